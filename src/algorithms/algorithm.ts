@@ -1,0 +1,68 @@
+import { type BurstOptions, type Terms, terms } from '../policy.ts'
+
+/** Where states live: many keys in one array, or one growing array of a key's own. */
+export type Numbers = Float64Array | number[]
+
+/**
+ * What settling a reservation must know: when its units were booked and where they stand in what has to drain.
+ * The two numbers mean what the algorithm says; read from the state right after the booking.
+ */
+export type Ticket = readonly [since: number, mark: number]
+
+/** The numbers of one state at one time, filled in by `report`. */
+export class Report {
+  /** The largest cost admitted now, at least 0. */
+  remaining = 0
+  /** How long until the key cannot be told from a new one, in microseconds. */
+  reset = 0
+}
+
+/**
+ * The arithmetic of one policy: pure functions over `s[i ... i + slots)`, the state of one key. All zeros is the
+ * state of a new key, and `s[i]` is always the time of the last commit. Times and waits are whole microseconds.
+ *
+ * `at` is the time by the state's own reckoning (see `standing` in step.ts). It is earlier than `s[i]` only when the
+ * clock went back by a full window or more: then what is used is kept and counted from `at` on.
+ *
+ * Only `take`, `count` and `refund` write, and each leaves a state that is true at `at`.
+ */
+export interface Algorithm {
+  /** How many numbers a key's state has; `grows` when a key needs an array of its own, which starts with these. */
+  readonly slots: number
+  readonly grows: boolean
+  /** One full refill, or one window: a clock that goes back by less stands still until it catches up. */
+  readonly span: number
+  /** Whether a future time can be promised to a reservation; where not, the caller has to ask again. */
+  readonly promises: boolean
+
+  /** How long until `cost` is admitted if nothing else comes: 0 is now, Infinity is never. */
+  wait(s: Numbers, i: number, at: number, cost: number): number
+  /** Whether the numbers stay exact when `cost` is taken with that delay, whatever the promise. */
+  fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean
+  /** Commits `cost` (0 only brings the state to `at`). `delay` is what `wait` said, or 0 to count it now all the same. */
+  take(s: Numbers, i: number, at: number, cost: number, delay: number): void
+  /** Counts a refused call (`countRefused`). */
+  count(s: Numbers, i: number, at: number, cost: number): void
+  /** Gives `cost` back of a key that is not like new, never over full; of a reservation only what time has not given back. */
+  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void
+  /** What `refund` wants to know of the booking just made. */
+  ticket(s: Numbers, i: number): Ticket
+  /** Fills `out` with the numbers as they are now. */
+  report(s: Numbers, i: number, at: number, out: Report): void
+}
+
+/** A promise with its arithmetic: what a limiter takes. Made by the constructors, never by hand; immutable. */
+export interface Policy extends Terms {
+  readonly algorithm: Algorithm
+}
+
+/** Validates the options and joins them with the arithmetic that `build` makes of the terms, window in microseconds. */
+export function definePolicy(
+  name: string,
+  options: BurstOptions,
+  extra: readonly string[],
+  build: (terms: Terms, window: number) => Algorithm,
+): Policy {
+  const promise = terms(name, options, extra)
+  return Object.freeze({ ...promise, algorithm: Object.freeze(build(promise, promise.window * 1000)) })
+}

@@ -1,0 +1,106 @@
+/*
+ * A bucket that drains without a pause.
+ *
+ * The naive token bucket keeps a fraction of a token and adds `elapsed * limit / window` to it. Each step rounds, the
+ * roundings pile up, and a request that is due exactly now is refused. GCRA keeps one time instead (the theoretical
+ * arrival time) and does the same division the other way round. Both are one limiter:
+ *
+ *     token bucket   starts full, refills,    a call takes tokens,   refused when they do not suffice
+ *     leaky bucket   starts empty, drains,    a call pours water in, refused when it would run over
+ *     GCRA           TAT starts at now,       a call pushes it on,   refused when it would lie too far ahead
+ *
+ *     capacity  ___________________________________________
+ *                        |\      excess: wait until it has drained
+ *         level   |\     | \    ______
+ *                 | \    |  \  |\
+ *                 |  \   |   \ | \       (TAT = last + level / drain)
+ *        0  ______|   \__|    \|  \________________________
+ *
+ * Here nothing is divided until somebody asks for a wait. The level is kept in ticks so small that a unit of cost and
+ * a microsecond are both whole numbers of them: a unit weighs `window` ticks, a microsecond drains `limit` ticks,
+ * both divided by their greatest common divisor. The level may lie above the capacity: that is debt, from a charge or
+ * from a reservation, and it drains like the rest.
+ *
+ * State: last (us), level (ticks at `last`). Bound: burst + limit * t / window units in any span t.
+ */
+import { HeadgateError } from '../errors.ts'
+import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
+import { gcd, maxSafe } from './exact.ts'
+
+export class Bucket implements Algorithm {
+  readonly slots = 2
+  readonly grows = false
+  readonly promises = true
+  readonly span: number
+  readonly burst: number
+  /** Ticks that one unit weighs. */
+  readonly weight: number
+  /** Ticks that drain in one microsecond. */
+  readonly drain: number
+  readonly capacity: number
+
+  constructor(limit: number, window: number, burst: number) {
+    const divisor = gcd(limit, window)
+    this.burst = burst
+    this.weight = window / divisor
+    this.drain = limit / divisor
+    this.capacity = burst * this.weight
+    if (this.capacity > maxSafe) {
+      throw new HeadgateError(
+        'HEADGATE_INEXACT',
+        `A bucket of ${burst} at ${limit} per ${window / 1000} ms cannot be counted in whole numbers below 2^53. ` +
+          'Choose a limit that shares a divisor with the window (1000000 for 999983), a shorter window or a smaller burst.',
+      )
+    }
+    this.span = Math.ceil(this.capacity / this.drain)
+  }
+
+  /** The level at `at`. A product beyond 2^53 is still larger than any level, so the maximum is exact. */
+  #level(s: Numbers, i: number, at: number): number {
+    const level = s[i + 1] as number
+    const elapsed = at - (s[i] as number)
+    return elapsed <= 0 ? level : Math.max(0, level - elapsed * this.drain)
+  }
+
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    if (cost > this.burst) return Infinity
+    const excess = this.#level(s, i, at) - (this.capacity - cost * this.weight)
+    return excess <= 0 ? 0 : Math.ceil(excess / this.drain)
+  }
+
+  fits(s: Numbers, i: number, at: number, cost: number): boolean {
+    return this.#level(s, i, at) + cost * this.weight <= maxSafe
+  }
+
+  take(s: Numbers, i: number, at: number, cost: number): void {
+    s[i + 1] = this.#level(s, i, at) + cost * this.weight
+    s[i] = at
+  }
+
+  /** To the brim at most, so that one full refill after the last refused call everything is forgotten. */
+  count(s: Numbers, i: number, at: number, cost: number): void {
+    const level = this.#level(s, i, at)
+    const brim = cost > this.burst ? this.capacity : Math.min(this.capacity, level + cost * this.weight)
+    s[i + 1] = Math.max(level, brim)
+    s[i] = at
+  }
+
+  /** What was poured in last lies on top: of a reservation only the part that has not drained can be given back. */
+  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
+    const level = this.#level(s, i, at)
+    const left = ticket ? Math.max(0, ticket[1] - Math.max(0, at - ticket[0]) * this.drain) : level
+    s[i + 1] = Math.max(0, level - Math.min(left, cost * this.weight))
+    s[i] = at
+  }
+
+  ticket(s: Numbers, i: number): Ticket {
+    return [s[i] as number, s[i + 1] as number]
+  }
+
+  report(s: Numbers, i: number, at: number, out: Report): void {
+    const level = this.#level(s, i, at)
+    const room = this.capacity - level
+    out.remaining = room > 0 ? Math.floor(room / this.weight) : 0
+    out.reset = Math.ceil(level / this.drain)
+  }
+}

@@ -1,0 +1,32 @@
+/** Arithmetic that stays in the integers below 2^53. */
+
+export const maxSafe: number = Number.MAX_SAFE_INTEGER
+
+/** The largest factor and divisor that `mulDiv` takes; 366 days in microseconds is just below it. */
+export const maxFactor: number = 2 ** 45
+
+export function gcd(a: number, b: number): number {
+  return b === 0 ? a : gcd(b, a % b)
+}
+
+/**
+ * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a <= 2^45, also where a * b passes 2^53: then by long
+ * division in digits of 7 bits, as 2^45 * 2^7 * 2 is the most that a double still holds exactly.
+ *
+ * A quotient of integers below 2^53 is never rounded up to the next integer by a division of doubles, so `Math.floor`
+ * and `Math.ceil` of one are exact, here and everywhere in this folder.
+ */
+export function mulDiv(a: number, b: number, c: number): number {
+  const product = a * b
+  if (product <= maxSafe) return Math.floor(product / c)
+  let quotient = 0
+  let rest = 0
+  for (let place = 2 ** 42; place >= 1; place /= 128) {
+    const digit = Math.floor(a / place) % 128
+    rest = rest * 128 + digit * b
+    const q = Math.floor(rest / c)
+    quotient = quotient * 128 + q
+    rest -= q * c
+  }
+  return quotient
+}

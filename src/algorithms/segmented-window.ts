@@ -1,0 +1,128 @@
+/*
+ * The window in segments: a hard bound in any window, with a few counters.
+ *
+ * The sliding window counter guesses how the old calls were spread; the log knows, at a price. Here the window is cut
+ * into k segments, each with a counter, and a segment counts in full until it has wholly left the window. That errs to
+ * the safe side only: never more than `limit` in ANY span of one window; what was used comes back up to one segment late.
+ *
+ *      leaving   |<------------- W ------------>|
+ *     |###|##.|#..|...|..#|###|##.|#..|##.|...|#|        k + 1 counters: k whole segments and the one that is leaving
+ *                                               at
+ *
+ * A segment is ceil(W / k) long, on the clock; where k does not divide W it leaves less than k microseconds late.
+ *
+ * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first.
+ */
+import { HeadgateError, shown } from '../errors.ts'
+import type { PolicyOptions } from '../policy.ts'
+import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
+import { maxSafe } from './exact.ts'
+
+class SegmentedWindow implements Algorithm {
+  readonly slots: number
+  readonly grows = false
+  readonly promises = false
+  readonly span: number
+  readonly limit: number
+  readonly segments: number
+  readonly width: number
+
+  constructor(limit: number, window: number, segments: number) {
+    this.limit = limit
+    this.span = window
+    this.segments = segments
+    this.width = Math.ceil(window / segments)
+    this.slots = 3 + segments
+  }
+
+  /** How many segments have begun since the state's newest one. */
+  #age(s: Numbers, i: number, at: number): number {
+    return at < (s[i] as number) ? 0 : Math.floor(at / this.width) - (s[i + 1] as number)
+  }
+
+  /** How long until the segment of counter `n` has left, when the newest has that age. */
+  #leaves(n: number, age: number, at: number): number {
+    return (Math.floor(at / this.width) - age - n + this.segments + 1) * this.width - at
+  }
+
+  #used(s: Numbers, i: number, age: number): number {
+    let used = 0
+    for (let n = this.segments - age; n >= 0; n--) used += s[i + 2 + n] as number
+    return used
+  }
+
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    if (cost > this.limit) return Infinity
+    const age = this.#age(s, i, at)
+    let over = this.#used(s, i, age) + cost - this.limit
+    if (over <= 0) return 0
+    let n = this.segments - age
+    while (over > (s[i + 2 + n] as number)) over -= s[i + 2 + n--] as number
+    return this.#leaves(n, age, at)
+  }
+
+  fits(s: Numbers, i: number, at: number, cost: number): boolean {
+    return this.#used(s, i, this.#age(s, i, at)) + cost <= maxSafe
+  }
+
+  take(s: Numbers, i: number, at: number, cost: number): void {
+    const age = this.#age(s, i, at)
+    if (age > 0) {
+      for (let n = this.segments; n >= 0; n--) s[i + 2 + n] = n >= age ? (s[i + 2 + n - age] as number) : 0
+    }
+    s[i + 2] = (s[i + 2] as number) + cost
+    s[i + 1] = Math.floor(at / this.width)
+    s[i] = at
+  }
+
+  count(s: Numbers, i: number, at: number, cost: number): void {
+    this.take(s, i, at, Math.min(cost, maxSafe - this.#used(s, i, this.#age(s, i, at))))
+  }
+
+  /** From the newest segment backwards; of a reservation only in the segment it was made in. */
+  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
+    this.take(s, i, at, 0)
+    const first = ticket ? Math.max(0, (s[i + 1] as number) - ticket[0]) : 0
+    const last = ticket ? Math.min(first, this.segments) : this.segments
+    for (let n = first; n <= last && cost > 0; n++) {
+      const back = Math.min(cost, s[i + 2 + n] as number)
+      s[i + 2 + n] = (s[i + 2 + n] as number) - back
+      cost -= back
+    }
+  }
+
+  ticket(s: Numbers, i: number): Ticket {
+    return [s[i + 1] as number, 0]
+  }
+
+  report(s: Numbers, i: number, at: number, out: Report): void {
+    const age = this.#age(s, i, at)
+    const used = this.#used(s, i, age)
+    let newest = 0
+    while (newest <= this.segments - age && s[i + 2 + newest] === 0) newest++
+    out.remaining = Math.max(0, this.limit - used)
+    out.reset = used === 0 ? 0 : this.#leaves(newest, age, at)
+  }
+}
+
+export interface SegmentedWindowOptions extends PolicyOptions {
+  /** How many segments the window is cut into, 1 to 1000: more of them give back sooner and cost memory. Default 10. */
+  segments?: number
+}
+
+/**
+ * Never more than `limit` units in any span of one window, with `segments + 1` counters a key.
+ * @throws HeadgateError on any option that is out of range
+ */
+export function segmentedWindow(options: SegmentedWindowOptions): Policy {
+  return definePolicy('segmentedWindow', options, ['segments'], (terms, window) => {
+    const segments = options.segments ?? 10
+    if (!Number.isInteger(segments) || segments < 1 || segments > 1000) {
+      throw new HeadgateError(
+        'HEADGATE_SEGMENTS',
+        `segmentedWindow: segments must be a whole number from 1 to 1000, got ${shown(segments)}. 10 is a good start.`,
+      )
+    }
+    return new SegmentedWindow(terms.limit, window, segments)
+  })
+}

@@ -1,0 +1,69 @@
+import type { Duration } from '../duration.ts'
+import { HeadgateError, shown } from '../errors.ts'
+import type { BurstOptions, PolicyOptions } from '../policy.ts'
+import type { Policy } from './algorithm.ts'
+import { fixedWindow } from './fixed-window.ts'
+import { gcra } from './gcra.ts'
+import { leakyBucket } from './leaky-bucket.ts'
+import { segmentedWindow } from './segmented-window.ts'
+import { slidingLog } from './sliding-log.ts'
+import { slidingWindow } from './sliding-window.ts'
+import { tokenBucket } from './token-bucket.ts'
+
+const algorithms: ReadonlyMap<string, (options: BurstOptions) => Policy> = new Map([
+  ['sliding-window', slidingWindow],
+  ['fixed-window', fixedWindow],
+  ['segmented-window', segmentedWindow],
+  ['sliding-log', slidingLog],
+  ['token-bucket', tokenBucket],
+  ['leaky-bucket', leakyBucket],
+  ['gcra', gcra],
+])
+
+const form = /^\s*(\d+)\s*\/\s*(\d*\.?\d+\s*[a-z]+)((?:\s+(?:burst\s+\d+|[a-z]+(?:-[a-z]+)*))*)\s*$/i
+
+/** A policy, the text of one, or the options of a sliding window. */
+export type PolicyLike = Policy | string | PolicyOptions
+
+/**
+ * A policy from a short text: limit / window, then if need be the algorithm and the burst.
+ *
+ *     policy('100/15m')               a sliding window
+ *     policy('10/1s burst 20')        a token bucket that holds 20
+ *     policy('5/10s sliding-log')     also fixed-window, segmented-window, token-bucket, leaky-bucket, gcra
+ *
+ * @param options what the text does not say: `name`, `scope`, `countRefused`, `shadow`
+ * @throws HeadgateError `HEADGATE_POLICY` for a text that is not of that form, else the code of what is out of range
+ */
+export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'window'> = {}): Policy {
+  const [, limit, window, words] = (typeof text === 'string' && form.exec(text)) || []
+  if (limit === undefined || window === undefined || words === undefined) throw notUnderstood(text)
+  const burst = /\bburst\s+(\d+)/i.exec(words)?.[1]
+  const names = words
+    .replace(/\bburst\s+\d+/i, ' ')
+    .trim()
+    .toLowerCase()
+  const algorithm = algorithms.get(names || (burst === undefined ? 'sliding-window' : 'token-bucket'))
+  if (algorithm === undefined) throw notUnderstood(text)
+  return algorithm({
+    limit: Number(limit),
+    window: window as Duration,
+    ...(burst === undefined ? {} : { burst: Number(burst) }),
+    ...options,
+  })
+}
+
+/** Whatever a user may write for a policy. */
+export function toPolicy(like: PolicyLike): Policy {
+  if (typeof like === 'string') return policy(like)
+  if (typeof like === 'object' && like !== null && 'algorithm' in like) return like
+  return slidingWindow(like)
+}
+
+function notUnderstood(text: unknown): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_POLICY',
+    `A policy is limit/window, then the algorithm and the burst if need be, got ${shown(text)}. ` +
+      `Write '100/15m', '10/1s burst 20' or '5/10s sliding-log'; the algorithms are ${[...algorithms.keys()].join(', ')}.`,
+  )
+}

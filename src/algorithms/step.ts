@@ -1,0 +1,159 @@
+/*
+ * One decision over all policies of a limiter: all or none commits.
+ *
+ * A store brings the states and the time; this brings the rule, the same for every verb. It goes twice over the
+ * policies. `weigh` asks each for its wait and changes nothing; from the waits follows what happens. `settle` commits,
+ * counts or leaves each, and reports the numbers as they are then.
+ */
+import { type Decision, join, type Source, type Verdict } from '../decision.ts'
+import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from './algorithm.ts'
+
+/**
+ * consume: commit iff no policy has to wait. reserve: commit iff the wait is at most `maxWait`. charge: commit whatever
+ * the wait. refund: give back. peek: what consume would say, and nothing changes.
+ */
+export type Verb = 'consume' | 'reserve' | 'charge' | 'refund' | 'peek'
+
+/** One ticket per policy: undefined where a shadow did not commit. */
+export type Tickets = readonly (Ticket | undefined)[]
+
+/** One policy in the decision at hand. The store says where its state is: in `s` from `i` on. */
+export class Weighing {
+  readonly policy: Policy
+  readonly algorithm: Algorithm
+  s: Numbers = []
+  i = 0
+  /** The time by the state's own reckoning. */
+  at = 0
+  /** Microseconds until this policy admits the call. */
+  wait = 0
+
+  constructor(policy: Policy) {
+    this.policy = policy
+    this.algorithm = policy.algorithm
+  }
+}
+
+const report = new Report()
+
+export class Step {
+  readonly weighings: readonly Weighing[]
+  /** Whether the call may go on, as of the last `weigh`. */
+  allowed = false
+  /** Whether `settle` will write to states, new ones too. */
+  writes = false
+  /** How long the caller has to wait, in microseconds: of a reservation that was granted, its delay. */
+  delay = 0
+
+  readonly #countsRefused: boolean
+  #verb: Verb = 'peek'
+  #now = 0
+  #cost = 0
+  #detailed = false
+
+  constructor(policies: readonly Policy[]) {
+    this.weighings = policies.map((policy) => new Weighing(policy))
+    this.#countsRefused = policies.some((policy) => policy.countRefused)
+  }
+
+  /** @param maxWait microseconds that a reservation would wait */
+  weigh(verb: Verb, now: number, cost: number, maxWait: number): void {
+    this.#verb = verb
+    this.#now = now
+    this.#cost = cost
+    let delay = 0
+    for (const weighing of this.weighings) {
+      const { s, i, algorithm } = weighing
+      const last = s[i] as number
+      const at = now >= last ? now : standing(algorithm, last, now)
+      let wait = 0
+      if (verb === 'charge') wait = algorithm.fits(s, i, at, cost, 0) ? 0 : Infinity
+      else if (verb !== 'refund') wait = algorithm.wait(s, i, at, cost)
+      if (wait > 0) {
+        wait += at - now // a clock that stands still must first catch up
+        if (wait > delay && !weighing.policy.shadow) delay = wait
+      }
+      weighing.at = at
+      weighing.wait = wait
+    }
+    this.delay = delay
+    this.allowed = delay === 0 || (verb === 'reserve' && delay <= maxWait && this.#canPromise())
+    this.writes = verb !== 'peek' && verb !== 'refund' && (this.allowed || this.#countsRefused)
+  }
+
+  /**
+   * A future time is promised by one policy alone: were it booked in several that wait differently long, those that
+   * would admit it sooner would let in others meanwhile and be over their promise when it comes.
+   */
+  #canPromise(): boolean {
+    const [weighing, ...more] = this.weighings.filter(({ policy }) => !policy.shadow)
+    if (weighing === undefined || more.length > 0) return false
+    const { s, i, at, wait, algorithm } = weighing
+    return algorithm.promises && algorithm.fits(s, i, at, this.#cost, wait - (at - this.#now))
+  }
+
+  /** Gives the cost back to every policy, of a reservation by its tickets: before `settle`, which then reports. */
+  refund(tickets: Tickets | undefined): void {
+    for (const [n, { s, i, at, algorithm }] of this.weighings.entries()) {
+      algorithm.report(s, i, at, report)
+      if (report.reset === 0 || (tickets !== undefined && tickets[n] === undefined)) continue
+      algorithm.refund(s, i, at, this.#cost, tickets?.[n])
+    }
+  }
+
+  /** @param detailed whether the verdicts tell `nextAfter`, which costs a little */
+  settle(source: Source, detailed: boolean): Decision {
+    this.#detailed = detailed
+    if (this.weighings.length === 1) return join(this.allowed, [this.#settle(this.weighings[0] as Weighing)], source)
+    const verdicts: Verdict[] = []
+    for (const weighing of this.weighings) verdicts.push(this.#settle(weighing))
+    return join(this.allowed, verdicts, source)
+  }
+
+  #settle(weighing: Weighing): Verdict {
+    const { s, i, at, policy, algorithm } = weighing
+    const lag = at - this.#now
+    let wait = weighing.wait
+    if (this.#verb !== 'peek' && this.#verb !== 'refund') {
+      if (this.allowed && (wait === 0 || !policy.shadow)) {
+        algorithm.take(s, i, at, this.#cost, wait === 0 ? 0 : wait - lag)
+        wait = 0
+      } else if (policy.countRefused) {
+        algorithm.count(s, i, at, this.#cost)
+        if (wait > 0) wait = algorithm.wait(s, i, at, this.#cost) + lag
+      } else if (at < (s[i] as number)) {
+        algorithm.take(s, i, at, 0, 0) // the clock went far back: the state must live by the new time from now on
+      }
+    }
+    algorithm.report(s, i, at, report)
+    // A unit more than fits at best never comes; what is left of a unit then does not count.
+    const next =
+      this.#detailed && report.remaining < policy.burst ? algorithm.wait(s, i, at, report.remaining + 1) + lag : 0
+    return {
+      name: policy.name,
+      allowed: wait === 0,
+      limit: policy.limit,
+      remaining: report.remaining,
+      retryAfter: wait === 0 ? 0 : Math.ceil(wait / 1000),
+      resetAfter: Math.ceil((report.reset + lag) / 1000),
+      nextAfter: this.#detailed ? Math.ceil(next / 1000) : undefined,
+      shadow: policy.shadow,
+    }
+  }
+
+  /** What settling the reservation just made must know. */
+  tickets(): Tickets {
+    return this.weighings.map(({ s, i, wait, policy, algorithm }) => {
+      return wait === 0 || !policy.shadow ? algorithm.ticket(s, i) : undefined
+    })
+  }
+}
+
+/**
+ * The time by a state's own reckoning. A clock that went back by less than one full refill (or window) stands still
+ * until it catches up, so that nothing is minted twice; one that went back further is believed, so that nobody is
+ * locked out for longer than one refill.
+ */
+export function standing(algorithm: Algorithm, last: number, now: number): number {
+  return now < last && last - now < algorithm.span ? last : now
+}

@@ -1,0 +1,29 @@
+import { performance } from 'node:perf_hooks'
+import { HeadgateError, shown } from './errors.ts'
+
+/** Reads the time in whole microseconds since the epoch. It may stand still or run back; nothing is minted by that. */
+export type Clock = () => number
+
+const startedAt = Math.floor(performance.timeOrigin * 1000)
+
+/**
+ * The process's own clock: the wall-clock time at which the process started plus what has passed since on the
+ * monotonic clock, so that setting the machine's time neither mints nor takes away quota.
+ */
+export const monotonicClock: Clock = () => startedAt + Math.floor(performance.now() * 1000)
+
+/** The wall clock, for what leaves the process: a header that tells an absolute time. */
+export const wallClock: Clock = () => Date.now() * 1000
+
+/** @throws HeadgateError `HEADGATE_CLOCK` unless the clock reads a whole, safe, non-negative number */
+export function checkClock(clock: Clock): Clock {
+  const now: unknown = typeof clock === 'function' ? clock() : undefined
+  if (!Number.isSafeInteger(now) || (now as number) < 0) {
+    throw new HeadgateError(
+      'HEADGATE_CLOCK',
+      `A clock must return whole microseconds since the epoch, got ${shown(now ?? clock)}. ` +
+        'Use () => Date.now() * 1000, or new ManualClock().now from headgate/testing.',
+    )
+  }
+  return clock
+}

@@ -1,0 +1,33 @@
+import ms, { type StringValue } from 'ms'
+import { type ErrorCode, HeadgateError, shown } from './errors.ts'
+
+/** Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`. */
+export type Duration = number | string
+
+export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
+
+/**
+ * A duration in whole milliseconds.
+ * @param what how the message names it
+ * @throws HeadgateError with `code` unless it is a whole number of milliseconds from `least` to 366 days
+ */
+export function milliseconds(duration: unknown, what: string, code: ErrorCode, least = 1): number {
+  const value = typeof duration === 'string' && /[a-z]\s*$/i.test(duration) ? ms(duration as StringValue) : duration
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > longestWindow) {
+    throw new HeadgateError(
+      code,
+      `${what} must be from ${least} ms to 366 days in whole milliseconds, got ${shown(duration)}. ` +
+        `Give milliseconds (60000) or text with a unit ('250ms', '10s', '15m', '1h', '1d').`,
+    )
+  }
+  return value
+}
+
+/** The shortest text for whole milliseconds that loses nothing: `900000` is `'15m'`, `90000` is `'90s'`. */
+export function durationText(value: number): string {
+  for (const unit of ['d', 'h', 'm', 's'] as const) {
+    const size = ms(`1${unit}`)
+    if (value % size === 0) return `${value / size}${unit}`
+  }
+  return `${value}ms`
+}

@@ -1,0 +1,171 @@
+import type { Policy } from './algorithms/algorithm.ts'
+import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
+import type { Decision } from './decision.ts'
+import { type Duration, milliseconds } from './duration.ts'
+import { HeadgateError, shown } from './errors.ts'
+import { knownOptions } from './policy.ts'
+import { Reservation } from './reservation.ts'
+import { memoryStore } from './stores/memory.ts'
+import type { DecideExtras, Ledger, MaybePromise, Store } from './stores/store.ts'
+
+/** Who is limited: one string for all scopes, or one for each scope of the limiter. */
+export type Key = string | Readonly<Record<string, string>>
+
+export interface RateLimiterOptions {
+  /** One policy or several: text, the options of a sliding window, or what a constructor made. */
+  policies: PolicyLike | readonly PolicyLike[]
+  /** Where states are kept. Default: a memory store of its own. */
+  store?: Store
+  /** The namespace in the store. Default `'default'`. */
+  name?: string
+}
+
+export interface CostOptions {
+  /** Units this call takes: a positive safe integer. Default 1. */
+  cost?: number
+}
+
+export interface ReserveOptions extends CostOptions {
+  /** How long the caller is willing to wait. Default 0. */
+  maxWait?: Duration
+}
+
+/** Policies and a store: decides. */
+export class RateLimiter {
+  readonly name: string
+  readonly policies: readonly Policy[]
+  /** The scopes of the policies, each once: what a record of keys has to have. */
+  readonly scopes: readonly string[]
+  readonly store: Store
+  readonly #ledger: Ledger
+
+  /**
+   * @throws HeadgateError for a policy that is out of range, two policies of one name, an unknown option
+   */
+  constructor(options: RateLimiterOptions) {
+    if (typeof options !== 'object' || options === null) {
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        `RateLimiter takes an object, got ${shown(options)}. Write new RateLimiter({ policies: ['100/15m'] }).`,
+      )
+    }
+    knownOptions('RateLimiter', options, ['policies', 'store', 'name'])
+    this.name = options.name ?? 'default'
+    this.policies = Object.freeze(policiesOf(options.policies))
+    this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
+    this.store = options.store ?? memoryStore()
+    if (typeof this.store.open !== 'function') {
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        `store must be a store, got ${shown(options.store)}. Give memoryStore(), or leave it out.`,
+      )
+    }
+    this.#ledger = this.store.open({ name: this.name, policies: this.policies, scopes: this.scopes })
+  }
+
+  /**
+   * Takes `cost` from every policy if all of them admit it, else from none.
+   * Rejects with HeadgateError `HEADGATE_COST` or `HEADGATE_KEY` on misuse, touching nothing.
+   */
+  async consume(key: Key, options?: CostOptions): Promise<Decision> {
+    return this.decide(key, options?.cost)
+  }
+
+  /**
+   * `consume` without a promise, where the store is synchronous.
+   * @throws HeadgateError `HEADGATE_ASYNC_STORE`, `HEADGATE_COST` or `HEADGATE_KEY`
+   */
+  consumeSync(key: Key, options?: CostOptions): Decision {
+    if (!this.store.synchronous) {
+      throw new HeadgateError(
+        'HEADGATE_ASYNC_STORE',
+        'consumeSync needs a store that answers at once, as memoryStore() does. Use await limiter.consume(key).',
+      )
+    }
+    return this.decide(key, options?.cost) as Decision
+  }
+
+  /** `consume` with a promise only where the store needs one: for adapters, which stay synchronous when they can. */
+  decide(key: Key, cost = 1, extras?: DecideExtras): MaybePromise<Decision> {
+    return this.#ledger.decide('consume', this.#keys(key), checkCost(cost), extras)
+  }
+
+  /** What `consume` would say now; takes and writes nothing. */
+  async peek(key: Key, options?: CostOptions): Promise<Decision> {
+    return this.#ledger.decide('peek', this.#keys(key), checkCost(options?.cost ?? 1))
+  }
+
+  /** Forgets the key: it is like new. */
+  async reset(key: Key): Promise<void> {
+    return this.#ledger.reset(this.#keys(key))
+  }
+
+  /** Gives units back, never more than are used. The answer tells what is left then. */
+  async refund(key: Key, cost = 1): Promise<Decision> {
+    return this.#ledger.decide('refund', this.#keys(key), checkCost(cost))
+  }
+
+  /**
+   * Takes units whatever is left, into debt: for a cost known only afterwards. Refused, with a `retryAfter` of Infinity
+   * and without effect, only if the debt would leave the integers below 2^53.
+   */
+  async charge(key: Key, cost = 1): Promise<Decision> {
+    return this.#ledger.decide('charge', this.#keys(key), checkCost(cost))
+  }
+
+  /**
+   * Takes `cost` now and lets it be corrected later by `settle(actual)` or `cancel()`. With `maxWait`, a cost that is
+   * not admitted now is booked ahead and `wait` tells when to act; where no future time can be promised (a sliding or
+   * segmented window, or several policies) it is refused instead, and its `retryAfter` is when to ask again.
+   */
+  async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
+    const keys = this.#keys(key)
+    const cost = checkCost(options?.cost ?? 1)
+    const maxWait = milliseconds(options?.maxWait ?? 0, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0)
+    return new Reservation(this.#ledger, keys, cost, await this.#ledger.reserve(keys, cost, maxWait * 1000))
+  }
+
+  #keys(key: Key): readonly string[] {
+    if (typeof key === 'string' && this.scopes.length === 1) return [key]
+    if (typeof key === 'object' && key !== null) {
+      const keys = this.scopes.map((scope) => (Object.hasOwn(key, scope) ? key[scope] : undefined))
+      if (keys.every((each) => typeof each === 'string')) return keys
+    }
+    throw new HeadgateError(
+      'HEADGATE_KEY',
+      `A key must be ${this.scopes.length === 1 ? 'a string' : 'a record'} with a string for ` +
+        `${this.scopes.map(shown).join(' and ')}, got ${shown(key)}. Write consume(${example(this.scopes)}).`,
+    )
+  }
+}
+
+function example(scopes: readonly string[]): string {
+  return scopes.length === 1
+    ? `'203.0.113.7'`
+    : `{ ${scopes.map((scope) => `${JSON.stringify(scope)}: '...'`).join(', ')} }`
+}
+
+function checkCost(cost: number): number {
+  if (Number.isSafeInteger(cost) && cost >= 1) return cost
+  throw new HeadgateError(
+    'HEADGATE_COST',
+    `A cost must be a whole number from 1 to 2^53 - 1, got ${shown(cost)}. To look without taking, use peek(key).`,
+  )
+}
+
+function policiesOf(likes: PolicyLike | readonly PolicyLike[]): readonly Policy[] {
+  const policies = (Array.isArray(likes) ? (likes as readonly PolicyLike[]) : [likes as PolicyLike]).map(toPolicy)
+  if (policies.length === 0) {
+    throw new HeadgateError('HEADGATE_POLICY', `A limiter needs at least one policy. Give policies: ['100/15m'].`)
+  }
+  const names = policies.map((policy) => policy.name)
+  const twice = names.find((name, n) => names.indexOf(name) !== n)
+  if (twice !== undefined) {
+    throw new HeadgateError(
+      'HEADGATE_DUPLICATE_POLICY',
+      `Two policies are named ${shown(twice)} (a policy without a name is named by its window). ` +
+        `Give each its own: tokenBucket({ name: 'burst', ... }).`,
+    )
+  }
+  return policies
+}

@@ -1,0 +1,55 @@
+import type { Policy } from '../algorithms/algorithm.ts'
+import type { Tickets, Verb } from '../algorithms/step.ts'
+import type { Clock } from '../clock.ts'
+import type { Decision } from '../decision.ts'
+
+export type MaybePromise<T> = T | Promise<T>
+
+/** What a limiter asks a store to keep. */
+export interface LedgerTerms {
+  /** The limiter's name: the namespace of its states. Two limiters on one store never share a state. */
+  readonly name: string
+  readonly policies: readonly Policy[]
+  /** The scopes of the policies, each once. A call brings one key for each, in this order. */
+  readonly scopes: readonly string[]
+}
+
+/** A granted or refused reservation, as the store answers it. */
+export interface Booking {
+  readonly decision: Decision
+  /** How long to wait before acting, in whole milliseconds rounded up; 0 if refused. */
+  readonly wait: number
+  /** What `refund` needs to give back no more than is still held; undefined if refused. */
+  readonly tickets: Tickets | undefined
+}
+
+/** A reservation aside, every verb is the same question: this cost, by these keys. */
+export type DecideVerb = Exclude<Verb, 'reserve'>
+
+export interface DecideExtras {
+  /** With `refund`: the tickets of the reservation that is being settled. */
+  readonly tickets?: Tickets | undefined
+  /** Whether the verdicts are to tell `nextAfter`. */
+  readonly detailed?: boolean
+}
+
+/**
+ * One limiter's states in a store. Every call is one atomic step over all policies of all its keys: read, decide, and
+ * write what changed. Keys arrive validated, one per scope; costs as positive safe integers.
+ */
+export interface Ledger {
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): MaybePromise<Decision>
+  /** @param maxWait in whole microseconds */
+  reserve(keys: readonly string[], cost: number, maxWait: number): MaybePromise<Booking>
+  /** Forgets these keys: each is like new. */
+  reset(keys: readonly string[]): MaybePromise<void>
+}
+
+/** Keeps states, owns the clock, makes a step atomic. `testStore` of headgate/testing is what one has to pass. */
+export interface Store {
+  /** Whether every ledger answers at once, never with a promise. */
+  readonly synchronous: boolean
+  /** The clock that was injected, if one was: headers that tell an absolute time go by it. */
+  readonly clock?: Clock | undefined
+  open(terms: LedgerTerms): Ledger
+}
