@@ -12,9 +12,6 @@ const startedAt = Math.floor(performance.timeOrigin * 1000)
  */
 export const monotonicClock: Clock = () => startedAt + Math.floor(performance.now() * 1000)
 
-/** The wall clock, for what leaves the process: a header that tells an absolute time. */
-export const wallClock: Clock = () => Date.now() * 1000
-
 /** @throws HeadgateError `HEADGATE_CLOCK` unless the clock reads a whole, safe, non-negative number */
 export function checkClock(clock: Clock): Clock {
   const now: unknown = typeof clock === 'function' ? clock() : undefined

@@ -4,10 +4,38 @@
  * give one key.
  */
 
-const groups = new Uint16Array(8)
+const groups = [0, 0, 0, 0, 0, 0, 0, 0]
 
 const colon = 58
 const dot = 46
+const percent = 37
+const bracket = 91
+
+/** A key of each address seen of late: most requests come from one that came before. */
+export class AddressKeys {
+  readonly #known = new Map<string, string>()
+  readonly #ipv6Prefix: number
+
+  constructor(ipv6Prefix: number) {
+    this.#ipv6Prefix = ipv6Prefix
+  }
+
+  of(address: string): string {
+    if (address.indexOf(':') === -1) return address
+    return this.#known.get(address) ?? this.#learn(address)
+  }
+
+  #learn(address: string): string {
+    if (this.#known.size >= remembered) this.#known.clear()
+    const key = addressKey(address, this.#ipv6Prefix)
+    if (address.length <= longest) this.#known.set(address, key)
+    return key
+  }
+}
+
+const remembered = 4096
+/** `[0000:0000:0000:0000:0000:ffff:255.255.255.255%interface]:65535`, about; longer texts are no addresses. */
+const longest = 64
 
 /**
  * The text that names whose address this is: IPv4 as it is, IPv6 as its prefix (`2001:db8:0:100::/56`), IPv4 mapped into
@@ -15,17 +43,16 @@ const dot = 46
  */
 export function addressKey(address: string, ipv6Prefix: number): string {
   if (address.indexOf(':') === -1) return address
-  const text = address.charCodeAt(0) === 91 ? address.slice(1, address.indexOf(']')) : address
+  const text = address.charCodeAt(0) === bracket ? address.slice(1, address.indexOf(']')) : address
   const port = text.indexOf(':')
-  if (text.indexOf('.') !== -1 && text.indexOf('.') < port) return text.slice(0, port)
+  const quad = text.indexOf('.')
+  if (quad !== -1 && quad < port) return text.slice(0, port)
   if (!parse(text)) return address
-  if (isMapped()) return dotted()
-  return prefixText(ipv6Prefix)
+  return isMapped() ? dotted() : prefixText(ipv6Prefix)
 }
 
 /** Reads the eight groups of an IPv6 address (RFC 4291, 2.2) into `groups`; false if the text is not one. */
 function parse(text: string): boolean {
-  groups.fill(0)
   let count = 0
   let gap = -1
   let position = 0
@@ -34,7 +61,7 @@ function parse(text: string): boolean {
     gap = 0
     position = 2
   }
-  while (position < text.length && text.charCodeAt(position) !== 37) {
+  while (position < text.length && text.charCodeAt(position) !== percent) {
     if (count === 8) return false
     const start = position
     let value = 0
@@ -45,7 +72,7 @@ function parse(text: string): boolean {
     if (next === dot) return count <= 6 && quad(text, start, count) && close(count + 2, gap)
     if (position === start || position - start > 4) return false
     groups[count++] = value
-    if (next !== colon) continue
+    if (next !== colon) break
     position++
     if (text.charCodeAt(position) === colon) {
       if (gap !== -1) return false
@@ -53,7 +80,7 @@ function parse(text: string): boolean {
       position++
     } else if (position === text.length) return false
   }
-  return (position === text.length || text.charCodeAt(position) === 37) && close(count, gap)
+  return (position === text.length || text.charCodeAt(position) === percent) && close(count, gap)
 }
 
 function hex(code: number): number {
@@ -62,22 +89,34 @@ function hex(code: number): number {
   return lower >= 97 && lower <= 102 ? lower - 87 : -1
 }
 
-/** Reads a dotted quad into two groups. */
+/** Reads the dotted quad that ends an address into two groups. */
 function quad(text: string, start: number, count: number): boolean {
-  const parts = text.slice(start).split('%')[0]?.split('.') ?? []
-  if (parts.length !== 4 || !parts.every((part) => /^\d{1,3}$/.test(part) && Number(part) < 256)) return false
-  const [a, b, c, d] = parts.map(Number) as [number, number, number, number]
-  groups[count] = a * 256 + b
-  groups[count + 1] = c * 256 + d
-  return true
+  let position = start
+  for (let part = 0; part < 4; part++) {
+    const first = position
+    let value = 0
+    for (
+      let digit = text.charCodeAt(position) - 48;
+      digit >= 0 && digit <= 9;
+      digit = text.charCodeAt(++position) - 48
+    ) {
+      value = value * 10 + digit
+    }
+    if (position === first || position - first > 3 || value > 255) return false
+    const group = count + (part >> 1)
+    groups[group] = part % 2 === 0 ? value * 256 : (groups[group] as number) + value
+    if (part < 3 && text.charCodeAt(position++) !== dot) return false
+  }
+  return position === text.length || text.charCodeAt(position) === percent
 }
 
 /** Moves what stands after `::` to the end. */
 function close(count: number, gap: number): boolean {
   if (gap === -1) return count === 8
   if (count >= 8) return false
-  groups.copyWithin(8 - (count - gap), gap, count)
-  groups.fill(0, gap, 8 - (count - gap))
+  const shift = 8 - count
+  for (let n = 7; n >= gap + shift; n--) groups[n] = groups[n - shift] as number
+  for (let n = gap; n < gap + shift; n++) groups[n] = 0
   return true
 }
 

@@ -1,4 +1,3 @@
-import { wallClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { RateLimiter } from '../limiter.ts'
@@ -87,7 +86,7 @@ export class Guard<Request, Response> {
     const framework = this.#framework
     framework.attach(request, response, decision)
     const open = !framework.headersSent(response)
-    if (open) this.#headers.write(decision, this.#now(), framework, response)
+    if (open) this.#headers.write(decision, framework, response)
     if (decision.allowed) return true
     if (!open) return false
     framework.setStatus(response, 429)
@@ -105,9 +104,5 @@ export class Guard<Request, Response> {
     }
     const answered = this.#refuse(decision, request, response)
     return isPromise(answered) ? answered.then(() => false) : false
-  }
-
-  #now(): number {
-    return (this.limiter.store.clock ?? wallClock)() / 1000
   }
 }

@@ -13,8 +13,8 @@ export type Dialect = 'legacy' | 'draft-11'
 /** Where fields are set: the part of a framework that knows how. */
 export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader'>
 
-/** Writes the fields of one dialect. `now` is milliseconds since the epoch; seconds are whole and rounded up. */
-type Writer = <Response>(decision: Decision, now: number, sink: Sink<Response>, response: Response) => void
+/** Writes the fields of one dialect; seconds are whole and rounded up. */
+type Writer = <Response>(decision: Decision, sink: Sink<Response>, response: Response) => void
 
 /** Writers by dialect, each made for one limiter's policies. A shadow is not promised to anybody and is not told. */
 const dialects: Record<Dialect, (policies: readonly Policy[]) => Writer> = { legacy, 'draft-11': draft11 }
@@ -41,17 +41,33 @@ export class Headers {
     this.detailed = names.includes('draft-11')
   }
 
-  write<Response>(decision: Decision, now: number, sink: Sink<Response>, response: Response): void {
-    for (const writer of this.#writers) writer(decision, now, sink, response)
+  write<Response>(decision: Decision, sink: Sink<Response>, response: Response): void {
+    for (const writer of this.#writers) writer(decision, sink, response)
   }
 }
 
 function legacy(): Writer {
-  return (decision, now, sink, response) => {
+  const limit = new NumberText()
+  const reset = new NumberText()
+  return (decision, sink, response) => {
     const binding = bindingOf(decision)
-    sink.setHeader(response, 'X-RateLimit-Limit', String(binding.limit))
+    sink.setHeader(response, 'X-RateLimit-Limit', limit.of(binding.limit))
     sink.setHeader(response, 'X-RateLimit-Remaining', String(decision.remaining))
-    sink.setHeader(response, 'X-RateLimit-Reset', String(Math.ceil((now + binding.resetAfter) / 1000)))
+    sink.setHeader(response, 'X-RateLimit-Reset', reset.of(Math.ceil((decision.at + binding.resetAfter) / 1000)))
+  }
+}
+
+/** The text of a number that is mostly the one before: a limit, the second that is under way. */
+class NumberText {
+  #number = 0
+  #text = '0'
+
+  of(number: number): string {
+    if (number !== this.#number) {
+      this.#number = number
+      this.#text = String(number)
+    }
+    return this.#text
   }
 }
 
@@ -65,7 +81,7 @@ function draft11(policies: readonly Policy[]): Writer {
   const promises = told
     .map(({ policy }, n) => `${names[n]};q=${policy.limit};w=${Math.ceil(policy.window / 1000)}`)
     .join(', ')
-  return (decision, _now, sink, response) => {
+  return (decision, sink, response) => {
     let left = ''
     for (const [n, { policy, n: place }] of told.entries()) {
       const verdict = decision.policies[place] as Verdict

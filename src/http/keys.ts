@@ -1,7 +1,7 @@
 import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions } from '../policy.ts'
 import type { MaybePromise } from '../stores/store.ts'
-import { addressKey } from './address.ts'
+import { AddressKeys } from './address.ts'
 import type { Framework } from './framework.ts'
 
 /** What an extractor may return; nothing, or an empty text, means that the request has no such key. */
@@ -35,9 +35,10 @@ export function byIp(options: ByIpOptions = {}): KeyExtractor {
       `byIp: ipv6Prefix must be a whole number of bits from 1 to 128, got ${shown(prefix)}. Leave it out for 56.`,
     )
   }
+  const keys = new AddressKeys(prefix)
   return (request, view) => {
     const address = view.address(request)
-    return address === undefined ? undefined : addressKey(address, prefix)
+    return address === undefined ? undefined : keys.of(address)
   }
 }
 
