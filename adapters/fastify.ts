@@ -7,6 +7,7 @@ import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
 
 type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 
+type Options = GuardOptions<FastifyRequest, FastifyReply>
 type FastifyGuard = Guard<FastifyRequest, FastifyReply>
 
 /** Where a route's own guard is kept, on the route's config. The HEAD route that Fastify adds shares the one of GET. */
@@ -58,36 +59,54 @@ const fastify: Framework<FastifyRequest, FastifyReply> = {
  * error of a key extractor or of the store goes to the error handler.
  *
  *     await app.register(rateLimit('100/15m'))
+ *     await app.register(rateLimit, { limit: 100, window: '15m' })
  *
  * @param what the global limit, or false where only routes have one
  * @throws HeadgateError for a policy or option that cannot be what it is
  */
+export function rateLimit(what: Argument | false, options?: Options): FastifyPluginCallback
+export function rateLimit(app: FastifyInstance, options: Argument, done: (error?: Error) => void): void
 export function rateLimit(
-  what: Argument | false,
-  options?: GuardOptions<FastifyRequest, FastifyReply>,
-): FastifyPluginCallback {
-  const everywhere = what === false ? undefined : new Guard(fastify, what, options)
-  return plugin(
-    (app: FastifyInstance, _options: object, done: () => void) => {
-      const ofRoute = new Map<string, { own: Argument; guard: FastifyGuard }>()
-      app.decorateRequest('rateLimit', null)
-      app.addHook('onRoute', (route) => {
-        const own = route.config?.rateLimit
-        if (!own) return
-        const name = routeName(String(route.method), route.url)
-        const same = ofRoute.get(name)
-        const guard = same?.own === own ? same.guard : new Guard(fastify, own, options)
-        ofRoute.set(name, { own, guard })
-        route.config = { ...route.config, [guardOfRoute]: guard }
-      })
-      app.addHook('onRequest', (request, reply, next) => {
-        const { config } = request.routeOptions
-        const guard = config.rateLimit === false ? undefined : (config[guardOfRoute] ?? everywhere)
-        if (guard === undefined) next()
-        else guard.run(request, reply, next as (error?: unknown) => void)
-      })
-      done()
-    },
-    { fastify: '>=4', name: 'headgate' },
-  )
+  what: Argument | false | FastifyInstance,
+  options?: Options | Argument,
+  done?: (error?: Error) => void,
+): unknown {
+  if (done !== undefined) {
+    try {
+      const everywhere = new Guard(fastify, options as Argument)
+      install(what as FastifyInstance, everywhere, everywhere.options)
+    } catch (error) {
+      return done(error as Error)
+    }
+    return done()
+  }
+  const everywhere = what === false ? undefined : new Guard(fastify, what as Argument, options as Options)
+  return plugin((app, _none, ready) => {
+    install(app, everywhere, everywhere?.options ?? (options as Options))
+    ready()
+  }, named)
+}
+
+const named = { fastify: '>=4', name: 'headgate' }
+plugin(rateLimit as unknown as FastifyPluginCallback, named)
+
+/** @param options the keys, headers and refusal that a route's own limit has too unless it says otherwise */
+function install(app: FastifyInstance, everywhere: FastifyGuard | undefined, options: Options | undefined): void {
+  const ofRoute = new Map<string, { own: Argument; guard: FastifyGuard }>()
+  app.decorateRequest('rateLimit', null)
+  app.addHook('onRoute', (route) => {
+    const own = route.config?.rateLimit
+    if (!own) return
+    const name = routeName(String(route.method), route.url)
+    const same = ofRoute.get(name)
+    const guard = same?.own === own ? same.guard : new Guard(fastify, own, options)
+    ofRoute.set(name, { own, guard })
+    route.config = { ...route.config, [guardOfRoute]: guard }
+  })
+  app.addHook('onRequest', (request, reply, next) => {
+    const { config } = request.routeOptions
+    const guard = config.rateLimit === false ? undefined : (config[guardOfRoute] ?? everywhere)
+    if (guard === undefined) next()
+    else guard.run(request, reply, next as (error?: unknown) => void)
+  })
 }

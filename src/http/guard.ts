@@ -14,6 +14,8 @@ import { refusal, retryAfterSeconds } from './refusal.ts'
  */
 export class Guard<Request, Response> {
   readonly limiter: RateLimiter
+  /** What it was told besides its limiter. */
+  readonly options: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
   readonly #extractors: readonly KeyExtractor<Request>[]
   readonly #headers: Headers
@@ -28,8 +30,9 @@ export class Guard<Request, Response> {
   ) {
     const { limiter, options } = readOptions(what, more)
     this.limiter = limiter
+    this.options = { keys: options.keys, headers: options.headers, refuse: options.refuse }
     this.#framework = framework
-    this.#extractors = extractorsOf(options.keys, limiter.scopes)
+    this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
     this.#headers = new Headers(options.headers ?? 'legacy', limiter.policies)
     this.#refuse = options.refuse
     this.#extras = this.#headers.detailed ? { detailed: true } : undefined

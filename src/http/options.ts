@@ -10,14 +10,14 @@ import { byIp, type KeyExtractor } from './keys.ts'
 /** What a middleware may be told besides its policies. */
 export interface GuardOptions<Request, Response> {
   /** Who is limited: an extractor, or one for each scope. Default: `byIp()` for the scope `'default'`. */
-  keys?: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>>
+  keys?: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined
   /** The response fields: `'legacy'` (default), `'draft-11'`, a list of these, or false for none. */
-  headers?: Dialect | readonly Dialect[] | false
+  headers?: Dialect | readonly Dialect[] | false | undefined
   /**
    * One's own answer to a refusal. Status 429 and the fields are set already and may be changed; the request goes no
    * further. Of Koa, request and response are both the context.
    */
-  refuse?: (decision: Decision, request: Request, response: Response) => MaybePromise<unknown>
+  refuse?: ((decision: Decision, request: Request, response: Response) => MaybePromise<unknown>) | undefined
 }
 
 interface LimiterParts {
@@ -41,7 +41,10 @@ export type RateLimitArgument<Request, Response> = string | RateLimiter | RateLi
 const guardOptions = ['keys', 'headers', 'refuse']
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow']
 
-/** Sorts out what a user wrote: the limiter, and the guard's own options. */
+/**
+ * Sorts out what a user wrote: the limiter, and the guard's own options.
+ * @param more options for what does not say them itself
+ */
 export function readOptions<Request, Response>(
   what: RateLimitArgument<Request, Response>,
   more: GuardOptions<Request, Response>,
@@ -55,7 +58,7 @@ export function readOptions<Request, Response>(
       `rateLimit takes a policy, options or a RateLimiter, got ${shown(what)}. Write rateLimit('100/15m').`,
     )
   }
-  return { limiter: limiterOf(what), options: { ...what, ...more } }
+  return { limiter: limiterOf(what), options: { ...more, ...what } }
 }
 
 function limiterOf<Request, Response>(options: RateLimitOptions<Request, Response>): RateLimiter {
@@ -75,14 +78,18 @@ function limiterOf<Request, Response>(options: RateLimitOptions<Request, Respons
   return new RateLimiter({ policies: own as unknown as PolicyOptions, ...parts })
 }
 
-/** One extractor for each scope of the limiter, in its order. */
+/**
+ * One extractor for each scope of the limiter, in its order.
+ * @param strict whether an extractor for another scope is a mistake: it is not where the keys were meant for more than one
+ */
 export function extractorsOf<Request>(
   keys: GuardOptions<Request, never>['keys'],
   scopes: readonly string[],
+  strict: boolean,
 ): readonly KeyExtractor<Request>[] {
   const byScope = typeof keys === 'function' ? { default: keys } : (keys ?? {})
   const single = typeof keys === 'function' && scopes.length === 1
-  knownOptions('keys', byScope, single ? ['default'] : [...scopes, 'default'])
+  if (strict) knownOptions('keys', byScope, single ? ['default'] : [...scopes, 'default'])
   return scopes.map((scope) => {
     const extractor = single ? keys : Object.hasOwn(byScope, scope) ? byScope[scope] : undefined
     if (typeof extractor === 'function') return extractor
