@@ -14,6 +14,12 @@ import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from '
  */
 export type Verb = 'consume' | 'reserve' | 'charge' | 'refund' | 'peek'
 
+/** What a decision tells besides, at a little cost: each asks for the field of its name. */
+export interface Details {
+  readonly at?: boolean
+  readonly nextAfter?: boolean
+}
+
 /** One ticket per policy: undefined where a shadow did not commit. */
 export type Tickets = readonly (Ticket | undefined)[]
 
@@ -49,7 +55,7 @@ export class Step {
   #verb: Verb = 'peek'
   #now = 0
   #cost = 0
-  #detailed = false
+  #next = false
 
   constructor(policies: readonly Policy[]) {
     this.weighings = policies.map((policy) => new Weighing(policy))
@@ -101,10 +107,9 @@ export class Step {
     }
   }
 
-  /** @param detailed whether the verdicts tell `nextAfter`, which costs a little */
-  settle(source: Source, detailed: boolean): Decision {
-    this.#detailed = detailed
-    const at = Math.floor(this.#now / 1000)
+  settle(source: Source, details?: Details): Decision {
+    this.#next = details?.nextAfter === true
+    const at = details?.at ? Math.floor(this.#now / 1000) : undefined
     if (this.weighings.length === 1) {
       return join(this.allowed, [this.#settle(this.weighings[0] as Weighing)], source, at)
     }
@@ -129,19 +134,15 @@ export class Step {
       }
     }
     algorithm.report(s, i, at, report)
-    // A unit more than fits at best never comes; what is left of a unit then does not count.
-    const next =
-      this.#detailed && report.remaining < policy.burst ? algorithm.wait(s, i, at, report.remaining + 1) + lag : 0
-    return {
-      name: policy.name,
-      allowed: wait === 0,
-      limit: policy.limit,
-      remaining: report.remaining,
-      retryAfter: wait === 0 ? 0 : Math.ceil(wait / 1000),
-      resetAfter: Math.ceil((report.reset + lag) / 1000),
-      nextAfter: this.#detailed ? Math.ceil(next / 1000) : undefined,
-      shadow: policy.shadow,
-    }
+    const { name, limit, shadow } = policy
+    const allowed = wait === 0
+    const remaining = report.remaining
+    const retryAfter = allowed ? 0 : Math.ceil(wait / 1000)
+    const resetAfter = Math.ceil((report.reset + lag) / 1000)
+    if (!this.#next) return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow }
+    // More than fits at best never comes.
+    const next = remaining < policy.burst ? algorithm.wait(s, i, at, remaining + 1) + lag : 0
+    return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow, nextAfter: Math.ceil(next / 1000) }
   }
 
   /** What settling the reservation just made must know. */

@@ -1,4 +1,4 @@
-import { Step, type Weighing } from '../algorithms/step.ts'
+import { type Details, Step, type Weighing } from '../algorithms/step.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { knownOptions, positiveInteger } from '../policy.ts'
@@ -67,14 +67,14 @@ class MemoryLedger implements Ledger {
     this.#find(keys)
     this.#step.weigh(verb, now, cost, 0)
     if (verb === 'refund') this.#step.refund(extras?.tickets)
-    return this.#finish(keys, now, extras?.detailed === true)
+    return this.#finish(keys, now, extras)
   }
 
   reserve(keys: readonly string[], cost: number, maxWait: number): Booking {
     const now = this.#clock()
     this.#find(keys)
     this.#step.weigh('reserve', now, cost, maxWait)
-    const decision = this.#finish(keys, now, false)
+    const decision = this.#finish(keys, now)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     return { decision, wait: Math.ceil(this.#step.delay / 1000), tickets: this.#step.tickets() }
   }
@@ -92,9 +92,9 @@ class MemoryLedger implements Ledger {
     }
   }
 
-  #finish(keys: readonly string[], now: number, detailed: boolean): Decision {
+  #finish(keys: readonly string[], now: number, details?: Details): Decision {
     if (this.#step.writes) this.#claim(keys, now)
-    const decision = this.#step.settle('store', detailed)
+    const decision = this.#step.settle('store', details)
     if (!decision.allowed) this.#noteRefused()
     return decision
   }
@@ -110,10 +110,14 @@ class MemoryLedger implements Ledger {
     }
   }
 
+  /** Only in the scopes that refuse: a key that is refused for the sake of another one is nothing to hold on to. */
   #noteRefused(): void {
     for (let scope = 0; scope < this.#tables.length; scope++) {
       const row = this.#rows[scope] as number
-      if (row !== blank) (this.#tables[scope] as Table).noteRefused(row)
+      const refuses = (this.#weighings[scope] as readonly Weighing[]).some(
+        ({ wait, policy }) => wait > 0 && !policy.shadow,
+      )
+      if (row !== blank && refuses) (this.#tables[scope] as Table).noteRefused(row)
     }
   }
 }
