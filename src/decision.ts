@@ -51,25 +51,27 @@ export interface Decision {
  * @param at if it was asked for: milliseconds since the epoch, rounded down as waits are rounded up
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
+  const only = verdicts[0] as Verdict
+  if (verdicts.length > 1 || at !== undefined) return joinAll(allowed, verdicts, source, at)
+  const { limit, remaining, resetAfter, name: policy } = only
+  const retryAfter = allowed ? 0 : only.retryAfter
+  return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
+}
+
+function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   let binding = verdicts[0] as Verdict
   let { remaining, resetAfter } = binding
-  for (let n = 1; n < verdicts.length; n++) {
-    const verdict = verdicts[n] as Verdict
-    if (verdict.resetAfter > resetAfter) resetAfter = verdict.resetAfter
-    if (binding.shadow !== verdict.shadow) {
-      if (verdict.shadow) continue
-      binding = verdict
-      remaining = verdict.remaining
-    } else {
-      if (verdict.remaining < remaining) remaining = verdict.remaining
-      if (binds(allowed, verdict, binding)) binding = verdict
-    }
+  for (const verdict of verdicts) {
+    resetAfter = Math.max(resetAfter, verdict.resetAfter)
+    if (verdict.shadow && !binding.shadow) continue
+    const first = binding.shadow && !verdict.shadow
+    remaining = first ? verdict.remaining : Math.min(remaining, verdict.remaining)
+    if (first || binds(allowed, verdict, binding)) binding = verdict
   }
   const { limit, name: policy } = binding
   const retryAfter = allowed ? 0 : binding.retryAfter
-  const policies = verdicts
-  if (at === undefined) return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }
-  return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, at }
+  const decision = { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
+  return at === undefined ? decision : { ...decision, at }
 }
 
 function binds(allowed: boolean, verdict: Verdict, other: Verdict): boolean {

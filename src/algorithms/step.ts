@@ -67,24 +67,27 @@ export class Step {
     this.#verb = verb
     this.#now = now
     this.#cost = cost
+    const weighings = this.weighings
+    const asks = verb !== 'charge' && verb !== 'refund'
     let delay = 0
-    for (const weighing of this.weighings) {
+    for (let n = 0; n < weighings.length; n++) {
+      const weighing = weighings[n] as Weighing
       const { s, i, algorithm } = weighing
       const last = s[i] as number
       const at = now >= last ? now : standing(algorithm, last, now)
-      let wait = 0
-      if (verb === 'charge') wait = algorithm.fits(s, i, at, cost, 0) ? 0 : Infinity
-      else if (verb !== 'refund') wait = algorithm.wait(s, i, at, cost)
-      if (wait > 0) {
-        wait += at - now // a clock that stands still must first catch up
-        if (wait > delay && !weighing.policy.shadow) delay = wait
-      }
+      const wait = asks ? algorithm.wait(s, i, at, cost) : this.#forced(weighing, at)
       weighing.at = at
-      weighing.wait = wait
+      weighing.wait = wait === 0 ? 0 : wait + (at - now) // a clock that stands still must first catch up
+      if (wait !== 0 && !weighing.policy.shadow) delay = Math.max(delay, weighing.wait)
     }
     this.delay = delay
     this.allowed = delay === 0 || (verb === 'reserve' && delay <= maxWait && this.#canPromise())
     this.writes = verb !== 'peek' && verb !== 'refund' && (this.allowed || this.#countsRefused)
+  }
+
+  /** A charge waits for nothing but must stay exact; a refund always goes. */
+  #forced({ s, i, algorithm }: Weighing, at: number): number {
+    return this.#verb === 'refund' || algorithm.fits(s, i, at, this.#cost, 0) ? 0 : Infinity
   }
 
   /**
@@ -110,46 +113,52 @@ export class Step {
   settle(source: Source, details?: Details): Decision {
     this.#next = details?.nextAfter === true
     const at = details?.at ? Math.floor(this.#now / 1000) : undefined
-    if (this.weighings.length === 1) {
-      return join(this.allowed, [this.#settle(this.weighings[0] as Weighing)], source, at)
-    }
-    const verdicts: Verdict[] = []
-    for (const weighing of this.weighings) verdicts.push(this.#settle(weighing))
-    return join(this.allowed, verdicts, source, at)
+    const weighings = this.weighings
+    const policies =
+      weighings.length === 1 ? [this.#settle(weighings[0] as Weighing)] : weighings.map((each) => this.#settle(each))
+    return join(this.allowed, policies, source, at)
   }
 
   #settle(weighing: Weighing): Verdict {
     const { s, i, at, policy, algorithm } = weighing
-    const lag = at - this.#now
-    let wait = weighing.wait
-    if (this.#verb !== 'peek' && this.#verb !== 'refund') {
-      if (this.allowed && (wait === 0 || !policy.shadow)) {
-        algorithm.take(s, i, at, this.#cost, wait === 0 ? 0 : wait - lag)
-        wait = 0
-      } else if (policy.countRefused) {
-        algorithm.count(s, i, at, this.#cost)
-        if (wait > 0) wait = algorithm.wait(s, i, at, this.#cost) + lag
-      } else if (at < (s[i] as number)) {
-        algorithm.take(s, i, at, 0, 0) // the clock went far back: the state must live by the new time from now on
-      }
-    }
+    if (this.writes && this.allowed && weighing.wait === 0) algorithm.take(s, i, at, this.#cost, 0)
+    else this.#settleRefused(weighing)
+    const { wait } = weighing
     algorithm.report(s, i, at, report)
     const { name, limit, shadow } = policy
     const allowed = wait === 0
     const remaining = report.remaining
     const retryAfter = allowed ? 0 : Math.ceil(wait / 1000)
-    const resetAfter = Math.ceil((report.reset + lag) / 1000)
+    const resetAfter = Math.ceil((report.reset + (at - this.#now)) / 1000)
     if (!this.#next) return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow }
-    // More than fits at best never comes.
-    const next = remaining < policy.burst ? algorithm.wait(s, i, at, remaining + 1) + lag : 0
-    return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow, nextAfter: Math.ceil(next / 1000) }
+    const nextAfter = this.#nextAfter(weighing, remaining)
+    return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow, nextAfter }
+  }
+
+  /** What happens to a policy that does not take the call at once, or when another does not. */
+  #settleRefused(weighing: Weighing): void {
+    const { s, i, at, policy, algorithm, wait } = weighing
+    if (this.#verb === 'peek' || this.#verb === 'refund') return
+    const lag = at - this.#now
+    if (this.allowed && !policy.shadow) {
+      algorithm.take(s, i, at, this.#cost, wait - lag) // booked ahead
+      weighing.wait = 0
+    } else if (policy.countRefused) {
+      algorithm.count(s, i, at, this.#cost)
+      if (wait > 0) weighing.wait = algorithm.wait(s, i, at, this.#cost) + lag
+    } else if (at < (s[i] as number)) {
+      algorithm.take(s, i, at, 0, 0) // the clock went far back: the state must live by the new time from now on
+    }
+  }
+
+  #nextAfter({ s, i, at, policy, algorithm }: Weighing, remaining: number): number {
+    if (remaining >= policy.burst) return 0 // more than fits at best never comes
+    return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - this.#now)) / 1000)
   }
 
   /** What settling the reservation just made must know. */
   tickets(): Tickets {
-    return this.weighings.map(({ s, i, wait, policy, algorithm }) => {
-      return wait === 0 || !policy.shadow ? algorithm.ticket(s, i) : undefined
-    })
+    return this.weighings.map(({ s, i, wait, algorithm }) => (wait === 0 ? algorithm.ticket(s, i) : undefined))
   }
 }
 
