@@ -1,4 +1,4 @@
-import type { Request, RequestHandler, Response } from 'express'
+import type { NextFunction, Request, Response } from 'express'
 import type { Decision } from '../src/decision.ts'
 import { type Framework, routeName } from '../src/http/framework.ts'
 import { Guard } from '../src/http/guard.ts'
@@ -25,11 +25,13 @@ const express: Framework<Request, Response> = {
     return trusts(anybody, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
   },
   header: (request, name) => request.headers[name]?.toString(),
-  route: (request) => routeName(request.method, `${request.baseUrl ?? ''}${request.route?.path ?? ''}`),
+  // Not `baseUrl`: that is the client's text, in any letter case and with any parameters.
+  route: (request) => routeName(request.method, request.route?.path?.toString()),
   attach(request, _response, decision) {
     request.rateLimit = decision as Decision
   },
   headersSent: (response) => response.headersSent,
+  ended: (response) => response.writableEnded,
   setHeader: (response, name, value) => void response.setHeader(name, value),
   setStatus(response, status) {
     response.statusCode = status
@@ -39,6 +41,9 @@ const express: Framework<Request, Response> = {
     response.end(body)
   },
 }
+
+/** Says nothing of the route's parameters, so that a route keeps their types. */
+export type ExpressMiddleware = <Params>(request: Request<Params>, response: Response, next: NextFunction) => void
 
 /**
  * Express middleware (4 and 5). The decision is on `req.rateLimit`; a refusal is answered with 429, an error of a key
@@ -51,7 +56,7 @@ const express: Framework<Request, Response> = {
 export function rateLimit(
   what: RateLimitArgument<Request, Response>,
   options?: GuardOptions<Request, Response>,
-): RequestHandler {
+): ExpressMiddleware {
   const guard = new Guard(express, what, options)
-  return (request, response, next) => guard.run(request, response, next)
+  return (request, response, next) => guard.run(request as unknown as Request, response, next)
 }

@@ -1,4 +1,10 @@
-import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify'
+import type {
+  FastifyContextConfig,
+  FastifyInstance,
+  FastifyPluginCallback,
+  FastifyReply,
+  FastifyRequest,
+} from 'fastify'
 import plugin from 'fastify-plugin'
 import type { Decision } from '../src/decision.ts'
 import { type Framework, routeName } from '../src/http/framework.ts'
@@ -22,7 +28,7 @@ declare module 'fastify' {
   interface FastifyContextConfig {
     /** A limit of this route's own, instead of the global one; false for none. */
     rateLimit?: Argument | false
-    [guardOfRoute]?: FastifyGuard
+    [guardOfRoute]?: FastifyGuard | undefined
   }
 }
 
@@ -49,9 +55,13 @@ const fastify: Framework<FastifyRequest, FastifyReply> = {
     request.rateLimit = decision as Decision
   },
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
+  ended: ({ raw }) => raw.writableEnded,
   setHeader: (reply, name, value) => void reply.header(name, value),
   setStatus: (reply, status) => void reply.code(status),
   send: (reply, type, body) => void reply.type(type).send(body),
+  returned(reply, value) {
+    if (value !== undefined && value !== reply && !reply.sent) reply.send(value)
+  },
 }
 
 /**
@@ -72,42 +82,71 @@ export function rateLimit(
   options?: Options | Argument,
   done?: (error?: Error) => void,
 ): unknown {
-  if (done !== undefined) {
-    try {
-      const everywhere = new Guard(fastify, options as Argument)
-      install(what as FastifyInstance, everywhere, everywhere.options)
-    } catch (error) {
-      return done(error as Error)
-    }
-    return done()
-  }
+  if (done !== undefined)
+    return install(what as FastifyInstance, () => new Guard(fastify, options as Argument), {}, done)
   const everywhere = what === false ? undefined : new Guard(fastify, what as Argument, options as Options)
-  return plugin((app, _none, ready) => {
-    install(app, everywhere, everywhere?.options ?? (options as Options))
-    ready()
-  }, named)
+  return plugin((app, _none, ready) => install(app, () => everywhere, options as Options, ready), named)
 }
 
-const named = { fastify: '>=4', name: 'headgate' }
+const named = { fastify: '5.x', name: 'headgate' }
+// Registered by itself, with its options beside it, the function is the plugin: it needs the marks of one.
 plugin(rateLimit as unknown as FastifyPluginCallback, named)
 
-/** @param options the keys, headers and refusal that a route's own limit has too unless it says otherwise */
-function install(app: FastifyInstance, everywhere: FastifyGuard | undefined, options: Options | undefined): void {
-  const ofRoute = new Map<string, { own: Argument; guard: FastifyGuard }>()
-  app.decorateRequest('rateLimit', null)
-  app.addHook('onRoute', (route) => {
-    const own = route.config?.rateLimit
-    if (!own) return
-    const name = routeName(String(route.method), route.url)
-    const same = ofRoute.get(name)
-    const guard = same?.own === own ? same.guard : new Guard(fastify, own, options)
-    ofRoute.set(name, { own, guard })
-    route.config = { ...route.config, [guardOfRoute]: guard }
-  })
-  app.addHook('onRequest', (request, reply, next) => {
-    const { config } = request.routeOptions
-    const guard = config.rateLimit === false ? undefined : (config[guardOfRoute] ?? everywhere)
-    if (guard === undefined) next()
-    else guard.run(request, reply, next as (error?: unknown) => void)
-  })
+/** @param inherited the keys, headers and refusal that a route's own limit has too unless it says otherwise */
+function install(
+  app: FastifyInstance,
+  makeGuard: () => FastifyGuard | undefined,
+  inherited: Options | undefined,
+  done: (error?: Error) => void,
+): void {
+  try {
+    const everywhere = makeGuard()
+    const routes = new RouteGuards(everywhere?.options ?? inherited)
+    if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', null)
+    app.addHook('onRoute', (route) => {
+      const own = route.config?.rateLimit
+      const guard = own ? routes.declared(own, String(route.method), route.url) : everywhere
+      // Of limiters around limiters the nearest is asked last here, and has its way.
+      route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : guard }
+    })
+    app.addHook('onRequest', (request, reply, next) => {
+      const { config } = request.routeOptions
+      if (request.rateLimit !== null || config.rateLimit === false) return next()
+      const guard = guardOfRoute in config ? config[guardOfRoute] : (routes.late(config) ?? everywhere)
+      if (guard === undefined) next()
+      else guard.run(request, reply, next as (error?: unknown) => void)
+    })
+    done()
+  } catch (error) {
+    done(error as Error)
+  }
+}
+
+/** The guards of routes that have a limit of their own. */
+class RouteGuards {
+  readonly #inherited: Options | undefined
+  readonly #byName = new Map<string, { own: Argument; guard: FastifyGuard }>()
+  readonly #late = new WeakMap<object, FastifyGuard>()
+
+  constructor(inherited: Options | undefined) {
+    this.#inherited = inherited
+  }
+
+  /** The HEAD route that Fastify adds to a GET shares its guard. */
+  declared(own: Argument, method: string, url: string): FastifyGuard {
+    const name = routeName(method, url)
+    const get = method === 'HEAD' ? this.#byName.get(name) : undefined
+    const guard = get?.own === own ? get.guard : new Guard(fastify, own, this.#inherited)
+    this.#byName.set(name, { own, guard })
+    return guard
+  }
+
+  /** Of a route that was declared before this plugin was loaded. */
+  late(config: FastifyContextConfig): FastifyGuard | undefined {
+    const own = config.rateLimit
+    if (!own) return undefined
+    const guard = this.#late.get(config) ?? new Guard(fastify, own, this.#inherited)
+    this.#late.set(config, guard)
+    return guard
+  }
 }

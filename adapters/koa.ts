@@ -1,7 +1,15 @@
 import type { Context, Middleware } from 'koa'
+import type { Decision } from '../src/decision.ts'
 import { type Framework, routeName } from '../src/http/framework.ts'
 import { Guard } from '../src/http/guard.ts'
 import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
+
+declare module 'koa' {
+  interface DefaultState {
+    /** The decision of the last rate limiter that this request passed. */
+    rateLimit?: Decision
+  }
+}
 
 const koa: Framework<Context, Context> = {
   address({ app, ips, req }) {
@@ -12,9 +20,10 @@ const koa: Framework<Context, Context> = {
   header: ({ req }, name) => req.headers[name]?.toString(),
   route: ({ method, _matchedRoute }) => routeName(method, _matchedRoute?.toString()),
   attach({ state }, _response, decision) {
-    state.rateLimit = decision
+    state.rateLimit = decision as Decision
   },
   headersSent: ({ headerSent }) => headerSent,
+  ended: ({ res }) => res.writableEnded,
   setHeader: ({ res }, name, value) => void res.setHeader(name, value),
   setStatus(context, status) {
     context.status = status

@@ -22,5 +22,13 @@ export function checkClock(clock: Clock): Clock {
         'Use () => Date.now() * 1000, or new ManualClock().now from headgate/testing.',
     )
   }
+  if (Math.abs((now as number) - Date.now()) < aDay) {
+    throw new HeadgateError(
+      'HEADGATE_CLOCK',
+      `A clock must return microseconds, this one returns milliseconds (${shown(now)}). Use () => Date.now() * 1000.`,
+    )
+  }
   return clock
 }
+
+const aDay = 24 * 60 * 60 * 1000

@@ -51,14 +51,12 @@ export interface Decision {
  * @param at if it was asked for: milliseconds since the epoch, rounded down as waits are rounded up
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
-  const only = verdicts[0] as Verdict
-  if (verdicts.length > 1 || at !== undefined) return joinAll(allowed, verdicts, source, at)
-  const { limit, remaining, resetAfter, name: policy } = only
-  const retryAfter = allowed ? 0 : only.retryAfter
-  return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
+  const binding = verdicts[0] as Verdict
+  if (verdicts.length > 1) return joinAll(allowed, verdicts, source, at)
+  return decisionOf(allowed, binding, binding.remaining, binding.resetAfter, verdicts, source, at)
 }
 
-function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
+function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source, at: number | undefined): Decision {
   let binding = verdicts[0] as Verdict
   let { remaining, resetAfter } = binding
   for (const verdict of verdicts) {
@@ -68,10 +66,22 @@ function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source,
     remaining = first ? verdict.remaining : Math.min(remaining, verdict.remaining)
     if (first || binds(allowed, verdict, binding)) binding = verdict
   }
-  const { limit, name: policy } = binding
-  const retryAfter = allowed ? 0 : binding.retryAfter
-  const decision = { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
-  return at === undefined ? decision : { ...decision, at }
+  return decisionOf(allowed, binding, remaining, resetAfter, verdicts, source, at)
+}
+
+/** Two literals and no spread: this is built for every call. */
+function decisionOf(
+  allowed: boolean,
+  { limit, name: policy, retryAfter: wait }: Verdict,
+  remaining: number,
+  resetAfter: number,
+  policies: readonly Verdict[],
+  source: Source,
+  at: number | undefined,
+): Decision {
+  const retryAfter = allowed ? 0 : wait
+  if (at === undefined) return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }
+  return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, at }
 }
 
 function binds(allowed: boolean, verdict: Verdict, other: Verdict): boolean {

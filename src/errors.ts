@@ -7,6 +7,7 @@
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of one name in a limiter
  * - `HEADGATE_OPTION`: an option that does not exist, or has a value it cannot have
  * - `HEADGATE_COST`, `HEADGATE_KEY`, `HEADGATE_MAX_WAIT`: an argument of a call
+ * - `HEADGATE_HEADERS_SENT`: a request refused after its response had begun
  * - `HEADGATE_CLOCK`: a clock that does not give whole microseconds
  * - `HEADGATE_ASYNC_STORE`: a synchronous call on a store that needs a promise
  */
@@ -24,6 +25,7 @@ export type ErrorCode =
   | 'HEADGATE_COST'
   | 'HEADGATE_KEY'
   | 'HEADGATE_MAX_WAIT'
+  | 'HEADGATE_HEADERS_SENT'
   | 'HEADGATE_CLOCK'
   | 'HEADGATE_ASYNC_STORE'
 

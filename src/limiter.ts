@@ -68,7 +68,7 @@ export class RateLimiter {
    * Rejects with HeadgateError `HEADGATE_COST` or `HEADGATE_KEY` on misuse, touching nothing.
    */
   async consume(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.decide(key, options?.cost)
+    return this.decide(key, costOf(options))
   }
 
   /**
@@ -82,7 +82,7 @@ export class RateLimiter {
         'consumeSync needs a store that answers at once, as memoryStore() does. Use await limiter.consume(key).',
       )
     }
-    return this.decide(key, options?.cost) as Decision
+    return this.decide(key, costOf(options)) as Decision
   }
 
   /** `consume` with a promise only where the store needs one: for adapters, which stay synchronous when they can. */
@@ -92,7 +92,7 @@ export class RateLimiter {
 
   /** What `consume` would say now; takes and writes nothing. */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#ledger.decide('peek', this.#keys(key), checkCost(options?.cost ?? 1))
+    return this.#ledger.decide('peek', this.#keys(key), checkCost(costOf(options)))
   }
 
   /** Forgets the key: it is like new. */
@@ -120,6 +120,7 @@ export class RateLimiter {
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
     const keys = this.#keys(key)
+    if (options !== undefined) knownOptions('reserve', options, ['cost', 'maxWait'])
     const cost = checkCost(options?.cost ?? 1)
     const maxWait = milliseconds(options?.maxWait ?? 0, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0)
     return new Reservation(this.#ledger, keys, cost, await this.#ledger.reserve(keys, cost, maxWait * 1000))
@@ -148,6 +149,13 @@ function example(scopes: readonly string[]): string {
     : `{ ${scopes.map((scope) => `${JSON.stringify(scope)}: '...'`).join(', ')} }`
 }
 
+/** @throws HeadgateError `HEADGATE_OPTION` for a cost that is given in another way than as `{ cost }` */
+function costOf(options: CostOptions | undefined): number {
+  if (options === undefined) return 1
+  if (options?.cost === undefined) knownOptions('A call', options, ['cost'])
+  return options.cost === undefined ? 1 : options.cost
+}
+
 function checkCost(cost: number): number {
   if (Number.isSafeInteger(cost) && cost >= 1) return cost
   throw new HeadgateError(
@@ -157,6 +165,9 @@ function checkCost(cost: number): number {
 }
 
 function policiesOf(likes: PolicyLike | readonly PolicyLike[]): readonly Policy[] {
+  if (likes === undefined) {
+    throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)
+  }
   const policies = (Array.isArray(likes) ? (likes as readonly PolicyLike[]) : [likes as PolicyLike]).map(toPolicy)
   if (policies.length === 0) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs at least one policy. Give policies: ['100/15m'].`)

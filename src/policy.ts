@@ -63,6 +63,12 @@ export function terms(algorithm: string, options: BurstOptions, extra: readonly 
 
 /** @throws HeadgateError `HEADGATE_OPTION` that names the first unknown option and the known ones */
 export function knownOptions(where: string, options: object, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      `${where} takes an object of options, got ${shown(options)}. It may have: ${known.join(', ')}.`,
+    )
+  }
   const unknown = Object.keys(options).find((option) => !known.includes(option))
   if (unknown !== undefined) {
     throw new HeadgateError(

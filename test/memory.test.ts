@@ -223,3 +223,22 @@ describe('clocks', () => {
     expect(allowed('a')).toBe(false)
   })
 })
+
+describe('long keys', () => {
+  test('take no more room than short ones', () => {
+    const { allowed } = setUp([policy('1/1h')], { maxKeys: 20_000 })
+    const before = held()
+    for (let n = 0; n < 20_000; n++) allowed(`${n}`.padEnd(6000, 'x'))
+    expect((held() - before) / megabyte).toBeLessThan(8)
+    expect(allowed('7'.padEnd(6000, 'x'))).toBe(false)
+  })
+
+  test('stay apart, to the last character, and lone surrogates too', async () => {
+    const { allowed, limiter } = setUp([policy('1/1h')])
+    const keys = ['a', 'b', '\ud800', '\ud801'].map((end) => 'k'.repeat(200) + end)
+    expect(keys.map((key) => allowed(key))).toEqual([true, true, true, true])
+    expect(keys.map((key) => allowed(key))).toEqual([false, false, false, false])
+    await limiter.reset(keys[2] as string)
+    expect(keys.map((key) => allowed(key))).toEqual([false, false, true, false])
+  })
+})

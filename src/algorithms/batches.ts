@@ -21,7 +21,8 @@
  * What a settled reservation gives back is judged as in bucket.ts, from the same two numbers, batch by batch.
  *
  * State: last (us), spent (units at `last`), start of the interval that holds `last` (us), given (units given back so far).
- * Bound: 2 * limit - 1 in a span just over one interval (across a boundary), `limit` in each interval.
+ * Bound: of a fixed window `limit` in each window, hence 2 * limit across a boundary; of the bucket `burst` at once, and
+ * `limit` more for each interval that ends.
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'

@@ -1,7 +1,7 @@
 import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { BurstOptions, PolicyOptions } from '../policy.ts'
-import type { Policy } from './algorithm.ts'
+import type { Algorithm, Policy } from './algorithm.ts'
 import { fixedWindow } from './fixed-window.ts'
 import { gcra } from './gcra.ts'
 import { leakyBucket } from './leaky-bucket.ts'
@@ -53,11 +53,15 @@ export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'win
   })
 }
 
+function isAlgorithm(algorithm: Algorithm): boolean {
+  return typeof algorithm === 'object' && algorithm !== null && typeof algorithm.wait === 'function'
+}
+
 /** Whatever a user may write for a policy. */
 export function toPolicy(like: PolicyLike): Policy {
   if (typeof like === 'string') return policy(like)
-  if (typeof like === 'object' && like !== null && 'algorithm' in like) return like
-  return slidingWindow(like)
+  if (typeof like === 'object' && like !== null && 'algorithm' in like && isAlgorithm(like.algorithm)) return like
+  return slidingWindow(like as PolicyOptions)
 }
 
 function notUnderstood(text: unknown): HeadgateError {

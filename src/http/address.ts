@@ -43,12 +43,13 @@ const longest = 64
  */
 export function addressKey(address: string, ipv6Prefix: number): string {
   if (address.indexOf(':') === -1) return address
-  const text = address.charCodeAt(0) === bracket ? address.slice(1, address.indexOf(']')) : address
+  const end = address.charCodeAt(0) === bracket ? address.indexOf(']') : -1
+  const text = end === -1 ? address : address.slice(1, end)
   const port = text.indexOf(':')
   const quad = text.indexOf('.')
   if (quad !== -1 && quad < port) return text.slice(0, port)
   if (!parse(text)) return address
-  return isMapped() ? dotted() : prefixText(ipv6Prefix)
+  return holdsIPv4() ? dotted() : prefixText(ipv6Prefix)
 }
 
 /** Reads the eight groups of an IPv6 address (RFC 4291, 2.2) into `groups`; false if the text is not one. */
@@ -107,7 +108,8 @@ function quad(text: string, start: number, count: number): boolean {
     groups[group] = part % 2 === 0 ? value * 256 : (groups[group] as number) + value
     if (part < 3 && text.charCodeAt(position++) !== dot) return false
   }
-  return position === text.length || text.charCodeAt(position) === percent
+  const next = text.charCodeAt(position)
+  return position === text.length || next === percent || next === colon
 }
 
 /** Moves what stands after `::` to the end. */
@@ -120,11 +122,11 @@ function close(count: number, gap: number): boolean {
   return true
 }
 
-/** ::ffff:0:0/96 (RFC 4291, 2.5.5.2). */
-function isMapped(): boolean {
-  return (
-    groups[5] === 0xffff && groups[0] === 0 && groups[1] === 0 && groups[2] === 0 && groups[3] === 0 && groups[4] === 0
-  )
+/** ::ffff:0:0/96 (RFC 4291, 2.5.5.2), or 64:ff9b::/96, behind which are all clients of a NAT64 (RFC 6052, 2.1). */
+function holdsIPv4(): boolean {
+  const [a, b, c, d, e, f] = groups
+  if (c !== 0 || d !== 0 || e !== 0) return false
+  return (a === 0 && b === 0 && f === 0xffff) || (a === 0x64 && b === 0xff9b && f === 0)
 }
 
 function dotted(): string {

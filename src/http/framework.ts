@@ -12,10 +12,14 @@ export interface Framework<Request, Response> {
   /** Where the application finds the decision. */
   attach(request: Request, response: Response, decision: unknown): void
   headersSent(response: Response): boolean
+  /** Whether the response is complete. */
+  ended(response: Response): boolean
   setHeader(response: Response, name: string, value: string): void
   setStatus(response: Response, status: number): void
   /** Ends the response with a body of that type. */
   send(response: Response, type: string, body: string): void
+  /** What `refuse` returned, where returning is the framework's way to answer. */
+  returned?(response: Response, value: unknown): void
 }
 
 /** HEAD is served by the route of GET and shares its quota. */

@@ -8,6 +8,14 @@ import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
 import { extractorsOf, type GuardOptions, type RateLimitArgument, readOptions } from './options.ts'
 import { refusal, retryAfterSeconds } from './refusal.ts'
 
+/** To a framework, an error that is undefined would mean "go on". */
+function nothingThrown(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_KEY',
+    'A key extractor threw undefined. Throw an Error, or return undefined for no key.',
+  )
+}
+
 /**
  * The HTTP part that no framework owns: from a request to keys, a decision, the response fields, and maybe a refusal.
  * It stays synchronous from end to end when the key extractors and the store do.
@@ -58,11 +66,16 @@ export class Guard<Request, Response> {
     try {
       admitted = this.check(request, response)
     } catch (error) {
-      next(error)
+      next(error ?? nothingThrown())
       return
     }
     if (admitted === true) next()
-    else if (admitted !== false) admitted.then((go) => go && next(), next)
+    else if (admitted !== false) {
+      admitted.then(
+        (go) => go && next(),
+        (error) => next(error ?? nothingThrown()),
+      )
+    }
   }
 
   #checkKey(key: string | Record<string, string>, request: Request, response: Response): MaybePromise<boolean> {
@@ -89,7 +102,7 @@ export class Guard<Request, Response> {
     const open = !framework.headersSent(response)
     if (open) this.#headers.write(decision, framework, response)
     if (decision.allowed) return true
-    if (!open) return false
+    if (!open) return this.#tooLate(response)
     framework.setStatus(response, 429)
     framework.setHeader(response, 'Cache-Control', 'no-store')
     const seconds = retryAfterSeconds(decision.retryAfter)
@@ -103,7 +116,23 @@ export class Guard<Request, Response> {
       this.#framework.send(response, type, body)
       return false
     }
-    const answered = this.#refuse(decision, request, response)
-    return isPromise(answered) ? answered.then(() => false) : false
+    const answer = this.#refuse(decision, request, response)
+    return isPromise(answer)
+      ? answer.then((value) => this.#answered(response, value))
+      : this.#answered(response, answer)
+  }
+
+  #answered(response: Response, value: unknown): boolean {
+    this.#framework.returned?.(response, value)
+    return false
+  }
+
+  /** Someone else's answer is under way: nothing can be refused any more, but the handler must not run either. */
+  #tooLate(response: Response): boolean {
+    if (this.#framework.ended(response)) return false
+    throw new HeadgateError(
+      'HEADGATE_HEADERS_SENT',
+      'A request was refused when its response was under way already. Put the limiter before what answers.',
+    )
   }
 }

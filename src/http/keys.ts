@@ -55,8 +55,8 @@ export function byHeader(name: string): KeyExtractor {
 }
 
 /**
- * By method and route pattern (`GET /users/:id`), so that each route has a quota of its own; HEAD counts as GET. Where
- * no route has matched yet it is the path the middleware is mounted on, or `*`: never a path of the client's choosing.
+ * By method and route pattern (`GET /users/:id`), so that each route has a quota of its own; HEAD counts as GET. Where no
+ * route has matched yet, and for the path that a router is mounted on, it is `*`: never text of the client's choosing.
  */
 export function byRoute(): KeyExtractor {
   return (request, view) => view.route(request)
@@ -101,8 +101,16 @@ const byAddress = byIp()
 
 /** `~` marks an address that stands in for a missing key, so that nobody can claim it by sending that text. */
 function keyOf<Request>(extracted: Extracted, request: Request, view: View<Request>): string {
-  const key =
-    typeof extracted === 'string' ? extracted : extracted === undefined || extracted === null ? '' : String(extracted)
+  const key = typeof extracted === 'string' ? extracted : keyText(extracted)
   if (key === '') return `~${(byAddress as KeyExtractor<Request>)(request, view) ?? ''}`
   return key.charCodeAt(0) === 126 ? `~${key}` : key
+}
+
+function keyText(extracted: Exclude<Extracted, string>): string {
+  if (extracted === undefined || extracted === null) return ''
+  if (typeof extracted === 'bigint' || Number.isFinite(extracted)) return String(extracted)
+  throw new HeadgateError(
+    'HEADGATE_KEY',
+    `A key extractor must return a text or a number, or undefined for none, got ${shown(extracted)}. Return the id itself.`,
+  )
 }

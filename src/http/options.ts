@@ -89,7 +89,7 @@ export function extractorsOf<Request>(
 ): readonly KeyExtractor<Request>[] {
   const byScope = typeof keys === 'function' ? { default: keys } : (keys ?? {})
   const single = typeof keys === 'function' && scopes.length === 1
-  if (strict) knownOptions('keys', byScope, single ? ['default'] : [...scopes, 'default'])
+  if (strict) knownOptions('keys', byScope, [...new Set([...scopes, 'default'])])
   return scopes.map((scope) => {
     const extractor = single ? keys : Object.hasOwn(byScope, scope) ? byScope[scope] : undefined
     if (typeof extractor === 'function') return extractor

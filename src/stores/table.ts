@@ -6,6 +6,7 @@
  * that is like new, else the one with most left. A key that is being refused goes only when all of them are. (Least
  * recently used would be the wrong order: a flood of new keys would free just those who wait as they were told.)
  */
+import { createHash } from 'node:crypto'
 import { type Policy, Report } from '../algorithms/algorithm.ts'
 import { standing, Weighing } from '../algorithms/step.ts'
 
@@ -17,6 +18,15 @@ const swept = 2
 const considered = 16
 /** How long a key is kept at least while there is room, in microseconds: one that calls all the time need not move. */
 const grace = 10_000_000
+
+/** Longer keys are kept as their digest, so that the bound in keys is a bound in bytes. */
+const longestKey = 86
+
+/** The SHA-512 of a key in 87 characters, one more than any key that is kept as it is. */
+function digest(key: string): string {
+  // UTF-16 as it stands in memory: UTF-8 would make all lone surrogates one.
+  return `#${createHash('sha512').update(key, 'utf16le').digest('base64url')}`
+}
 
 export class Table {
   readonly #policies: readonly Policy[]
@@ -60,7 +70,7 @@ export class Table {
 
   /** The key's row, or `blank`. */
   find(key: string): number {
-    const row = this.#rowOf.get(key)
+    const row = this.#rowOf.get(key.length > longestKey ? digest(key) : key)
     return row === undefined ? blank : row
   }
 
@@ -69,8 +79,9 @@ export class Table {
     this.#makeRoom(now)
     const row = this.#free.pop() ?? this.#keyOf.length
     if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#maxKeys + 1))
-    this.#keyOf[row] = key
-    this.#rowOf.set(key, row)
+    const kept = key.length > longestKey ? digest(key) : key
+    this.#keyOf[row] = kept
+    this.#rowOf.set(kept, row)
     this.#clearLogs(row)
     return row
   }

@@ -191,6 +191,24 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     }
   })
 
+  test('an extractor that throws nothing at all, or returns what is no key, admits nobody', async () => {
+    const broken = [
+      () => {
+        throw undefined
+      },
+      async () => {
+        throw undefined
+      },
+      () => ({ id: 1 }),
+      () => Number.NaN,
+    ]
+    for (const keys of broken) {
+      const { url, handled } = await app({ limit: 1, window: '1m', keys })
+      expect((await get(url)).status).toBe(500)
+      expect(handled()).toBe(0)
+    }
+  })
+
   test('a store that answers later, or breaks', async () => {
     const later = memoryStore()
     const asynchronous: Store = {

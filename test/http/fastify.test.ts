@@ -114,3 +114,44 @@ test('registered twice, for two plugins side by side', async () => {
   }
   expect(await statuses('/a', '/a', '/b', '/b')).toEqual([200, 429, 200, 429])
 })
+
+test('a route declared before the plugin is loaded has its own limit all the same', async () => {
+  app = fastify()
+  app.get('/before', { config: { rateLimit: '1/1h' } }, async () => 'ok')
+  app.register(rateLimit(false))
+  app.get('/after', { config: { rateLimit: '1/1h' } }, async () => 'ok')
+  app.get('/free', async () => 'ok')
+  expect(await statuses('/before', '/before', '/after', '/after', '/free', '/free')).toEqual([
+    200, 429, 200, 429, 200, 200,
+  ])
+})
+
+test('a limiter around a limiter: the nearest decides, and a request counts once', async () => {
+  app = fastify()
+  await app.register(rateLimit('3/1h'))
+  await app.register(
+    async (inner) => {
+      await inner.register(rateLimit('1/1h'))
+      inner.get('/', async () => 'ok')
+      inner.get('/own', { config: { rateLimit: '2/1h' } }, async () => 'own')
+    },
+    { prefix: '/inner' },
+  )
+  app.get('/', async () => 'ok')
+  expect(await statuses('/inner', '/inner', '/inner/own', '/inner/own', '/inner/own')).toEqual([
+    200, 429, 200, 200, 429,
+  ])
+  expect(await statuses('/', '/', '/', '/')).toEqual([200, 200, 200, 429])
+})
+
+test('a refusal may be returned, as handlers return', async () => {
+  for (const refuse of [() => ({ sorry: 1 }), async () => ({ sorry: 1 })]) {
+    app = fastify()
+    await app.register(rateLimit({ limit: 1, window: '1h', refuse }))
+    app.get('/', async () => 'ok')
+    await app.inject('/')
+    const { statusCode, body } = await app.inject('/')
+    expect([statusCode, body]).toEqual([429, '{"sorry":1}'])
+    await app.close()
+  }
+})

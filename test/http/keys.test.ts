@@ -69,6 +69,7 @@ test('combine waits for the parts that are async', async () => {
 test.each([
   ['a header name with a blank', () => byHeader('x key')],
   ['a prefix of 0 bits', () => byIp({ ipv6Prefix: 0 })],
+  ['a number for the options of byIp', () => byIp(64 as never)],
   ['an unknown option of byIp', () => byIp({ ipv4Prefix: 24 } as never)],
   ['nothing to combine', () => combine()],
   ['a scope without an extractor', () => rateLimit({ policies: { limit: 1, window: '1s', scope: 'user' } })],

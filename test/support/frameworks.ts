@@ -166,6 +166,7 @@ export function get(url: string, headers: Record<string, string> = {}, method = 
       response.on('data', (chunk) => {
         body += chunk
       })
+      response.on('error', reject)
       response.on('end', () => resolve({ status: response.statusCode ?? 0, headers: response.headers, body }))
     })
     request.on('error', reject)
