@@ -26,6 +26,8 @@ import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
 import { maxSafe } from './exact.ts'
 
 export class Batches implements Algorithm {
+  readonly kind = 'batches'
+  readonly parameters: readonly number[]
   readonly slots = 3
   readonly grows = false
   readonly promises = true
@@ -44,6 +46,7 @@ export class Batches implements Algorithm {
     this.aligned = aligned
     this.most = Math.min(maxSafe, limit * Math.floor(2 ** 52 / window))
     this.span = Math.ceil(burst / limit) * window
+    this.parameters = [limit, window, burst, aligned ? 1 : 0, this.most]
     if (burst > this.most) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',

@@ -24,6 +24,8 @@ import { maxSafe } from './exact.ts'
 const header = 4
 
 class SlidingLog implements Algorithm {
+  readonly kind = 'slidingLog'
+  readonly parameters: readonly number[]
   readonly slots = header
   readonly grows = true
   readonly promises = true
@@ -33,6 +35,7 @@ class SlidingLog implements Algorithm {
   constructor(limit: number, window: number) {
     this.limit = limit
     this.span = window
+    this.parameters = [limit]
   }
 
   #time(s: Numbers, i: number, entry: number): number {

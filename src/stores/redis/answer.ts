@@ -1,0 +1,101 @@
+import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Tickets } from '../../algorithms/step.ts'
+import { type Decision, join, type Verdict } from '../../decision.ts'
+import type { Question } from './question.ts'
+
+/** Whole microseconds, as the script tells them; a wait of -1 is never. */
+export interface Numbers {
+  readonly wait: number
+  readonly remaining: number
+  readonly reset: number
+  /** How long until `remaining` grows; undefined if the question did not ask. */
+  readonly next: number | undefined
+}
+
+/** What the script says to one question. */
+export interface Answer {
+  readonly allowed: boolean
+  /** Of a reservation that was granted: how long it has to wait, in microseconds. */
+  readonly delay: number
+  /** One for each policy of the terms. */
+  readonly numbers: readonly Numbers[]
+  readonly tickets: Tickets | undefined
+  /** Units taken besides, and how many microseconds all of them stay taken. */
+  readonly lease: { readonly units: number; readonly life: number } | undefined
+}
+
+/** Reads the flat reply of one call, question by question in their order. */
+export class Answers {
+  readonly #reply: readonly unknown[]
+  #at = 0
+
+  constructor(reply: readonly unknown[]) {
+    this.#reply = reply
+  }
+
+  /** Numbers also where a client was told to hand integers on as text. */
+  #next(): number {
+    return Number(this.#reply[this.#at++])
+  }
+
+  read({ terms, verb, detailed, denial, lease }: Question): Answer {
+    const allowed = this.#next() === 1
+    if (verb === 'reset') return { allowed, delay: 0, numbers: [], tickets: undefined, lease: undefined }
+    const delay = verb === 'reserve' ? this.#next() : 0
+    const told = detailed === true || (denial === true && !allowed)
+    const numbers: Numbers[] = []
+    for (let n = terms.policies.length; n > 0; n--) {
+      numbers.push({
+        wait: this.#next(),
+        remaining: this.#next(),
+        reset: this.#next(),
+        next: told ? this.#next() : undefined,
+      })
+    }
+    const tickets = verb === 'reserve' && allowed ? this.#tickets(numbers.length) : undefined
+    return { allowed, delay, numbers, tickets, lease: lease === undefined ? undefined : this.#lease() }
+  }
+
+  #tickets(count: number): Tickets {
+    return Array.from({ length: count }, () => {
+      return this.#next() === 1 ? ([this.#next(), this.#next()] as const) : undefined
+    })
+  }
+
+  #lease(): Answer['lease'] {
+    const units = this.#next()
+    return units === 0 ? undefined : { units, life: this.#next() }
+  }
+}
+
+/**
+ * The decision that an answer means.
+ * @param elapsed microseconds since it was given, of an answer that is repeated: its times are shorter by so much
+ */
+export function decisionOf(
+  policies: readonly Policy[],
+  { allowed, numbers }: Pick<Answer, 'allowed' | 'numbers'>,
+  detailed: boolean,
+  elapsed = 0,
+): Decision {
+  const verdicts: Verdict[] = []
+  for (let n = 0; n < policies.length; n++) {
+    const { name, limit, shadow } = policies[n] as Policy
+    const { wait, remaining, reset, next } = numbers[n] as Numbers
+    verdicts.push({
+      name,
+      allowed: wait === 0,
+      limit,
+      remaining,
+      retryAfter: wait < 0 ? Infinity : milliseconds(wait, elapsed),
+      resetAfter: milliseconds(reset, elapsed),
+      nextAfter: detailed ? milliseconds(next as number, elapsed) : undefined,
+      shadow,
+    })
+  }
+  return join(allowed, verdicts, 'store')
+}
+
+function milliseconds(microseconds: number, elapsed: number): number {
+  return microseconds <= elapsed ? 0 : Math.ceil((microseconds - elapsed) / 1000)
+}

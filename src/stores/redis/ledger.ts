@@ -1,0 +1,157 @@
+import { type Clock, monotonicClock } from '../../clock.ts'
+import type { Decision } from '../../decision.ts'
+import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
+import { type Answer, decisionOf } from './answer.ts'
+import type { Caller } from './caller.ts'
+import type { Denials } from './denials.ts'
+import { encodeId, keyStart, slotOf } from './keys.ts'
+import type { Leases } from './leases.ts'
+import { packTerms, type Terms } from './terms.ts'
+import { type Ask, type Asked, askInTwoPhases, type Group } from './two-phase.ts'
+
+/** What the ledgers of one store share. */
+export interface Shared {
+  readonly caller: Caller
+  readonly prefix: string
+  /** Whether keys in different slots need two phases. */
+  readonly cluster: boolean
+  /** The time to decide by; undefined for the time of Redis. */
+  readonly clock: Clock | undefined
+  readonly denials: Denials | undefined
+  readonly leases: Leases | undefined
+}
+
+export class RedisLedger implements Ledger {
+  readonly #shared: Shared
+  readonly #terms: Terms
+  readonly #starts: readonly string[]
+  /** Whether a refusal changes nothing, so that it can be repeated without asking. */
+  readonly #repeats: boolean
+  /** The terms of some of the scopes alone. */
+  readonly #parts = new Map<string, Terms>()
+
+  constructor({ name, policies, scopes }: LedgerTerms, shared: Shared) {
+    this.#shared = shared
+    this.#terms = packTerms(policies, scopes)
+    this.#starts = scopes.map((scope) => keyStart(shared.prefix, name, scope))
+    this.#repeats = shared.denials !== undefined && !policies.some(({ countRefused }) => countRefused)
+  }
+
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {
+    const stateKeys = this.#stateKeys(keys)
+    const detailed = extras?.detailed === true
+    if (verb === 'consume') return this.#consume(stateKeys, cost, detailed)
+    const asked = { ...this.#asked(verb, stateKeys, cost), detailed, tickets: extras?.tickets }
+    return this.#change(asked).then((answer) => decisionOf(this.#terms.policies, answer, detailed))
+  }
+
+  async reserve(keys: readonly string[], cost: number, maxWait: number): Promise<Booking> {
+    const answer = await this.#change({ ...this.#asked('reserve', this.#stateKeys(keys), cost), maxWait })
+    const decision = decisionOf(this.#terms.policies, answer, false)
+    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
+    return { decision, wait: Math.ceil(answer.delay / 1000), tickets: answer.tickets }
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    await this.#change(this.#asked('reset', this.#stateKeys(keys), 1))
+  }
+
+  #stateKeys(keys: readonly string[]): readonly string[] {
+    if (keys.length === 1) return [`${this.#starts[0]}${encodeId(keys[0] as string)}}`]
+    return keys.map((key, scope) => `${this.#starts[scope]}${encodeId(key)}}`)
+  }
+
+  #asked(verb: Asked['verb'], keys: readonly string[], cost: number): Asked {
+    return { terms: this.#terms, verb, keys, cost, now: this.#shared.clock?.() ?? -1 }
+  }
+
+  #consume(keys: readonly string[], cost: number, detailed: boolean): Promise<Decision> {
+    const { policies } = this.#terms
+    const { denials, leases } = this.#shared
+    if (this.#repeats && denials !== undefined) {
+      const denial = denials.find(this.#terms, keys, cost)
+      if (denial) return Promise.resolve(decisionOf(policies, denial.answer, detailed, denials.age(denial)))
+    }
+    const spent = leases?.spend(this.#terms, keys, cost)
+    if (spent) return Promise.resolve(decisionOf(policies, spent.answer, detailed, spent.elapsed))
+    return this.#take(keys, cost, detailed)
+  }
+
+  /** Asks Redis, and notes what can be answered without asking next time. */
+  #take(keys: readonly string[], cost: number, detailed: boolean): Promise<Decision> {
+    const { policies } = this.#terms
+    const { denials, leases, clock } = this.#shared
+    const groups = this.#groups(keys)
+    const asked = { ...this.#asked('consume', keys, cost), detailed, denial: this.#repeats }
+    if (denials === undefined && leases === undefined) {
+      return this.#ask(asked, groups).then((answer) => decisionOf(policies, answer, detailed))
+    }
+    const now = (clock ?? monotonicClock)()
+    const denied = denials?.changes
+    const leased = leases?.changes
+    const lease = groups === undefined ? leases?.ask(keys, cost) : undefined
+    const answered = (answer: Answer): Decision => {
+      if (!answer.allowed && denied !== undefined) denials?.note(this.#terms, keys, cost, answer, now, denied)
+      if (answer.lease && leased !== undefined) leases?.note(this.#terms, keys, answer, now, leased)
+      return decisionOf(policies, answer, detailed)
+    }
+    if (lease === undefined) return this.#ask(asked, groups).then(answered)
+    return this.#ask({ ...asked, lease }, groups)
+      .finally(() => leases?.asked(keys))
+      .then(answered)
+  }
+
+  /** Asks something that may change a key otherwise than a call that is admitted does: what is known of it goes. */
+  async #change(asked: Asked): Promise<Answer> {
+    const { verb, keys } = asked
+    const groups = this.#groups(keys)
+    if (verb === 'peek') return this.#ask(asked, groups)
+    this.#forget(verb, keys)
+    try {
+      return await this.#ask(asked, groups)
+    } finally {
+      this.#forget(verb, keys)
+    }
+  }
+
+  /** Units of a lease are gone only when the state is that they were taken from. */
+  #forget(verb: Asked['verb'], keys: readonly string[]): void {
+    this.#shared.denials?.forget(keys)
+    if (verb === 'reset') this.#shared.leases?.forget(keys)
+  }
+
+  #ask(asked: Asked, groups: readonly Group[] | undefined): Promise<Answer> {
+    return groups === undefined ? this.#askOnce(asked) : askInTwoPhases(this.#askOnce, asked, groups)
+  }
+
+  readonly #askOnce: Ask = (asked) =>
+    new Promise((answered, failed) => this.#shared.caller.ask({ ...asked, answered, failed }))
+
+  /** The slots of the keys, where these are several and one call can touch only one. */
+  #groups(keys: readonly string[]): readonly Group[] | undefined {
+    if (!this.#shared.cluster || keys.length === 1) return undefined
+    const bySlot = new Map<number, number[]>()
+    for (const [index, key] of keys.entries()) {
+      const slot = slotOf(key)
+      bySlot.set(slot, [...(bySlot.get(slot) ?? []), index])
+    }
+    if (bySlot.size === 1) return undefined
+    return [...bySlot.values()].map((indexes) => {
+      const scopes = indexes.map((index) => this.#terms.scopes[index] as string)
+      const terms = this.#part(scopes)
+      const places = terms.policies.map((policy) => this.#terms.policies.indexOf(policy))
+      return { terms, keys: indexes.map((index) => keys[index] as string), places }
+    })
+  }
+
+  #part(scopes: readonly string[]): Terms {
+    const name = JSON.stringify(scopes)
+    let terms = this.#parts.get(name)
+    if (terms === undefined) {
+      const own = this.#terms.policies.filter(({ scope }) => scopes.includes(scope))
+      terms = packTerms(own, scopes)
+      this.#parts.set(name, terms)
+    }
+    return terms
+  }
+}
