@@ -75,10 +75,23 @@ function ioredis(client: IoredisLike): Connection {
     evalSha: (sha, keys, packed) => client.evalsha(sha, keys.length, ...keys, ...packed),
     eval: (script, keys, packed) => client.eval(script, keys.length, ...keys, ...packed),
     onLost(listener) {
-      client.on('close', listener)
-      if (client.isCluster !== true) return
-      for (const node of (client as unknown as IoredisNodes).nodes()) node.on('close', listener)
-      client.on('+node', (node: IoredisLike) => node.on('close', listener))
+      const known = listeners.get(client)
+      if (known !== undefined) known.add(listener)
+      else listen(client, new Set([listener]))
     },
   }
+}
+
+/** One listener at a client, however many stores use it. */
+const listeners = new WeakMap<IoredisLike, Set<Listener>>()
+
+function listen(client: IoredisLike, all: Set<Listener>): void {
+  listeners.set(client, all)
+  const lost = () => {
+    for (const listener of all) listener()
+  }
+  client.on('close', lost)
+  if (client.isCluster !== true) return
+  for (const node of (client as unknown as IoredisNodes).nodes()) node.on('close', lost)
+  client.on('+node', (node: IoredisLike) => node.on('close', lost))
 }
