@@ -1,0 +1,176 @@
+/*
+ * What a decision on Redis costs, against the barest commands through the same client, in one run.
+ *
+ *     npm run bench:redis              ioredis; with --client=redis or --client=iovalkey the others
+ *
+ * One process keeps 64 calls in flight; the server is its own. CPU is that of the client's process and of the server's
+ * (its /proc/PID/stat), per call. Each case is a short warm-up and then rounds that take turns, so that a busy machine
+ * hits all of them; the table has the medians.
+ */
+import { readFileSync } from 'node:fs'
+import { parseArgs } from 'node:util'
+import { Redis } from 'ioredis'
+import { Redis as Valkey } from 'iovalkey'
+import { createClient } from 'redis'
+import { fixedWindow, type Policy, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../src/index.ts'
+import { type RedisClient, type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts'
+import { startRedis } from '../../test/support/redis-server.ts'
+
+const { values } = parseArgs({
+  options: {
+    client: { type: 'string', default: 'ioredis' },
+    rounds: { type: 'string', default: '5' },
+    flight: { type: 'string', default: '64' },
+  },
+})
+const inFlight = Number(values.flight)
+const callsPerRound = 30_000
+const manyKeys = 10_000
+
+const server = await startRedis()
+const bare = await connect()
+
+interface Case {
+  name: string
+  call: (n: number) => Promise<unknown>
+}
+
+interface Bare {
+  client: RedisClient
+  incr(key: string): Promise<unknown>
+  evalSha(sha: string, key: string, argument: string): Promise<unknown>
+  load(script: string): Promise<string>
+  close(): void
+}
+
+async function connect(): Promise<Bare> {
+  if (values.client === 'redis') {
+    const client = await createClient({ socket: { port: server.port } }).connect()
+    return {
+      client: client as unknown as RedisClient,
+      incr: (key) => client.incr(key),
+      evalSha: (sha, key, argument) => client.evalSha(sha, { keys: [key], arguments: [argument] }),
+      load: (script) => client.scriptLoad(script),
+      close: () => client.destroy(),
+    }
+  }
+  const client = values.client === 'iovalkey' ? (new Valkey(server.port) as unknown as Redis) : new Redis(server.port)
+  return {
+    client,
+    incr: (key) => client.incr(key),
+    evalSha: (sha, key, argument) => client.evalsha(sha, 1, key, argument),
+    load: (script) => client.script('LOAD', script) as Promise<string>,
+    close: () => client.disconnect(),
+  }
+}
+
+let limiters = 0
+
+function decisions(
+  name: string,
+  policies: Policy | Policy[],
+  keys: number,
+  options: Partial<RedisStoreOptions> = {},
+): Case {
+  const store = redisStore({ client: bare.client, timeout: '10s', ...options })
+  const limiter = new RateLimiter({ name: `bench-${limiters++}`, policies, store })
+  return { name, call: (n) => limiter.consume(`user-${n % keys}`) }
+}
+
+/** The smallest script that counts: what one EVALSHA for each decision costs at least. */
+const counting = await bare.load(
+  "local n = redis.call('INCR', KEYS[1]) if n == 1 then redis.call('PEXPIRE', KEYS[1], ARGV[1]) end return n",
+)
+
+const bucket = tokenBucket({ limit: 1_000_000, window: '1s' })
+const cases: Case[] = [
+  { name: 'INCR', call: (n) => bare.incr(`incr-${n % manyKeys}`) },
+  { name: 'EVALSHA, INCR + PEXPIRE', call: (n) => bare.evalSha(counting, `evalsha-${n % manyKeys}`, '60000') },
+  decisions('tokenBucket', bucket, manyKeys),
+  decisions('tokenBucket, batch: false', bucket, manyKeys, { batch: false }),
+  decisions('fixedWindow', fixedWindow({ limit: 1_000_000, window: '1m' }), manyKeys),
+  decisions('slidingWindow', slidingWindow({ limit: 1_000_000, window: '1m' }), manyKeys),
+  decisions('slidingLog of 100 calls', slidingLog({ limit: 100, window: '1m' }), manyKeys, { denyCache: false }),
+  decisions('two policies', [bucket, slidingWindow({ limit: 1_000_000, window: '1m' })], manyKeys),
+  decisions('hot key, admitted', fixedWindow({ limit: 1e9, window: '1h' }), 1),
+  decisions('hot key, leases of 100', fixedWindow({ limit: 1e9, window: '1h' }), 1, { leases: { units: 100 } }),
+  decisions('hot key, refused, no cache', fixedWindow({ limit: 10, window: '1h' }), 1, { denyCache: false }),
+  decisions('hot key, refused', fixedWindow({ limit: 10, window: '1h' }), 1),
+]
+
+/** CPU seconds of the server's process so far: fields 14 and 15 of its stat, in ticks of 10 ms. */
+function serverCpu(): number {
+  const fields = readFileSync(`/proc/${server.pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
+  return (Number(fields[11]) + Number(fields[12])) / 100
+}
+
+interface Sample {
+  perSecond: number
+  clientCpu: number
+  serverCpu: number
+}
+
+let asked = 0
+
+async function run({ call }: Case, calls: number): Promise<Sample> {
+  const started = process.hrtime.bigint()
+  const cpu = process.cpuUsage()
+  const remote = serverCpu()
+  let left = calls
+  async function worker(): Promise<void> {
+    while (left-- > 0) await call(asked++)
+  }
+  await Promise.all(Array.from({ length: inFlight }, worker))
+  const seconds = Number(process.hrtime.bigint() - started) / 1e9
+  const { user, system } = process.cpuUsage(cpu)
+  return {
+    perSecond: calls / seconds,
+    clientCpu: (user + system) / calls,
+    serverCpu: ((serverCpu() - remote) * 1e6) / calls,
+  }
+}
+
+const samples = new Map<Case, Sample[]>(cases.map((each) => [each, []]))
+for (const each of cases) await run(each, 5000)
+for (let round = 0; round < Number(values.rounds); round++) {
+  for (const each of cases) samples.get(each)?.push(await run(each, callsPerRound))
+}
+
+function median(numbers: number[]): number {
+  return numbers.sort((a, b) => a - b)[numbers.length >> 1] as number
+}
+
+function mean(numbers: number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0) / numbers.length
+}
+
+const [incr, evalSha] = cases.map((each) => summary(samples.get(each) as Sample[]))
+
+function summary(all: Sample[]): Sample {
+  return {
+    perSecond: median(all.map(({ perSecond }) => perSecond)),
+    clientCpu: median(all.map(({ clientCpu }) => clientCpu)),
+    serverCpu: mean(all.map((each) => each.serverCpu)), // its clock is coarse
+  }
+}
+
+console.log(`${values.client}, ${inFlight} in flight, Node ${process.version}`)
+console.table(
+  Object.fromEntries(
+    cases.map((each) => {
+      const { perSecond, clientCpu, serverCpu } = summary(samples.get(each) as Sample[])
+      return [
+        each.name,
+        {
+          'per second': Math.round(perSecond),
+          'x INCR': (perSecond / (incr as Sample).perSecond).toFixed(2),
+          'client us': clientCpu.toFixed(2),
+          'server us': serverCpu.toFixed(2),
+          'x EVALSHA server': (serverCpu / (evalSha as Sample).serverCpu).toFixed(2),
+        },
+      ]
+    }),
+  ),
+)
+bare.close()
+await server.stop()
