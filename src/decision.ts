@@ -41,13 +41,16 @@ export interface Decision {
   /** One verdict per policy, in the limiter's order. */
   readonly policies: readonly Verdict[]
   readonly source: Source
+  /** When this was decided, in milliseconds since the epoch by the store's clock: `at + resetAfter` is a time of day. */
+  readonly at: number
 }
 
 /**
  * Joins the verdicts. Where every policy is a shadow the call is allowed and the numbers are those of the shadows.
  * @param allowed the joint outcome: a refund is allowed whatever is left
+ * @param at whole milliseconds since the epoch, rounded down as waits are rounded up
  */
-export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source): Decision {
+export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at: number): Decision {
   let binding: Verdict | undefined
   let remaining = Infinity
   let resetAfter = 0
@@ -72,5 +75,6 @@ export function join(allowed: boolean, verdicts: readonly Verdict[], source: Sou
     policy: name,
     policies: verdicts,
     source,
+    at,
   }
 }

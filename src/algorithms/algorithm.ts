@@ -4,10 +4,10 @@ import { type BurstOptions, type Terms, terms } from '../policy.ts'
 export type Numbers = Float64Array | number[]
 
 /**
- * What settling a reservation must know: when its units were booked and where they stand in what has to drain.
- * The two numbers mean what the algorithm says; read from the state right after the booking.
+ * What settling a reservation must know: when its units were booked, where they stand in what has to drain, and what
+ * the key had been given back before. Read from the state right after the booking; 0 where an algorithm has no use for it.
  */
-export type Ticket = readonly [since: number, mark: number]
+export type Ticket = readonly [since: number, mark: number, given: number]
 
 /** The numbers of one state at one time, filled in by `report`. */
 export class Report {

@@ -18,7 +18,9 @@
  * `burst`: that is debt, from a charge or from a reservation in a later interval, and it is worked off batch by batch.
  * A reservation that has to wait leaves the rest of the intervals it waits for unused, so that it finds its own whole.
  *
- * State: last (us), spent (units at `last`), start of the interval that holds `last` (us).
+ * What a settled reservation gives back is judged as in bucket.ts, batch by batch.
+ *
+ * State: last (us), spent (units at `last`), start of the interval that holds `last` (us), given (units given back so far).
  * Bound: 2 * limit - 1 in a span just over one interval (across a boundary), `limit` in each interval.
  */
 import { HeadgateError } from '../errors.ts'
@@ -28,7 +30,7 @@ import { maxSafe } from './exact.ts'
 export class Batches implements Algorithm {
   readonly kind = 'batches'
   readonly parameters: readonly number[]
-  readonly slots = 3
+  readonly slots = 4
   readonly grows = false
   readonly promises = true
   readonly span: number
@@ -110,18 +112,26 @@ export class Batches implements Algorithm {
     s[i] = at
   }
 
-  /** Of a reservation only the units that no batch has given back since. */
   refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
     const start = this.#start(s, i, at)
     const spent = this.#spent(s, i, start)
-    const left = ticket ? Math.max(0, ticket[1] - Math.max(0, (start - ticket[0]) / this.window) * this.limit) : spent
-    s[i + 1] = Math.max(0, spent - Math.min(cost, left))
+    const back = Math.min(spent, cost, ticket ? this.#held(s, i, start, spent, ticket) : maxSafe)
+    s[i + 3] = Math.min(maxSafe, (s[i + 3] as number) + back)
     s[i + 2] = start
+    s[i + 1] = spent - back
     s[i] = at
   }
 
+  /** How many units of a reservation, and of what came before it, no batch gives back before the last booked call acts. */
+  #held(s: Numbers, i: number, start: number, spent: number, [since, mark, given]: Ticket): number {
+    const givenSince = (s[i + 3] as number) - given
+    if (givenSince < 0 || s[i + 3] === maxSafe) return 0 // another state than the one it was booked in, or lost count
+    const batches = Math.max(0, (start - since) / this.window) + Math.ceil(Math.max(0, spent - this.burst) / this.limit)
+    return Math.max(0, mark - givenSince - batches * this.limit)
+  }
+
   ticket(s: Numbers, i: number): Ticket {
-    return [s[i + 2] as number, s[i + 1] as number]
+    return [s[i + 2] as number, s[i + 1] as number, s[i + 3] as number]
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {

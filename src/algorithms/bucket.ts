@@ -21,7 +21,13 @@
  * both divided by their greatest common divisor. The level may lie above the capacity: that is debt, from a charge or
  * from a reservation, and it drains like the rest.
  *
- * State: last (us), level (ticks at `last`). Bound: burst + limit * t / window units in any span t.
+ * What was poured in last lies on top. So a reservation's ticket is the level it rose to, and what has drained of it can
+ * be read off later: first goes what lay below. Two things spoil that reading. Others gave back what lay below: hence
+ * the state counts what was given back. And of a call that is booked ahead the time is promised already: what will
+ * have drained until then cannot be used by anybody any more, and so is not given back either.
+ *
+ * State: last (us), level (ticks at `last`), given (units given back so far, each started one in full).
+ * Bound: burst + limit * t / window units in any span t, booked ones at their promised time.
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
@@ -30,7 +36,7 @@ import { gcd, maxSafe } from './exact.ts'
 export class Bucket implements Algorithm {
   readonly kind = 'bucket'
   readonly parameters: readonly number[]
-  readonly slots = 2
+  readonly slots = 3
   readonly grows = false
   readonly promises = true
   readonly span: number
@@ -88,16 +94,24 @@ export class Bucket implements Algorithm {
     s[i] = at
   }
 
-  /** What was poured in last lies on top: of a reservation only the part that has not drained can be given back. */
   refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
     const level = this.#level(s, i, at)
-    const left = ticket ? Math.max(0, ticket[1] - Math.max(0, at - ticket[0]) * this.drain) : level
-    s[i + 1] = Math.max(0, level - Math.min(left, cost * this.weight))
+    const back = Math.min(level, cost * this.weight, ticket ? this.#held(s, i, at, level, ticket) : maxSafe)
+    s[i + 2] = Math.min(maxSafe, (s[i + 2] as number) + Math.ceil(back / this.weight))
+    s[i + 1] = level - back
     s[i] = at
   }
 
+  /** How many ticks of a reservation, and of what lay below it, are still to drain when the last booked call acts. */
+  #held(s: Numbers, i: number, at: number, level: number, [since, mark, given]: Ticket): number {
+    const givenSince = (s[i + 2] as number) - given
+    if (givenSince < 0 || s[i + 2] === maxSafe) return 0 // another state than the one it was booked in, or lost count
+    const drained = Math.max(0, at - since) * this.drain + Math.max(0, level - this.capacity)
+    return Math.max(0, mark - givenSince * this.weight - drained)
+  }
+
   ticket(s: Numbers, i: number): Ticket {
-    return [s[i] as number, s[i + 1] as number]
+    return [s[i] as number, s[i + 1] as number, s[i + 2] as number]
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {

@@ -95,7 +95,7 @@ class SegmentedWindow implements Algorithm {
   }
 
   ticket(s: Numbers, i: number): Ticket {
-    return [s[i + 1] as number, 0]
+    return [s[i + 1] as number, 0, 0]
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {

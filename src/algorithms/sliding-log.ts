@@ -169,7 +169,7 @@ class SlidingLog implements Algorithm {
 
   /** The entry's time names it; a clock that went far back since has renamed it, and nothing is given back. */
   ticket(s: Numbers, i: number): Ticket {
-    return [this.#time(s, i, (s[i + 2] as number) - 1), 0]
+    return [this.#time(s, i, (s[i + 2] as number) - 1), 0, 0]
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {

@@ -104,10 +104,13 @@ export class Step {
   /** @param detailed whether the verdicts tell `nextAfter`, which costs a little */
   settle(source: Source, detailed: boolean): Decision {
     this.#detailed = detailed
-    if (this.weighings.length === 1) return join(this.allowed, [this.#settle(this.weighings[0] as Weighing)], source)
+    const at = Math.floor(this.#now / 1000)
+    if (this.weighings.length === 1) {
+      return join(this.allowed, [this.#settle(this.weighings[0] as Weighing)], source, at)
+    }
     const verdicts: Verdict[] = []
     for (const weighing of this.weighings) verdicts.push(this.#settle(weighing))
-    return join(this.allowed, verdicts, source)
+    return join(this.allowed, verdicts, source, at)
   }
 
   #settle(weighing: Weighing): Verdict {

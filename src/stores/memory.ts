@@ -25,17 +25,17 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 
 export class MemoryStore implements Store {
   readonly synchronous = true
-  readonly clock: Clock | undefined
+  readonly #clock: Clock
   readonly #maxKeys: number
 
   constructor(options: MemoryStoreOptions) {
     knownOptions('memoryStore', options, ['maxKeys', 'clock'])
     this.#maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
-    this.clock = options.clock === undefined ? undefined : checkClock(options.clock)
+    this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
   }
 
   open(terms: LedgerTerms): Ledger {
-    return new MemoryLedger(terms, this.#maxKeys, this.clock ?? monotonicClock)
+    return new MemoryLedger(terms, this.#maxKeys, this.#clock)
   }
 }
 

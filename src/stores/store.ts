@@ -1,6 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { Tickets, Verb } from '../algorithms/step.ts'
-import type { Clock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 
 export type MaybePromise<T> = T | Promise<T>
@@ -49,7 +48,5 @@ export interface Ledger {
 export interface Store {
   /** Whether every ledger answers at once, never with a promise. */
   readonly synchronous: boolean
-  /** The clock that was injected, if one was: headers that tell an absolute time go by it. */
-  readonly clock?: Clock | undefined
   open(terms: LedgerTerms): Ledger
 }

@@ -14,14 +14,14 @@ import type {
 /** The definition with nothing around it: a step over plain arrays, which the tests may look into. */
 export class ReferenceStore implements Store {
   readonly synchronous = true
-  readonly clock: Clock
+  readonly #clock: Clock
 
   constructor(clock: Clock) {
-    this.clock = clock
+    this.#clock = clock
   }
 
   open(terms: LedgerTerms): ReferenceLedger {
-    return new ReferenceLedger(terms, this.clock)
+    return new ReferenceLedger(terms, this.#clock)
   }
 }
 

@@ -14,6 +14,8 @@ export interface Numbers {
 
 /** What the script says to one question. */
 export interface Answer {
+  /** When it was given, in microseconds since the epoch. */
+  readonly now: number
   readonly allowed: boolean
   /** Of a reservation that was granted: how long it has to wait, in microseconds. */
   readonly delay: number
@@ -28,9 +30,12 @@ export interface Answer {
 export class Answers {
   readonly #reply: readonly unknown[]
   #at = 0
+  /** The time of Redis, if a question needed it. */
+  readonly #now: number
 
   constructor(reply: readonly unknown[]) {
     this.#reply = reply
+    this.#now = this.#next()
   }
 
   /** Numbers also where a client was told to hand integers on as text. */
@@ -38,9 +43,11 @@ export class Answers {
     return Number(this.#reply[this.#at++])
   }
 
-  read({ terms, verb, detailed, denial, lease }: Question): Answer {
+  read(question: Question): Answer {
+    const { terms, verb, detailed, denial, lease } = question
+    const now = question.now < 0 ? this.#now : question.now
     const allowed = this.#next() === 1
-    if (verb === 'reset') return { allowed, delay: 0, numbers: [], tickets: undefined, lease: undefined }
+    if (verb === 'reset') return { now, allowed, delay: 0, numbers: [], tickets: undefined, lease: undefined }
     const delay = verb === 'reserve' ? this.#next() : 0
     const told = detailed === true || (denial === true && !allowed)
     const numbers: Numbers[] = []
@@ -53,12 +60,12 @@ export class Answers {
       })
     }
     const tickets = verb === 'reserve' && allowed ? this.#tickets(numbers.length) : undefined
-    return { allowed, delay, numbers, tickets, lease: lease === undefined ? undefined : this.#lease() }
+    return { now, allowed, delay, numbers, tickets, lease: lease === undefined ? undefined : this.#lease() }
   }
 
   #tickets(count: number): Tickets {
     return Array.from({ length: count }, () => {
-      return this.#next() === 1 ? ([this.#next(), this.#next()] as const) : undefined
+      return this.#next() === 1 ? ([this.#next(), this.#next(), this.#next()] as const) : undefined
     })
   }
 
@@ -74,7 +81,7 @@ export class Answers {
  */
 export function decisionOf(
   policies: readonly Policy[],
-  { allowed, numbers }: Pick<Answer, 'allowed' | 'numbers'>,
+  { now, allowed, numbers }: Answer,
   detailed: boolean,
   elapsed = 0,
 ): Decision {
@@ -93,7 +100,7 @@ export function decisionOf(
       shadow,
     })
   }
-  return join(allowed, verdicts, 'store')
+  return join(allowed, verdicts, 'store', Math.floor((now + elapsed) / 1000))
 }
 
 function milliseconds(microseconds: number, elapsed: number): number {

@@ -33,7 +33,7 @@ const ticketsFlag = 64
 
 /** The bytes that `writeQuestion` needs at most. */
 export function sizeOf({ terms }: Question): number {
-  return 35 + 2 * terms.scopes.length + 17 * terms.policies.length
+  return 35 + 2 * terms.scopes.length + 25 * terms.policies.length
 }
 
 /**
@@ -68,8 +68,7 @@ function writeTickets(buffer: Buffer, at: number, tickets: Tickets): number {
   for (const ticket of tickets) {
     at = buffer.writeUInt8(ticket === undefined ? 0 : 1, at)
     if (ticket === undefined) continue
-    at = buffer.writeDoubleLE(ticket[0], at)
-    at = buffer.writeDoubleLE(ticket[1], at)
+    for (const number of ticket) at = buffer.writeDoubleLE(number, at)
   }
   return at
 }

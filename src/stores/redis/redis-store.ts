@@ -56,7 +56,6 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
 
 export class RedisStore implements Store {
   readonly synchronous = false
-  readonly clock: Clock | undefined
   readonly #shared: Shared
 
   /** @param text the script: the tests change it */
@@ -67,8 +66,7 @@ export class RedisStore implements Store {
     knownOptions('redisStore', options, known)
     const { client, leases, denyCache = true } = options
     const connection = connectionOf(client)
-    this.clock = options.clock === undefined ? undefined : checkClock(options.clock)
-    const clock = this.clock ?? (timeOf(options) === 'client' ? wallClock : undefined)
+    const clock = clockOf(options)
     if (typeof denyCache !== 'boolean') throw wrong('denyCache', denyCache, 'Give true or false.')
     const elapsed = clock ?? monotonicClock
     const units = leases && positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION')
@@ -98,10 +96,12 @@ function prefixOf(prefix: unknown = 'headgate'): string {
   throw wrong('prefix', prefix, "Give letters, digits and _ . : - such as 'myapp:limits'.")
 }
 
-function timeOf({ time = 'redis', clock }: RedisStoreOptions): 'redis' | 'client' {
-  if (time === 'client' || (time === 'redis' && clock === undefined)) return time
-  if (time === 'redis') return 'client'
-  throw wrong('time', time, "Give 'redis' or 'client'.")
+/** Undefined for the time of Redis. */
+function clockOf({ time, clock }: RedisStoreOptions): Clock | undefined {
+  if (time !== undefined && time !== 'redis' && time !== 'client')
+    throw wrong('time', time, "Give 'redis' or 'client'.")
+  if (clock !== undefined) return checkClock(clock)
+  return time === 'client' ? wallClock : undefined
 }
 
 function batchOf(batch: RedisStoreOptions['batch'] = true): number {

@@ -80,7 +80,9 @@ function joined(whole: Asked, groups: readonly Group[], answers: readonly Answer
       tickets[place] = answer.tickets?.[n]
     }
   }
+  const { now } = answers[0] as Answer
   return {
+    now,
     allowed,
     delay,
     numbers,

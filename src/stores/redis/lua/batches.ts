@@ -1,4 +1,4 @@
-/** Restates algorithms/batches.ts. State: last, spent, start. */
+/** Restates algorithms/batches.ts. State: last, spent, start, given. */
 export const batches = `
 function makers.batches()
   local function startOf(p, s, at)
@@ -29,10 +29,17 @@ function makers.batches()
     return at
   end
 
+  local function held(p, s, start, spent, since, mark, given)
+    local givenSince = s[4] - given
+    if givenSince < 0 or s[4] == maxSafe then return 0 end
+    local gone = max(0, (start - since) / p.window) + ceil(max(0, spent - p.burst) / p.limit)
+    return max(0, mark - givenSince - gone * p.limit)
+  end
+
   local batches = {}
 
   function batches.define(p, limit, window, burst, aligned, most)
-    p.slots, p.limit, p.window, p.burst, p.aligned, p.most = 3, limit, window, burst, aligned == 1, most
+    p.slots, p.limit, p.window, p.burst, p.aligned, p.most = 4, limit, window, burst, aligned == 1, most
   end
 
   function batches.wait(p, s, at, cost)
@@ -63,18 +70,18 @@ function makers.batches()
     s[1] = at
   end
 
-  function batches.refund(p, s, at, cost, since, mark)
+  function batches.refund(p, s, at, cost, since, mark, given)
     local start = startOf(p, s, at)
     local spent = spentAt(p, s, start)
-    local left = spent
-    if since then left = max(0, mark - max(0, (start - since) / p.window) * p.limit) end
-    s[2] = max(0, spent - min(cost, left))
+    local back = min(spent, cost, since and held(p, s, start, spent, since, mark, given) or maxSafe)
+    s[4] = min(maxSafe, s[4] + back)
     s[3] = start
+    s[2] = spent - back
     s[1] = at
   end
 
   function batches.ticket(p, s)
-    return s[3], s[2]
+    return s[3], s[2], s[4]
   end
 
   function batches.report(p, s, at)

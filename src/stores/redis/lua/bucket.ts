@@ -1,4 +1,4 @@
-/** Restates algorithms/bucket.ts. State: last, level. */
+/** Restates algorithms/bucket.ts. State: last, level, given. */
 export const bucket = `
 function makers.bucket()
   local function level(p, s, at)
@@ -7,10 +7,17 @@ function makers.bucket()
     return max(0, s[2] - elapsed * p.drain)
   end
 
+  local function held(p, s, at, now, since, mark, given)
+    local givenSince = s[3] - given
+    if givenSince < 0 or s[3] == maxSafe then return 0 end
+    local drained = max(0, at - since) * p.drain + max(0, now - p.capacity)
+    return max(0, mark - givenSince * p.weight - drained)
+  end
+
   local bucket = {}
 
   function bucket.define(p, burst, weight, drain)
-    p.slots, p.burst, p.weight, p.drain, p.capacity = 2, burst, weight, drain, burst * weight
+    p.slots, p.burst, p.weight, p.drain, p.capacity = 3, burst, weight, drain, burst * weight
   end
 
   function bucket.wait(p, s, at, cost)
@@ -37,16 +44,16 @@ function makers.bucket()
     s[1] = at
   end
 
-  function bucket.refund(p, s, at, cost, since, mark)
+  function bucket.refund(p, s, at, cost, since, mark, given)
     local now = level(p, s, at)
-    local left = now
-    if since then left = max(0, mark - max(0, at - since) * p.drain) end
-    s[2] = max(0, now - min(left, cost * p.weight))
+    local back = min(now, cost * p.weight, since and held(p, s, at, now, since, mark, given) or maxSafe)
+    s[3] = min(maxSafe, s[3] + ceil(back / p.weight))
+    s[2] = now - back
     s[1] = at
   end
 
   function bucket.ticket(p, s)
-    return s[1], s[2]
+    return s[1], s[2], s[3]
   end
 
   function bucket.report(p, s, at)

@@ -1,7 +1,7 @@
 /** Restates algorithms/step.ts: weigh, settle, refund, standing. The reply is one flat list of integers. */
 export const frame = `
 local consume, reserve, charge, refund, peek, reset = 0, 1, 2, 3, 4, 5
-local reply, size = {}, 0
+local reply, size = {}, 1 -- the first is the time
 
 local function answer(number)
   size = size + 1
@@ -60,9 +60,11 @@ local function giveBack(step, tickets)
     local p = step[n]
     local _, left = p.algorithm.report(p, p.s, p.at)
     if left > 0 and (not tickets or tickets[n]) then
-      local since, mark
-      if tickets then since, mark = tickets[n][1], tickets[n][2] end
-      p.algorithm.refund(p, p.s, p.at, step.cost, since, mark)
+      if tickets then
+        p.algorithm.refund(p, p.s, p.at, step.cost, spread(tickets[n]))
+      else
+        p.algorithm.refund(p, p.s, p.at, step.cost)
+      end
       wrote(p)
     end
   end
@@ -106,10 +108,11 @@ local function answerTickets(step)
   for n = 1, #step do
     local p = step[n]
     if p.wait == 0 or not p.shadow then
-      local since, mark = p.algorithm.ticket(p, p.s)
+      local since, mark, given = p.algorithm.ticket(p, p.s)
       answer(1)
       answer(since)
       answer(mark)
+      answer(given)
     else
       answer(0)
     end

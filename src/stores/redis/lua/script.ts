@@ -75,9 +75,9 @@ local function readTickets(step, at)
     present, at = unpack('<B', questions, at)
     tickets[n] = false
     if present == 1 then
-      local since, mark
-      since, mark, at = unpack('<dd', questions, at)
-      tickets[n] = { since, mark }
+      local since, mark, given
+      since, mark, given, at = unpack('<ddd', questions, at)
+      tickets[n] = { since, mark, given }
     end
   end
   return tickets, at
@@ -125,6 +125,7 @@ end
 for n, key in ipairs(KEYS) do
   if entries[n] and entries[n].dirty then save(key, entries[n]) end
 end
+reply[1] = serverTime or -1
 return reply
 `
 

@@ -65,7 +65,7 @@ function makers.segmentedWindow()
   end
 
   function segments.ticket(p, s)
-    return s[2], 0
+    return s[2], 0, 0
   end
 
   function segments.report(p, s, at)

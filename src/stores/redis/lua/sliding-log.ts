@@ -140,7 +140,7 @@ function makers.slidingLog()
   end
 
   function log.ticket(p, s)
-    return time(s, s[3] - 1), 0
+    return time(s, s[3] - 1), 0, 0
   end
 
   function log.report(p, s, at)

@@ -68,7 +68,7 @@ function makers.slidingWindow()
   end
 
   function window.ticket(p, s)
-    return s[2], 0
+    return s[2], 0, 0
   end
 
   function window.report(p, s, at)

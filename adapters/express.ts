@@ -1,0 +1,57 @@
+import type { Request, RequestHandler, Response } from 'express'
+import type { Decision } from '../src/decision.ts'
+import { type Framework, routeName } from '../src/http/framework.ts'
+import { Guard } from '../src/http/guard.ts'
+import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
+
+declare global {
+  namespace Express {
+    interface Request {
+      /** The decision of the last rate limiter that this request passed. */
+      rateLimit?: Decision
+    }
+  }
+}
+
+/** Any address: whoever trusts this one as the thousandth hop trusts everybody. TEST-NET-1 of RFC 5737. */
+const anybody = '192.0.2.1'
+
+const express: Framework<Request, Response> = {
+  address(request) {
+    // Read from the settings: `request.ip` parses forwarded addresses even where no proxy is trusted.
+    const settings: Record<string, unknown> | undefined = request.app?.settings
+    if (!settings?.['trust proxy']) return request.socket.remoteAddress
+    const trusts = settings['trust proxy fn'] as (address: string, hop: number) => boolean
+    return trusts(anybody, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
+  },
+  header: (request, name) => request.headers[name]?.toString(),
+  route: (request) => routeName(request.method, `${request.baseUrl ?? ''}${request.route?.path ?? ''}`),
+  attach(request, _response, decision) {
+    request.rateLimit = decision as Decision
+  },
+  headersSent: (response) => response.headersSent,
+  setHeader: (response, name, value) => void response.setHeader(name, value),
+  setStatus(response, status) {
+    response.statusCode = status
+  },
+  send(response, type, body) {
+    response.setHeader('Content-Type', type)
+    response.end(body)
+  },
+}
+
+/**
+ * Express middleware (4 and 5). The decision is on `req.rateLimit`; a refusal is answered with 429, an error of a key
+ * extractor or of the store goes to `next(error)`.
+ *
+ *     app.use(rateLimit('100/15m'))
+ *
+ * @throws HeadgateError for a policy or option that cannot be what it is
+ */
+export function rateLimit(
+  what: RateLimitArgument<Request, Response>,
+  options?: GuardOptions<Request, Response>,
+): RequestHandler {
+  const guard = new Guard(express, what, options)
+  return (request, response, next) => guard.run(request, response, next)
+}

@@ -1,0 +1,45 @@
+import type { Context, Middleware } from 'koa'
+import { type Framework, routeName } from '../src/http/framework.ts'
+import { Guard } from '../src/http/guard.ts'
+import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
+
+const koa: Framework<Context, Context> = {
+  address({ app, ips, req }) {
+    // `ctx.ip` is the leftmost forwarded address unless `maxIpsCount` says how many proxies there are: take the nearest's.
+    const forwarded = app.proxy ? (app.maxIpsCount > 0 ? ips[0] : ips.at(-1)) : undefined
+    return forwarded ?? req.socket.remoteAddress
+  },
+  header: ({ req }, name) => req.headers[name]?.toString(),
+  route: ({ method, _matchedRoute }) => routeName(method, _matchedRoute?.toString()),
+  attach({ state }, _response, decision) {
+    state.rateLimit = decision
+  },
+  headersSent: ({ headerSent }) => headerSent,
+  setHeader: ({ res }, name, value) => void res.setHeader(name, value),
+  setStatus(context, status) {
+    context.status = status
+  },
+  send(context, type, body) {
+    context.set('Content-Type', type)
+    context.body = body
+  },
+}
+
+/**
+ * Koa middleware. The decision is on `ctx.state.rateLimit`; a refusal is answered with 429, an error of a key extractor
+ * or of the store is thrown.
+ *
+ *     app.use(rateLimit('100/15m'))
+ *
+ * @throws HeadgateError for a policy or option that cannot be what it is
+ */
+export function rateLimit(
+  what: RateLimitArgument<Context, Context>,
+  options?: GuardOptions<Context, Context>,
+): Middleware {
+  const guard = new Guard(koa, what, options)
+  return async (context, next) => {
+    const admitted = guard.check(context, context)
+    if (admitted === true || (await admitted)) await next()
+  }
+}

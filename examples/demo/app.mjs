@@ -1,0 +1,25 @@
+import express from 'express'
+import { byHeader } from 'headgate'
+import { rateLimit } from 'headgate/express'
+
+/** What the demo limits, each on a route of its own; shown at the start and on every answer. */
+export const routes = [
+  { path: '/', what: '10 in 10 seconds by address', limit: rateLimit('10/10s') },
+  { path: '/burst', what: 'one every 2 seconds, 5 at once', limit: rateLimit('1/2s burst 5') },
+  { path: '/login', what: '3 a minute, exactly', limit: rateLimit('3/1m sliding-log') },
+  {
+    path: '/key',
+    what: '5 in 30 seconds for each X-Api-Key',
+    limit: rateLimit({ policies: '5/30s', keys: byHeader('x-api-key'), headers: 'draft-11' }),
+  },
+]
+
+export function createApp() {
+  const app = express().disable('x-powered-by')
+  for (const { path, what, limit } of routes) {
+    app.get(path, limit, ({ rateLimit: { remaining, resetAfter } }, response) => {
+      response.type('text').send(`${what}: ${remaining} left, all back in ${resetAfter} ms\n`)
+    })
+  }
+  return app
+}

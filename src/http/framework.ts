@@ -1,0 +1,24 @@
+/**
+ * What the guard has to know of a framework: a table of small functions over its own request and response (of Koa, both
+ * are the context). An adapter is this table and the wiring; every meaning is the guard's.
+ */
+export interface Framework<Request, Response> {
+  /** The client's address as far as the framework's proxy setting can vouch for it; never what the client itself wrote. */
+  address(request: Request): string | undefined
+  /** A request header by its lower-case name. */
+  header(request: Request, name: string): string | undefined
+  /** Method and pattern of the route that matched, never text of the client's choosing where the framework knows better. */
+  route(request: Request): string
+  /** Where the application finds the decision. */
+  attach(request: Request, response: Response, decision: unknown): void
+  headersSent(response: Response): boolean
+  setHeader(response: Response, name: string, value: string): void
+  setStatus(response: Response, status: number): void
+  /** Ends the response with a body of that type. */
+  send(response: Response, type: string, body: string): void
+}
+
+/** HEAD is served by the route of GET and shares its quota. */
+export function routeName(method: string | undefined, pattern: string | undefined): string {
+  return `${method === 'HEAD' ? 'GET' : (method ?? 'GET')} ${pattern || '*'}`
+}

@@ -1,0 +1,111 @@
+import type { Decision } from '../decision.ts'
+import { HeadgateError } from '../errors.ts'
+import type { RateLimiter } from '../limiter.ts'
+import type { DecideExtras, MaybePromise } from '../stores/store.ts'
+import type { Framework } from './framework.ts'
+import { Headers } from './headers.ts'
+import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
+import { extractorsOf, type GuardOptions, type RateLimitArgument, readOptions } from './options.ts'
+import { refusal, retryAfterSeconds } from './refusal.ts'
+
+/**
+ * The HTTP part that no framework owns: from a request to keys, a decision, the response fields, and maybe a refusal.
+ * It stays synchronous from end to end when the key extractors and the store do.
+ */
+export class Guard<Request, Response> {
+  readonly limiter: RateLimiter
+  /** What it was told besides its limiter. */
+  readonly options: GuardOptions<Request, Response>
+  readonly #framework: Framework<Request, Response>
+  readonly #extractors: readonly KeyExtractor<Request>[]
+  readonly #headers: Headers
+  readonly #refuse: GuardOptions<Request, Response>['refuse']
+  readonly #extras: DecideExtras | undefined
+
+  /** @throws HeadgateError for any option that cannot be what it is */
+  constructor(
+    framework: Framework<Request, Response>,
+    what: RateLimitArgument<Request, Response>,
+    more: GuardOptions<Request, Response> = {},
+  ) {
+    const { limiter, options } = readOptions(what, more)
+    this.limiter = limiter
+    this.options = { keys: options.keys, headers: options.headers, refuse: options.refuse }
+    this.#framework = framework
+    this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
+    this.#headers = new Headers(options.headers ?? 'legacy', limiter.policies)
+    this.#refuse = options.refuse
+    this.#extras = this.#headers.detailed ? { detailed: true } : undefined
+    if (options.refuse !== undefined && typeof options.refuse !== 'function') {
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        'refuse must be a function. Write refuse: (decision, request, response) => ...',
+      )
+    }
+  }
+
+  /**
+   * Whether the request may go on; if not, it has been answered. Throws or rejects with what a key extractor, the store
+   * or `refuse` threw: the adapter hands that to its framework's error path.
+   */
+  check(request: Request, response: Response): MaybePromise<boolean> {
+    const key = this.#key(request)
+    if (isPromise(key)) return key.then((resolved) => this.#checkKey(resolved, request, response))
+    return this.#checkKey(key, request, response)
+  }
+
+  /** `check` for frameworks that are told to go on by a callback: called if admitted, or with the error. */
+  run(request: Request, response: Response, next: (error?: unknown) => void): void {
+    let admitted: MaybePromise<boolean>
+    try {
+      admitted = this.check(request, response)
+    } catch (error) {
+      next(error)
+      return
+    }
+    if (admitted === true) next()
+    else if (admitted !== false) admitted.then((go) => go && next(), next)
+  }
+
+  #checkKey(key: string | Record<string, string>, request: Request, response: Response): MaybePromise<boolean> {
+    const decision = this.limiter.decide(key, 1, this.#extras)
+    if (isPromise(decision)) return decision.then((resolved) => this.#answer(resolved, request, response))
+    return this.#answer(decision, request, response)
+  }
+
+  #key(request: Request): MaybePromise<string | Record<string, string>> {
+    if (this.#extractors.length === 1) {
+      return extractKey(this.#extractors[0] as KeyExtractor<Request>, request, this.#framework)
+    }
+    const keys = this.#extractors.map((extractor) => extractKey(extractor, request, this.#framework))
+    return keys.some(isPromise) ? Promise.all(keys).then((all) => this.#record(all)) : this.#record(keys as string[])
+  }
+
+  #record(keys: readonly string[]): Record<string, string> {
+    return Object.fromEntries(this.limiter.scopes.map((scope, n) => [scope, keys[n] as string]))
+  }
+
+  #answer(decision: Decision, request: Request, response: Response): MaybePromise<boolean> {
+    const framework = this.#framework
+    framework.attach(request, response, decision)
+    const open = !framework.headersSent(response)
+    if (open) this.#headers.write(decision, framework, response)
+    if (decision.allowed) return true
+    if (!open) return false
+    framework.setStatus(response, 429)
+    framework.setHeader(response, 'Cache-Control', 'no-store')
+    const seconds = retryAfterSeconds(decision.retryAfter)
+    if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
+    return this.#refused(decision, request, response)
+  }
+
+  #refused(decision: Decision, request: Request, response: Response): MaybePromise<boolean> {
+    if (this.#refuse === undefined) {
+      const { type, body } = refusal(decision, this.#framework.header(request, 'accept'))
+      this.#framework.send(response, type, body)
+      return false
+    }
+    const answered = this.#refuse(decision, request, response)
+    return isPromise(answered) ? answered.then(() => false) : false
+  }
+}

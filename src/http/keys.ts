@@ -1,0 +1,108 @@
+import { HeadgateError, shown } from '../errors.ts'
+import { knownOptions } from '../policy.ts'
+import type { MaybePromise } from '../stores/store.ts'
+import { AddressKeys } from './address.ts'
+import type { Framework } from './framework.ts'
+
+/** What an extractor may return; nothing, or an empty text, means that the request has no such key. */
+export type Extracted = string | number | bigint | undefined | null
+
+/** The part of a framework that tells about a request. */
+export type View<Request> = Pick<Framework<Request, never>, 'address' | 'header' | 'route'>
+
+/**
+ * Says who a request is limited as. It gets the framework's own request (of Koa the context) and, for extractors that
+ * should work on every framework, a view of it. May be async. A request without a key is limited by its address.
+ */
+export type KeyExtractor<Request = unknown> = (request: Request, view: View<Request>) => MaybePromise<Extracted>
+
+export interface ByIpOptions {
+  /** How many leading bits of an IPv6 address name one client: 1 to 128. Default 56. */
+  ipv6Prefix?: number
+}
+
+/**
+ * By client address: IPv6 by its /56, IPv4 mapped into IPv6 as IPv4. Behind a proxy the framework's own setting decides
+ * which address that is; the leftmost of X-Forwarded-For, which a client can forge, is never believed, not even where
+ * the framework is set to trust everybody: then it is the address that the nearest proxy saw.
+ */
+export function byIp(options: ByIpOptions = {}): KeyExtractor {
+  knownOptions('byIp', options, ['ipv6Prefix'])
+  const prefix = options.ipv6Prefix ?? 56
+  if (!Number.isInteger(prefix) || prefix < 1 || prefix > 128) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      `byIp: ipv6Prefix must be a whole number of bits from 1 to 128, got ${shown(prefix)}. Leave it out for 56.`,
+    )
+  }
+  const keys = new AddressKeys(prefix)
+  return (request, view) => {
+    const address = view.address(request)
+    return address === undefined ? undefined : keys.of(address)
+  }
+}
+
+/** By a request header, such as an API key. A request without it is limited by its address. */
+export function byHeader(name: string): KeyExtractor {
+  if (typeof name !== 'string' || !/^[\w!#$%&'*+.^`|~-]+$/.test(name)) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      `byHeader takes a header name, got ${shown(name)}. Write byHeader('x-api-key').`,
+    )
+  }
+  const lower = name.toLowerCase()
+  return (request, view) => view.header(request, lower)
+}
+
+/**
+ * By method and route pattern (`GET /users/:id`), so that each route has a quota of its own; HEAD counts as GET. Where
+ * no route has matched yet it is the path the middleware is mounted on, or `*`: never a path of the client's choosing.
+ */
+export function byRoute(): KeyExtractor {
+  return (request, view) => view.route(request)
+}
+
+/**
+ * By several extractors together: no two different inputs give one key. A part that is missing is the address instead.
+ */
+export function combine<Request = unknown>(...extractors: KeyExtractor<Request>[]): KeyExtractor<Request> {
+  if (extractors.length === 0 || extractors.some((extractor) => typeof extractor !== 'function')) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      'combine takes key extractors. Write combine(byHeader("x-api-key"), byRoute()).',
+    )
+  }
+  return (request, view) => {
+    const parts = extractors.map((extractor) => extractKey(extractor, request, view))
+    return parts.some(isPromise) ? Promise.all(parts).then(joined) : joined(parts as string[])
+  }
+}
+
+function joined(parts: readonly string[]): string {
+  return parts.map((part) => part.replaceAll('\\', '\\\\').replaceAll('|', '\\|')).join('|')
+}
+
+export function isPromise<T>(value: MaybePromise<T>): value is Promise<T> {
+  return typeof value === 'object' && value !== null && typeof (value as Promise<T>).then === 'function'
+}
+
+/** The key of a request: what the extractor says, else the address. */
+export function extractKey<Request>(
+  extractor: KeyExtractor<Request>,
+  request: Request,
+  view: View<Request>,
+): MaybePromise<string> {
+  const extracted = extractor(request, view)
+  if (isPromise(extracted)) return extracted.then((key) => keyOf(key, request, view))
+  return keyOf(extracted, request, view)
+}
+
+const byAddress = byIp()
+
+/** `~` marks an address that stands in for a missing key, so that nobody can claim it by sending that text. */
+function keyOf<Request>(extracted: Extracted, request: Request, view: View<Request>): string {
+  const key =
+    typeof extracted === 'string' ? extracted : extracted === undefined || extracted === null ? '' : String(extracted)
+  if (key === '') return `~${(byAddress as KeyExtractor<Request>)(request, view) ?? ''}`
+  return key.charCodeAt(0) === 126 ? `~${key}` : key
+}

@@ -1,0 +1,102 @@
+import type { PolicyLike } from '../algorithms/shorthand.ts'
+import type { Decision } from '../decision.ts'
+import { HeadgateError, shown } from '../errors.ts'
+import { RateLimiter } from '../limiter.ts'
+import { knownOptions, type PolicyOptions } from '../policy.ts'
+import type { MaybePromise, Store } from '../stores/store.ts'
+import type { Dialect } from './headers.ts'
+import { byIp, type KeyExtractor } from './keys.ts'
+
+/** What a middleware may be told besides its policies. */
+export interface GuardOptions<Request, Response> {
+  /** Who is limited: an extractor, or one for each scope. Default: `byIp()` for the scope `'default'`. */
+  keys?: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined
+  /** The response fields: `'legacy'` (default), `'draft-11'`, a list of these, or false for none. */
+  headers?: Dialect | readonly Dialect[] | false | undefined
+  /**
+   * One's own answer to a refusal. Status 429 and the fields are set already and may be changed; the request goes no
+   * further. Of Koa, request and response are both the context.
+   */
+  refuse?: ((decision: Decision, request: Request, response: Response) => MaybePromise<unknown>) | undefined
+}
+
+interface LimiterParts {
+  /** Where states are kept. Default: a memory store of its own. */
+  store?: Store
+  /** The limiter's name, its namespace in the store. */
+  name?: string
+}
+
+/** Everything in one object: a limiter, policies, or the limit and window of a sliding window. */
+export type RateLimitOptions<Request, Response> = GuardOptions<Request, Response> &
+  (
+    | (PolicyOptions & LimiterParts)
+    | ({ policies: PolicyLike | readonly PolicyLike[] } & LimiterParts)
+    | { limiter: RateLimiter }
+  )
+
+/** What `rateLimit` takes: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, a `RateLimiter`. */
+export type RateLimitArgument<Request, Response> = string | RateLimiter | RateLimitOptions<Request, Response>
+
+const guardOptions = ['keys', 'headers', 'refuse']
+const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow']
+
+/**
+ * Sorts out what a user wrote: the limiter, and the guard's own options.
+ * @param more options for what does not say them itself
+ */
+export function readOptions<Request, Response>(
+  what: RateLimitArgument<Request, Response>,
+  more: GuardOptions<Request, Response>,
+): { limiter: RateLimiter; options: GuardOptions<Request, Response> } {
+  knownOptions('rateLimit', more, guardOptions)
+  if (what instanceof RateLimiter) return { limiter: what, options: more }
+  if (typeof what === 'string') return { limiter: new RateLimiter({ policies: what }), options: more }
+  if (typeof what !== 'object' || what === null) {
+    throw new HeadgateError(
+      'HEADGATE_POLICY',
+      `rateLimit takes a policy, options or a RateLimiter, got ${shown(what)}. Write rateLimit('100/15m').`,
+    )
+  }
+  return { limiter: limiterOf(what), options: { ...more, ...what } }
+}
+
+function limiterOf<Request, Response>(options: RateLimitOptions<Request, Response>): RateLimiter {
+  if ('limiter' in options) {
+    knownOptions('rateLimit', options, ['limiter', ...guardOptions])
+    if (options.limiter instanceof RateLimiter) return options.limiter
+    throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
+  }
+  const parts = options.store === undefined ? {} : { store: options.store }
+  if ('policies' in options) {
+    knownOptions('rateLimit', options, ['policies', 'store', 'name', ...guardOptions])
+    const { policies, name } = options
+    return new RateLimiter({ policies, ...parts, ...(name === undefined ? {} : { name }) })
+  }
+  knownOptions('rateLimit', options, [...policyOptions, 'policies', 'limiter', 'store', ...guardOptions])
+  const own = Object.fromEntries(Object.entries(options).filter(([option]) => policyOptions.includes(option)))
+  return new RateLimiter({ policies: own as unknown as PolicyOptions, ...parts })
+}
+
+/**
+ * One extractor for each scope of the limiter, in its order.
+ * @param strict whether an extractor for another scope is a mistake: it is not where the keys were meant for more than one
+ */
+export function extractorsOf<Request>(
+  keys: GuardOptions<Request, never>['keys'],
+  scopes: readonly string[],
+  strict: boolean,
+): readonly KeyExtractor<Request>[] {
+  const byScope = typeof keys === 'function' ? { default: keys } : (keys ?? {})
+  const single = typeof keys === 'function' && scopes.length === 1
+  if (strict) knownOptions('keys', byScope, single ? ['default'] : [...scopes, 'default'])
+  return scopes.map((scope) => {
+    const extractor = single ? keys : Object.hasOwn(byScope, scope) ? byScope[scope] : undefined
+    if (typeof extractor === 'function') return extractor
+    if (extractor === undefined && scope === 'default') return byIp()
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      `keys has no extractor for the scope ${shown(scope)}. Give one: keys: { ${JSON.stringify(scope)}: byHeader('x-api-key') }.`,
+    )
+  })
+}

@@ -1,0 +1,116 @@
+import fastify, { type FastifyInstance } from 'fastify'
+import { afterEach, expect, test } from 'vitest'
+import { rateLimit } from '../../adapters/fastify.ts'
+import { byHeader, policy, RateLimiter } from '../../src/index.ts'
+
+/** What only a Fastify plugin has: routes with a limit of their own, routes without one, 404s, scopes of plugins. */
+let app: FastifyInstance
+afterEach(() => app.close())
+
+async function statuses(...urls: string[]): Promise<number[]> {
+  const all: number[] = []
+  for (const url of urls) all.push((await app.inject(url)).statusCode)
+  return all
+}
+
+test('a route has its own limit, or none; the others share the global one', async () => {
+  app = fastify()
+  await app.register(rateLimit('3/1h'))
+  app.get('/a', async () => 'a')
+  app.get('/b', async () => 'b')
+  app.get('/login', { config: { rateLimit: '1/1h' } }, async () => 'login')
+  app.get('/signup', { config: { rateLimit: '1/1h' } }, async () => 'signup')
+  app.get('/health', { config: { rateLimit: false } }, async ({ rateLimit }) => rateLimit)
+  expect(await statuses('/a', '/b', '/a', '/b')).toEqual([200, 200, 200, 429])
+  expect(await statuses('/login', '/login', '/signup', '/signup')).toEqual([200, 429, 200, 429])
+  expect(await statuses('/health', '/health', '/health', '/health', '/health')).toEqual([200, 200, 200, 200, 200])
+  expect((await app.inject('/health')).json()).toBeNull()
+})
+
+test('a route’s own limit inherits keys, headers and refusal, and may say otherwise', async () => {
+  app = fastify()
+  const policies = [policy('100/1h'), policy('50/1h', { name: 'user', scope: 'user' })]
+  const keys = { default: byHeader('x-key'), user: byHeader('x-user') }
+  await app.register(rateLimit({ policies, keys, headers: 'draft-11' }))
+  app.get('/', async () => 'ok')
+  app.get('/own', { config: { rateLimit: '1/1h' } }, async () => 'own')
+  app.get('/other', { config: { rateLimit: { limit: 1, window: '1h', headers: 'legacy' } } }, async () => 'other')
+  const own = async (key: string) => app.inject({ url: '/own', headers: { 'x-key': key } })
+  expect((await own('a')).headers.ratelimit).toMatch(/^"1h";r=0;t=\d+$/)
+  expect([(await own('a')).statusCode, (await own('c')).statusCode]).toEqual([429, 200])
+  expect((await app.inject('/other')).headers['x-ratelimit-limit']).toBe('1')
+})
+
+test('a limiter that several routes are given is one quota; HEAD shares the one of GET', async () => {
+  app = fastify()
+  await app.register(rateLimit(false))
+  const shared = new RateLimiter({ policies: '2/1h' })
+  app.get('/a', { config: { rateLimit: shared } }, async () => 'a')
+  app.get('/b', { config: { rateLimit: { limiter: shared, headers: 'draft-11' } } }, async () => 'b')
+  app.get('/c', { config: { rateLimit: '1/1h' } }, async () => 'c')
+  app.get('/free', async () => 'free')
+  expect(await statuses('/a', '/b', '/a', '/b')).toEqual([200, 200, 429, 429])
+  expect((await app.inject('/b')).headers['ratelimit-policy']).toBe('"1h";q=2;w=3600')
+  expect((await app.inject({ method: 'HEAD', url: '/c' })).statusCode).toBe(200)
+  expect(await statuses('/c', '/free', '/free', '/free')).toEqual([429, 200, 200, 200])
+})
+
+test('what is not found counts too', async () => {
+  app = fastify()
+  await app.register(rateLimit('2/1h'))
+  app.get('/', async () => 'ok')
+  expect(await statuses('/nothing', '/here', '/', '/nothing')).toEqual([404, 404, 429, 429])
+})
+
+test('a not-found handler of one’s own counts too', async () => {
+  app = fastify()
+  await app.register(rateLimit('1/1h'))
+  app.setNotFoundHandler((_request, reply) => {
+    reply.code(404).send('gone')
+  })
+  expect(await statuses('/nothing', '/nothing')).toEqual([404, 429])
+})
+
+test('a plugin limits what is below it', async () => {
+  app = fastify()
+  await app.register(
+    async (api) => {
+      await api.register(rateLimit('1/1h'))
+      api.get('/', async () => 'api')
+    },
+    { prefix: '/api' },
+  )
+  app.get('/', async () => 'root')
+  expect(await statuses('/api', '/api', '/', '/', '/')).toEqual([200, 429, 200, 200, 200])
+})
+
+test('a policy that cannot be is told when the route is declared', async () => {
+  app = fastify()
+  await app.register(rateLimit(false))
+  expect(() => app.get('/', { config: { rateLimit: '0/1h' } }, async () => 'ok')).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_LIMIT' }),
+  )
+})
+
+test('registered the way of other plugins, with its options beside it', async () => {
+  app = fastify()
+  await app.register(rateLimit, { limit: 2, window: '1h', headers: 'draft-11' })
+  app.get('/', async () => 'ok')
+  expect(await statuses('/', '/', '/')).toEqual([200, 200, 429])
+  const broken = fastify()
+  await expect(broken.register(rateLimit, { limit: 0, window: '1h' })).rejects.toMatchObject({ code: 'HEADGATE_LIMIT' })
+})
+
+test('registered twice, for two plugins side by side', async () => {
+  app = fastify()
+  for (const prefix of ['/a', '/b']) {
+    await app.register(
+      async (part) => {
+        await part.register(rateLimit('1/1h'))
+        part.get('/', async () => 'ok')
+      },
+      { prefix },
+    )
+  }
+  expect(await statuses('/a', '/a', '/b', '/b')).toEqual([200, 429, 200, 429])
+})
