@@ -14,7 +14,7 @@ export function unpackStates(value: Buffer | null, policies: readonly Policy[]):
     const length = value.readUInt32LE(at + 8)
     const policy = policies.find((each) => policyId(each).equals(id))
     const numbers: number[] = []
-    for (let n = 8; n < length; n += 8) numbers.push(value.readDoubleLE(at + 12 + n))
+    for (let n = 0; n < length - 8; n += 8) numbers.push(value.readDoubleLE(at + 12 + n))
     if (policy) states[policy.name] = policy.algorithm.grows ? entriesOf(numbers, 2, 1) : numbers
     at += 12 + length
   }

@@ -44,7 +44,8 @@ export class Answers {
   }
 
   read(question: Question): Answer {
-    const { terms, verb, detailed, denial, lease } = question
+    const { terms, verb } = question
+    const { detailed, denial, lease } = question.extras
     const now = question.now < 0 ? this.#now : question.now
     const allowed = this.#next() === 1
     if (verb === 'reset') return { now, allowed, delay: 0, numbers: [], tickets: undefined, lease: undefined }

@@ -1,6 +1,6 @@
 import { HeadgateError } from '../../errors.ts'
 import { Answers } from './answer.ts'
-import { type Question, sizeOf, writeQuestion } from './question.ts'
+import { type Question, sizeOf, writeExtras, writeHead } from './question.ts'
 import type { Terms } from './terms.ts'
 
 /** The first bytes of the questions: whether they are still wanted, and the TTL margin. */
@@ -36,8 +36,9 @@ export class Call {
       this.#packed = Buffer.concat([this.#packed], 2 * (this.#packed.length + size))
     }
     const { keys, terms } = question
-    const indexes = keys.length === 1 ? [this.#keyIndex(keys[0] as string)] : keys.map((key) => this.#keyIndex(key))
-    this.#end = writeQuestion(this.#packed, this.#end, question, this.#termsIndex(terms), indexes)
+    this.#end = writeHead(this.#packed, this.#end, question, this.#termsIndex(terms))
+    for (const key of keys) this.#end = this.#packed.writeUInt16LE(this.#keyIndex(key), this.#end)
+    this.#end = writeExtras(this.#packed, this.#end, question)
   }
 
   #keyIndex(key: string): number {

@@ -6,8 +6,9 @@ import type { Caller } from './caller.ts'
 import type { Denials } from './denials.ts'
 import { encodeId, keyStart, slotOf } from './keys.ts'
 import type { Leases } from './leases.ts'
+import { Question, type QuestionExtras } from './question.ts'
 import { packTerms, type Terms } from './terms.ts'
-import { type Ask, type Asked, askInTwoPhases, type Group } from './two-phase.ts'
+import { type Ask, askInTwoPhases, type Group } from './two-phase.ts'
 
 /** What the ledgers of one store share. */
 export interface Shared {
@@ -27,6 +28,8 @@ export class RedisLedger implements Ledger {
   readonly #starts: readonly string[]
   /** Whether a refusal changes nothing, so that it can be repeated without asking. */
   readonly #repeats: boolean
+  readonly #plain: QuestionExtras
+  readonly #detailed: QuestionExtras
   /** The terms of some of the scopes alone. */
   readonly #parts = new Map<string, Terms>()
 
@@ -35,25 +38,28 @@ export class RedisLedger implements Ledger {
     this.#terms = packTerms(policies, scopes)
     this.#starts = scopes.map((scope) => keyStart(shared.prefix, name, scope))
     this.#repeats = shared.denials !== undefined && !policies.some(({ countRefused }) => countRefused)
+    this.#plain = { detailed: false, denial: this.#repeats }
+    this.#detailed = { detailed: true, denial: this.#repeats }
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {
     const stateKeys = this.#stateKeys(keys)
     const detailed = extras?.detailed === true
     if (verb === 'consume') return this.#consume(stateKeys, cost, detailed)
-    const asked = { ...this.#asked(verb, stateKeys, cost), detailed, tickets: extras?.tickets }
-    return this.#change(asked).then((answer) => decisionOf(this.#terms.policies, answer, detailed))
+    return this.#change(this.#question(verb, stateKeys, cost, { detailed, tickets: extras?.tickets })).then((answer) =>
+      decisionOf(this.#terms.policies, answer, detailed),
+    )
   }
 
   async reserve(keys: readonly string[], cost: number, maxWait: number): Promise<Booking> {
-    const answer = await this.#change({ ...this.#asked('reserve', this.#stateKeys(keys), cost), maxWait })
+    const answer = await this.#change(this.#question('reserve', this.#stateKeys(keys), cost, { maxWait }))
     const decision = decisionOf(this.#terms.policies, answer, false)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     return { decision, wait: Math.ceil(answer.delay / 1000), tickets: answer.tickets }
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    await this.#change(this.#asked('reset', this.#stateKeys(keys), 1))
+    await this.#change(this.#question('reset', this.#stateKeys(keys), 1))
   }
 
   #stateKeys(keys: readonly string[]): readonly string[] {
@@ -61,8 +67,8 @@ export class RedisLedger implements Ledger {
     return keys.map((key, scope) => `${this.#starts[scope]}${encodeId(key)}}`)
   }
 
-  #asked(verb: Asked['verb'], keys: readonly string[], cost: number): Asked {
-    return { terms: this.#terms, verb, keys, cost, now: this.#shared.clock?.() ?? -1 }
+  #question(verb: Question['verb'], keys: readonly string[], cost: number, extras?: QuestionExtras): Question {
+    return new Question(this.#terms, verb, keys, cost, this.#shared.clock?.() ?? -1, extras)
   }
 
   #consume(keys: readonly string[], cost: number, detailed: boolean): Promise<Decision> {
@@ -79,53 +85,55 @@ export class RedisLedger implements Ledger {
 
   /** Asks Redis, and notes what can be answered without asking next time. */
   #take(keys: readonly string[], cost: number, detailed: boolean): Promise<Decision> {
-    const { policies } = this.#terms
     const { denials, leases, clock } = this.#shared
     const groups = this.#groups(keys)
-    const asked = { ...this.#asked('consume', keys, cost), detailed, denial: this.#repeats }
-    if (denials === undefined && leases === undefined) {
-      return this.#ask(asked, groups).then((answer) => decisionOf(policies, answer, detailed))
-    }
-    const now = (clock ?? monotonicClock)()
-    const denied = denials?.changes
-    const leased = leases?.changes
     const lease = groups === undefined ? leases?.ask(keys, cost) : undefined
-    const answered = (answer: Answer): Decision => {
-      if (!answer.allowed && denied !== undefined) denials?.note(this.#terms, keys, cost, answer, now, denied)
-      if (answer.lease && leased !== undefined) leases?.note(this.#terms, keys, answer, now, leased)
-      return decisionOf(policies, answer, detailed)
-    }
-    if (lease === undefined) return this.#ask(asked, groups).then(answered)
-    return this.#ask({ ...asked, lease }, groups)
-      .finally(() => leases?.asked(keys))
-      .then(answered)
+    const question = this.#question('consume', keys, cost, this.#extras(detailed, lease))
+    const asked = (clock ?? monotonicClock)()
+    const denied = denials?.changes ?? 0
+    const leased = leases?.changes ?? 0
+    const answered = this.#ask(question, groups).then((answer) => {
+      if (!answer.allowed && this.#repeats) denials?.note(this.#terms, keys, cost, answer, asked, denied)
+      if (answer.lease !== undefined) leases?.note(this.#terms, keys, answer, asked, leased)
+      return decisionOf(this.#terms.policies, answer, detailed)
+    })
+    return lease === undefined ? answered : answered.finally(() => leases?.asked(keys))
+  }
+
+  #extras(detailed: boolean, lease: number | undefined): QuestionExtras {
+    if (lease !== undefined) return { detailed, denial: this.#repeats, lease }
+    return detailed ? this.#detailed : this.#plain
   }
 
   /** Asks something that may change a key otherwise than a call that is admitted does: what is known of it goes. */
-  async #change(asked: Asked): Promise<Answer> {
-    const { verb, keys } = asked
+  async #change(question: Question): Promise<Answer> {
+    const { verb, keys } = question
     const groups = this.#groups(keys)
-    if (verb === 'peek') return this.#ask(asked, groups)
+    if (verb === 'peek') return this.#ask(question, groups)
     this.#forget(verb, keys)
     try {
-      return await this.#ask(asked, groups)
+      return await this.#ask(question, groups)
     } finally {
       this.#forget(verb, keys)
     }
   }
 
   /** Units of a lease are gone only when the state is that they were taken from. */
-  #forget(verb: Asked['verb'], keys: readonly string[]): void {
+  #forget(verb: Question['verb'], keys: readonly string[]): void {
     this.#shared.denials?.forget(keys)
     if (verb === 'reset') this.#shared.leases?.forget(keys)
   }
 
-  #ask(asked: Asked, groups: readonly Group[] | undefined): Promise<Answer> {
-    return groups === undefined ? this.#askOnce(asked) : askInTwoPhases(this.#askOnce, asked, groups)
+  #ask(question: Question, groups: readonly Group[] | undefined): Promise<Answer> {
+    return groups === undefined ? this.#askOnce(question) : askInTwoPhases(this.#askOnce, question, groups)
   }
 
-  readonly #askOnce: Ask = (asked) =>
-    new Promise((answered, failed) => this.#shared.caller.ask({ ...asked, answered, failed }))
+  readonly #askOnce: Ask = (question) =>
+    new Promise((answered, failed) => {
+      question.answered = answered
+      question.failed = failed
+      this.#shared.caller.ask(question)
+    })
 
   /** The slots of the keys, where these are several and one call can touch only one. */
   #groups(keys: readonly string[]): readonly Group[] | undefined {

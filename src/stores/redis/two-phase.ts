@@ -9,11 +9,10 @@
  */
 import type { Tickets } from '../../algorithms/step.ts'
 import type { Answer, Numbers } from './answer.ts'
-import type { Question } from './question.ts'
+import { Question, type QuestionExtras } from './question.ts'
 import type { Terms } from './terms.ts'
 
-export type Asked = Omit<Question, 'answered' | 'failed'>
-export type Ask = (asked: Asked) => Promise<Answer>
+export type Ask = (question: Question) => Promise<Answer>
 
 /** The part of a limiter's terms whose keys are in one slot. */
 export interface Group {
@@ -23,19 +22,16 @@ export interface Group {
   readonly places: readonly number[]
 }
 
-export async function askInTwoPhases(ask: Ask, whole: Asked, groups: readonly Group[]): Promise<Answer> {
-  const { verb, tickets } = whole
+export async function askInTwoPhases(ask: Ask, whole: Question, groups: readonly Group[]): Promise<Answer> {
+  const { verb, cost, now, extras } = whole
   const enforced = whole.terms.policies.filter(({ shadow }) => !shadow)
   // A future time is promised by one policy alone: see step.ts.
-  const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
-  const first = (group: Group): Asked => ({
-    ...whole,
-    terms: group.terms,
-    keys: group.keys,
-    verb: verb === 'consume' ? 'reserve' : verb,
-    maxWait,
-    tickets: tickets && group.places.map((place) => tickets[place]),
-  })
+  const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
+  const first = ({ terms, keys, places }: Group): Question => {
+    const tickets = extras.tickets && places.map((place) => extras.tickets?.[place])
+    const own: QuestionExtras = { ...extras, maxWait, tickets }
+    return new Question(terms, verb === 'consume' ? 'reserve' : verb, keys, cost, now, own)
+  }
   const answers = await settled(groups.map((group) => ask(first(group))))
   const allowed = answers.every((answer) => answer.allowed)
   if (!allowed && (verb === 'consume' || verb === 'reserve' || verb === 'charge')) {
@@ -58,17 +54,16 @@ async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
 }
 
 /** A policy that counts refused calls has counted this one by what it took. */
-async function giveBack(ask: Ask, whole: Asked, { terms, keys }: Group, answer: Answer): Promise<Answer> {
+async function giveBack(ask: Ask, whole: Question, { terms, keys }: Group, answer: Answer): Promise<Answer> {
   if (!answer.allowed) return answer
   const tickets = answer.tickets?.map((ticket, n) => (terms.policies[n]?.countRefused ? undefined : ticket))
-  const { cost, now, detailed, denial } = whole
-  const told = detailed === true || denial === true
-  const after = await ask({ terms, keys, verb: 'refund', cost, now, tickets, detailed: told })
+  const detailed = whole.extras.detailed === true || whole.extras.denial === true
+  const after = await ask(new Question(terms, 'refund', keys, whole.cost, whole.now, { tickets, detailed }))
   const numbers = after.numbers.map((each, n) => ({ ...each, wait: answer.numbers[n]?.wait ?? 0 }))
   return { ...after, allowed: true, numbers }
 }
 
-function joined(whole: Asked, groups: readonly Group[], answers: readonly Answer[], allowed: boolean): Answer {
+function joined(whole: Question, groups: readonly Group[], answers: readonly Answer[], allowed: boolean): Answer {
   const numbers: Numbers[] = []
   const tickets: Tickets[number][] = []
   let delay = 0

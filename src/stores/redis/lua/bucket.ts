@@ -4,7 +4,8 @@ function makers.bucket()
   local function level(p, s, at)
     local elapsed = at - s[1]
     if elapsed <= 0 then return s[2] end
-    return max(0, s[2] - elapsed * p.drain)
+    local level = s[2] - elapsed * p.drain
+    return level > 0 and level or 0
   end
 
   local function held(p, s, at, now, since, mark, given)

@@ -1,7 +1,8 @@
 /** Restates algorithms/exact.ts, and names the functions that every other part calls. */
 export const exact = `
 local floor, ceil, max, min, never = math.floor, math.ceil, math.max, math.min, math.huge
-local sub, byte, rep, concat = string.sub, string.byte, string.rep, table.concat
+local sub, byte, char, rep, concat = string.sub, string.byte, string.char, string.rep, table.concat
+local call, format = redis.call, string.format
 local pack, unpack, spread = struct.pack, struct.unpack, unpack
 local maxSafe, maxFactor = 9007199254740991, 35184372088832
 

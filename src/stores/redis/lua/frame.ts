@@ -9,7 +9,7 @@ local function answer(number)
 end
 
 local function wrote(p)
-  p.s.kept, p.entry.dirty = true, true
+  p.s[p.slots + 1], dirty[p.key] = 0, true
 end
 
 local function standing(p, last, now)
@@ -89,17 +89,16 @@ local function settleOne(step, p, told)
     end
   end
   local remaining, left = algorithm.report(p, s, at)
-  s.expires = step.now + left + lag
-  p.entry.now = step.now
+  if s[p.slots + 1] ~= unwritten then s[p.slots + 1] = step.now + left + lag end
   p.remaining = remaining
-  answer(wait)
-  answer(remaining)
-  answer(left + lag)
+  reply[size + 1], reply[size + 2], reply[size + 3] = wait == never and -1 or wait, remaining, left + lag
+  size = size + 3
   if told then answer(remaining < p.burst and algorithm.wait(p, s, at, remaining + 1) + lag or 0) end
 end
 
 local function settle(step, told)
-  answer(step.allowed and 1 or 0)
+  size = size + 1
+  reply[size] = step.allowed and 1 or 0
   if step.verb == reserve then answer(step.delay) end
   for n = 1, #step do settleOne(step, step[n], told) end
 end

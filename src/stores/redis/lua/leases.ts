@@ -39,7 +39,7 @@ local function lease(step, units)
       p.algorithm.take(p, p.s, p.at, extra, 0)
     end
     local _, left = p.algorithm.report(p, p.s, p.at)
-    p.s.expires = step.now + left + p.at - step.now
+    p.s[p.slots + 1] = step.now + left + p.at - step.now
   end
   answer(life)
 end

@@ -39,16 +39,31 @@ local function readPolicy(at)
   end
   p.algorithm = algorithm
   algorithm.define(p, unpack('<' .. rep('d', count), ARGV[1], at))
-  if p.slots then p.format = '<' .. rep('d', p.slots) end
+  p.states = {}
+  p.format = '<' .. rep('d', p.slots + 1)
   return p, at + 8 * count
+end
+
+-- The policies of a scope, and how long the value is that holds just these. The first one's head begins the value.
+local function addTo(own, p)
+  local length = 8 * (p.slots + 1)
+  p.head = (#own == 0 and layout or '') .. p.id
+  if not p.grows then p.head = p.head .. pack('<I4', length) end
+  p.recordFormat = '<c' .. #p.head .. rep('d', p.slots + 1)
+  own[#own + 1] = p
+  own.length = p.grows and 0 or own.length + #p.head + length
 end
 
 local function readTerms()
   local all, at, length = {}, 1, #ARGV[1]
   while at <= length do
-    local step, policies = {}
+    local step, policies = { own = {} }
     policies, step.scopes, at = unpack('<HH', ARGV[1], at)
-    for n = 1, policies do step[n], at = readPolicy(at) end
+    for scope = 1, step.scopes do step.own[scope] = { length = 0 } end
+    for n = 1, policies do
+      step[n], at = readPolicy(at)
+      addTo(step.own[step[n].scope], step[n])
+    end
     all[#all + 1] = step
   end
   return all
@@ -58,12 +73,13 @@ local questions = ARGV[2]
 if byte(questions) == 0 then return redis.error_reply('HEADGATE the answer is no longer wanted') end
 margin = unpack('<d', questions, 2)
 local all = readTerms()
-local values = redis.call('MGET', spread(KEYS))
-local entries, serverTime = {}, nil
+values = call('MGET', spread(KEYS))
+openedFor, others, dirty, times = {}, {}, {}, {}
+local serverTime
 
 local function timeNow()
   if not serverTime then
-    local time = redis.call('TIME')
+    local time = call('TIME')
     serverTime = time[1] * 1000000 + time[2]
   end
   return serverTime
@@ -83,7 +99,7 @@ local function readTickets(step, at)
   return tickets, at
 end
 
-local at, length, found = 10, #questions, {}
+local at, length, keys = 10, #questions, {}
 while at <= length do
   local t, what, now, cost, key, maxWait, tickets, units
   t, what, now, cost, at = unpack('<HBdd', questions, at)
@@ -91,20 +107,20 @@ while at <= length do
   if now < 0 then now = timeNow() end
   for scope = 1, step.scopes do
     key, at = unpack('<H', questions, at)
-    found[scope] = entries[key]
-    if not found[scope] then
-      found[scope] = open(values[key])
-      entries[key] = found[scope]
+    keys[scope], times[key] = key, now
+    if verb == reset then
+      forget(key)
+    elseif openedFor[key] ~= step.own[scope] then
+      open(key, step.own[scope])
     end
   end
   if verb == reset then
-    for scope = 1, step.scopes do forget(found[scope]) end
     answer(1)
   else
     for n = 1, #step do
       local p = step[n]
-      p.entry = found[p.scope]
-      p.s = stateOf(p, p.entry)
+      p.key = keys[p.scope]
+      p.s = p.states[p.key]
     end
     maxWait = 0
     if verb == reserve then maxWait, at = unpack('<d', questions, at) end
@@ -122,8 +138,8 @@ while at <= length do
   end
 end
 
-for n, key in ipairs(KEYS) do
-  if entries[n] and entries[n].dirty then save(key, entries[n]) end
+for n, name in ipairs(KEYS) do
+  if dirty[n] then save(n, name) end
 end
 reply[1] = serverTime or -1
 return reply

@@ -79,20 +79,22 @@ function makers.slidingLog()
   local log = {}
 
   function log.define(p, limit)
-    p.limit = limit
+    p.slots, p.limit, p.grows = 4, limit, true
   end
 
   function log.new()
-    return { 0, 0, 0, 0, log = '' }
+    return { 0, 0, 0, 0, unwritten, log = '' }
   end
 
-  function log.load(p, payload)
-    local last, before = unpack('<dd', payload, 9)
-    return { last, 0, (#payload - 24) / 16, before, log = sub(payload, 25) }
+  -- In the record: last, total before the first entry, the entries, and the expiry.
+  function log.load(p, value, at, length)
+    local last, before = unpack('<dd', value, at)
+    local expires = unpack('<d', value, at + length - 8)
+    return { last, 0, (length - 24) / 16, before, expires, log = sub(value, at + 16, at + length - 9) }
   end
 
   function log.save(p, s)
-    return pack('<ddd', s.expires, s[1], s[4]) .. sub(s.log, 16 * s[2] + 1, 16 * s[3])
+    return pack('<dd', s[1], s[4]) .. sub(s.log, 16 * s[2] + 1, 16 * s[3]) .. pack('<d', s[5])
   end
 
   function log.wait(p, s, at, cost)

@@ -1,83 +1,112 @@
 /**
  * The packed value of one key: a layout version, then for each policy its id (from name and numbers), the length of
- * what follows, the time at which it is like new, and its state. Policies that this call does not know are another
+ * what follows, its state, and the time at which it is like new. Policies that this call does not know are another
  * deploy's: they are kept until they are like new.
+ *
+ * A key is read once and written once a call. Where its value holds just the policies of the terms at hand, as nearly
+ * always, it is taken apart by their offsets; else record by record.
  */
 export const states = `
-local layout = 1
+local layout = char(1)
 local margin
-
-local function open(value)
-  local entry = { held = {}, states = {}, order = {}, dirty = false, now = 0 }
-  if not value or byte(value) ~= layout then return entry end
-  local at, length, id, payload = 2, #value
-  while at <= length do
-    id, payload, at = unpack('<c8I4c0', value, at)
-    entry.held[id] = payload
-    entry.order[#entry.order + 1] = id
-  end
-  return entry
-end
-
-local function forget(entry)
-  entry.held, entry.states, entry.order, entry.dirty = {}, {}, {}, true
-end
+local unwritten = -1 -- in place of the expiry
+-- By the key's number: its value; the policies whose states are in use, which hold these themselves; the records of
+-- others; whether to write it; the time of its last use.
+local values, openedFor, others, dirty, times
 
 local function new(p)
-  if p.algorithm.new then return p.algorithm.new(p) end
+  if p.grows then return p.algorithm.new(p) end
   local s = {}
   for n = 1, p.slots do s[n] = 0 end
+  s[p.slots + 1] = unwritten
   return s
 end
 
-local function load(p, payload)
-  if p.algorithm.load then return p.algorithm.load(p, payload) end
-  return { unpack(p.format, payload, 9) }
+-- The expiry comes last, after the slots.
+local function load(p, value, at, length)
+  if p.grows then return p.algorithm.load(p, value, at, length) end
+  return { unpack(p.format, value, at) }
 end
 
--- A policy's state in the entry of its key.
-local function stateOf(p, entry)
-  local s = entry.states[p.id]
-  if s then return s end
-  local payload = entry.held[p.id]
-  if payload then
-    s = load(p, payload)
-    s.kept = true
-  else
-    s = new(p)
-    entry.order[#entry.order + 1] = p.id
+local function record(p, s)
+  if not p.grows then return pack(p.recordFormat, p.head, spread(s)) end
+  local payload = p.algorithm.save(p, s)
+  return p.head .. pack('<I4', #payload) .. payload
+end
+
+-- Takes a value apart record by record. Returns the records of policies that are not known here.
+local function takeApart(own, key, value)
+  local known, unknown = {}, nil
+  for _, p in ipairs(own) do known[p.id] = p end
+  if value and sub(value, 1, 1) == layout then
+    local at, length = 2, #value
+    while at <= length do
+      local id, size = unpack('<c8I4', value, at)
+      local p = known[id]
+      if p then
+        p.states[key] = load(p, value, at + 12, size)
+      else
+        unknown = unknown or {}
+        unknown[#unknown + 1] = sub(value, at, at + 11 + size)
+      end
+      at = at + 12 + size
+    end
   end
-  s.policy, s.expires = p, 0
-  entry.states[p.id] = s
-  return s
+  return unknown
 end
 
-local function payloadOf(p, s)
-  if p.algorithm.save then return p.algorithm.save(p, s) end
-  return pack('<d', s.expires) .. pack(p.format, spread(s, 1, p.slots))
+-- The value to write and when it is like new.
+local function packed(key)
+  local value, last = '', unwritten
+  for _, p in ipairs(openedFor[key]) do
+    local s = p.states[key]
+    value = value .. record(p, s)
+    last = max(last, s[p.slots + 1])
+  end
+  for _, each in ipairs(others[key] or {}) do
+    local expires = unpack('<d', each, #each - 7)
+    if expires > times[key] then
+      value = value .. each
+      last = max(last, expires)
+    end
+  end
+  return value, last
+end
+
+-- Makes the states of a key ready for the terms with these policies.
+local function open(key, own)
+  local value = values[key]
+  -- Other terms of the same name may have used the key in this call: as if they had written it.
+  if openedFor[key] then value = packed(key) end
+  for n = 1, #own do own[n].states[key] = nil end
+  local first = own[1]
+  if value then
+    if #value == own.length and #own == 1 and sub(value, 1, 13) == first.head then
+      first.states[key] = { unpack(first.format, value, 14) }
+    else
+      others[key] = takeApart(own, key, value)
+    end
+  end
+  for n = 1, #own do
+    local states = own[n].states
+    if not states[key] then states[key] = new(own[n]) end
+  end
+  openedFor[key] = own
+end
+
+local function forget(key)
+  values[key], openedFor[key], others[key], dirty[key] = false, nil, nil, true
 end
 
 -- Writes the key with a life until it is like new, and a margin for clocks that differ.
-local function save(key, entry)
-  local value, expires = '', 0
-  for _, id in ipairs(entry.order) do
-    local s, payload, lapses = entry.states[id], entry.held[id], 0
-    if not s then
-      lapses = unpack('<d', payload)
-      if lapses <= entry.now then payload = nil end
-    elseif s.kept then
-      payload, lapses = payloadOf(s.policy, s), s.expires
-    end
-    if payload then
-      value = value .. pack('<c8I4', id, #payload) .. payload
-      expires = max(expires, lapses)
-    end
-  end
-  local life = ceil((expires - entry.now) / 1000) + margin
-  if value == '' or life <= 0 then
-    redis.call('DEL', key)
+local function save(key, name)
+  local value, expires = '', unwritten
+  if openedFor[key] then value, expires = packed(key) end
+  local life = ceil((expires - times[key]) / 1000) + margin
+  if expires == unwritten or life <= 0 then
+    call('DEL', name)
   else
-    redis.call('SET', key, string.char(layout) .. value, 'PX', life)
+    call('SET', name, value, 'PX', format('%d', life))
   end
 end
 `

@@ -9,12 +9,12 @@
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
+import { fixedWindow, RateLimiter, slidingLog, slidingWindow, tokenBucket } from 'headgate'
+import { redisStore } from 'headgate/redis'
 import { Redis } from 'ioredis'
 import { Redis as Valkey } from 'iovalkey'
 import { createClient } from 'redis'
-import { fixedWindow, type Policy, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../src/index.ts'
-import { type RedisClient, type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts'
-import { startRedis } from '../../test/support/redis-server.ts'
+import { startServer } from './server.mjs'
 
 const { values } = parseArgs({
   options: {
@@ -27,51 +27,34 @@ const inFlight = Number(values.flight)
 const callsPerRound = 30_000
 const manyKeys = 10_000
 
-const server = await startRedis()
+const server = await startServer()
 const bare = await connect()
 
-interface Case {
-  name: string
-  call: (n: number) => Promise<unknown>
-}
-
-interface Bare {
-  client: RedisClient
-  incr(key: string): Promise<unknown>
-  evalSha(sha: string, key: string, argument: string): Promise<unknown>
-  load(script: string): Promise<string>
-  close(): void
-}
-
-async function connect(): Promise<Bare> {
+/** A client and its barest commands. */
+async function connect() {
   if (values.client === 'redis') {
     const client = await createClient({ socket: { port: server.port } }).connect()
     return {
-      client: client as unknown as RedisClient,
+      client,
       incr: (key) => client.incr(key),
       evalSha: (sha, key, argument) => client.evalSha(sha, { keys: [key], arguments: [argument] }),
       load: (script) => client.scriptLoad(script),
       close: () => client.destroy(),
     }
   }
-  const client = values.client === 'iovalkey' ? (new Valkey(server.port) as unknown as Redis) : new Redis(server.port)
+  const client = values.client === 'iovalkey' ? new Valkey(server.port) : new Redis(server.port)
   return {
     client,
     incr: (key) => client.incr(key),
     evalSha: (sha, key, argument) => client.evalsha(sha, 1, key, argument),
-    load: (script) => client.script('LOAD', script) as Promise<string>,
+    load: (script) => client.script('LOAD', script),
     close: () => client.disconnect(),
   }
 }
 
 let limiters = 0
 
-function decisions(
-  name: string,
-  policies: Policy | Policy[],
-  keys: number,
-  options: Partial<RedisStoreOptions> = {},
-): Case {
+function decisions(name, policies, keys, options = {}) {
   const store = redisStore({ client: bare.client, timeout: '10s', ...options })
   const limiter = new RateLimiter({ name: `bench-${limiters++}`, policies, store })
   return { name, call: (n) => limiter.consume(`user-${n % keys}`) }
@@ -83,7 +66,7 @@ const counting = await bare.load(
 )
 
 const bucket = tokenBucket({ limit: 1_000_000, window: '1s' })
-const cases: Case[] = [
+const cases = [
   { name: 'INCR', call: (n) => bare.incr(`incr-${n % manyKeys}`) },
   { name: 'EVALSHA, INCR + PEXPIRE', call: (n) => bare.evalSha(counting, `evalsha-${n % manyKeys}`, '60000') },
   decisions('tokenBucket', bucket, manyKeys),
@@ -99,25 +82,19 @@ const cases: Case[] = [
 ]
 
 /** CPU seconds of the server's process so far: fields 14 and 15 of its stat, in ticks of 10 ms. */
-function serverCpu(): number {
+function serverCpu() {
   const fields = readFileSync(`/proc/${server.pid}/stat`, 'latin1').split(') ')[1]?.split(' ') ?? []
   return (Number(fields[11]) + Number(fields[12])) / 100
 }
 
-interface Sample {
-  perSecond: number
-  clientCpu: number
-  serverCpu: number
-}
-
 let asked = 0
 
-async function run({ call }: Case, calls: number): Promise<Sample> {
+async function run({ call }, calls) {
   const started = process.hrtime.bigint()
   const cpu = process.cpuUsage()
   const remote = serverCpu()
   let left = calls
-  async function worker(): Promise<void> {
+  async function worker() {
     while (left-- > 0) await call(asked++)
   }
   await Promise.all(Array.from({ length: inFlight }, worker))
@@ -130,23 +107,23 @@ async function run({ call }: Case, calls: number): Promise<Sample> {
   }
 }
 
-const samples = new Map<Case, Sample[]>(cases.map((each) => [each, []]))
+const samples = new Map(cases.map((each) => [each, []]))
 for (const each of cases) await run(each, 5000)
 for (let round = 0; round < Number(values.rounds); round++) {
   for (const each of cases) samples.get(each)?.push(await run(each, callsPerRound))
 }
 
-function median(numbers: number[]): number {
-  return numbers.sort((a, b) => a - b)[numbers.length >> 1] as number
+function median(numbers) {
+  return numbers.toSorted((a, b) => a - b)[numbers.length >> 1]
 }
 
-function mean(numbers: number[]): number {
+function mean(numbers) {
   return numbers.reduce((sum, each) => sum + each, 0) / numbers.length
 }
 
-const [incr, evalSha] = cases.map((each) => summary(samples.get(each) as Sample[]))
+const [incr, evalSha] = cases.map((each) => summary(samples.get(each)))
 
-function summary(all: Sample[]): Sample {
+function summary(all) {
   return {
     perSecond: median(all.map(({ perSecond }) => perSecond)),
     clientCpu: median(all.map(({ clientCpu }) => clientCpu)),
@@ -158,15 +135,15 @@ console.log(`${values.client}, ${inFlight} in flight, Node ${process.version}`)
 console.table(
   Object.fromEntries(
     cases.map((each) => {
-      const { perSecond, clientCpu, serverCpu } = summary(samples.get(each) as Sample[])
+      const { perSecond, clientCpu, serverCpu } = summary(samples.get(each))
       return [
         each.name,
         {
           'per second': Math.round(perSecond),
-          'x INCR': (perSecond / (incr as Sample).perSecond).toFixed(2),
+          'x INCR': (perSecond / incr.perSecond).toFixed(2),
           'client us': clientCpu.toFixed(2),
           'server us': serverCpu.toFixed(2),
-          'x EVALSHA server': (serverCpu / (evalSha as Sample).serverCpu).toFixed(2),
+          'x EVALSHA server': (serverCpu / evalSha.serverCpu).toFixed(2),
         },
       ]
     }),
