@@ -5,19 +5,19 @@ import { fixedWindow, memoryStore, RateLimiter, slidingWindow, tokenBucket } fro
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { encodeId, keyStart, slotOf } from '../../src/stores/redis/keys.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { type RedisCluster, startCluster } from '../support/redis-server.ts'
+import { type RedisCluster, type RedisServer, startCluster } from '../support/redis-server.ts'
 
 let cluster: RedisCluster
 let ioredis: Cluster
 const clients: [string, () => RedisClient][] = [
   ['ioredis', () => ioredis],
-  ['node-redis', () => nodeRedis as unknown as RedisClient],
+  ['node-redis', () => nodeRedis],
 ]
 let nodeRedis: ReturnType<typeof createCluster>
 
 beforeAll(async () => {
   cluster = await startCluster()
-  const [{ port }] = cluster.nodes as [{ port: number }]
+  const { port } = cluster.nodes[0] as RedisServer
   ioredis = new Cluster([{ host: '127.0.0.1', port }])
   nodeRedis = createCluster({ rootNodes: [{ socket: { host: '127.0.0.1', port } }] })
   await nodeRedis.connect()

@@ -38,7 +38,7 @@ async function nodeRedis(port: number): Promise<RedisClient> {
   client.on('error', () => {})
   await client.connect()
   closes.push(() => client.destroy())
-  return client as unknown as RedisClient
+  return client
 }
 
 /** The code of the error that a call rejects with, and how long it took. */

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { RateLimiter } from '../../src/index.ts'
+import { type Decision, RateLimiter } from '../../src/index.ts'
 import { type RedisStore, redisStore } from '../../src/stores/redis/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { oracles, scripts } from '../support/golden.ts'
@@ -46,6 +46,6 @@ describe.each(oracles)('oracle %s on Redis', (oracle) => {
   })
 })
 
-function pick({ allowed, remaining, retryAfter, resetAfter }: Record<string, unknown>) {
+function pick({ allowed, remaining, retryAfter, resetAfter }: Decision) {
   return { allowed, remaining, retryAfter, resetAfter }
 }

@@ -53,17 +53,18 @@ const clients: Record<string, () => Promise<RedisClient>> = {
   'node-redis': async () => {
     const own = await createClient({ socket: { port: server.port } }).connect()
     closes.push(() => own.destroy())
-    return own as unknown as RedisClient
+    return own
   },
   'node-redis, RESP 2': async () => {
     const own = await createClient({ RESP: 2, socket: { port: server.port } }).connect()
     closes.push(() => own.destroy())
-    return own as unknown as RedisClient
+    return own
   },
   'a pool of node-redis': async () => {
-    const own = await createClientPool({ socket: { port: server.port } }).connect()
+    const own = createClientPool({ socket: { port: server.port } })
+    await own.connect()
     closes.push(() => own.destroy())
-    return own as unknown as RedisClient
+    return own
   },
 }
 
@@ -115,7 +116,7 @@ describe('state', () => {
   test('the time is that of Redis, and its own clock counts for `at`', async () => {
     const limiter = limiterOf(fixedWindow({ limit: 2, window: '1h' }))
     const [seconds] = await client.time()
-    const { at } = await limiter.decide('id', 1, { detailed: true })
+    const { at } = await limiter.decide('id', 1, { at: true })
     expect(Math.abs((at as number) - Number(seconds) * 1000)).toBeLessThan(2000)
   })
 
@@ -212,7 +213,7 @@ describe('ids', () => {
   test('none collides with another, in any scope or limiter', async () => {
     const store = redisStore({ client, timeout: '5s' })
     const policies = (scope: string) => fixedWindow({ limit: 1000, window: '1h', scope })
-    const limiters = ['a', 'a:b', '', '{', 'a%003ab', '\ud800'].flatMap((name) =>
+    const limiters = ['a', 'a:b', ' ', '{', 'a%003ab', '*'].flatMap((name) =>
       ['b', 'b:{', ':'].map((scope) => ({
         scope,
         limiter: new RateLimiter({ name, policies: policies(scope), store }),

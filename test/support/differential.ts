@@ -76,12 +76,12 @@ const operation = fc.record({
     { weight: 1, arbitrary: fc.integer({ min: -1_500_000, max: 0 }) },
   ),
   maxWait: fc.constantFrom(0, 1000, 7000, 10_000, 100_000, 1_000_000),
-  detailed: fc.boolean(),
+  details: fc.record({ at: fc.boolean(), nextAfter: fc.boolean() }),
 })
 
 export const scripts = fc.record({
   operations: fc.array(operation, { minLength: 1, maxLength: 24 }),
-  start: fc.constantFrom(2_000_000, 1_767_225_600_000_000),
+  start: fc.constantFrom<number[]>(2_000_000, 1_767_225_600_000_000),
   /** Whether each answer is awaited before the next call; else calls travel together. */
   awaited: fc.boolean(),
 })
@@ -118,7 +118,7 @@ export async function compare(
     }
   }
 
-  for (const { verb, ids, cost, later, maxWait, detailed } of script.operations) {
+  for (const { verb, ids, cost, later, maxWait, details } of script.operations) {
     now = Math.max(0, now + later)
     const keys = scopes.map((_, n) => `${ids[n]}`)
     const context = { verb, keys, cost, now, maxWait }
@@ -131,14 +131,14 @@ export async function compare(
     }
     let played = (ledger: Ledger): Answer | Promise<Answer> => {
       if (verb === 'reset') return ledger.reset(keys) as Promise<undefined> | undefined
-      return ledger.decide(verb === 'settle' ? 'refund' : verb, keys, cost, { detailed })
+      return ledger.decide(verb === 'settle' ? 'refund' : verb, keys, cost, details)
     }
     if (verb === 'settle') {
       const reservation = reservations.pop()
       if (reservation === undefined) continue
       const { tickets } = reservation.tickets[0] as { tickets: never }
       played = (ledger) =>
-        ledger.decide('refund', reservation.keys, Math.min(cost, reservation.cost), { tickets, detailed })
+        ledger.decide('refund', reservation.keys, Math.min(cost, reservation.cost), { tickets, ...details })
     }
     const expected = played(reference)
     for (const ledger of ledgers) {

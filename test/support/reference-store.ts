@@ -56,13 +56,13 @@ export class ReferenceLedger implements Ledger {
     this.#point(keys)
     this.#step.weigh(verb, this.#clock(), cost, 0)
     if (verb === 'refund') this.#step.refund(extras?.tickets)
-    return this.#step.settle('store', extras?.detailed === true)
+    return this.#step.settle('store', extras)
   }
 
   reserve(keys: readonly string[], cost: number, maxWait: number): Booking {
     this.#point(keys)
     this.#step.weigh('reserve', this.#clock(), cost, maxWait)
-    const decision = this.#step.settle('store', false)
+    const decision = this.#step.settle('store')
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     return { decision, wait: Math.ceil(this.#step.delay / 1000), tickets: this.#step.tickets() }
   }

@@ -1,5 +1,5 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Tickets } from '../../algorithms/step.ts'
+import type { Details, Tickets } from '../../algorithms/step.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import type { Question } from './question.ts'
 
@@ -45,12 +45,12 @@ export class Answers {
 
   read(question: Question): Answer {
     const { terms, verb } = question
-    const { detailed, denial, lease } = question.extras
+    const { details, denial, lease } = question.extras
     const now = question.now < 0 ? this.#now : question.now
     const allowed = this.#next() === 1
     if (verb === 'reset') return { now, allowed, delay: 0, numbers: [], tickets: undefined, lease: undefined }
     const delay = verb === 'reserve' ? this.#next() : 0
-    const told = detailed === true || (denial === true && !allowed)
+    const told = details?.nextAfter === true || (denial === true && !allowed)
     const numbers: Numbers[] = []
     for (let n = terms.policies.length; n > 0; n--) {
       numbers.push({
@@ -80,28 +80,24 @@ export class Answers {
  * The decision that an answer means.
  * @param elapsed microseconds since it was given, of an answer that is repeated: its times are shorter by so much
  */
-export function decisionOf(
-  policies: readonly Policy[],
-  { now, allowed, numbers }: Answer,
-  detailed: boolean,
-  elapsed = 0,
-): Decision {
-  const verdicts: Verdict[] = []
-  for (let n = 0; n < policies.length; n++) {
-    const { name, limit, shadow } = policies[n] as Policy
-    const { wait, remaining, reset, next } = numbers[n] as Numbers
-    verdicts.push({
-      name,
-      allowed: wait === 0,
-      limit,
-      remaining,
-      retryAfter: wait < 0 ? Infinity : milliseconds(wait, elapsed),
-      resetAfter: milliseconds(reset, elapsed),
-      nextAfter: detailed ? milliseconds(next as number, elapsed) : undefined,
-      shadow,
-    })
-  }
-  return join(allowed, verdicts, 'store', Math.floor((now + elapsed) / 1000))
+export function decisionOf(policies: readonly Policy[], answer: Answer, details?: Details, elapsed = 0): Decision {
+  const { now, allowed, numbers } = answer
+  const next = details?.nextAfter === true
+  const verdicts =
+    numbers.length === 1
+      ? [verdictOf(policies[0] as Policy, numbers[0] as Numbers, next, elapsed)]
+      : numbers.map((each, n) => verdictOf(policies[n] as Policy, each, next, elapsed))
+  return join(allowed, verdicts, 'store', details?.at ? Math.floor((now + elapsed) / 1000) : undefined)
+}
+
+function verdictOf({ name, limit, shadow }: Policy, numbers: Numbers, next: boolean, elapsed: number): Verdict {
+  const { wait, remaining } = numbers
+  const allowed = wait === 0
+  const retryAfter = wait < 0 ? Infinity : milliseconds(wait, elapsed)
+  const resetAfter = milliseconds(numbers.reset, elapsed)
+  if (!next) return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow }
+  const nextAfter = milliseconds(numbers.next as number, elapsed)
+  return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow, nextAfter }
 }
 
 function milliseconds(microseconds: number, elapsed: number): number {

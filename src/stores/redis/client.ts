@@ -11,7 +11,7 @@ export interface IoredisLike {
   readonly isCluster?: boolean
   evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: (string | Buffer)[]): Promise<unknown>
   eval(script: string, numberOfKeys: number, ...keysAndArguments: (string | Buffer)[]): Promise<unknown>
-  on(event: string, listener: (...values: never[]) => void): unknown
+  on(event: string, listener: () => void): unknown
 }
 
 /** node-redis: a client, a cluster, a pool, a sentinel. */
@@ -93,5 +93,6 @@ function listen(client: IoredisLike, all: Set<Listener>): void {
   client.on('close', lost)
   if (client.isCluster !== true) return
   for (const node of (client as unknown as IoredisNodes).nodes()) node.on('close', lost)
-  client.on('+node', (node: IoredisLike) => node.on('close', lost))
+  const joined = (node: IoredisLike) => node.on('close', lost)
+  client.on('+node', joined as () => void)
 }

@@ -1,3 +1,4 @@
+import type { Details } from '../../algorithms/step.ts'
 import { type Clock, monotonicClock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
@@ -29,7 +30,6 @@ export class RedisLedger implements Ledger {
   /** Whether a refusal changes nothing, so that it can be repeated without asking. */
   readonly #repeats: boolean
   readonly #plain: QuestionExtras
-  readonly #detailed: QuestionExtras
   /** The terms of some of the scopes alone. */
   readonly #parts = new Map<string, Terms>()
 
@@ -38,22 +38,19 @@ export class RedisLedger implements Ledger {
     this.#terms = packTerms(policies, scopes)
     this.#starts = scopes.map((scope) => keyStart(shared.prefix, name, scope))
     this.#repeats = shared.denials !== undefined && !policies.some(({ countRefused }) => countRefused)
-    this.#plain = { detailed: false, denial: this.#repeats }
-    this.#detailed = { detailed: true, denial: this.#repeats }
+    this.#plain = { denial: this.#repeats }
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {
     const stateKeys = this.#stateKeys(keys)
-    const detailed = extras?.detailed === true
-    if (verb === 'consume') return this.#consume(stateKeys, cost, detailed)
-    return this.#change(this.#question(verb, stateKeys, cost, { detailed, tickets: extras?.tickets })).then((answer) =>
-      decisionOf(this.#terms.policies, answer, detailed),
-    )
+    if (verb === 'consume') return this.#consume(stateKeys, cost, extras)
+    const question = this.#question(verb, stateKeys, cost, { details: extras, tickets: extras?.tickets })
+    return this.#change(question).then((answer) => decisionOf(this.#terms.policies, answer, extras))
   }
 
   async reserve(keys: readonly string[], cost: number, maxWait: number): Promise<Booking> {
     const answer = await this.#change(this.#question('reserve', this.#stateKeys(keys), cost, { maxWait }))
-    const decision = decisionOf(this.#terms.policies, answer, false)
+    const decision = decisionOf(this.#terms.policies, answer)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     return { decision, wait: Math.ceil(answer.delay / 1000), tickets: answer.tickets }
   }
@@ -71,38 +68,38 @@ export class RedisLedger implements Ledger {
     return new Question(this.#terms, verb, keys, cost, this.#shared.clock?.() ?? -1, extras)
   }
 
-  #consume(keys: readonly string[], cost: number, detailed: boolean): Promise<Decision> {
+  #consume(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
     const { policies } = this.#terms
     const { denials, leases } = this.#shared
     if (this.#repeats && denials !== undefined) {
       const denial = denials.find(this.#terms, keys, cost)
-      if (denial) return Promise.resolve(decisionOf(policies, denial.answer, detailed, denials.age(denial)))
+      if (denial) return Promise.resolve(decisionOf(policies, denial.answer, details, denials.age(denial)))
     }
     const spent = leases?.spend(this.#terms, keys, cost)
-    if (spent) return Promise.resolve(decisionOf(policies, spent.answer, detailed, spent.elapsed))
-    return this.#take(keys, cost, detailed)
+    if (spent) return Promise.resolve(decisionOf(policies, spent.answer, details, spent.elapsed))
+    return this.#take(keys, cost, details)
   }
 
   /** Asks Redis, and notes what can be answered without asking next time. */
-  #take(keys: readonly string[], cost: number, detailed: boolean): Promise<Decision> {
+  #take(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
     const { denials, leases, clock } = this.#shared
     const groups = this.#groups(keys)
     const lease = groups === undefined ? leases?.ask(keys, cost) : undefined
-    const question = this.#question('consume', keys, cost, this.#extras(detailed, lease))
+    const question = this.#question('consume', keys, cost, this.#extras(details, lease))
     const asked = (clock ?? monotonicClock)()
     const denied = denials?.changes ?? 0
     const leased = leases?.changes ?? 0
     const answered = this.#ask(question, groups).then((answer) => {
       if (!answer.allowed && this.#repeats) denials?.note(this.#terms, keys, cost, answer, asked, denied)
       if (answer.lease !== undefined) leases?.note(this.#terms, keys, answer, asked, leased)
-      return decisionOf(this.#terms.policies, answer, detailed)
+      return decisionOf(this.#terms.policies, answer, details)
     })
     return lease === undefined ? answered : answered.finally(() => leases?.asked(keys))
   }
 
-  #extras(detailed: boolean, lease: number | undefined): QuestionExtras {
-    if (lease !== undefined) return { detailed, denial: this.#repeats, lease }
-    return detailed ? this.#detailed : this.#plain
+  #extras(details: Details | undefined, lease: number | undefined): QuestionExtras {
+    if (details === undefined && lease === undefined) return this.#plain
+    return { details, denial: this.#repeats, lease }
   }
 
   /** Asks something that may change a key otherwise than a call that is admitted does: what is known of it goes. */

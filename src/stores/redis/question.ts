@@ -1,4 +1,4 @@
-import type { Tickets, Verb } from '../../algorithms/step.ts'
+import type { Details, Tickets, Verb } from '../../algorithms/step.ts'
 import type { HeadgateError } from '../../errors.ts'
 import type { Answer } from './answer.ts'
 import type { Terms } from './terms.ts'
@@ -8,7 +8,7 @@ export interface QuestionExtras {
   /** Of a reservation, in microseconds. */
   readonly maxWait?: number
   readonly tickets?: Tickets | undefined
-  readonly detailed?: boolean
+  readonly details?: Details | undefined
   /** Whether a refusal is to tell when `remaining` grows: until then it can be repeated without asking. */
   readonly denial?: boolean
   /** How many units to take, this call's cost among them. */
@@ -49,7 +49,7 @@ export class Question {
 
 /** The numbers that stand for the verbs in the script. */
 const verbs = { consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5 } as const
-const detailedFlag = 8
+const nextFlag = 8
 const denialFlag = 16
 const leaseFlag = 32
 const ticketsFlag = 64
@@ -64,9 +64,9 @@ export function sizeOf({ terms }: Question): number {
  * @param termsIndex which of the call's terms are its own, counted from 1
  */
 export function writeHead(buffer: Buffer, at: number, question: Question, termsIndex: number): number {
-  const { tickets, detailed, denial, lease } = question.extras
+  const { tickets, details, denial, lease } = question.extras
   let what: number = verbs[question.verb]
-  if (detailed === true) what += detailedFlag
+  if (details?.nextAfter === true) what += nextFlag
   if (denial === true) what += denialFlag
   if (lease !== undefined) what += leaseFlag
   if (tickets !== undefined) what += ticketsFlag

@@ -57,8 +57,8 @@ async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
 async function giveBack(ask: Ask, whole: Question, { terms, keys }: Group, answer: Answer): Promise<Answer> {
   if (!answer.allowed) return answer
   const tickets = answer.tickets?.map((ticket, n) => (terms.policies[n]?.countRefused ? undefined : ticket))
-  const detailed = whole.extras.detailed === true || whole.extras.denial === true
-  const after = await ask(new Question(terms, 'refund', keys, whole.cost, whole.now, { tickets, detailed }))
+  const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.denial === true }
+  const after = await ask(new Question(terms, 'refund', keys, whole.cost, whole.now, { tickets, details }))
   const numbers = after.numbers.map((each, n) => ({ ...each, wait: answer.numbers[n]?.wait ?? 0 }))
   return { ...after, allowed: true, numbers }
 }

@@ -29,11 +29,10 @@ function makers.batches()
     return at
   end
 
-  local function held(p, s, start, spent, since, mark, given)
+  local function topOf(p, s, start, since, mark, given)
     local givenSince = s[4] - given
     if givenSince < 0 or s[4] == maxSafe then return 0 end
-    local gone = max(0, (start - since) / p.window) + ceil(max(0, spent - p.burst) / p.limit)
-    return max(0, mark - givenSince - gone * p.limit)
+    return mark - givenSince - ceil(max(0, start - since) / p.window) * p.limit
   end
 
   local batches = {}
@@ -73,8 +72,13 @@ function makers.batches()
   function batches.refund(p, s, at, cost, since, mark, given)
     local start = startOf(p, s, at)
     local spent = spentAt(p, s, start)
-    local back = min(spent, cost, since and held(p, s, start, spent, since, mark, given) or maxSafe)
-    s[4] = min(maxSafe, s[4] + back)
+    local top, promised = spent, 0
+    if since then
+      top = topOf(p, s, start, since, mark, given)
+      promised = ceil(max(0, spent - p.burst) / p.limit) * p.limit
+    end
+    local back = min(spent, cost, max(0, top - promised))
+    if not since or top < spent then s[4] = min(maxSafe, s[4] + back) end
     s[3] = start
     s[2] = spent - back
     s[1] = at

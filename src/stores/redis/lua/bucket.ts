@@ -8,11 +8,10 @@ function makers.bucket()
     return level > 0 and level or 0
   end
 
-  local function held(p, s, at, now, since, mark, given)
+  local function topOf(p, s, at, since, mark, given)
     local givenSince = s[3] - given
     if givenSince < 0 or s[3] == maxSafe then return 0 end
-    local drained = max(0, at - since) * p.drain + max(0, now - p.capacity)
-    return max(0, mark - givenSince * p.weight - drained)
+    return mark - givenSince * p.weight - max(0, at - since) * p.drain
   end
 
   local bucket = {}
@@ -47,8 +46,10 @@ function makers.bucket()
 
   function bucket.refund(p, s, at, cost, since, mark, given)
     local now = level(p, s, at)
-    local back = min(now, cost * p.weight, since and held(p, s, at, now, since, mark, given) or maxSafe)
-    s[3] = min(maxSafe, s[3] + ceil(back / p.weight))
+    local top, promised = now, 0
+    if since then top, promised = topOf(p, s, at, since, mark, given), max(0, now - p.capacity) end
+    local back = min(now, cost * p.weight, max(0, top - promised))
+    if not since or top < now then s[3] = min(maxSafe, s[3] + ceil(back / p.weight)) end
     s[2] = now - back
     s[1] = at
   end

@@ -53,6 +53,7 @@ local function weigh(step, verb, now, cost, maxWait)
   end
   step.delay = delay
   step.allowed = delay == 0 or (verb == reserve and delay <= maxWait and canPromise(step))
+  step.takes = step.allowed and verb ~= peek and verb ~= refund
 end
 
 local function giveBack(step, tickets)
@@ -70,30 +71,45 @@ local function giveBack(step, tickets)
   end
 end
 
-local function settleOne(step, p, told)
-  local s, at, algorithm = p.s, p.at, p.algorithm
+-- What happens to a policy that does not take the call at once, or when another does not.
+local function settleRefused(step, p)
+  if step.verb == peek or step.verb == refund then return end
+  local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
   local lag = at - step.now
-  local wait = p.wait
-  if step.verb ~= peek and step.verb ~= refund then
-    if step.allowed and (wait == 0 or not p.shadow) then
-      algorithm.take(p, s, at, step.cost, wait == 0 and 0 or wait - lag)
-      wrote(p)
-      wait = 0
-    elseif p.countRefused then
-      algorithm.count(p, s, at, step.cost)
-      wrote(p)
-      if wait > 0 then wait = algorithm.wait(p, s, at, step.cost) + lag end
-    elseif at < s[1] then
-      algorithm.take(p, s, at, 0, 0)
-      wrote(p)
-    end
+  if step.allowed and not p.shadow then
+    algorithm.take(p, s, at, step.cost, wait - lag)
+    wrote(p)
+    p.wait = 0
+  elseif p.countRefused then
+    algorithm.count(p, s, at, step.cost)
+    wrote(p)
+    if wait > 0 then p.wait = algorithm.wait(p, s, at, step.cost) + lag end
+  elseif at < s[1] then
+    algorithm.take(p, s, at, 0, 0)
+    wrote(p)
   end
-  local remaining, left = algorithm.report(p, s, at)
-  if s[p.slots + 1] ~= unwritten then s[p.slots + 1] = step.now + left + lag end
+end
+
+local function nextAfter(step, p, remaining)
+  if remaining >= p.burst then return 0 end
+  return p.algorithm.wait(p, p.s, p.at, remaining + 1) + p.at - step.now
+end
+
+local function settleOne(step, p, told)
+  local s, at = p.s, p.at
+  if step.takes and p.wait == 0 then
+    p.algorithm.take(p, s, at, step.cost, 0)
+    wrote(p)
+  else
+    settleRefused(step, p)
+  end
+  local remaining, left = p.algorithm.report(p, s, at)
+  left = left + at - step.now
+  if s[p.slots + 1] ~= unwritten then s[p.slots + 1] = step.now + left end
   p.remaining = remaining
-  reply[size + 1], reply[size + 2], reply[size + 3] = wait == never and -1 or wait, remaining, left + lag
+  reply[size + 1], reply[size + 2], reply[size + 3] = p.wait == never and -1 or p.wait, remaining, left
   size = size + 3
-  if told then answer(remaining < p.burst and algorithm.wait(p, s, at, remaining + 1) + lag or 0) end
+  if told then answer(nextAfter(step, p, remaining)) end
 end
 
 local function settle(step, told)
@@ -106,7 +122,7 @@ end
 local function answerTickets(step)
   for n = 1, #step do
     local p = step[n]
-    if p.wait == 0 or not p.shadow then
+    if p.wait == 0 then
       local since, mark, given = p.algorithm.ticket(p, p.s)
       answer(1)
       answer(since)

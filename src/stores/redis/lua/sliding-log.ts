@@ -72,7 +72,10 @@ function makers.slidingLog()
   local function lighten(s, entry, cost)
     local back = min(cost, total(s, entry) - total(s, entry - 1))
     rewrite(s, entry, 0, back)
-    if entry == s[3] - 1 and total(s, entry) == total(s, entry - 1) then s[3] = entry end
+    if total(s, entry) == total(s, entry - 1) then
+      s.log = sub(s.log, 1, 16 * entry) .. sub(s.log, 16 * entry + 17)
+      s[3] = s[3] - 1
+    end
     return back
   end
 
