@@ -1,6 +1,6 @@
 import { HeadgateError } from '../../errors.ts'
-import { Answers } from './answer.ts'
 import { type Question, sizeOf, writeExtras, writeHead } from './question.ts'
+import { Reply } from './reply.ts'
 import type { Terms } from './terms.ts'
 
 /** The first bytes of the questions: whether they are still wanted, and the TTL margin. */
@@ -77,7 +77,7 @@ export class Call {
       return
     }
     this.#settle()
-    const answers = new Answers(reply)
+    const answers = new Reply(reply)
     for (const question of this.#questions) question.answered(answers.read(question))
   }
 

@@ -23,7 +23,7 @@ export interface RedisStoreOptions {
   time?: 'redis' | 'client'
   /** With `time: 'client'`, which it implies: whole microseconds since the epoch. Default: the wall clock. */
   clock?: Clock
-  /** Whether calls of one turn of the event loop travel together, and how many of them at most. Default `{ size: 64 }`. */
+  /** Whether calls of one turn of the event loop travel together, and how many of them at most. Default `{ size: 32 }`: while Redis decides one call, this process makes up the next. */
   batch?: boolean | { size: number }
   /** Whether a refusal is repeated here as long as nothing can change it but time. Default true. */
   denyCache?: boolean
@@ -105,7 +105,7 @@ function clockOf({ time, clock }: RedisStoreOptions): Clock | undefined {
 }
 
 function batchOf(batch: RedisStoreOptions['batch'] = true): number {
-  if (batch === true) return 64
+  if (batch === true) return 32
   if (batch === false) return 1
   const size = typeof batch === 'object' && batch !== null ? batch.size : batch
   if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return size

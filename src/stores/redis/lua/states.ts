@@ -38,7 +38,7 @@ end
 local function takeApart(own, key, value)
   local known, unknown = {}, nil
   for _, p in ipairs(own) do known[p.id] = p end
-  if value and sub(value, 1, 1) == layout then
+  if sub(value, 1, 1) == layout then
     local at, length = 2, #value
     while at <= length do
       local id, size = unpack('<c8I4', value, at)
@@ -57,13 +57,16 @@ end
 
 -- The value to write and when it is like new.
 local function packed(key)
-  local value, last = '', unwritten
-  for _, p in ipairs(openedFor[key]) do
+  local own, more = openedFor[key], others[key]
+  local value, last
+  for n = 1, #own do
+    local p = own[n]
     local s = p.states[key]
-    value = value .. record(p, s)
-    last = max(last, s[p.slots + 1])
+    value = n == 1 and record(p, s) or value .. record(p, s)
+    if n == 1 or s[p.slots + 1] > last then last = s[p.slots + 1] end
   end
-  for _, each in ipairs(others[key] or {}) do
+  if not more then return value, last end
+  for _, each in ipairs(more) do
     local expires = unpack('<d', each, #each - 7)
     if expires > times[key] then
       value = value .. each
@@ -75,23 +78,20 @@ end
 
 -- Makes the states of a key ready for the terms with these policies.
 local function open(key, own)
-  local value = values[key]
   -- Other terms of the same name may have used the key in this call: as if they had written it.
-  if openedFor[key] then value = packed(key) end
-  for n = 1, #own do own[n].states[key] = nil end
+  local value = openedFor[key] and packed(key) or values[key]
+  openedFor[key] = own
   local first = own[1]
-  if value then
-    if #value == own.length and #own == 1 and sub(value, 1, 13) == first.head then
-      first.states[key] = { unpack(first.format, value, 14) }
-    else
-      others[key] = takeApart(own, key, value)
-    end
+  if value and #value == own.length and own[2] == nil and sub(value, 1, 13) == first.head then
+    first.states[key] = { unpack(first.format, value, 14) }
+    return
   end
+  for n = 1, #own do own[n].states[key] = nil end
+  others[key] = value and takeApart(own, key, value)
   for n = 1, #own do
     local states = own[n].states
     if not states[key] then states[key] = new(own[n]) end
   end
-  openedFor[key] = own
 end
 
 local function forget(key)
@@ -100,7 +100,7 @@ end
 
 -- Writes the key with a life until it is like new, and a margin for clocks that differ.
 local function save(key, name)
-  local value, expires = '', unwritten
+  local value, expires = nil, unwritten
   if openedFor[key] then value, expires = packed(key) end
   local life = ceil((expires - times[key]) / 1000) + margin
   if expires == unwritten or life <= 0 then
