@@ -9,11 +9,11 @@
  */
 import { readFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
-import { fixedWindow, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../dist/src/index.js'
-import { redisStore } from '../../dist/src/stores/redis/index.js'
 import { Redis } from 'ioredis'
 import { Redis as Valkey } from 'iovalkey'
 import { createClient } from 'redis'
+import { fixedWindow, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../dist/src/index.js'
+import { redisStore } from '../../dist/src/stores/redis/index.js'
 import { startServer } from './server.mjs'
 
 const { values } = parseArgs({

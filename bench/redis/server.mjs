@@ -7,7 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 export async function startServer() {
   const listener = createServer().listen(0, '127.0.0.1')
   await once(listener, 'listening')
-  const { port } = listener.address()
+  const { port } = /** @type {import('node:net').AddressInfo} */ (listener.address())
   listener.close()
   const options = ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no']
   const child = spawn('redis-server', options, { stdio: 'ignore' })

@@ -107,7 +107,8 @@ function clockOf({ time, clock }: RedisStoreOptions): Clock | undefined {
 function batchOf(batch: RedisStoreOptions['batch'] = true): number {
   if (batch === true) return 32
   if (batch === false) return 1
-  const size = typeof batch === 'object' && batch !== null ? batch.size : batch
+  if (typeof batch !== 'object' || batch === null) throw wrong('batch', batch, 'Give true, false or { size: 32 }.')
+  const { size } = batch
   if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return size
   throw wrong('batch.size', size, `Give at most ${largestBatch}.`)
 }
