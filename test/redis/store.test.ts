@@ -337,6 +337,19 @@ describe('leases', () => {
   })
 })
 
+test('the commands that docs/redis.md lists are all that a user needs', async () => {
+  const commands = ['evalsha', 'eval', 'mget', 'set', 'del', 'time'].map((command) => `+${command}`)
+  const connecting = ['+info', '+client|setinfo', '+hello']
+  await client.acl('SETUSER', 'limits', 'reset', 'on', '>secret', '~headgate:*', ...commands, ...connecting)
+  const own = new Redis(server.port, { username: 'limits', password: 'secret' })
+  closes.push(() => own.disconnect())
+  await client.script('FLUSH')
+  const limiter = limiterOf(slidingLog({ limit: 2, window: '1m' }), { client: own })
+  expect((await limiter.consume('id')).remaining).toBe(1)
+  await limiter.reset('id')
+  expect((await limiter.peek('id')).remaining).toBe(2)
+})
+
 describe('options', () => {
   test.each([
     [{ client: {} }, /client must be/],
