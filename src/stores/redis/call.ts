@@ -6,12 +6,14 @@ import type { Terms } from './terms.ts'
 /** The first bytes of the questions: whether they are still wanted, and the TTL margin. */
 const headBytes = 9
 
+const nothing = Buffer.alloc(0)
+
 /** One script call in the making: questions in their order, their keys and their terms each once. */
 export class Call {
-  readonly keys: string[] = []
-  readonly #questions: Question[] = []
-  readonly #keyIndexes = new Map<string, number>()
-  readonly #terms: Terms[] = []
+  keys: string[] = []
+  #questions: Question[] = []
+  #keyIndexes = new Map<string, number>()
+  #terms: Terms[] = []
   #packed: Buffer
   #end = headBytes
   /** Whether everybody who asked has had an answer or an error. */
@@ -67,7 +69,7 @@ export class Call {
    * whose connection broke before the answer came, although they may have counted.)
    */
   withdraw(): void {
-    this.#packed.writeUInt8(0, 0)
+    if (!this.settled) this.#packed.writeUInt8(0, 0)
   }
 
   answer(reply: unknown): void {
@@ -76,22 +78,27 @@ export class Call {
       this.fail(new TypeError('the reply is no list'))
       return
     }
-    this.#settle()
     const answers = new Reply(reply)
-    for (const question of this.#questions) question.answered(answers.read(question))
+    for (const question of this.#settle()) question.answered(answers.read(question))
   }
 
-  #settle(): void {
+  /** Lets go of everything: whatever still knows of this call, it must not keep what is over from being collected. */
+  #settle(): readonly Question[] {
+    const questions = this.#questions
     this.settled = true
+    this.#questions = []
+    this.#keyIndexes = new Map()
+    this.keys = []
+    this.#packed = nothing
     this.onSettled()
+    return questions
   }
 
   fail(cause: unknown): void {
     if (this.settled) return
-    this.#settle()
     const reason = cause instanceof Error ? cause.message : String(cause)
     const error =
       cause instanceof HeadgateError ? cause : new HeadgateError('HEADGATE_STORE', `Redis failed: ${reason}`, { cause })
-    for (const question of this.#questions) question.failed(error)
+    for (const question of this.#settle()) question.failed(error)
   }
 }
