@@ -23,4 +23,7 @@ end
 
 -- Built when a call needs it: each function made costs a little, at every call.
 local makers = {}
+
+-- All that follows is one function: what it shares of the above, its own functions find at once.
+return (function()
 `

@@ -143,6 +143,7 @@ for n, name in ipairs(KEYS) do
 end
 reply[1] = serverTime or -1
 return reply
+end)()
 `
 
 export type Part =
