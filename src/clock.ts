@@ -12,6 +12,9 @@ const startedAt = Math.floor(performance.timeOrigin * 1000)
  */
 export const monotonicClock: Clock = () => startedAt + Math.floor(performance.now() * 1000)
 
+/** The machine's own time: what processes on several machines have in common, as well as these are kept in step. */
+export const wallClock: Clock = () => Date.now() * 1000
+
 /** @throws HeadgateError `HEADGATE_CLOCK` unless the clock reads a whole, safe, non-negative number */
 export function checkClock(clock: Clock): Clock {
   const now: unknown = typeof clock === 'function' ? clock() : undefined

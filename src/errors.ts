@@ -10,6 +10,8 @@
  * - `HEADGATE_HEADERS_SENT`: a request refused after its response had begun
  * - `HEADGATE_CLOCK`: a clock that does not give whole microseconds
  * - `HEADGATE_ASYNC_STORE`: a synchronous call on a store that needs a promise
+ * - `HEADGATE_STORE_TIMEOUT`: a store did not answer within its `timeout`; whether the call counted is not known
+ * - `HEADGATE_STORE`: a store failed; `cause` is what it said
  */
 export type ErrorCode =
   | 'HEADGATE_LIMIT'
@@ -28,6 +30,8 @@ export type ErrorCode =
   | 'HEADGATE_HEADERS_SENT'
   | 'HEADGATE_CLOCK'
   | 'HEADGATE_ASYNC_STORE'
+  | 'HEADGATE_STORE_TIMEOUT'
+  | 'HEADGATE_STORE'
 
 /** The one error this package throws: for misuse and for broken I/O, never for "refused", which is data. */
 export class HeadgateError extends Error {

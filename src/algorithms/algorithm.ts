@@ -27,6 +27,9 @@ export class Report {
  * Only `take`, `count` and `refund` write, and each leaves a state that is true at `at`.
  */
 export interface Algorithm {
+  /** Names the arithmetic and, with `span`, gives all its numbers: for a store that restates it in its own language. */
+  readonly kind: string
+  readonly parameters: readonly number[]
   /** How many numbers a key's state has; `grows` when a key needs an array of its own, which starts with these. */
   readonly slots: number
   readonly grows: boolean

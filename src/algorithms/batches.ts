@@ -29,6 +29,8 @@ import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
 import { maxSafe } from './exact.ts'
 
 export class Batches implements Algorithm {
+  readonly kind = 'batches'
+  readonly parameters: readonly number[]
   readonly slots = 4
   readonly grows = false
   readonly promises = true
@@ -47,6 +49,7 @@ export class Batches implements Algorithm {
     this.aligned = aligned
     this.most = Math.min(maxSafe, limit * Math.floor(2 ** 52 / window))
     this.span = Math.ceil(burst / limit) * window
+    this.parameters = [limit, window, burst, aligned ? 1 : 0, this.most]
     if (burst > this.most) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',
@@ -125,7 +128,8 @@ export class Batches implements Algorithm {
   #top(s: Numbers, i: number, start: number, [since, mark, given]: Ticket): number {
     const givenSince = (s[i + 3] as number) - given
     if (givenSince < 0 || s[i + 3] === maxSafe) return 0
-    return mark - givenSince - Math.max(0, (start - since) / this.window) * this.limit
+    // A part of an interval is left only by a clock that went far back since: then rather too little is given back.
+    return mark - givenSince - Math.ceil(Math.max(0, start - since) / this.window) * this.limit
   }
 
   ticket(s: Numbers, i: number): Ticket {

@@ -34,6 +34,8 @@ import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
 import { gcd, maxSafe } from './exact.ts'
 
 export class Bucket implements Algorithm {
+  readonly kind = 'bucket'
+  readonly parameters: readonly number[]
   readonly slots = 3
   readonly grows = false
   readonly promises = true
@@ -51,6 +53,7 @@ export class Bucket implements Algorithm {
     this.weight = window / divisor
     this.drain = limit / divisor
     this.capacity = burst * this.weight
+    this.parameters = [burst, this.weight, this.drain]
     if (this.capacity > maxSafe) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',

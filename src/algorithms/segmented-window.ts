@@ -19,6 +19,8 @@ import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, t
 import { maxSafe } from './exact.ts'
 
 class SegmentedWindow implements Algorithm {
+  readonly kind = 'segmentedWindow'
+  readonly parameters: readonly number[]
   readonly slots: number
   readonly grows = false
   readonly promises = false
@@ -33,6 +35,7 @@ class SegmentedWindow implements Algorithm {
     this.segments = segments
     this.width = Math.ceil(window / segments)
     this.slots = 3 + segments
+    this.parameters = [limit, segments, this.width]
   }
 
   /** How many segments have begun since the state's newest one. */

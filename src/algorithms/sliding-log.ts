@@ -28,6 +28,8 @@ const header = 4
 const most = 2 ** 50
 
 class SlidingLog implements Algorithm {
+  readonly kind = 'slidingLog'
+  readonly parameters: readonly number[]
   readonly slots = header
   readonly grows = true
   readonly promises = true
@@ -43,6 +45,7 @@ class SlidingLog implements Algorithm {
     }
     this.limit = limit
     this.span = window
+    this.parameters = [limit]
   }
 
   #time(s: Numbers, i: number, entry: number): number {

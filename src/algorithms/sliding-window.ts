@@ -22,6 +22,8 @@ import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, t
 import { maxFactor, mulDiv } from './exact.ts'
 
 class SlidingWindow implements Algorithm {
+  readonly kind = 'slidingWindow'
+  readonly parameters: readonly number[]
   readonly slots = 4
   readonly grows = false
   readonly promises = false
@@ -37,6 +39,7 @@ class SlidingWindow implements Algorithm {
     }
     this.limit = limit
     this.span = window
+    this.parameters = [limit]
   }
 
   /** The start of the clock window that holds `at`. */

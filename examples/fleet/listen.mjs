@@ -1,0 +1,7 @@
+import { Redis } from 'ioredis'
+import { createApp } from './app.mjs'
+
+const [redisPort, name] = process.argv.slice(2)
+const client = new Redis(Number(redisPort))
+const server = createApp(client, name).listen(0, '127.0.0.1', () => process.send(server.address().port))
+process.once('disconnect', () => process.exit())

@@ -1,0 +1,66 @@
+/*
+ * Who is refused until t need not be asked about until t.
+ *
+ * A policy with nothing left admits nobody, so its numbers change by the passing of time alone: the refusal can be
+ * repeated here, its times counted down, until any policy of the call gives a unit back. What is remembered is one cost
+ * of one call's keys. It is not so for policies that count refused calls, nor while something is left (a smaller call
+ * elsewhere may take it). Refunds, charges and resets made through the same store forget it; one made elsewhere shows
+ * when the time is up.
+ */
+import type { Clock } from '../../clock.ts'
+import type { Answer } from './answer.ts'
+import { Local, type Passing } from './local.ts'
+import type { Terms } from './terms.ts'
+
+export interface Denial extends Passing {
+  readonly terms: Terms
+  readonly cost: number
+  readonly answer: Answer
+}
+
+export class Denials {
+  readonly #clock: Clock
+  readonly #local: Local<Denial>
+
+  constructor(clock: Clock) {
+    this.#clock = clock
+    this.#local = new Local(clock)
+  }
+
+  find(terms: Terms, keys: readonly string[], cost: number): Denial | undefined {
+    const denial = this.#local.find(keys)
+    return denial !== undefined && denial.terms === terms && denial.cost === cost ? denial : undefined
+  }
+
+  /** How long ago the denial was given, in microseconds. */
+  age(denial: Denial): number {
+    return this.#clock() - denial.from
+  }
+
+  /** What a call has to remember until its answer is here. */
+  get changes(): number {
+    return this.#local.changes
+  }
+
+  /**
+   * Notes a refusal.
+   * @param asked the local time when the question was asked
+   * @param changes as they were then
+   */
+  note(terms: Terms, keys: readonly string[], cost: number, answer: Answer, asked: number, changes: number): void {
+    if (changes !== this.#local.changes) return
+    const { policies } = terms
+    const spent = answer.numbers.some(({ wait, remaining }, n) => wait !== 0 && remaining === 0 && !policies[n]?.shadow)
+    if (!spent) return
+    let holds = Infinity
+    for (const { next } of answer.numbers) if (next !== undefined && next > 0) holds = Math.min(holds, next)
+    const now = this.#clock()
+    // Counted from when it was asked for, so that nobody is refused here whom Redis would admit.
+    const until = asked + holds
+    if (now < until) this.#local.note(keys, { terms, cost, answer, from: now, until })
+  }
+
+  forget(keys: readonly string[]): void {
+    this.#local.forget(keys)
+  }
+}

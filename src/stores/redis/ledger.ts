@@ -1,0 +1,162 @@
+import type { Details } from '../../algorithms/step.ts'
+import { type Clock, monotonicClock } from '../../clock.ts'
+import type { Decision } from '../../decision.ts'
+import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
+import { type Answer, decisionOf } from './answer.ts'
+import type { Caller } from './caller.ts'
+import type { Denials } from './denials.ts'
+import { encodeId, keyStart, slotOf } from './keys.ts'
+import type { Leases } from './leases.ts'
+import { Question, type QuestionExtras } from './question.ts'
+import { packTerms, type Terms } from './terms.ts'
+import { type Ask, askInTwoPhases, type Group } from './two-phase.ts'
+
+/** What the ledgers of one store share. */
+export interface Shared {
+  readonly caller: Caller
+  readonly prefix: string
+  /** Whether keys in different slots need two phases. */
+  readonly cluster: boolean
+  /** The time to decide by; undefined for the time of Redis. */
+  readonly clock: Clock | undefined
+  readonly denials: Denials | undefined
+  readonly leases: Leases | undefined
+}
+
+export class RedisLedger implements Ledger {
+  readonly #shared: Shared
+  readonly #terms: Terms
+  readonly #starts: readonly string[]
+  /** Whether a refusal changes nothing, so that it can be repeated without asking. */
+  readonly #repeats: boolean
+  readonly #plain: QuestionExtras
+  /** The terms of some of the scopes alone. */
+  readonly #parts = new Map<string, Terms>()
+
+  constructor({ name, policies, scopes }: LedgerTerms, shared: Shared) {
+    this.#shared = shared
+    this.#terms = packTerms(policies, scopes)
+    this.#starts = scopes.map((scope) => keyStart(shared.prefix, name, scope))
+    this.#repeats = shared.denials !== undefined && !policies.some(({ countRefused }) => countRefused)
+    this.#plain = { denial: this.#repeats }
+  }
+
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {
+    const stateKeys = this.#stateKeys(keys)
+    if (verb === 'consume') return this.#consume(stateKeys, cost, extras)
+    const question = this.#question(verb, stateKeys, cost, { details: extras, tickets: extras?.tickets })
+    return this.#change(question).then((answer) => decisionOf(this.#terms.policies, answer, extras))
+  }
+
+  async reserve(keys: readonly string[], cost: number, maxWait: number): Promise<Booking> {
+    const answer = await this.#change(this.#question('reserve', this.#stateKeys(keys), cost, { maxWait }))
+    const decision = decisionOf(this.#terms.policies, answer)
+    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
+    return { decision, wait: Math.ceil(answer.delay / 1000), tickets: answer.tickets }
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    await this.#change(this.#question('reset', this.#stateKeys(keys), 1))
+  }
+
+  #stateKeys(keys: readonly string[]): readonly string[] {
+    if (keys.length === 1) return [`${this.#starts[0]}${encodeId(keys[0] as string)}}`]
+    return keys.map((key, scope) => `${this.#starts[scope]}${encodeId(key)}}`)
+  }
+
+  #question(verb: Question['verb'], keys: readonly string[], cost: number, extras?: QuestionExtras): Question {
+    return new Question(this.#terms, verb, keys, cost, this.#shared.clock?.() ?? -1, extras)
+  }
+
+  #consume(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
+    const { policies } = this.#terms
+    const { denials, leases } = this.#shared
+    if (this.#repeats && denials !== undefined) {
+      const denial = denials.find(this.#terms, keys, cost)
+      if (denial) return Promise.resolve(decisionOf(policies, denial.answer, details, denials.age(denial)))
+    }
+    const spent = leases?.spend(this.#terms, keys, cost)
+    if (spent) return Promise.resolve(decisionOf(policies, spent.answer, details, spent.elapsed))
+    return this.#take(keys, cost, details)
+  }
+
+  /** Asks Redis, and notes what can be answered without asking next time. */
+  #take(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
+    const { denials, leases, clock } = this.#shared
+    const groups = this.#groups(keys)
+    const lease = groups === undefined ? leases?.ask(keys, cost) : undefined
+    const question = this.#question('consume', keys, cost, this.#extras(details, lease))
+    const asked = (clock ?? monotonicClock)()
+    const denied = denials?.changes ?? 0
+    const leased = leases?.changes ?? 0
+    const answered = this.#ask(question, groups).then((answer) => {
+      if (!answer.allowed && this.#repeats) denials?.note(this.#terms, keys, cost, answer, asked, denied)
+      if (answer.lease !== undefined) leases?.note(this.#terms, keys, answer, asked, leased)
+      return decisionOf(this.#terms.policies, answer, details)
+    })
+    return lease === undefined ? answered : answered.finally(() => leases?.asked(keys))
+  }
+
+  #extras(details: Details | undefined, lease: number | undefined): QuestionExtras {
+    if (details === undefined && lease === undefined) return this.#plain
+    return { details, denial: this.#repeats, lease }
+  }
+
+  /** Asks something that may change a key otherwise than a call that is admitted does: what is known of it goes. */
+  async #change(question: Question): Promise<Answer> {
+    const { verb, keys } = question
+    const groups = this.#groups(keys)
+    if (verb === 'peek') return this.#ask(question, groups)
+    this.#forget(verb, keys)
+    try {
+      return await this.#ask(question, groups)
+    } finally {
+      this.#forget(verb, keys)
+    }
+  }
+
+  /** Units of a lease are gone only when the state is that they were taken from. */
+  #forget(verb: Question['verb'], keys: readonly string[]): void {
+    this.#shared.denials?.forget(keys)
+    if (verb === 'reset') this.#shared.leases?.forget(keys)
+  }
+
+  #ask(question: Question, groups: readonly Group[] | undefined): Promise<Answer> {
+    return groups === undefined ? this.#askOnce(question) : askInTwoPhases(this.#askOnce, question, groups)
+  }
+
+  readonly #askOnce: Ask = (question) =>
+    new Promise((answered, failed) => {
+      question.answered = answered
+      question.failed = failed
+      this.#shared.caller.ask(question)
+    })
+
+  /** The slots of the keys, where these are several and one call can touch only one. */
+  #groups(keys: readonly string[]): readonly Group[] | undefined {
+    if (!this.#shared.cluster || keys.length === 1) return undefined
+    const bySlot = new Map<number, number[]>()
+    for (const [index, key] of keys.entries()) {
+      const slot = slotOf(key)
+      bySlot.set(slot, [...(bySlot.get(slot) ?? []), index])
+    }
+    if (bySlot.size === 1) return undefined
+    return [...bySlot.values()].map((indexes) => {
+      const scopes = indexes.map((index) => this.#terms.scopes[index] as string)
+      const terms = this.#part(scopes)
+      const places = terms.policies.map((policy) => this.#terms.policies.indexOf(policy))
+      return { terms, keys: indexes.map((index) => keys[index] as string), places }
+    })
+  }
+
+  #part(scopes: readonly string[]): Terms {
+    const name = JSON.stringify(scopes)
+    let terms = this.#parts.get(name)
+    if (terms === undefined) {
+      const own = this.#terms.policies.filter(({ scope }) => scopes.includes(scope))
+      terms = packTerms(own, scopes)
+      this.#parts.set(name, terms)
+    }
+    return terms
+  }
+}

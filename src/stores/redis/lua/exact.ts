@@ -1,0 +1,29 @@
+/** Restates algorithms/exact.ts, and names the functions that every other part calls. */
+export const exact = `
+local floor, ceil, max, min, never = math.floor, math.ceil, math.max, math.min, math.huge
+local sub, byte, char, rep, concat = string.sub, string.byte, string.char, string.rep, table.concat
+local call, format = redis.call, string.format
+local pack, unpack, spread = struct.pack, struct.unpack, unpack
+local maxSafe, maxFactor = 9007199254740991, 35184372088832
+
+local function mulDiv(a, b, c)
+  local product = a * b
+  if product <= maxSafe then return floor(product / c) end
+  local quotient, rest, place = 0, 0, 4398046511104
+  while place >= 1 do
+    local digit = floor(a / place) % 128
+    rest = rest * 128 + digit * b
+    local q = floor(rest / c)
+    quotient = quotient * 128 + q
+    rest = rest - q * c
+    place = place / 128
+  end
+  return quotient
+end
+
+-- Built when a call needs it: each function made costs a little, at every call.
+local makers = {}
+
+-- All that follows is one function: what it shares of the above, its own functions find at once.
+return (function()
+`

@@ -1,0 +1,136 @@
+/** Restates algorithms/step.ts: weigh, settle, refund, standing. The reply is one flat list of integers. */
+export const frame = `
+local consume, reserve, charge, refund, peek, reset = 0, 1, 2, 3, 4, 5
+local reply, size = {}, 1 -- the first is the time
+
+local function answer(number)
+  size = size + 1
+  reply[size] = number == never and -1 or number
+end
+
+local function wrote(p)
+  p.s[p.slots + 1], dirty[p.key] = 0, true
+end
+
+local function standing(p, last, now)
+  if now < last and last - now < p.span then return last end
+  return now
+end
+
+-- A future time is promised by one enforced policy alone.
+local function canPromise(step)
+  local only
+  for _, p in ipairs(step) do
+    if not p.shadow then
+      if only then return false end
+      only = p
+    end
+  end
+  if not only or not only.promises then return false end
+  return only.algorithm.fits(only, only.s, only.at, step.cost, only.wait - (only.at - step.now))
+end
+
+local function weigh(step, verb, now, cost, maxWait)
+  step.verb, step.now, step.cost = verb, now, cost
+  local delay = 0
+  for n = 1, #step do
+    local p = step[n]
+    local s = p.s
+    local last = s[1]
+    local at = now
+    if now < last then at = standing(p, last, now) end
+    local wait = 0
+    if verb == charge then
+      if not p.algorithm.fits(p, s, at, cost, 0) then wait = never end
+    elseif verb ~= refund then
+      wait = p.algorithm.wait(p, s, at, cost)
+    end
+    if wait > 0 then
+      wait = wait + at - now
+      if wait > delay and not p.shadow then delay = wait end
+    end
+    p.at, p.wait = at, wait
+  end
+  step.delay = delay
+  step.allowed = delay == 0 or (verb == reserve and delay <= maxWait and canPromise(step))
+  step.takes = step.allowed and verb ~= peek and verb ~= refund
+end
+
+local function giveBack(step, tickets)
+  for n = 1, #step do
+    local p = step[n]
+    local _, left = p.algorithm.report(p, p.s, p.at)
+    if left > 0 and (not tickets or tickets[n]) then
+      if tickets then
+        p.algorithm.refund(p, p.s, p.at, step.cost, spread(tickets[n]))
+      else
+        p.algorithm.refund(p, p.s, p.at, step.cost)
+      end
+      wrote(p)
+    end
+  end
+end
+
+-- What happens to a policy that does not take the call at once, or when another does not.
+local function settleRefused(step, p)
+  if step.verb == peek or step.verb == refund then return end
+  local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
+  local lag = at - step.now
+  if step.allowed and not p.shadow then
+    algorithm.take(p, s, at, step.cost, wait - lag)
+    wrote(p)
+    p.wait = 0
+  elseif p.countRefused then
+    algorithm.count(p, s, at, step.cost)
+    wrote(p)
+    if wait > 0 then p.wait = algorithm.wait(p, s, at, step.cost) + lag end
+  elseif at < s[1] then
+    algorithm.take(p, s, at, 0, 0)
+    wrote(p)
+  end
+end
+
+local function nextAfter(step, p, remaining)
+  if remaining >= p.burst then return 0 end
+  return p.algorithm.wait(p, p.s, p.at, remaining + 1) + p.at - step.now
+end
+
+local function settleOne(step, p, told)
+  local s, at = p.s, p.at
+  if step.takes and p.wait == 0 then
+    p.algorithm.take(p, s, at, step.cost, 0)
+    wrote(p)
+  else
+    settleRefused(step, p)
+  end
+  local remaining, left = p.algorithm.report(p, s, at)
+  left = left + at - step.now
+  if s[p.slots + 1] ~= unwritten then s[p.slots + 1] = step.now + left end
+  p.remaining = remaining
+  reply[size + 1], reply[size + 2], reply[size + 3] = p.wait == never and -1 or p.wait, remaining, left
+  size = size + 3
+  if told then answer(nextAfter(step, p, remaining)) end
+end
+
+local function settle(step, told)
+  size = size + 1
+  reply[size] = step.allowed and 1 or 0
+  if step.verb == reserve then answer(step.delay) end
+  for n = 1, #step do settleOne(step, step[n], told) end
+end
+
+local function answerTickets(step)
+  for n = 1, #step do
+    local p = step[n]
+    if p.wait == 0 then
+      local since, mark, given = p.algorithm.ticket(p, p.s)
+      answer(1)
+      answer(since)
+      answer(mark)
+      answer(given)
+    else
+      answer(0)
+    end
+  end
+end
+`

@@ -1,0 +1,183 @@
+/*
+ * The one script. It takes the keys of a batch of questions (each key once), and two packed arguments: the policies,
+ * and the questions. It reads every key in one MGET, answers the questions in order over the unpacked states, and
+ * writes what changed at the end.
+ *
+ * Policies: for each set of terms "<HH" policies, scopes; for each policy "<HBBc8ddB" scope, kind, flags, id, burst,
+ * span, how many parameters, and these as doubles.
+ * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBdd" terms, verb and flags, time in
+ * microseconds (-1: Redis TIME), cost; "<H" a key for each scope; a reservation's maxWait; a refund's tickets; a lease's
+ * units.
+ */
+import { batches } from './batches.ts'
+import { bucket } from './bucket.ts'
+import { exact } from './exact.ts'
+import { frame } from './frame.ts'
+import { leases } from './leases.ts'
+import { segmentedWindow } from './segmented-window.ts'
+import { slidingLog } from './sliding-log.ts'
+import { slidingWindow } from './sliding-window.ts'
+import { states } from './states.ts'
+
+/** The algorithms by the number that stands for them on the wire, counted from 1. */
+export const kinds: readonly string[] = ['bucket', 'batches', 'slidingWindow', 'segmentedWindow', 'slidingLog']
+
+const main = `
+local kinds = { ${kinds.map((kind) => `'${kind}'`).join(', ')} }
+local algorithms = {}
+
+local function readPolicy(at)
+  local p = {}
+  local kind, flags, count
+  p.scope, kind, flags, p.id, p.burst, p.span, count, at = unpack('<HBBc8ddB', ARGV[1], at)
+  p.kind = kinds[kind]
+  p.countRefused, p.shadow, p.promises = flags % 2 == 1, flags % 4 >= 2, flags >= 4
+  local algorithm = algorithms[kind]
+  if not algorithm then
+    algorithm = makers[p.kind]()
+    algorithms[kind] = algorithm
+  end
+  p.algorithm = algorithm
+  algorithm.define(p, unpack('<' .. rep('d', count), ARGV[1], at))
+  p.states = {}
+  p.format = '<' .. rep('d', p.slots + 1)
+  return p, at + 8 * count
+end
+
+-- The policies of a scope, and how long the value is that holds just these. The first one's head begins the value.
+local function addTo(own, p)
+  local length = 8 * (p.slots + 1)
+  p.head = (#own == 0 and layout or '') .. p.id
+  if not p.grows then p.head = p.head .. pack('<I4', length) end
+  p.recordFormat = '<c' .. #p.head .. rep('d', p.slots + 1)
+  own[#own + 1] = p
+  own.length = p.grows and 0 or own.length + #p.head + length
+end
+
+local function readTerms()
+  local all, at, length = {}, 1, #ARGV[1]
+  while at <= length do
+    local step, policies = { own = {} }
+    policies, step.scopes, at = unpack('<HH', ARGV[1], at)
+    for scope = 1, step.scopes do step.own[scope] = { length = 0 } end
+    for n = 1, policies do
+      step[n], at = readPolicy(at)
+      addTo(step.own[step[n].scope], step[n])
+    end
+    all[#all + 1] = step
+  end
+  return all
+end
+
+local questions = ARGV[2]
+if byte(questions) == 0 then return redis.error_reply('HEADGATE the answer is no longer wanted') end
+margin = unpack('<d', questions, 2)
+local all = readTerms()
+values = call('MGET', spread(KEYS))
+openedFor, others, dirty, times = {}, {}, {}, {}
+local serverTime
+
+local function timeNow()
+  if not serverTime then
+    local time = call('TIME')
+    serverTime = time[1] * 1000000 + time[2]
+  end
+  return serverTime
+end
+
+local function readTickets(step, at)
+  local tickets, present = {}, nil
+  for n = 1, #step do
+    present, at = unpack('<B', questions, at)
+    tickets[n] = false
+    if present == 1 then
+      local since, mark, given
+      since, mark, given, at = unpack('<ddd', questions, at)
+      tickets[n] = { since, mark, given }
+    end
+  end
+  return tickets, at
+end
+
+local at, length, keys = 10, #questions, {}
+while at <= length do
+  local t, what, now, cost, key, maxWait, tickets, units
+  t, what, now, cost, at = unpack('<HBdd', questions, at)
+  local step, verb = all[t], what % 8
+  if now < 0 then now = timeNow() end
+  for scope = 1, step.scopes do
+    key, at = unpack('<H', questions, at)
+    keys[scope], times[key] = key, now
+    if verb == reset then
+      forget(key)
+    elseif openedFor[key] ~= step.own[scope] then
+      open(key, step.own[scope])
+    end
+  end
+  if verb == reset then
+    answer(1)
+  else
+    for n = 1, #step do
+      local p = step[n]
+      p.key = keys[p.scope]
+      p.s = p.states[p.key]
+    end
+    maxWait = 0
+    if verb == reserve then maxWait, at = unpack('<d', questions, at) end
+    weigh(step, verb, now, cost, maxWait)
+    if verb == refund then
+      if what >= 64 then tickets, at = readTickets(step, at) end
+      giveBack(step, tickets)
+    end
+    settle(step, what % 16 >= 8 or (what % 32 >= 16 and not step.allowed))
+    if verb == reserve and step.allowed then answerTickets(step) end
+    if what % 64 >= 32 then
+      units, at = unpack('<d', questions, at)
+      lease(step, units)
+    end
+  end
+end
+
+for n, name in ipairs(KEYS) do
+  if dirty[n] then save(n, name) end
+end
+reply[1] = serverTime or -1
+return reply
+end)()
+`
+
+export type Part =
+  | 'exact'
+  | 'states'
+  | 'frame'
+  | 'leases'
+  | 'bucket'
+  | 'batches'
+  | 'slidingWindow'
+  | 'segmentedWindow'
+  | 'slidingLog'
+  | 'main'
+
+/** The parts by name: the algorithms are each a restated step. */
+export const parts: Readonly<Record<Part, string>> = {
+  exact,
+  states,
+  frame,
+  leases,
+  bucket,
+  batches,
+  slidingWindow,
+  segmentedWindow,
+  slidingLog,
+  main,
+}
+
+/** The parts in the order of their use. Comments and indents stay here: the server need not keep them. */
+export function assemble(text: Readonly<Partial<Record<Part, string>>>): string {
+  return Object.values({ ...parts, ...text })
+    .join('')
+    .replace(/^\s*(--.*)?\n/gm, '')
+    .replace(/^ +/gm, '')
+}
+
+export const script: string = assemble(parts)

@@ -1,0 +1,81 @@
+/** Restates algorithms/segmented-window.ts. State: last, index of the newest segment, its counter, then the older ones. */
+export const segmentedWindow = `
+function makers.segmentedWindow()
+  local function ageAt(p, s, at)
+    if at < s[1] then return 0 end
+    return floor(at / p.width) - s[2]
+  end
+
+  local function leaves(p, n, age, at)
+    return (floor(at / p.width) - age - n + p.segments + 1) * p.width - at
+  end
+
+  local function usedAt(p, s, age)
+    local used = 0
+    for n = p.segments - age, 0, -1 do used = used + s[3 + n] end
+    return used
+  end
+
+  local segments = {}
+
+  function segments.define(p, limit, count, width)
+    p.slots, p.limit, p.segments, p.width = 3 + count, limit, count, width
+  end
+
+  function segments.wait(p, s, at, cost)
+    if cost > p.limit then return never end
+    local age = ageAt(p, s, at)
+    local over = usedAt(p, s, age) + cost - p.limit
+    if over <= 0 then return 0 end
+    local n = p.segments - age
+    while over > s[3 + n] do
+      over = over - s[3 + n]
+      n = n - 1
+    end
+    return leaves(p, n, age, at)
+  end
+
+  function segments.fits(p, s, at, cost)
+    return usedAt(p, s, ageAt(p, s, at)) + cost <= maxSafe
+  end
+
+  function segments.take(p, s, at, cost)
+    local age = ageAt(p, s, at)
+    if age > 0 then
+      for n = p.segments, 0, -1 do s[3 + n] = n >= age and s[3 + n - age] or 0 end
+    end
+    s[3] = s[3] + cost
+    s[2] = floor(at / p.width)
+    s[1] = at
+  end
+
+  function segments.count(p, s, at, cost)
+    segments.take(p, s, at, min(cost, maxSafe - usedAt(p, s, ageAt(p, s, at))))
+  end
+
+  function segments.refund(p, s, at, cost, since)
+    segments.take(p, s, at, 0)
+    local first = since and max(0, s[2] - since) or 0
+    local last = since and min(first, p.segments) or p.segments
+    for n = first, last do
+      local back = min(cost, s[3 + n])
+      s[3 + n] = s[3 + n] - back
+      cost = cost - back
+    end
+  end
+
+  function segments.ticket(p, s)
+    return s[2], 0, 0
+  end
+
+  function segments.report(p, s, at)
+    local age = ageAt(p, s, at)
+    local used = usedAt(p, s, age)
+    local newest = 0
+    while newest <= p.segments - age and s[3 + newest] == 0 do newest = newest + 1 end
+    return max(0, p.limit - used), used == 0 and 0 or leaves(p, newest, age, at)
+  end
+
+  return segments
+end
+`

@@ -1,0 +1,163 @@
+/**
+ * Restates algorithms/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first;
+ * the entries are one string, 16 bytes each, of which a call reads only what the halving looks at.
+ */
+export const slidingLog = `
+function makers.slidingLog()
+  local function time(s, entry)
+    return (unpack('<d', s.log, 16 * entry + 1))
+  end
+
+  local function total(s, entry)
+    if entry < s[2] then return s[4] end
+    return (unpack('<d', s.log, 16 * entry + 9))
+  end
+
+  local function ahead(s, at)
+    return max(0, s[1] - at)
+  end
+
+  local function firstAt(p, s, at)
+    local left = at + ahead(s, at) - p.span
+    local low, high = s[2], s[3]
+    if low == high or time(s, low) > left then return low end
+    while low < high do
+      local middle = floor((low + high) / 2)
+      if time(s, middle) > left then high = middle else low = middle + 1 end
+    end
+    return low
+  end
+
+  local function usedAt(p, s, at)
+    return total(s, s[3] - 1) - total(s, firstAt(p, s, at) - 1)
+  end
+
+  -- Writes the entries from the first one given on anew, with their times and totals less by so much.
+  local function rewrite(s, first, sooner, less)
+    local entries = { sub(s.log, 1, 16 * first) }
+    for n = first, s[3] - 1 do entries[#entries + 1] = pack('<dd', time(s, n) - sooner, total(s, n) - less) end
+    s.log = concat(entries)
+  end
+
+  -- What has left is cut off when the state is saved; the totals start from 0 again before they pass 2^53.
+  local function drop(s, first)
+    s[4] = total(s, first - 1)
+    s[2] = first
+    if first == s[3] then
+      s[2], s[3], s[4], s.log = 0, 0, 0, ''
+    elseif s[4] > maxSafe / 4 then
+      rewrite(s, first, 0, s[4])
+      s[4] = 0
+    end
+  end
+
+  local function settle(p, s, at)
+    local shift = ahead(s, at)
+    if shift > 0 then rewrite(s, s[2], shift, 0) end
+    s[1] = at
+    drop(s, firstAt(p, s, at))
+  end
+
+  local function append(s, at, cost)
+    local last = s[3]
+    local sum = total(s, last - 1) + cost
+    if last > s[2] and time(s, last - 1) >= at then
+      s.log = sub(s.log, 1, 16 * last - 8) .. pack('<d', sum)
+    else
+      s.log = sub(s.log, 1, 16 * last) .. pack('<dd', at, sum)
+      s[3] = last + 1
+    end
+  end
+
+  local function lighten(s, entry, cost)
+    local back = min(cost, total(s, entry) - total(s, entry - 1))
+    rewrite(s, entry, 0, back)
+    if total(s, entry) == total(s, entry - 1) then
+      s.log = sub(s.log, 1, 16 * entry) .. sub(s.log, 16 * entry + 17)
+      s[3] = s[3] - 1
+    end
+    return back
+  end
+
+  local log = {}
+
+  function log.define(p, limit)
+    p.slots, p.limit, p.grows = 4, limit, true
+  end
+
+  function log.new()
+    return { 0, 0, 0, 0, unwritten, log = '' }
+  end
+
+  -- In the record: last, total before the first entry, the entries, and the expiry.
+  function log.load(p, value, at, length)
+    local last, before = unpack('<dd', value, at)
+    local expires = unpack('<d', value, at + length - 8)
+    return { last, 0, (length - 24) / 16, before, expires, log = sub(value, at + 16, at + length - 9) }
+  end
+
+  function log.save(p, s)
+    return pack('<dd', s[1], s[4]) .. sub(s.log, 16 * s[2] + 1, 16 * s[3]) .. pack('<d', s[5])
+  end
+
+  function log.wait(p, s, at, cost)
+    if cost > p.limit then return never end
+    local last = s[3]
+    if last == s[2] then return 0 end
+    local now = at + ahead(s, at)
+    local queued = max(0, time(s, last - 1) - now)
+    local target = total(s, last - 1) + cost - p.limit
+    local low, high = firstAt(p, s, at), last - 1
+    if target <= total(s, low - 1) then return queued end
+    while low < high do
+      local middle = floor((low + high) / 2)
+      if total(s, middle) >= target then high = middle else low = middle + 1 end
+    end
+    return max(queued, time(s, low) + p.span - now)
+  end
+
+  function log.fits(p, s, at, cost)
+    return usedAt(p, s, at) + cost <= maxSafe / 2
+  end
+
+  function log.take(p, s, at, cost, delay)
+    settle(p, s, at)
+    if cost > 0 then append(s, at + delay, cost) end
+  end
+
+  function log.count(p, s, at, cost)
+    log.take(p, s, at, min(cost, p.limit), 0)
+    local spare = total(s, s[3] - 1) - p.limit
+    local first = s[2]
+    while total(s, first) <= spare do first = first + 1 end
+    drop(s, first)
+  end
+
+  function log.refund(p, s, at, cost, since)
+    settle(p, s, at)
+    local entry = s[3] - 1
+    if since then while entry >= s[2] and time(s, entry) > since do entry = entry - 1 end end
+    while cost > 0 and entry >= s[2] do
+      if since and time(s, entry) ~= since then return end
+      cost = cost - lighten(s, entry, cost)
+      entry = entry - 1
+    end
+  end
+
+  function log.ticket(p, s)
+    return time(s, s[3] - 1), 0, 0
+  end
+
+  function log.report(p, s, at)
+    local last = s[3]
+    local first = firstAt(p, s, at)
+    if first == last then return p.limit, 0 end
+    local now = at + ahead(s, at)
+    local newest = time(s, last - 1)
+    local used = total(s, last - 1) - total(s, first - 1)
+    return newest > now and 0 or max(0, p.limit - used), newest + p.span - now
+  end
+
+  return log
+end
+`

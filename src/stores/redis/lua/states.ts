@@ -1,0 +1,112 @@
+/**
+ * The packed value of one key: a layout version, then for each policy its id (from name and numbers), the length of
+ * what follows, its state, and the time at which it is like new. Policies that this call does not know are another
+ * deploy's: they are kept until they are like new.
+ *
+ * A key is read once and written once a call. Where its value holds just the policies of the terms at hand, as nearly
+ * always, it is taken apart by their offsets; else record by record.
+ */
+export const states = `
+local layout = char(1)
+local margin
+local unwritten = -1 -- in place of the expiry
+-- By the key's number: its value; the policies whose states are in use, which hold these themselves; the records of
+-- others; whether to write it; the time of its last use.
+local values, openedFor, others, dirty, times
+
+local function new(p)
+  if p.grows then return p.algorithm.new(p) end
+  local s = {}
+  for n = 1, p.slots do s[n] = 0 end
+  s[p.slots + 1] = unwritten
+  return s
+end
+
+-- The expiry comes last, after the slots.
+local function load(p, value, at, length)
+  if p.grows then return p.algorithm.load(p, value, at, length) end
+  return { unpack(p.format, value, at) }
+end
+
+local function record(p, s)
+  if not p.grows then return pack(p.recordFormat, p.head, spread(s)) end
+  local payload = p.algorithm.save(p, s)
+  return p.head .. pack('<I4', #payload) .. payload
+end
+
+-- Takes a value apart record by record. Returns the records of policies that are not known here.
+local function takeApart(own, key, value)
+  local known, unknown = {}, nil
+  for _, p in ipairs(own) do known[p.id] = p end
+  if sub(value, 1, 1) == layout then
+    local at, length = 2, #value
+    while at <= length do
+      local id, size = unpack('<c8I4', value, at)
+      local p = known[id]
+      if p then
+        p.states[key] = load(p, value, at + 12, size)
+      else
+        unknown = unknown or {}
+        unknown[#unknown + 1] = sub(value, at, at + 11 + size)
+      end
+      at = at + 12 + size
+    end
+  end
+  return unknown
+end
+
+-- The value to write and when it is like new.
+local function packed(key)
+  local own, more = openedFor[key], others[key]
+  local value, last
+  for n = 1, #own do
+    local p = own[n]
+    local s = p.states[key]
+    value = n == 1 and record(p, s) or value .. record(p, s)
+    if n == 1 or s[p.slots + 1] > last then last = s[p.slots + 1] end
+  end
+  if not more then return value, last end
+  for _, each in ipairs(more) do
+    local expires = unpack('<d', each, #each - 7)
+    if expires > times[key] then
+      value = value .. each
+      last = max(last, expires)
+    end
+  end
+  return value, last
+end
+
+-- Makes the states of a key ready for the terms with these policies.
+local function open(key, own)
+  -- Other terms of the same name may have used the key in this call: as if they had written it.
+  local value = openedFor[key] and packed(key) or values[key]
+  openedFor[key] = own
+  local first = own[1]
+  if value and #value == own.length and own[2] == nil and sub(value, 1, 13) == first.head then
+    first.states[key] = { unpack(first.format, value, 14) }
+    return
+  end
+  for n = 1, #own do own[n].states[key] = nil end
+  others[key] = value and takeApart(own, key, value)
+  for n = 1, #own do
+    local states = own[n].states
+    if not states[key] then states[key] = new(own[n]) end
+  end
+end
+
+local function forget(key)
+  values[key], openedFor[key], others[key], dirty[key] = false, nil, nil, true
+end
+
+-- Writes the key with a life until it is like new, and a margin for clocks that differ.
+local function save(key, name)
+  local value, expires = nil, unwritten
+  if openedFor[key] then value, expires = packed(key) end
+  local life = ceil((expires - times[key]) / 1000) + margin
+  if expires == unwritten or life <= 0 then
+    call('DEL', name)
+  else
+    call('SET', name, value, 'PX', format('%d', life))
+  end
+end
+`

@@ -1,0 +1,53 @@
+import type { Tickets } from '../../algorithms/step.ts'
+import type { Answer, Numbers } from './answer.ts'
+import type { Question } from './question.ts'
+
+/** Reads the flat reply of one call, question by question in their order. */
+export class Reply {
+  readonly #reply: readonly unknown[]
+  #at = 0
+  /** The time of Redis, if a question needed it. */
+  readonly #now: number
+
+  constructor(reply: readonly unknown[]) {
+    this.#reply = reply
+    this.#now = this.#next()
+  }
+
+  /** Numbers also where a client was told to hand integers on as text. */
+  #next(): number {
+    return Number(this.#reply[this.#at++])
+  }
+
+  read(question: Question): Answer {
+    const { terms, verb } = question
+    const { details, denial, lease } = question.extras
+    const now = question.now < 0 ? this.#now : question.now
+    const allowed = this.#next() === 1
+    if (verb === 'reset') return { now, allowed, delay: 0, numbers: [], tickets: undefined, lease: undefined }
+    const delay = verb === 'reserve' ? this.#next() : 0
+    const told = details?.nextAfter === true || (denial === true && !allowed)
+    const numbers: Numbers[] = []
+    for (let n = terms.policies.length; n > 0; n--) {
+      numbers.push({
+        wait: this.#next(),
+        remaining: this.#next(),
+        reset: this.#next(),
+        next: told ? this.#next() : undefined,
+      })
+    }
+    const tickets = verb === 'reserve' && allowed ? this.#tickets(numbers.length) : undefined
+    return { now, allowed, delay, numbers, tickets, lease: lease === undefined ? undefined : this.#lease() }
+  }
+
+  #tickets(count: number): Tickets {
+    return Array.from({ length: count }, () => {
+      return this.#next() === 1 ? ([this.#next(), this.#next(), this.#next()] as const) : undefined
+    })
+  }
+
+  #lease(): Answer['lease'] {
+    const units = this.#next()
+    return units === 0 ? undefined : { units, life: this.#next() }
+  }
+}

@@ -1,0 +1,27 @@
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, test } from 'vitest'
+import { algorithms, compare, policiesOf, scripts } from '../support/differential.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
+
+let server: RedisServer
+let client: Redis
+
+beforeAll(async () => {
+  server = await startRedis()
+  client = new Redis(server.port)
+})
+
+afterAll(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several'] as const
+
+test.each(names)('%s: the same decisions and states as the definition and as memory', async (name) => {
+  await fc.assert(
+    fc.asyncProperty(policiesOf(name), scripts, (policies, script) => compare(client, policies, script)),
+    { numRuns: name === 'several' ? 400 : 200 },
+  )
+})

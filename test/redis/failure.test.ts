@@ -1,0 +1,157 @@
+import { connect, createServer, type Server, type Socket } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fixedWindow, HeadgateError, RateLimiter } from '../../src/index.ts'
+import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
+
+let server: RedisServer
+const closes: (() => void)[] = []
+
+beforeAll(async () => {
+  server = await startRedis()
+})
+
+afterAll(async () => {
+  for (const close of closes) close()
+  await server.stop()
+})
+
+const policies = fixedWindow({ limit: 100, window: '1h' })
+let names = 0
+
+function limiterOf(client: RedisClient, options: object = {}): RateLimiter {
+  return new RateLimiter({ name: `failure-${names++}`, policies, store: redisStore({ client, ...options }) })
+}
+
+function ioredis(port: number, options: object = {}): Redis {
+  const client = new Redis(port, options)
+  client.on('error', () => {})
+  closes.push(() => client.disconnect())
+  return client
+}
+
+async function nodeRedis(port: number): Promise<RedisClient> {
+  const client = createClient({ socket: { port } })
+  client.on('error', () => {})
+  await client.connect()
+  closes.push(() => client.destroy())
+  return client
+}
+
+/** The code of the error that a call rejects with, and how long it took. */
+async function failure(call: Promise<unknown>): Promise<{ code: string; after: number }> {
+  const started = performance.now()
+  const error = await call.then(
+    () => undefined,
+    (reason: unknown) => reason,
+  )
+  if (!(error instanceof HeadgateError)) throw new Error(`no HeadgateError: ${error}`)
+  return { code: error.code, after: performance.now() - started }
+}
+
+test('survives SCRIPT FLUSH: nothing counts twice, and in many calls at once', async () => {
+  const client = ioredis(server.port)
+  const limiter = limiterOf(client, { timeout: '5s', batch: { size: 2 } })
+  await limiter.consume('id')
+  await client.script('FLUSH')
+  const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.consume('id')))
+  expect(decisions.every(({ allowed }) => allowed)).toBe(true)
+  expect((await limiter.peek('id')).remaining).toBe(79)
+})
+
+test.each(['ioredis', 'node-redis'])(
+  '%s: survives a restart, and fails within the timeout while it is away',
+  async (name) => {
+    const own = await startRedis()
+    const client = name === 'ioredis' ? ioredis(own.port) : await nodeRedis(own.port)
+    const limiter = limiterOf(client, { timeout: 150 })
+    await limiter.consume('id')
+    await own.stop()
+    for (let n = 0; n < 5; n++) {
+      const { code, after } = await failure(limiter.consume('id'))
+      expect(code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
+      expect(after).toBeLessThan(400)
+    }
+    await own.start()
+    let decision: Awaited<ReturnType<RateLimiter['consume']>> | undefined
+    for (let tries = 0; tries < 60 && decision === undefined; tries++) {
+      decision = await limiter.consume('id').catch(() => undefined)
+      if (decision === undefined) await sleep(50)
+    }
+    // Whoever was told of a failure while it was away was not counted afterwards.
+    expect(decision?.remaining).toBe(99)
+    await own.stop()
+  },
+)
+
+test('a server that does not answer: rejects at the timeout, whatever is asked', async () => {
+  const own = await startRedis()
+  const limiter = limiterOf(ioredis(own.port), { timeout: 100 })
+  await limiter.consume('id')
+  process.kill(own.pid, 'SIGSTOP')
+  const reservation = limiter.reserve('id')
+  const calls = [limiter.consume('id'), limiter.peek('id'), limiter.refund('id'), limiter.reset('id'), reservation]
+  for (const { code, after } of await Promise.all(calls.map(failure))) {
+    expect(code).toBe('HEADGATE_STORE_TIMEOUT')
+    expect(after).toBeGreaterThan(90)
+    expect(after).toBeLessThan(400)
+  }
+  process.kill(own.pid, 'SIGCONT')
+  await own.stop()
+})
+
+test('a client that was never connected: the timeout counts', async () => {
+  const { code, after } = await failure(limiterOf(ioredis(1), { timeout: 50 }).consume('id'))
+  expect(code).toBe('HEADGATE_STORE_TIMEOUT')
+  expect(after).toBeLessThan(300)
+})
+
+test('an error of Redis is told with its cause', async () => {
+  const client = ioredis(server.port)
+  const limiter = limiterOf(client)
+  await client.set(`headgate:${limiter.name}:default:{id}`, '\x01broken')
+  await expect(limiter.consume('id')).rejects.toMatchObject({ code: 'HEADGATE_STORE', cause: expect.any(Error) })
+})
+
+/** Between client and server: can lose the answers and cut the line after the call was carried out. */
+async function startProxy(port: number): Promise<{ port: number; loseAnswers: boolean; server: Server }> {
+  const sockets = new Set<Socket>()
+  const proxy = { port: 0, loseAnswers: false, server: createServer() }
+  proxy.server.on('connection', (near) => {
+    const far = connect(port, '127.0.0.1')
+    sockets.add(near)
+    near.on('error', () => {})
+    far.on('error', () => {})
+    near.pipe(far)
+    far.on('data', (answer) => {
+      if (!proxy.loseAnswers) near.write(answer)
+      else near.destroy()
+    })
+    near.on('close', () => far.destroy())
+  })
+  await new Promise<void>((resolve) => proxy.server.listen(0, '127.0.0.1', resolve))
+  proxy.port = (proxy.server.address() as { port: number }).port
+  closes.push(() => {
+    for (const socket of sockets) socket.destroy()
+    proxy.server.close()
+  })
+  return proxy
+}
+
+test.each(['ioredis', 'node-redis'])('%s: a call whose answer was lost is not carried out again', async (name) => {
+  const proxy = await startProxy(server.port)
+  const client = name === 'ioredis' ? ioredis(proxy.port, { retryStrategy: () => 10 }) : await nodeRedis(proxy.port)
+  const limiter = limiterOf(client, { timeout: '1s' })
+  await limiter.peek('id')
+  proxy.loseAnswers = true
+  const lost = failure(limiter.consume('id'))
+  await sleep(40)
+  proxy.loseAnswers = false
+  expect((await lost).code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
+  await sleep(100)
+  const direct = new RateLimiter({ name: limiter.name, policies, store: redisStore({ client: ioredis(server.port) }) })
+  expect((await direct.peek('id')).remaining).toBe(99)
+})

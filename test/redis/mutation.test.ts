@@ -1,0 +1,184 @@
+/*
+ * The differential test must see one changed token in any function of any Lua step; else it proves little.
+ */
+import fc from 'fast-check'
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { assemble, type Part, parts } from '../../src/stores/redis/lua/script.ts'
+import { compare, policiesOf, scripts } from '../support/differential.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
+
+let server: RedisServer
+let client: Redis
+
+beforeAll(async () => {
+  server = await startRedis()
+  client = new Redis(server.port)
+})
+
+afterAll(async () => {
+  client.disconnect()
+  await server.stop()
+})
+
+type Name = Parameters<typeof policiesOf>[0]
+/** A piece of a part's text, and what stands there instead. */
+type Mutation = readonly [from: string, to: string]
+
+const mutations: readonly { part: Part; on: readonly Name[]; changes: readonly Mutation[] }[] = [
+  {
+    part: 'bucket',
+    on: ['bucket'],
+    changes: [
+      ['s[2] - elapsed', 's[2] + elapsed'],
+      ['elapsed <= 0', 'elapsed <= 1'],
+      ['burst * weight\n', 'burst + weight\n'],
+      ['cost > p.burst then return never', 'cost >= p.burst then return never'],
+      ['if excess <= 0', 'if excess >= 0'],
+      ['return ceil(excess', 'return floor(excess'],
+      ['s[2] = level(p, s, at) + cost', 's[2] = level(p, s, at) - cost'],
+      ['p.capacity, now + cost', 'p.capacity, now - cost'],
+      ['s[2] = max(now, brim)', 's[2] = min(now, brim)'],
+      ['max(0, at - since)', 'min(0, at - since)'],
+      ['s[3] - given', 's[3] + given'],
+      ['s[2] = now - back', 's[2] = now + back'],
+      ['return s[1], s[2], s[3]', 'return s[1], s[2], s[1]'],
+      ['floor(room / p.weight)', 'ceil(room / p.weight)'],
+      ['ceil(now / p.drain)', 'floor(now / p.drain)'],
+    ],
+  },
+  {
+    part: 'batches',
+    on: ['interval', 'clockWindow', 'firstRequest'],
+    changes: [
+      ['if at < last then', 'if at > last then'],
+      ['start - (last - at)', 'start + (last - at)'],
+      ['elapsed < p.window', 'elapsed <= p.window'],
+      ['s[2] - (elapsed', 's[2] + (elapsed'],
+      ['ceil((spent + cost - p.burst)', 'floor((spent + cost - p.burst)'],
+      ['max(spent, refills', 'min(spent, refills'],
+      [
+        'if p.aligned then return at - at % p.window end\n    return at',
+        'if p.aligned then return at end\n    return at',
+      ],
+      ['cost > p.burst then', 'cost >= p.burst then'],
+      ['if short <= 0', 'if short < 0'],
+      ['start + ceil(short', 'start + floor(short'],
+      ['s[2] = booked(p, spent, cost, delay)', 's[2] = booked(p, spent, cost, 0)'],
+      [
+        'spent > 0 and start or opens(p, at)\n    s[1] = at\n  end\n\n  function batches.count',
+        'spent >= 0 and start or opens(p, at)\n    s[1] = at\n  end\n\n  function batches.count',
+      ],
+      ['or min(p.burst, spent + cost)', 'or max(p.burst, spent + cost)'],
+      ['max(0, start - since)', 'min(0, start - since)'],
+      ['s[4] - given', 's[4] + given'],
+      ['s[2] = spent - back', 's[2] = spent + back'],
+      ['return s[3], s[2], s[4]', 'return s[1], s[2], s[4]'],
+      ['max(0, p.burst - spent), spent == 0', 'max(0, p.burst - spent), spent == 1'],
+    ],
+  },
+  {
+    part: 'slidingWindow',
+    on: ['slidingWindow'],
+    changes: [
+      ['at - at % p.span', 'at + at % p.span'],
+      ['start <= s[2]', 'start < s[2]'],
+      ['windows == p.span', 'windows >= p.span'],
+      ['p.span - mulDiv(p.span', 'p.span + mulDiv(p.span'],
+      ['room >= previous -', 'room > previous -'],
+      ['if room >= 0', 'if room > 0'],
+      ['s[3] = current + cost', 's[3] = current - cost'],
+      ['s[4] = previousAt', 's[4] = currentAt'],
+      ['maxFactor - currentAt', 'currentAt'],
+      ['age <= 0 and', 'age < 0 and'],
+      ['further = age == 1', 'further = age ~= 1'],
+      ['s[4] - (cost', 's[4] + (cost'],
+      ['return s[2], 0, 0', 'return s[1], 0, 0'],
+      ['reset = toWindow + p.span', 'reset = toWindow'],
+      ['(previous - gone)', '(previous + gone)'],
+    ],
+  },
+  {
+    part: 'segmentedWindow',
+    on: ['segmentedWindow'],
+    changes: [
+      ['if at < s[1] then return 0', 'if at > s[1] then return 0'],
+      ['p.segments + 1)', 'p.segments)'],
+      ['for n = p.segments - age', 'for n = p.segments'],
+      ['if over <= 0', 'if over < 0'],
+      ['while over > s', 'while over >= s'],
+      ['n >= age and', 'n > age and'],
+      ['s[3] = s[3] + cost', 's[3] = s[3] - cost'],
+      ['s[2] = floor(at', 's[2] = ceil(at'],
+      ['maxSafe - usedAt', 'usedAt'],
+      ['since and max(0, s[2]', 'since and min(0, s[2]'],
+      ['s[3 + n] - back', 's[3 + n] + back'],
+      ['cost = cost - back', 'cost = cost + back'],
+      ['return s[2], 0, 0', 'return s[1], 0, 0'],
+      ['s[3 + newest] == 0', 's[3 + newest] == 1'],
+    ],
+  },
+  {
+    part: 'slidingLog',
+    on: ['slidingLog'],
+    changes: [
+      ['max(0, s[1] - at)', 'min(0, s[1] - at)'],
+      ['at + ahead(s, at) - p.span\n', 'at + ahead(s, at) + p.span\n'],
+      ['if time(s, middle) > left', 'if time(s, middle) >= left'],
+      ['time(s, n) - sooner', 'time(s, n) + sooner'],
+      ['s[4] = total(s, first - 1)', 's[4] = total(s, first)'],
+      ['sum = total(s, last - 1) + cost', 'sum = total(s, last - 1) - cost'],
+      ['time(s, last - 1) >= at', 'time(s, last - 1) > at'],
+      ['s[3] = last + 1', 's[3] = last'],
+      ['s[3] = s[3] - 1', 's[3] = s[3] - 2'],
+      ['p.limit\n    local low', 'p.limit + 1\n    local low'],
+      ['if total(s, middle) >= target', 'if total(s, middle) > target'],
+      ['max(queued, time', 'min(queued, time'],
+      ['append(s, at + delay', 'append(s, at - delay'],
+      ['min(cost, p.limit), 0)', 'max(cost, p.limit), 0)'],
+      ['total(s, first) <= spare', 'total(s, first) < spare'],
+      ['time(s, entry) > since', 'time(s, entry) >= since'],
+      ['time(s, entry) ~= since', 'time(s, entry) == since'],
+      ['return time(s, s[3] - 1), 0, 0', 'return time(s, s[2]), 0, 0'],
+      ['newest > now and 0', 'newest < now and 0'],
+      ['newest + p.span - now', 'newest - p.span + now'],
+    ],
+  },
+  {
+    part: 'frame',
+    on: ['several', 'firstRequest', 'slidingLog', 'bucket'],
+    changes: [
+      ['last - now < p.span', 'last - now <= p.span'],
+      ['if only then return false', 'if only then return true'],
+      ['not only.promises', 'only.promises'],
+      ['wait = wait + at - now', 'wait = wait'],
+      ['wait > delay and not p.shadow', 'wait > delay and p.shadow'],
+      ['delay <= maxWait', 'delay >= maxWait'],
+      ['if left > 0 and', 'if left >= 0 and'],
+      ['step.cost, spread(tickets[n]))', 'step.cost)'],
+      ['step.cost, wait - lag)', 'step.cost, wait)'],
+      ['elseif p.countRefused then', 'elseif not p.countRefused then'],
+      ['step.cost) + lag end', 'step.cost) end'],
+      ['elseif at < s[1]', 'elseif at > s[1]'],
+      ['left = left + at - step.now', 'left = left'],
+      ['remaining + 1) + p.at', 'remaining) + p.at'],
+      ['if p.wait == 0 then', 'if p.wait ~= 0 then'],
+    ],
+  },
+]
+
+describe.each(mutations)('$part', ({ part, on, changes }) => {
+  test.each(changes)('%s => %s', async (from, to) => {
+    expect(parts[part].split(from)).toHaveLength(2)
+    const text = assemble({ [part]: parts[part].replace(from, to) })
+    const seen = async (name: Name) => {
+      const property = fc.asyncProperty(policiesOf(name), scripts, (policies, script) =>
+        compare(client, policies, script, text),
+      )
+      return (await fc.check(property, { numRuns: 500, seed: 7, endOnFailure: true })).failed
+    }
+    let failed = false
+    for (const name of on) failed ||= await seen(name)
+    expect(failed).toBe(true)
+  })
+})

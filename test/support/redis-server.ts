@@ -1,0 +1,141 @@
+/*
+ * Real servers for the tests: redis-server on free loopback ports, single or three masters, stopped by their process.
+ */
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { connect, createServer, type Socket } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const host = '127.0.0.1'
+
+export interface RedisServer {
+  readonly port: number
+  readonly pid: number
+  /** Sends one command on a connection of its own and returns the raw reply. */
+  command(...words: string[]): Promise<string>
+  /** Stops it; with `start` it comes up again on the same port, empty. */
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+/** Makes sure that redis-server is there: installs it where it may, else says how to. */
+function program(): string {
+  if (!installed()) {
+    const steps = 'apt-get update && apt-get install -y --no-install-recommends redis-server'
+    const failure = `The tests of headgate/redis need the program redis-server. Run: ${steps}`
+    if (process.getuid?.() !== 0) throw new Error(failure)
+    try {
+      execFileSync('sh', ['-c', steps], { stdio: 'ignore' })
+    } catch (cause) {
+      throw new Error(failure, { cause })
+    }
+    if (!installed()) throw new Error(failure)
+  }
+  return 'redis-server'
+}
+
+function installed(): boolean {
+  try {
+    execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
+    return true
+  } catch {
+    return false
+  }
+}
+
+export async function startRedis(...options: string[]): Promise<RedisServer> {
+  const path = program()
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-redis-'))
+  let child: ChildProcess | undefined
+  const server: RedisServer = {
+    port,
+    get pid() {
+      return child?.pid as number
+    },
+    command: (...words) => command(port, words),
+    async start() {
+      const quiet = ['--bind', host, '--port', `${port}`, '--dir', folder, '--save', '', '--appendonly', 'no']
+      child = spawn(path, [...quiet, '--loglevel', 'warning', ...options], { stdio: 'ignore' })
+      await until(async () => (await command(port, ['PING'])).startsWith('+PONG'))
+    },
+    async stop() {
+      const ending = child
+      child = undefined
+      if (ending === undefined || ending.exitCode !== null) return
+      const ended = new Promise((resolve) => ending.once('exit', resolve))
+      ending.kill('SIGKILL')
+      await ended
+    },
+  }
+  process.once('exit', () => {
+    child?.kill('SIGKILL')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await server.start()
+  return server
+}
+
+export interface RedisCluster {
+  readonly nodes: readonly RedisServer[]
+  stop(): Promise<void>
+}
+
+/** Three masters without replicas, each with a third of the slots. */
+export async function startCluster(): Promise<RedisCluster> {
+  const options = ['--cluster-enabled', 'yes', '--cluster-node-timeout', '2000', '--cluster-announce-ip', host]
+  const nodes = await Promise.all([1, 2, 3].map(() => startRedis(...options)))
+  const [first, ...others] = nodes as [RedisServer, ...RedisServer[]]
+  const bounds = [0, 5461, 10923, 16384]
+  for (const [n, node] of nodes.entries()) {
+    await node.command('CLUSTER', 'ADDSLOTSRANGE', `${bounds[n]}`, `${(bounds[n + 1] as number) - 1}`)
+    await node.command('CLUSTER', 'SET-CONFIG-EPOCH', `${n + 1}`)
+  }
+  for (const node of others) await first.command('CLUSTER', 'MEET', host, `${node.port}`)
+  for (const node of nodes) {
+    await until(async () => {
+      const info = await node.command('CLUSTER', 'INFO')
+      return info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')
+    })
+  }
+  return {
+    nodes,
+    async stop() {
+      await Promise.all(nodes.map((node) => node.stop()))
+    },
+  }
+}
+
+/** A free port whose cluster bus port (10000 above) exists too. */
+async function freePort(): Promise<number> {
+  for (;;) {
+    const listener = createServer()
+    await new Promise<void>((resolve) => listener.listen(0, host, resolve))
+    const { port } = listener.address() as { port: number }
+    await new Promise((resolve) => listener.close(resolve))
+    if (port < 55000) return port
+  }
+}
+
+async function until(condition: () => Promise<boolean>): Promise<void> {
+  for (let tries = 0; tries < 500; tries++) {
+    if (await condition().catch(() => false)) return
+    await sleep(20)
+  }
+  throw new Error('redis-server is not ready after 10 s')
+}
+
+function command(port: number, words: readonly string[]): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket: Socket = connect(port, host)
+    const lines = words.map((word) => `$${Buffer.byteLength(word)}\r\n${word}\r\n`)
+    socket.once('error', reject)
+    socket.once('data', (reply) => {
+      resolve(reply.toString('latin1'))
+      socket.destroy()
+    })
+    socket.write(`*${words.length}\r\n${lines.join('')}`)
+  })
+}

@@ -1,0 +1,48 @@
+import type { Policy } from '../../src/index.ts'
+import { policyId } from '../../src/stores/redis/terms.ts'
+
+/** A state as two stores can compare it: of a log, the last time and what each entry holds. */
+export type State = readonly (number | readonly [time: number, units: number])[]
+
+/** The states in the packed value of a key (see lua/states.ts), by policy name; none for a key that is not there. */
+export function unpackStates(value: Buffer | null, policies: readonly Policy[]): Record<string, State> {
+  const states: Record<string, State> = {}
+  if (value === null) return states
+  if (value[0] !== 1) throw new Error(`layout ${value[0]}`)
+  for (let at = 1; at < value.length; ) {
+    const id = value.subarray(at, at + 8)
+    const length = value.readUInt32LE(at + 8)
+    const policy = policies.find((each) => policyId(each).equals(id))
+    const numbers: number[] = []
+    for (let n = 0; n < length - 8; n += 8) numbers.push(value.readDoubleLE(at + 12 + n))
+    if (policy) states[policy.name] = policy.algorithm.grows ? entriesOf(numbers, 2, 1) : numbers
+    at += 12 + length
+  }
+  return withoutNew(states)
+}
+
+/** The states of the reference, likewise. */
+export function plainStates(all: ReadonlyMap<Policy, number[]>): Record<string, State> {
+  const states: Record<string, State> = {}
+  for (const [policy, s] of all) {
+    states[policy.name] = policy.algorithm.grows
+      ? entriesOf([s[0] as number, ...s.slice(4 + 2 * (s[1] as number), 4 + 2 * (s[2] as number))], 1, undefined, s[3])
+      : s.slice()
+  }
+  return withoutNew(states)
+}
+
+function entriesOf(numbers: readonly number[], first: number, before?: number, total = numbers[before ?? 0]): State {
+  const entries: [number, number][] = []
+  let sum = total as number
+  for (let n = first; n < numbers.length; n += 2) {
+    entries.push([numbers[n] as number, (numbers[n + 1] as number) - sum])
+    sum = numbers[n + 1] as number
+  }
+  return [numbers[0] as number, ...entries]
+}
+
+/** A state of zeros is that of a new key, written or not. */
+function withoutNew(states: Record<string, State>): Record<string, State> {
+  return Object.fromEntries(Object.entries(states).filter(([, state]) => state.some((number) => number !== 0)))
+}
