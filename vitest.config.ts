@@ -3,6 +3,7 @@ import { defineConfig } from 'vitest/config'
 export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
+    globalSetup: './test/support/programs.ts',
     testTimeout: 30_000,
     reporters: ['default', './test/support/count-reporter.ts'],
   },

@@ -1,7 +1,7 @@
 /*
  * Real servers for the tests: redis-server on free loopback ports, single or three masters, stopped by their process.
  */
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process'
+import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, createServer, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
@@ -20,33 +20,7 @@ export interface RedisServer {
   start(): Promise<void>
 }
 
-/** Makes sure that redis-server is there: installs it where it may, else says how to. */
-function program(): string {
-  if (!installed()) {
-    const steps = 'apt-get update && apt-get install -y --no-install-recommends redis-server'
-    const failure = `The tests of headgate/redis need the program redis-server. Run: ${steps}`
-    if (process.getuid?.() !== 0) throw new Error(failure)
-    try {
-      execFileSync('sh', ['-c', steps], { stdio: 'ignore' })
-    } catch (cause) {
-      throw new Error(failure, { cause })
-    }
-    if (!installed()) throw new Error(failure)
-  }
-  return 'redis-server'
-}
-
-function installed(): boolean {
-  try {
-    execFileSync('redis-server', ['--version'], { stdio: 'ignore' })
-    return true
-  } catch {
-    return false
-  }
-}
-
 export async function startRedis(...options: string[]): Promise<RedisServer> {
-  const path = program()
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'headgate-redis-'))
   let child: ChildProcess | undefined
@@ -58,7 +32,7 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
     command: (...words) => command(port, words),
     async start() {
       const quiet = ['--bind', host, '--port', `${port}`, '--dir', folder, '--save', '', '--appendonly', 'no']
-      child = spawn(path, [...quiet, '--loglevel', 'warning', ...options], { stdio: 'ignore' })
+      child = spawn('redis-server', [...quiet, '--loglevel', 'warning', ...options], { stdio: 'ignore' })
       await until(async () => (await command(port, ['PING'])).startsWith('+PONG'))
     },
     async stop() {
