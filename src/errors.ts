@@ -9,6 +9,11 @@
  * - `HEADGATE_COST`, `HEADGATE_KEY`, `HEADGATE_MAX_WAIT`: an argument of a call
  * - `HEADGATE_CLOCK`: a clock that does not give whole microseconds
  * - `HEADGATE_ASYNC_STORE`: a synchronous call on a store that needs a promise
+ * - `HEADGATE_RATE`: a rate of a pacer that cannot be kept
+ * - `HEADGATE_QUEUE_FULL`: a pacer has as many waiting as it may have
+ * - `HEADGATE_TIMEOUT`: a turn would not come, or did not come, within its `timeout`
+ * - `HEADGATE_CLOSED`: a pacer that has been closed
+ * - `HEADGATE_STORE_TIMEOUT`: a store did not answer in time; whether the call counted is not known
  */
 export type ErrorCode =
   | 'HEADGATE_LIMIT'
@@ -26,6 +31,11 @@ export type ErrorCode =
   | 'HEADGATE_MAX_WAIT'
   | 'HEADGATE_CLOCK'
   | 'HEADGATE_ASYNC_STORE'
+  | 'HEADGATE_RATE'
+  | 'HEADGATE_QUEUE_FULL'
+  | 'HEADGATE_TIMEOUT'
+  | 'HEADGATE_CLOSED'
+  | 'HEADGATE_STORE_TIMEOUT'
 
 /** The one error this package throws: for misuse and for broken I/O, never for "refused", which is data. */
 export class HeadgateError extends Error {

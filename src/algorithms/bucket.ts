@@ -117,4 +117,13 @@ export class Bucket implements Algorithm {
     out.remaining = room > 0 ? Math.floor(room / this.weight) : 0
     out.reset = Math.ceil(level / this.drain)
   }
+
+  /** The same units in other ticks, rounded up: what is owed stays owed and drains at the new rate. */
+  adopt(s: Numbers, i: number, at: number, from: Algorithm): void {
+    if (!(from instanceof Bucket)) return
+    const level = BigInt(from.#level(s, i, at)) * BigInt(this.weight)
+    const weight = BigInt(from.weight)
+    s[i + 1] = Math.min(maxSafe, Number((level + weight - 1n) / weight))
+    s[i] = at
+  }
 }
