@@ -1,3 +1,4 @@
+import type { Policy } from '../algorithms/algorithm.ts'
 import { Step, type Weighing } from '../algorithms/step.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
@@ -41,17 +42,19 @@ export class MemoryStore implements Store {
 
 class MemoryLedger implements Ledger {
   readonly #clock: Clock
-  readonly #step: Step
+  #step: Step
   readonly #tables: readonly Table[]
   /** The row of each scope's key in the call at hand. */
   readonly #rows: number[]
   /** The weighings of each scope's policies. */
-  readonly #weighings: readonly (readonly Weighing[])[]
+  #weighings: readonly (readonly Weighing[])[]
+  readonly #scopes: readonly string[]
 
   constructor({ policies, scopes }: LedgerTerms, maxKeys: number, clock: Clock) {
     this.#clock = clock
+    this.#scopes = scopes
     this.#step = new Step(policies)
-    this.#weighings = scopes.map((scope) => this.#step.weighings.filter(({ policy }) => policy.scope === scope))
+    this.#weighings = this.#byScope()
     this.#tables = this.#weighings.map(
       (own) =>
         new Table(
@@ -81,6 +84,23 @@ class MemoryLedger implements Ledger {
 
   reset(keys: readonly string[]): void {
     for (const [scope, table] of this.#tables.entries()) table.forget(keys[scope] as string)
+  }
+
+  retune(policies: readonly Policy[]): void {
+    const now = this.#clock()
+    this.#step = new Step(policies)
+    this.#weighings = this.#byScope()
+    for (const [scope, own] of this.#weighings.entries()) {
+      const table = this.#tables[scope] as Table
+      table.retune(
+        own.map(({ policy }) => policy),
+        now,
+      )
+    }
+  }
+
+  #byScope(): readonly (readonly Weighing[])[] {
+    return this.#scopes.map((scope) => this.#step.weighings.filter(({ policy }) => policy.scope === scope))
   }
 
   #find(keys: readonly string[]): void {

@@ -1,0 +1,6 @@
+export type { Progress } from './events.ts'
+export type { PacerOptions, PacerTerms } from './options.ts'
+export type { AcquireOptions, Pace, ThrottleOptions } from './pace.ts'
+export { Pacer } from './pacer.ts'
+export type { PacerReservation } from './reservation.ts'
+export type { Sleeper } from './sleeper.ts'

@@ -1,0 +1,258 @@
+/*
+ * One key of a pacer: who waits for it and what runs. A call goes through at most three doors:
+ *
+ *     gate (concurrency, where it runs) -> queue (its turn; booked.ts or asked.ts) -> admitted
+ */
+import type { Decision } from '../decision.ts'
+import type { Booking, MaybePromise } from '../stores/store.ts'
+import { type Agenda, Entry } from './agenda.ts'
+import { Asked } from './asked.ts'
+import type { Bank } from './bank.ts'
+import { Booked } from './booked.ts'
+import { closed, queueFull, timedOut, tooLarge, tooLate } from './errors.ts'
+import type { Events } from './events.ts'
+import { Line } from './line.ts'
+import type { Queue } from './queue.ts'
+import { PacerReservation } from './reservation.ts'
+import { Turn } from './turn.ts'
+import { type Call, Waiter } from './waiter.ts'
+
+/** What the lanes of a pacer share. */
+export interface Shop {
+  readonly agenda: Agenda
+  readonly bank: Bank
+  readonly events: Events
+  readonly clock: () => number
+  readonly maxQueue: number
+  readonly order: 'oldest' | 'newest'
+  readonly concurrency: number
+  readonly promises: boolean
+  /** Whether the pacer as a whole is paused. */
+  paused: boolean
+  /** How many calls came: the next one's number. */
+  calls: number
+  /** Something ended in a lane. */
+  settled(lane: Lane): void
+}
+
+export class Lane {
+  readonly shop: Shop
+  readonly key: string
+  readonly keys: readonly string[]
+  readonly queueing: Queue
+  readonly #gate = new Line()
+  /** All who queue, as they came. */
+  readonly #waiting = new Set<Waiter>()
+  /** Running, or on the way to it. */
+  running = 0
+  /** Questions that the store has not answered yet. */
+  asking = 0
+  /** Until when nobody is let through, and what ends it. */
+  #heldUntil = 0
+  #holding: Hold | undefined
+
+  constructor(shop: Shop, key: string) {
+    this.shop = shop
+    this.key = key
+    this.keys = shop.bank.keys(key)
+    this.queueing = shop.promises ? new Booked(this) : new Asked(this)
+  }
+
+  get now(): number {
+    return this.shop.clock()
+  }
+
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** Whether nobody is let through for now. */
+  get stopped(): boolean {
+    return this.shop.paused || this.#holding !== undefined
+  }
+
+  /** Milliseconds that nobody will be let through; Infinity while paused. */
+  get stoppedFor(): number {
+    if (this.shop.paused) return Infinity
+    return this.#holding === undefined ? 0 : Math.ceil((this.#heldUntil - this.now) / 1000)
+  }
+
+  /** Whether nothing is lost if it is forgotten. */
+  get idle(): boolean {
+    return this.free && !this.stopped && this.queueing.empty
+  }
+
+  /** Whether nobody waits or runs. */
+  get free(): boolean {
+    return this.#waiting.size === 0 && this.running === 0 && this.asking === 0
+  }
+
+  enter(call: Call): Waiter {
+    const waiter = new Waiter(this, call, this.shop.calls++, this.now)
+    const { signal } = call
+    if (signal !== undefined) {
+      const leave = () => this.leave(waiter, signal.reason)
+      signal.addEventListener('abort', leave, { once: true })
+      waiter.release = () => signal.removeEventListener('abort', leave)
+    }
+    if (!waiter.runs || this.running < this.shop.concurrency) this.#pass(waiter)
+    else if (this.mayWait(waiter)) {
+      waiter.stage = 'gate'
+      this.#gate.add(waiter)
+    }
+    return waiter
+  }
+
+  #pass(waiter: Waiter): void {
+    if (waiter.runs) this.running++
+    waiter.stage = 'asking'
+    this.queueing.seek(waiter)
+  }
+
+  /** How much longer it would wait, in microseconds: not at all if there is no room to wait. */
+  patience(waiter: Waiter): number {
+    const { maxQueue, order } = this.shop
+    if (!waiter.queued && order === 'newest' && this.waiting >= maxQueue) return 0
+    return Math.max(0, waiter.deadline - this.now)
+  }
+
+  /** Has it queue if it would and may; else it is refused. */
+  mayWait(waiter: Waiter): boolean {
+    if (waiter.queued || waiter.deadline > this.now) return this.queue(waiter)
+    this.refuse(waiter, timedOut(0))
+    return false
+  }
+
+  /** Counts it among those who queue, or refuses it because they are too many. */
+  queue(waiter: Waiter): boolean {
+    if (waiter.queued) return true
+    const { maxQueue, order, agenda, events } = this.shop
+    if (this.waiting >= maxQueue) {
+      const [oldest] = this.#waiting
+      if (order === 'newest' || oldest === undefined) {
+        this.refuse(waiter, queueFull(maxQueue))
+        return false
+      }
+      this.leave(oldest, queueFull(maxQueue))
+    }
+    waiter.queued = true
+    this.#waiting.add(waiter)
+    if (waiter.deadline < Infinity) agenda.add(waiter, waiter.deadline)
+    events.queued(this, waiter)
+    return true
+  }
+
+  admit(waiter: Waiter): void {
+    this.#done(waiter)
+    const waited = Math.max(0, Math.round((this.now - waiter.since) / 1000))
+    this.shop.events.admitted(this, waiter.cost, waited)
+    waiter.admit(waited)
+    this.settled()
+  }
+
+  refuseFor(waiter: Waiter, { retryAfter }: Decision): void {
+    if (retryAfter === Infinity) this.refuse(waiter, tooLarge(waiter.cost))
+    else if (waiter.deadline > this.now && this.patience(waiter) === 0) {
+      this.refuse(waiter, queueFull(this.shop.maxQueue))
+    } else this.refuse(waiter, waiter.deadline < Infinity ? timedOut(waited(waiter)) : tooLate())
+  }
+
+  /** Ends a call that is in no queue. */
+  refuse(waiter: Waiter, error: unknown): void {
+    const { stage } = waiter
+    if (stage === 'done') return
+    this.#done(waiter)
+    this.shop.events.refused(this, waiter.cost, error)
+    waiter.refuse(error)
+    if (waiter.runs && stage !== 'gate' && stage !== 'new') this.finished()
+    else this.settled()
+  }
+
+  /** Ends a call wherever it stands. */
+  leave(waiter: Waiter, error: unknown): void {
+    if (waiter.stage === 'done') return
+    if (waiter.stage === 'gate') this.#gate.remove(waiter)
+    else this.queueing.leave(waiter)
+    this.refuse(waiter, error)
+  }
+
+  expire(waiter: Waiter): void {
+    this.leave(waiter, timedOut(waited(waiter)))
+  }
+
+  #done(waiter: Waiter): void {
+    waiter.stage = 'done'
+    if (waiter.queued) this.#waiting.delete(waiter)
+    this.shop.agenda.remove(waiter)
+    waiter.release?.()
+  }
+
+  /** What ran has ended: the next may come. */
+  finished(): void {
+    this.running--
+    while (this.running < this.shop.concurrency && this.#gate.first !== undefined) {
+      this.#pass(this.#gate.shift() as Waiter)
+    }
+    this.settled()
+  }
+
+  settled(): void {
+    this.shop.settled(this)
+  }
+
+  /** @param maxWait microseconds */
+  reserve(cost: number, maxWait: number): MaybePromise<PacerReservation> {
+    const refused = (retryAfter: number) => new PacerReservation(this.now, cost, Infinity, retryAfter, undefined)
+    if (this.stopped) return refused(this.stoppedFor)
+    if (!this.shop.promises && this.waiting > 0) return refused(Infinity)
+    const booking = this.shop.bank.reserve(this.keys, cost, this.shop.promises ? maxWait : 0)
+    const granted = ({ decision, wait, tickets }: Booking): PacerReservation => {
+      if (!decision.allowed) return refused(decision.retryAfter)
+      const turn = new Turn(cost, tickets, this.shop.bank.generation, true, () => undefined)
+      const now = this.now
+      turn.at = now + wait * 1000
+      this.queueing.reserved(turn)
+      return new PacerReservation(now, cost, wait, 0, {
+        giveBack: (units) => this.queueing.giveBack(turn, units),
+        charge: (units) => this.shop.bank.charge(this.keys, units),
+      })
+    }
+    return booking instanceof Promise ? booking.then(granted) : granted(booking)
+  }
+
+  /** Lets nobody through until then. */
+  hold(until: number): void {
+    if (until <= Math.max(this.now, this.#heldUntil)) return
+    const stopped = this.stopped
+    this.#heldUntil = until
+    if (this.#holding !== undefined) this.shop.agenda.remove(this.#holding)
+    this.#holding = new Hold(() => {
+      this.#holding = undefined
+      if (!this.stopped) this.queueing.go()
+      this.settled()
+    })
+    this.shop.agenda.add(this.#holding, until)
+    if (!stopped) this.queueing.stop()
+  }
+
+  close(): void {
+    for (const waiter of [...this.#waiting]) this.leave(waiter, closed())
+    if (this.#holding !== undefined) this.shop.agenda.remove(this.#holding)
+    this.#holding = undefined
+  }
+}
+
+function waited({ deadline, since }: Waiter): number {
+  return (deadline - since) / 1000
+}
+
+/** The end of a hold: before the turns and deadlines of that time. */
+class Hold extends Entry {
+  override rank = -1
+  readonly due: () => void
+
+  constructor(due: () => void) {
+    super()
+    this.due = due
+  }
+}

@@ -1,0 +1,61 @@
+import { Entry } from './agenda.ts'
+import type { Lane } from './lane.ts'
+
+/**
+ * Where a call stands. `gate`: others of its lane still run. `line`: nothing is booked for it. `asking`: the store has
+ * been asked. `booked`: there is a turn for it. `done`: it has had its answer.
+ */
+export type Stage = 'new' | 'gate' | 'line' | 'asking' | 'booked' | 'done'
+
+/** A call that waits for its turn; as an entry of the agenda it is its own deadline, after all turns of that time. */
+export class Waiter extends Entry {
+  override rank = 1
+  stage: Stage = 'new'
+  /** Whether it counts as one of those who queue. */
+  queued = false
+  before: Waiter | undefined
+  after: Waiter | undefined
+  readonly lane: Lane
+  readonly cost: number
+  readonly priority: number
+  /** Whether it runs once it has its turn, so that `concurrency` counts it. */
+  readonly runs: boolean
+  /** When it came, and until when it waits: microseconds. */
+  readonly since: number
+  readonly deadline: number
+  /** The order in which calls came. */
+  readonly number: number
+  readonly admit: (waited: number) => void
+  readonly refuse: (error: unknown) => void
+  /** Stops listening to its signal. */
+  release: (() => void) | undefined
+
+  constructor(lane: Lane, call: Call, number: number, now: number) {
+    super()
+    this.lane = lane
+    this.cost = call.cost
+    this.priority = call.priority
+    this.runs = call.runs
+    this.since = now
+    this.deadline = now + call.timeout * 1000
+    this.number = number
+    this.admit = call.admit
+    this.refuse = call.refuse
+  }
+
+  due(): void {
+    this.lane.expire(this)
+  }
+}
+
+/** What is asked of a lane. */
+export interface Call {
+  readonly cost: number
+  readonly priority: number
+  readonly runs: boolean
+  /** Milliseconds it is willing to wait, or Infinity. */
+  readonly timeout: number
+  readonly signal: AbortSignal | undefined
+  readonly admit: (waited: number) => void
+  readonly refuse: (error: unknown) => void
+}
