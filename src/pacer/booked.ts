@@ -96,16 +96,16 @@ export class Booked implements Queue {
   /** Has the waiter wait for a turn like the one booked for it, or gives that back. */
   #keep(waiter: Waiter, turn: Turn, here: boolean): void {
     const lane = this.#lane
-    const { agenda } = lane.shop
-    if (here && !lane.stopped && lane.queue(waiter)) {
-      waiter.stage = 'booked'
-      this.#lineOf(waiter.cost).add(waiter)
-      agenda.add(turn, turn.at)
-      if (turn.at <= lane.now) agenda.run()
+    if (!here || lane.stopped || lane.full(waiter)) {
+      this.giveBack(turn, turn.cost)
+      if (here) this.#wait(waiter)
       return
     }
-    this.giveBack(turn, turn.cost)
-    if (here && lane.stopped) this.#wait(waiter)
+    waiter.stage = 'booked'
+    this.#lineOf(waiter.cost).add(waiter)
+    lane.shop.agenda.add(turn, turn.at)
+    lane.queue(waiter)
+    if (turn.at <= lane.now) lane.shop.agenda.run()
   }
 
   readonly #come = (turn: Turn): void => {

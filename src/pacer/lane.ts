@@ -29,6 +29,7 @@ export interface Shop {
   readonly promises: boolean
   /** Whether the pacer as a whole is paused. */
   paused: boolean
+  closed: boolean
   /** How many calls came: the next one's number. */
   calls: number
   /** Something ended in a lane. */
@@ -87,7 +88,9 @@ export class Lane {
     return this.#waiting.size === 0 && this.running === 0 && this.asking === 0
   }
 
+  /** @throws HeadgateError `HEADGATE_CLOSED` */
   enter(call: Call): Waiter {
+    if (this.shop.closed) throw closed()
     const waiter = new Waiter(this, call, this.shop.calls++, this.now)
     const { signal } = call
     if (signal !== undefined) {
@@ -111,35 +114,36 @@ export class Lane {
 
   /** How much longer it would wait, in microseconds: not at all if there is no room to wait. */
   patience(waiter: Waiter): number {
+    return this.full(waiter) ? 0 : Math.max(0, waiter.deadline - this.now)
+  }
+
+  /** Whether it may not queue because too many do. */
+  full(waiter: Waiter): boolean {
     const { maxQueue, order } = this.shop
-    if (!waiter.queued && order === 'newest' && this.waiting >= maxQueue) return 0
-    return Math.max(0, waiter.deadline - this.now)
+    return !waiter.queued && this.waiting >= maxQueue && (order === 'newest' || this.waiting === 0)
   }
 
   /** Has it queue if it would and may; else it is refused. */
   mayWait(waiter: Waiter): boolean {
-    if (waiter.queued || waiter.deadline > this.now) return this.queue(waiter)
-    this.refuse(waiter, timedOut(0))
+    if (this.full(waiter)) this.refuse(waiter, queueFull(this.shop.maxQueue))
+    else if (!waiter.queued && waiter.deadline <= this.now) this.refuse(waiter, timedOut(0))
+    else {
+      this.queue(waiter)
+      return true
+    }
     return false
   }
 
-  /** Counts it among those who queue, or refuses it because they are too many. */
-  queue(waiter: Waiter): boolean {
-    if (waiter.queued) return true
-    const { maxQueue, order, agenda, events } = this.shop
-    if (this.waiting >= maxQueue) {
-      const [oldest] = this.#waiting
-      if (order === 'newest' || oldest === undefined) {
-        this.refuse(waiter, queueFull(maxQueue))
-        return false
-      }
-      this.leave(oldest, queueFull(maxQueue))
-    }
+  /** Counts it among those who queue; if they are too many the one that waits the longest goes. */
+  queue(waiter: Waiter): void {
+    if (waiter.queued) return
+    const { maxQueue, agenda, events } = this.shop
+    const [oldest] = this.#waiting
     waiter.queued = true
     this.#waiting.add(waiter)
     if (waiter.deadline < Infinity) agenda.add(waiter, waiter.deadline)
+    if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
     events.queued(this, waiter)
-    return true
   }
 
   admit(waiter: Waiter): void {
@@ -202,6 +206,7 @@ export class Lane {
 
   /** @param maxWait microseconds */
   reserve(cost: number, maxWait: number): MaybePromise<PacerReservation> {
+    if (this.shop.closed) throw closed()
     const refused = (retryAfter: number) => new PacerReservation(this.now, cost, Infinity, retryAfter, undefined)
     if (this.stopped) return refused(this.stoppedFor)
     if (!this.shop.promises && this.waiting > 0) return refused(Infinity)
@@ -222,7 +227,7 @@ export class Lane {
 
   /** Lets nobody through until then. */
   hold(until: number): void {
-    if (until <= Math.max(this.now, this.#heldUntil)) return
+    if (this.shop.closed || until <= Math.max(this.now, this.#heldUntil)) return
     const stopped = this.stopped
     this.#heldUntil = until
     if (this.#holding !== undefined) this.shop.agenda.remove(this.#holding)

@@ -19,7 +19,6 @@ export interface ThrottleOptions extends AcquireOptions {
 
 /** One queue with one pace: a pacer, or one key of it. */
 export abstract class Pace {
-  /** @throws HeadgateError `HEADGATE_CLOSED` */
   protected abstract lane(): Lane
 
   /**

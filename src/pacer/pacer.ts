@@ -3,7 +3,6 @@ import type { PolicyLike } from '../algorithms/shorthand.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { Agenda } from './agenda.ts'
 import { Bank } from './bank.ts'
-import { closed } from './errors.ts'
 import { Events, type Progress } from './events.ts'
 import { Lane, type Shop } from './lane.ts'
 import { type PacerOptions, type PacerTerms, readOptions } from './options.ts'
@@ -25,7 +24,6 @@ export class Pacer extends Pace {
   readonly #lanes = new Map<string, Lane>()
   readonly #root: Lane
   readonly #drained: (() => void)[] = []
-  #closed = false
 
   /**
    * @param what a policy, the text of one, or policies with options in one object
@@ -50,6 +48,7 @@ export class Pacer extends Pace {
       concurrency,
       promises: this.#bank.promises,
       paused: false,
+      closed: false,
       calls: 0,
       settled: (lane) => this.#settled(lane),
     }
@@ -59,7 +58,6 @@ export class Pacer extends Pace {
   }
 
   protected lane(): Lane {
-    if (this.#closed) throw closed()
     return this.#root
   }
 
@@ -72,7 +70,6 @@ export class Pacer extends Pace {
   }
 
   #lane(key: string): Lane {
-    if (this.#closed) throw closed()
     let lane = this.#lanes.get(key)
     if (lane === undefined) {
       this.#sweep()
@@ -148,7 +145,7 @@ export class Pacer extends Pace {
 
   /** Refuses all who wait, and all who come from now on, with `HEADGATE_CLOSED`. What runs goes on. */
   close(): void {
-    this.#closed = true
+    this.#shop.closed = true
     for (const lane of [...this.#lanes.values()]) lane.close()
   }
 
