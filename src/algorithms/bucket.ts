@@ -118,12 +118,21 @@ export class Bucket implements Algorithm {
     out.reset = Math.ceil(level / this.drain)
   }
 
-  /** The same units in other ticks, rounded up: what is owed stays owed and drains at the new rate. */
+  /**
+   * What is owed is the same number of units, rounded up, and what is booked ahead keeps its time: the next call comes
+   * after it at a higher rate too.
+   */
   adopt(s: Numbers, i: number, at: number, from: Algorithm): void {
     if (!(from instanceof Bucket)) return
-    const level = BigInt(from.#level(s, i, at)) * BigInt(this.weight)
-    const weight = BigInt(from.weight)
-    s[i + 1] = Math.min(maxSafe, Number((level + weight - 1n) / weight))
+    const level = from.#level(s, i, at)
+    const units = divideUp(BigInt(level) * BigInt(this.weight), BigInt(from.weight))
+    const booked = Math.ceil(Math.max(0, level - from.capacity) / from.drain)
+    const ahead = booked === 0 ? 0 : this.capacity + booked * this.drain
+    s[i + 1] = Math.min(maxSafe, Math.max(units, ahead))
     s[i] = at
   }
+}
+
+function divideUp(dividend: bigint, divisor: bigint): number {
+  return Number((dividend + divisor - 1n) / divisor)
 }
