@@ -58,6 +58,11 @@ export class Asked implements Queue {
     return turn.generation === bank.generation ? bank.refund(this.#lane.keys, units, turn.tickets) : undefined
   }
 
+  /** Who is first asks again: at a higher rate its turn may have come. */
+  retuned(): void {
+    if (!this.#lane.stopped) this.#ask()
+  }
+
   stop(): void {
     if (this.#again !== undefined) this.#lane.shop.agenda.remove(this.#again)
     this.#again = undefined

@@ -139,6 +139,19 @@ export class Bank {
     for (const [key, units] of owed) void quietly(this.#ledger.decide('charge', this.keys(key), units))
   }
 
+  /**
+   * Sees to it that no turn comes before `until`, after the rate was raised: what part of a reservation was given back
+   * at the old rate counts for less time at the new one.
+   */
+  cover(keys: readonly string[], until: number): void {
+    if (!this.exclusive) return
+    const { retryAfter, remaining } = this.#ledger.decide('peek', keys, 1) as Decision
+    const short = until - this.#clock() - retryAfter * 1000
+    if (short <= 0) return
+    const { limit, window } = this.#tunable()
+    void this.#ledger.decide('charge', keys, remaining + Math.ceil((short * limit) / (window * 1000)))
+  }
+
   #tunable(): Policy {
     const enforced = this.#policies.filter(({ shadow }) => !shadow)
     if (enforced.length === 1) return enforced[0] as Policy

@@ -148,6 +148,13 @@ export class Booked implements Queue {
     if (turn.at > this.#lane.now) this.#turns.add(turn)
   }
 
+  retuned(): void {
+    this.#turns.prune(this.#lane.now)
+    let until = 0
+    for (let turn = this.#turns.first; turn !== undefined; turn = turn.after) until = Math.max(until, turn.at)
+    if (until > 0) this.#lane.shop.bank.cover(this.#lane.keys, until)
+  }
+
   /**
    * The last turn that is still to come can be given back whole, if nobody else books. Of any other only what was not
    * promised to those who came later: the rule of golang.org/x/time/rate.

@@ -119,7 +119,7 @@ export class Pacer extends Pace {
     )
     this.#bank.setRate(rate, owed)
     this.#events.rate(rate)
-    if (!this.#shop.promises) for (const lane of lanes) if (!lane.stopped) lane.queueing.go()
+    for (const lane of lanes) lane.queueing.retuned()
   }
 
   /** Lets nobody through until `resume`. What was promised is given back; the queue and its order stay. */

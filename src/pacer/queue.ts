@@ -17,6 +17,8 @@ export interface Queue {
   giveBack(turn: Turn, units: number): MaybePromise<unknown>
   /** Whether nobody waits and nothing is booked. */
   readonly empty: boolean
+  /** The rate was set: nobody who comes now comes before what is promised. */
+  retuned(): void
   /** Units promised for later. */
   readonly owed: number
 }
