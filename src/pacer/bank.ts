@@ -46,6 +46,10 @@ export class Bank {
     return enforced.length === 0 || (enforced.length === 1 && (enforced[0] as Policy).algorithm.promises)
   }
 
+  get synchronous(): boolean {
+    return this.#limiter.store.synchronous
+  }
+
   /** Whether nobody else can have booked anything. */
   get exclusive(): boolean {
     return this.#ledger.retune !== undefined
@@ -58,7 +62,7 @@ export class Bank {
 
   /** Guava's limiters begin when they are made: from now on idle time counts. Elsewhere a key begins with its first call. */
   begin(keys: readonly string[]): void {
-    if (!this.#limiter.store.synchronous) return
+    if (!this.synchronous) return
     if (this.#policies.some(({ algorithm }) => algorithm instanceof Smooth)) void this.#ledger.decide('charge', keys, 0)
   }
 

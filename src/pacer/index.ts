@@ -1,3 +1,4 @@
+export { parseRateLimit, type Quota, type RateLimitInfo } from '../http/parse-headers.ts'
 export type { Progress } from './events.ts'
 export type { PacerOptions, PacerTerms } from './options.ts'
 export type { AcquireOptions, Pace, ThrottleOptions } from './pace.ts'

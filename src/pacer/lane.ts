@@ -148,7 +148,7 @@ export class Lane {
 
   admit(waiter: Waiter): void {
     this.#done(waiter)
-    const waited = Math.max(0, Math.round((this.now - waiter.since) / 1000))
+    const waited = waiter.queued || !this.shop.bank.synchronous ? elapsed(waiter.since, this.now) : 0
     this.shop.events.admitted(this, waiter.cost, waited)
     waiter.admit(waited)
     this.settled()
@@ -245,6 +245,10 @@ export class Lane {
     if (this.#holding !== undefined) this.shop.agenda.remove(this.#holding)
     this.#holding = undefined
   }
+}
+
+function elapsed(since: number, now: number): number {
+  return Math.max(0, Math.round((now - since) / 1000))
 }
 
 function waited({ deadline, since }: Waiter): number {

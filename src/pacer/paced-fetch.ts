@@ -73,10 +73,13 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
     const pace = key && pacer instanceof Pacer ? pacer.key(key(urlOf(input))) : pacer
     for (let attempt = 0; ; attempt++) {
       const again = attempt < manners.retries && repeatable(request)
-      await pace.acquire(1, { signal: signalOf(request) })
-      const response = await fetch(again && input instanceof Request ? input.clone() : input, init)
-      const retry = listen(pace, response, attempt, manners)
-      if (!retry || !again) return response
+      // Listening is part of the run: who comes next finds the pace held already.
+      const send = async () => {
+        const response = await fetch(again && input instanceof Request ? input.clone() : input, init)
+        return { response, refused: listen(pace, response, attempt, manners) }
+      }
+      const { response, refused } = await pace.throttle(send, { signal: signalOf(request) })
+      if (!refused || !again) return response
       await response.body?.cancel()
     }
   }
