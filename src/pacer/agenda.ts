@@ -12,11 +12,14 @@ import { longestSleep, type Sleeper } from './sleeper.ts'
 export abstract class Entry {
   /** Microseconds, by the pacer's clock. */
   at = 0
-  /** Among entries of one time, those of a higher rank come later, those of one rank in the order they were added. */
-  rank = 0
   order = 0
   pending = false
   abstract due(): void
+
+  /** Among entries of one time, those of a higher rank come later, those of one rank in the order they were added. */
+  get rank(): number {
+    return 0
+  }
 }
 
 export class Agenda {

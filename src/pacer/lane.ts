@@ -4,37 +4,15 @@
  *     gate (concurrency, where it runs) -> queue (its turn; booked.ts or asked.ts) -> admitted
  */
 import type { Decision } from '../decision.ts'
-import type { Booking, MaybePromise } from '../stores/store.ts'
-import { type Agenda, Entry } from './agenda.ts'
+import { Entry } from './agenda.ts'
 import { Asked } from './asked.ts'
-import type { Bank } from './bank.ts'
 import { Booked } from './booked.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from './errors.ts'
-import type { Events } from './events.ts'
 import { Line } from './line.ts'
 import type { Queue } from './queue.ts'
-import { PacerReservation } from './reservation.ts'
-import { Turn } from './turn.ts'
+import { Roll } from './roll.ts'
+import type { Shop } from './shop.ts'
 import { type Call, Waiter } from './waiter.ts'
-
-/** What the lanes of a pacer share. */
-export interface Shop {
-  readonly agenda: Agenda
-  readonly bank: Bank
-  readonly events: Events
-  readonly clock: () => number
-  readonly maxQueue: number
-  readonly order: 'oldest' | 'newest'
-  readonly concurrency: number
-  readonly promises: boolean
-  /** Whether the pacer as a whole is paused. */
-  paused: boolean
-  closed: boolean
-  /** How many calls came: the next one's number. */
-  calls: number
-  /** Something ended in a lane. */
-  settled(lane: Lane): void
-}
 
 export class Lane {
   readonly shop: Shop
@@ -43,7 +21,7 @@ export class Lane {
   readonly queueing: Queue
   readonly #gate = new Line()
   /** All who queue, as they came. */
-  readonly #waiting = new Set<Waiter>()
+  readonly #waiting = new Roll()
   /** Running, or on the way to it. */
   running = 0
   /** Questions that the store has not answered yet. */
@@ -138,7 +116,7 @@ export class Lane {
   queue(waiter: Waiter): void {
     if (waiter.queued) return
     const { maxQueue, agenda, events } = this.shop
-    const [oldest] = this.#waiting
+    const oldest = this.#waiting.first
     waiter.queued = true
     this.#waiting.add(waiter)
     if (waiter.deadline < Infinity) agenda.add(waiter, waiter.deadline)
@@ -186,7 +164,7 @@ export class Lane {
 
   #done(waiter: Waiter): void {
     waiter.stage = 'done'
-    if (waiter.queued) this.#waiting.delete(waiter)
+    if (waiter.queued) this.#waiting.remove(waiter)
     this.shop.agenda.remove(waiter)
     waiter.release?.()
   }
@@ -202,27 +180,6 @@ export class Lane {
 
   settled(): void {
     this.shop.settled(this)
-  }
-
-  /** @param maxWait microseconds */
-  reserve(cost: number, maxWait: number): MaybePromise<PacerReservation> {
-    if (this.shop.closed) throw closed()
-    const refused = (retryAfter: number) => new PacerReservation(this.now, cost, Infinity, retryAfter, undefined)
-    if (this.stopped) return refused(this.stoppedFor)
-    if (!this.shop.promises && this.waiting > 0) return refused(Infinity)
-    const booking = this.shop.bank.reserve(this.keys, cost, this.shop.promises ? maxWait : 0)
-    const granted = ({ decision, wait, tickets }: Booking): PacerReservation => {
-      if (!decision.allowed) return refused(decision.retryAfter)
-      const turn = new Turn(cost, tickets, this.shop.bank.generation, true, () => undefined)
-      const now = this.now
-      turn.at = now + wait * 1000
-      this.queueing.reserved(turn)
-      return new PacerReservation(now, cost, wait, 0, {
-        giveBack: (units) => this.queueing.giveBack(turn, units),
-        charge: (units) => this.shop.bank.charge(this.keys, units),
-      })
-    }
-    return booking instanceof Promise ? booking.then(granted) : granted(booking)
   }
 
   /** Lets nobody through until then. */
@@ -241,7 +198,7 @@ export class Lane {
   }
 
   close(): void {
-    for (const waiter of [...this.#waiting]) this.leave(waiter, closed())
+    while (this.#waiting.first !== undefined) this.leave(this.#waiting.first, closed())
     if (this.#holding !== undefined) this.shop.agenda.remove(this.#holding)
     this.#holding = undefined
   }
@@ -257,8 +214,11 @@ function waited({ deadline, since }: Waiter): number {
 
 /** The end of a hold: before the turns and deadlines of that time. */
 class Hold extends Entry {
-  override rank = -1
   readonly due: () => void
+
+  override get rank(): number {
+    return -1
+  }
 
   constructor(due: () => void) {
     super()

@@ -2,6 +2,7 @@ import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { Lane } from './lane.ts'
 import type { PacerReservation } from './reservation.ts'
+import { reserve } from './reserve.ts'
 
 export interface AcquireOptions {
   /** Gives up: the promise rejects with the signal's reason, and the permits are not taken. */
@@ -78,8 +79,7 @@ export abstract class Pace {
    */
   async reserve(permits = 1, options: { maxWait?: Duration } = {}): Promise<PacerReservation> {
     const maxWait = timeoutOf(options.maxWait, 'reserve: maxWait') * 1000
-    const lane = this.lane()
-    return lane.reserve(permitsOf(permits), maxWait)
+    return reserve(this.lane(), permitsOf(permits), maxWait)
   }
 
   /** Lets nobody through for that long, whatever the policy says: somebody else's limit has been met. */

@@ -4,9 +4,10 @@ import { HeadgateError, shown } from '../errors.ts'
 import { Agenda } from './agenda.ts'
 import { Bank } from './bank.ts'
 import { Events, type Progress } from './events.ts'
-import { Lane, type Shop } from './lane.ts'
+import { Lane } from './lane.ts'
 import { type PacerOptions, type PacerTerms, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
+import type { Shop } from './shop.ts'
 
 /** Keys of one pacer, and the pacer itself as one of them, in the store. */
 const whole = 'all'

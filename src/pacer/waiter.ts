@@ -9,12 +9,18 @@ export type Stage = 'new' | 'gate' | 'line' | 'asking' | 'booked' | 'done'
 
 /** A call that waits for its turn; as an entry of the agenda it is its own deadline, after all turns of that time. */
 export class Waiter extends Entry {
-  override rank = 1
+  override get rank(): number {
+    return 1
+  }
+
   stage: Stage = 'new'
   /** Whether it counts as one of those who queue. */
   queued = false
+  /** Its neighbours in a line of its priority, and among all who queue. */
   before: Waiter | undefined
   after: Waiter | undefined
+  older: Waiter | undefined
+  younger: Waiter | undefined
   readonly lane: Lane
   readonly cost: number
   readonly priority: number
