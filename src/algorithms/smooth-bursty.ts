@@ -14,7 +14,8 @@
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { Policy } from './algorithm.ts'
-import { defineSmooth, Smooth, type SmoothOptions } from './smooth.ts'
+import { defineSmooth, type SmoothOptions } from './define-smooth.ts'
+import { Smooth } from './smooth.ts'
 
 class SmoothBursty extends Smooth {
   readonly kind = 'smoothBursty'

@@ -55,7 +55,9 @@ export class Asked implements Queue {
 
   giveBack(turn: Turn, units: number): MaybePromise<unknown> {
     const { bank } = this.#lane.shop
-    return turn.generation === bank.generation ? bank.refund(this.#lane.keys, units, turn.tickets) : undefined
+    return turn.generation === bank.generation && turn.tickets !== undefined
+      ? bank.refund(this.#lane.keys, units, turn.tickets)
+      : undefined
   }
 
   /** Who is first asks again: at a higher rate its turn may have come. */

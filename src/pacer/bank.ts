@@ -21,7 +21,7 @@ export class Bank {
   readonly #clock: Clock
   /** How long an answer may take, in microseconds. */
   readonly #patience: number
-  #policies: readonly Policy[]
+  policies: readonly Policy[]
   #ledger: Ledger
   /** How often the rate was set: what was booked at another rate is not given back at this one. */
   generation = 0
@@ -31,18 +31,18 @@ export class Bank {
     this.#agenda = agenda
     this.#clock = clock
     this.#patience = storeTimeout * 1000
-    this.#policies = limiter.policies
+    this.policies = limiter.policies
     this.#ledger = this.#open()
   }
 
   #open(): Ledger {
     const { name, scopes, store } = this.#limiter
-    return store.open({ name, policies: this.#policies, scopes })
+    return store.open({ name, policies: this.policies, scopes })
   }
 
   /** Whether a time to come can be promised: by one enforced policy alone, whose algorithm can (see step.ts). */
   get promises(): boolean {
-    const enforced = this.#policies.filter(({ shadow }) => !shadow)
+    const enforced = this.policies.filter(({ shadow }) => !shadow)
     return enforced.length === 0 || (enforced.length === 1 && (enforced[0] as Policy).algorithm.promises)
   }
 
@@ -63,7 +63,7 @@ export class Bank {
   /** Guava's limiters begin when they are made: from now on idle time counts. Elsewhere a key begins with its first call. */
   begin(keys: readonly string[]): void {
     if (!this.synchronous) return
-    if (this.#policies.some(({ algorithm }) => algorithm instanceof Smooth)) void this.#ledger.decide('charge', keys, 0)
+    if (this.policies.some(({ algorithm }) => algorithm instanceof Smooth)) void this.#ledger.decide('charge', keys, 0)
   }
 
   /** @param maxWait microseconds */
@@ -133,10 +133,10 @@ export class Bank {
   setRate(rate: number, owed: ReadonlyMap<string, number>): void {
     const policy = this.#tunable()
     const next = withLimit(policy, rate)
-    this.#policies = this.#policies.map((each) => (each === policy ? next : each))
+    this.policies = this.policies.map((each) => (each === policy ? next : each))
     this.generation++
     if (this.#ledger.retune !== undefined) {
-      this.#ledger.retune(this.#policies)
+      this.#ledger.retune(this.policies)
       return
     }
     this.#ledger = this.#open()
@@ -157,7 +157,7 @@ export class Bank {
   }
 
   #tunable(): Policy {
-    const enforced = this.#policies.filter(({ shadow }) => !shadow)
+    const enforced = this.policies.filter(({ shadow }) => !shadow)
     if (enforced.length === 1) return enforced[0] as Policy
     throw new HeadgateError(
       'HEADGATE_RATE',

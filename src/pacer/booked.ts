@@ -163,7 +163,7 @@ export class Booked implements Queue {
     const { bank } = this.#lane.shop
     const whole = bank.exclusive && this.#turns.last === turn && turn.at > this.#lane.now
     if (units === turn.cost) this.#turns.remove(turn)
-    if (turn.generation !== bank.generation) return undefined
+    if (turn.generation !== bank.generation || (!whole && turn.tickets === undefined)) return undefined
     return bank.refund(this.#lane.keys, units, whole ? undefined : turn.tickets)
   }
 

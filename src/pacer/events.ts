@@ -66,3 +66,16 @@ export class Events {
     this.#changed?.()
   }
 }
+
+/** Runs it once for all calls of one turn of the event loop. */
+export function once(run: () => void): () => void {
+  let waiting = false
+  return () => {
+    if (waiting) return
+    waiting = true
+    queueMicrotask(() => {
+      waiting = false
+      run()
+    })
+  }
+}

@@ -4,10 +4,10 @@
  *     gate (concurrency, where it runs) -> queue (its turn; booked.ts or asked.ts) -> admitted
  */
 import type { Decision } from '../decision.ts'
-import { Entry } from './agenda.ts'
 import { Asked } from './asked.ts'
 import { Booked } from './booked.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from './errors.ts'
+import { Hold } from './hold.ts'
 import { Line } from './line.ts'
 import type { Queue } from './queue.ts'
 import { Roll } from './roll.ts'
@@ -26,14 +26,16 @@ export class Lane {
   running = 0
   /** Questions that the store has not answered yet. */
   asking = 0
-  /** Until when nobody is let through, and what ends it. */
-  #heldUntil = 0
-  #holding: Hold | undefined
+  readonly #hold: Hold
 
   constructor(shop: Shop, key: string) {
     this.shop = shop
     this.key = key
     this.keys = shop.bank.keys(key)
+    this.#hold = new Hold(shop.agenda, () => {
+      if (!this.stopped) this.queueing.go()
+      this.settled()
+    })
     this.queueing = shop.promises ? new Booked(this) : new Asked(this)
   }
 
@@ -47,13 +49,13 @@ export class Lane {
 
   /** Whether nobody is let through for now. */
   get stopped(): boolean {
-    return this.shop.paused || this.#holding !== undefined
+    return this.shop.paused || this.#hold.on
   }
 
   /** Milliseconds that nobody will be let through; Infinity while paused. */
   get stoppedFor(): number {
     if (this.shop.paused) return Infinity
-    return this.#holding === undefined ? 0 : Math.ceil((this.#heldUntil - this.now) / 1000)
+    return this.#hold.on ? Math.ceil((this.#hold.until - this.now) / 1000) : 0
   }
 
   /** Whether nothing is lost if it is forgotten. */
@@ -126,7 +128,7 @@ export class Lane {
 
   admit(waiter: Waiter): void {
     this.#done(waiter)
-    const waited = waiter.queued || !this.shop.bank.synchronous ? elapsed(waiter.since, this.now) : 0
+    const waited = waiter.queued || !this.shop.bank.synchronous ? waiter.waited(this.now) : 0
     this.shop.events.admitted(this, waiter.cost, waited)
     waiter.admit(waited)
     this.settled()
@@ -136,7 +138,7 @@ export class Lane {
     if (retryAfter === Infinity) this.refuse(waiter, tooLarge(waiter.cost))
     else if (waiter.deadline > this.now && this.patience(waiter) === 0) {
       this.refuse(waiter, queueFull(this.shop.maxQueue))
-    } else this.refuse(waiter, waiter.deadline < Infinity ? timedOut(waited(waiter)) : tooLate())
+    } else this.refuse(waiter, waiter.deadline < Infinity ? timedOut(waiter.timeout) : tooLate())
   }
 
   /** Ends a call that is in no queue. */
@@ -159,7 +161,7 @@ export class Lane {
   }
 
   expire(waiter: Waiter): void {
-    this.leave(waiter, timedOut(waited(waiter)))
+    this.leave(waiter, timedOut(waiter.timeout))
   }
 
   #done(waiter: Waiter): void {
@@ -182,46 +184,16 @@ export class Lane {
     this.shop.settled(this)
   }
 
-  /** Lets nobody through until then. */
+  /** Lets nobody through until then, or until when it is held already, if that is later. */
   hold(until: number): void {
-    if (this.shop.closed || until <= Math.max(this.now, this.#heldUntil)) return
-    const stopped = this.stopped
-    this.#heldUntil = until
-    if (this.#holding !== undefined) this.shop.agenda.remove(this.#holding)
-    this.#holding = new Hold(() => {
-      this.#holding = undefined
-      if (!this.stopped) this.queueing.go()
-      this.settled()
-    })
-    this.shop.agenda.add(this.#holding, until)
+    if (this.shop.closed || until <= Math.max(this.now, this.#hold.until)) return
+    const { stopped } = this
+    this.#hold.begin(until)
     if (!stopped) this.queueing.stop()
   }
 
   close(): void {
     while (this.#waiting.first !== undefined) this.leave(this.#waiting.first, closed())
-    if (this.#holding !== undefined) this.shop.agenda.remove(this.#holding)
-    this.#holding = undefined
-  }
-}
-
-function elapsed(since: number, now: number): number {
-  return Math.max(0, Math.round((now - since) / 1000))
-}
-
-function waited({ deadline, since }: Waiter): number {
-  return (deadline - since) / 1000
-}
-
-/** The end of a hold: before the turns and deadlines of that time. */
-class Hold extends Entry {
-  readonly due: () => void
-
-  override get rank(): number {
-    return -1
-  }
-
-  constructor(due: () => void) {
-    super()
-    this.due = due
+    this.#hold.end()
   }
 }

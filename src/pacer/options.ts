@@ -76,7 +76,7 @@ export function readOptions(what: PolicyLike | PacerTerms, more: PacerOptions): 
     throw wrong('onProgress', onProgress, 'Give a function.')
   }
   const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
-  const store = options.store ?? memoryStore({ clock, maxKeys: 100_000 })
+  const store = options.store ?? memoryStore({ clock })
   return {
     limiter: new RateLimiter({ policies, store, name }),
     clock,

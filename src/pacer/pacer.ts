@@ -3,7 +3,7 @@ import type { PolicyLike } from '../algorithms/shorthand.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { Agenda } from './agenda.ts'
 import { Bank } from './bank.ts'
-import { Events, type Progress } from './events.ts'
+import { Events, once, type Progress } from './events.ts'
 import { Lane } from './lane.ts'
 import { type PacerOptions, type PacerTerms, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
@@ -18,7 +18,6 @@ const swept = 2
 /** A limiter that waits instead of refusing. */
 export class Pacer extends Pace {
   readonly name: string
-  readonly policies: readonly Policy[]
   readonly #bank: Bank
   readonly #events: Events
   readonly #shop: Shop
@@ -35,7 +34,6 @@ export class Pacer extends Pace {
     const parts = readOptions(what, options)
     const { limiter, clock, sleeper, storeTimeout, onProgress, maxQueue, order, concurrency } = parts
     this.name = limiter.name
-    this.policies = limiter.policies
     const agenda = new Agenda(clock, sleeper)
     this.#bank = new Bank(limiter, agenda, clock, storeTimeout)
     this.#events = new Events(this.name, onProgress && once(() => onProgress(this.progress)))
@@ -100,6 +98,10 @@ export class Pacer extends Pace {
     return true
   }
 
+  get policies(): readonly Policy[] {
+    return this.#bank.policies
+  }
+
   /**
    * Permits in the policy's window (`per`).
    * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies
@@ -135,7 +137,10 @@ export class Pacer extends Pace {
   resume(): void {
     if (!this.#shop.paused) return
     this.#shop.paused = false
-    for (const lane of [...this.#lanes.values()]) if (!lane.stopped) lane.queueing.go()
+    for (const lane of [...this.#lanes.values()]) {
+      if (!lane.stopped) lane.queueing.go()
+      this.#settled(lane)
+    }
   }
 
   /** Resolves once nobody waits and nothing runs. */
@@ -183,18 +188,5 @@ class KeyPace extends Pace {
   constructor(lane: () => Lane) {
     super()
     this.lane = lane
-  }
-}
-
-/** Runs it once for all calls of one turn of the event loop. */
-function once(run: () => void): () => void {
-  let waiting = false
-  return () => {
-    if (waiting) return
-    waiting = true
-    queueMicrotask(() => {
-      waiting = false
-      run()
-    })
   }
 }

@@ -49,6 +49,16 @@ export class Waiter extends Entry {
     this.refuse = call.refuse
   }
 
+  /** Whole milliseconds since it came. */
+  waited(now: number): number {
+    return Math.max(0, Math.round((now - this.since) / 1000))
+  }
+
+  /** Milliseconds that it would wait. */
+  get timeout(): number {
+    return (this.deadline - this.since) / 1000
+  }
+
   due(): void {
     this.lane.expire(this)
   }

@@ -6,20 +6,25 @@ export class LateStore implements Store {
   readonly synchronous = false
   readonly #timeline: Timeline
   readonly #store: Store
+  readonly #shared: Map<string, Ledger>
   latency: number
   failing = false
   silent = false
   calls = 0
 
-  constructor(timeline: Timeline, latency: number) {
+  /** @param shared the ledgers of all processes, by name: those of a server */
+  constructor(timeline: Timeline, latency: number, shared = new Map<string, Ledger>()) {
     this.#timeline = timeline
     this.#store = memoryStore({ clock: timeline.clock.now })
+    this.#shared = shared
     this.latency = latency
   }
 
   /** Without `retune`: others may reach the states. */
   open(terms: Parameters<Store['open']>[0]): Ledger {
-    const ledger = this.#store.open(terms)
+    const name = JSON.stringify([terms.name, terms.policies.map(({ name, limit, window }) => [name, limit, window])])
+    const ledger = this.#shared.get(name) ?? this.#store.open(terms)
+    this.#shared.set(name, ledger)
     return {
       decide: (...question) => this.#later(() => ledger.decide(...question)),
       reserve: (...question) => this.#later(() => ledger.reserve(...question)),
