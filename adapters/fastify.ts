@@ -3,10 +3,11 @@ import plugin from 'fastify-plugin'
 import type { Decision } from '../src/decision.ts'
 import { type Framework, routeName } from '../src/http/framework.ts'
 import { Guard } from '../src/http/guard.ts'
-import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
+import type { GuardOptions, RateLimitArgument, RateLimitOptions } from '../src/http/options.ts'
 
 type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 
+type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
 type FastifyGuard = Guard<FastifyRequest, FastifyReply>
 
@@ -65,7 +66,7 @@ const fastify: Framework<FastifyRequest, FastifyReply> = {
  * @throws HeadgateError for a policy or option that cannot be what it is
  */
 export function rateLimit(what: Argument | false, options?: Options): FastifyPluginCallback
-export function rateLimit(app: FastifyInstance, options: Argument, done: (error?: Error) => void): void
+export function rateLimit(app: FastifyInstance, options: PluginOptions, done: (error?: Error) => void): void
 export function rateLimit(
   what: Argument | false | FastifyInstance,
   options?: Options | Argument,

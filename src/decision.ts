@@ -18,10 +18,10 @@ export interface Verdict {
   readonly retryAfter: number
   /** How long until the key cannot be told from one that never called. */
   readonly resetAfter: number
-  /** How long until `remaining` grows; 0 if it cannot. There only if the call asked for it. */
-  readonly nextAfter: number | undefined
   /** Evaluated and reported only. */
   readonly shadow: boolean
+  /** How long until `remaining` grows; 0 if it cannot. Told to those who ask for it, as headers do. */
+  readonly nextAfter?: number
 }
 
 /** The answer to a call: what all enforced policies say together, then what each says. Times as in `Verdict`. */
@@ -41,40 +41,39 @@ export interface Decision {
   /** One verdict per policy, in the limiter's order. */
   readonly policies: readonly Verdict[]
   readonly source: Source
-  /** When this was decided, in milliseconds since the epoch by the store's clock: `at + resetAfter` is a time of day. */
-  readonly at: number
+  /** When this was decided, in milliseconds since the epoch by the store's clock. Told to those who ask for it. */
+  readonly at?: number
 }
 
 /**
  * Joins the verdicts. Where every policy is a shadow the call is allowed and the numbers are those of the shadows.
  * @param allowed the joint outcome: a refund is allowed whatever is left
- * @param at whole milliseconds since the epoch, rounded down as waits are rounded up
+ * @param at if it was asked for: milliseconds since the epoch, rounded down as waits are rounded up
  */
-export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at: number): Decision {
-  let binding: Verdict | undefined
-  let remaining = Infinity
-  let resetAfter = 0
+export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
+  const only = verdicts[0] as Verdict
+  if (verdicts.length > 1 || at !== undefined) return joinAll(allowed, verdicts, source, at)
+  const { limit, remaining, resetAfter, name: policy } = only
+  const retryAfter = allowed ? 0 : only.retryAfter
+  return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
+}
+
+function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
+  let binding = verdicts[0] as Verdict
+  let { remaining, resetAfter } = binding
   for (const verdict of verdicts) {
     resetAfter = Math.max(resetAfter, verdict.resetAfter)
-    if (binding !== undefined && verdict.shadow && !binding.shadow) continue
-    if (binding === undefined || (binding.shadow && !verdict.shadow)) {
-      binding = verdict
-      remaining = verdict.remaining
-      continue
-    }
-    remaining = Math.min(remaining, verdict.remaining)
-    if (allowed ? verdict.remaining < binding.remaining : verdict.retryAfter > binding.retryAfter) binding = verdict
+    if (verdict.shadow && !binding.shadow) continue
+    const first = binding.shadow && !verdict.shadow
+    remaining = first ? verdict.remaining : Math.min(remaining, verdict.remaining)
+    if (first || binds(allowed, verdict, binding)) binding = verdict
   }
-  const { limit, retryAfter, name } = binding as Verdict
-  return {
-    allowed,
-    limit,
-    remaining,
-    retryAfter: allowed ? 0 : retryAfter,
-    resetAfter,
-    policy: name,
-    policies: verdicts,
-    source,
-    at,
-  }
+  const { limit, name: policy } = binding
+  const retryAfter = allowed ? 0 : binding.retryAfter
+  const decision = { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
+  return at === undefined ? decision : { ...decision, at }
+}
+
+function binds(allowed: boolean, verdict: Verdict, other: Verdict): boolean {
+  return allowed ? verdict.remaining < other.remaining : verdict.retryAfter > other.retryAfter
 }

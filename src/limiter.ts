@@ -3,7 +3,7 @@ import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
-import { knownOptions } from './policy.ts'
+import { knownOptions, text } from './policy.ts'
 import { Reservation } from './reservation.ts'
 import { memoryStore } from './stores/memory.ts'
 import type { DecideExtras, Ledger, MaybePromise, Store } from './stores/store.ts'
@@ -50,7 +50,7 @@ export class RateLimiter {
       )
     }
     knownOptions('RateLimiter', options, ['policies', 'store', 'name'])
-    this.name = options.name ?? 'default'
+    this.name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
     this.policies = Object.freeze(policiesOf(options.policies))
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.store = options.store ?? memoryStore()
@@ -126,7 +126,10 @@ export class RateLimiter {
   }
 
   #keys(key: Key): readonly string[] {
-    if (typeof key === 'string' && this.scopes.length === 1) return [key]
+    return typeof key === 'string' && this.scopes.length === 1 ? [key] : this.#keysOf(key)
+  }
+
+  #keysOf(key: Key): readonly string[] {
     if (typeof key === 'object' && key !== null) {
       const keys = this.scopes.map((scope) => (Object.hasOwn(key, scope) ? key[scope] : undefined))
       if (keys.every((each) => typeof each === 'string')) return keys

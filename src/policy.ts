@@ -90,7 +90,7 @@ function flag(value: unknown, what: string): boolean {
 }
 
 /** Names travel in headers as Structured Field Strings (RFC 9651, 3.3.3), which hold printable ASCII only. */
-function text(value: unknown, what: string, code: ErrorCode): string {
+export function text(value: unknown, what: string, code: ErrorCode): string {
   if (typeof value !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(value)) {
     throw new HeadgateError(
       code,

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { memoryStore, RateLimiter } from '../src/index.ts'
+import { type Decision, memoryStore, RateLimiter } from '../src/index.ts'
 import { ManualClock } from '../src/testing/index.ts'
 import { oracles, scripts } from './support/golden.ts'
 
@@ -28,6 +28,6 @@ describe.each(oracles)('oracle %s', (oracle) => {
   })
 })
 
-function pick({ allowed, remaining, retryAfter, resetAfter }: Record<string, unknown>) {
+function pick({ allowed, remaining, retryAfter, resetAfter }: Decision) {
   return { allowed, remaining, retryAfter, resetAfter }
 }

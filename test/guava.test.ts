@@ -49,7 +49,7 @@ class Replay {
     this.now = Number(config.startUs)
     this.#sleepAdvances = config.sleepAdvances === true
     this.#step = this.#bind()
-    this.#algorithm.take(this.state, 0, this.now, 0, 0) // Guava's limiter begins when it is made
+    this.#algorithm.take(this.state, 0, this.now, 0) // Guava's limiter begins when it is made
   }
 
   get #algorithm(): Smooth {
@@ -74,7 +74,7 @@ class Replay {
   reserve({ n, throws }: Line, maxWait: number): number | undefined {
     if (throws !== undefined) return undefined
     this.#step.weigh('reserve', this.now, Number(n), maxWait)
-    this.#step.settle('store', false)
+    this.#step.settle('store')
     if (!this.#step.allowed) return undefined
     if (this.#sleepAdvances) this.now += this.#step.delay
     return this.#step.delay

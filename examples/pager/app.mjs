@@ -19,7 +19,7 @@ export function createApi({ pages = 40, perSecond = 20 } = {}) {
  * Every item of such an API, in order: at its pace, a few requests at once, and never refused. Should it be refused all the
  * same (others share the limit), everyone waits until the time the server names.
  */
-export async function collect(url, { perSecond = 20, concurrency = 4, onPage = () => {} } = {}) {
+export async function collect(url, { perSecond = 20, concurrency = 4, onPage = (_page) => {} } = {}) {
   // A little slower than allowed: a call that is on its way 50 ms longer than the one before must not make it one too many.
   const pacer = new Pacer(slidingLog({ limit: perSecond, window: 1050 }), { concurrency })
   const get = pacedFetch(fetch, { pacer })

@@ -18,7 +18,7 @@
  * `burst`: that is debt, from a charge or from a reservation in a later interval, and it is worked off batch by batch.
  * A reservation that has to wait leaves the rest of the intervals it waits for unused, so that it finds its own whole.
  *
- * What a settled reservation gives back is judged as in bucket.ts, batch by batch.
+ * What a settled reservation gives back is judged as in bucket.ts, from the same two numbers, batch by batch.
  *
  * State: last (us), spent (units at `last`), start of the interval that holds `last` (us), given (units given back so far).
  * Bound: 2 * limit - 1 in a span just over one interval (across a boundary), `limit` in each interval.
@@ -112,19 +112,19 @@ export class Batches implements Algorithm {
   refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
     const start = this.#start(s, i, at)
     const spent = this.#spent(s, i, start)
-    const back = Math.min(spent, cost, ticket ? this.#held(s, i, start, spent, ticket) : maxSafe)
-    s[i + 3] = Math.min(maxSafe, (s[i + 3] as number) + back)
+    const top = ticket ? this.#top(s, i, start, ticket) : spent
+    const promised = ticket ? Math.ceil(Math.max(0, spent - this.burst) / this.limit) * this.limit : 0
+    const back = Math.min(spent, cost, Math.max(0, top - promised))
+    if (!ticket || top < spent) s[i + 3] = Math.min(maxSafe, (s[i + 3] as number) + back)
     s[i + 2] = start
     s[i + 1] = spent - back
     s[i] = at
   }
 
-  /** How many units of a reservation, and of what came before it, no batch gives back before the last booked call acts. */
-  #held(s: Numbers, i: number, start: number, spent: number, [since, mark, given]: Ticket): number {
+  #top(s: Numbers, i: number, start: number, [since, mark, given]: Ticket): number {
     const givenSince = (s[i + 3] as number) - given
-    if (givenSince < 0 || s[i + 3] === maxSafe) return 0 // another state than the one it was booked in, or lost count
-    const batches = Math.max(0, (start - since) / this.window) + Math.ceil(Math.max(0, spent - this.burst) / this.limit)
-    return Math.max(0, mark - givenSince - batches * this.limit)
+    if (givenSince < 0 || s[i + 3] === maxSafe) return 0
+    return mark - givenSince - Math.max(0, (start - since) / this.window) * this.limit
   }
 
   ticket(s: Numbers, i: number): Ticket {

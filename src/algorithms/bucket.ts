@@ -23,10 +23,10 @@
  *
  * What was poured in last lies on top. So a reservation's ticket is the level it rose to, and what has drained of it can
  * be read off later: first goes what lay below. Two things spoil that reading. Others gave back what lay below: hence
- * the state counts what was given back. And of a call that is booked ahead the time is promised already: what will
- * have drained until then cannot be used by anybody any more, and so is not given back either.
+ * the state counts what was given back. And while calls are booked ahead their times are promised: what will have
+ * drained when the last of them acts cannot be used by anybody any more, and so is not given back either.
  *
- * State: last (us), level (ticks at `last`), given (units given back so far, each started one in full).
+ * State: last (us), level (ticks at `last`), given (units given back so far, rounded up).
  * Bound: burst + limit * t / window units in any span t, booked ones at their promised time.
  */
 import { HeadgateError } from '../errors.ts'
@@ -93,18 +93,20 @@ export class Bucket implements Algorithm {
 
   refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
     const level = this.#level(s, i, at)
-    const back = Math.min(level, cost * this.weight, ticket ? this.#held(s, i, at, level, ticket) : maxSafe)
-    s[i + 2] = Math.min(maxSafe, (s[i + 2] as number) + Math.ceil(back / this.weight))
+    const top = ticket ? this.#top(s, i, at, ticket) : level
+    const promised = ticket ? Math.max(0, level - this.capacity) : 0
+    const back = Math.min(level, cost * this.weight, Math.max(0, top - promised))
+    // Given back off the top of all, it lay below no other reservation.
+    if (!ticket || top < level) s[i + 2] = Math.min(maxSafe, (s[i + 2] as number) + Math.ceil(back / this.weight))
     s[i + 1] = level - back
     s[i] = at
   }
 
-  /** How many ticks of a reservation, and of what lay below it, are still to drain when the last booked call acts. */
-  #held(s: Numbers, i: number, at: number, level: number, [since, mark, given]: Ticket): number {
+  /** Up to where a reservation reaches in the bucket by now, at least; below 0, nothing of it is left. */
+  #top(s: Numbers, i: number, at: number, [since, mark, given]: Ticket): number {
     const givenSince = (s[i + 2] as number) - given
     if (givenSince < 0 || s[i + 2] === maxSafe) return 0 // another state than the one it was booked in, or lost count
-    const drained = Math.max(0, at - since) * this.drain + Math.max(0, level - this.capacity)
-    return Math.max(0, mark - givenSince * this.weight - drained)
+    return mark - givenSince * this.weight - Math.max(0, at - since) * this.drain
   }
 
   ticket(s: Numbers, i: number): Ticket {

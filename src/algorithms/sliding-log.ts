@@ -17,11 +17,15 @@
  * State: last (us), index of the first entry, one past the last entry, total before the first entry;
  * then the entries, two numbers each. Bound: `limit` in any span of one window, exactly.
  */
+import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
 import { maxSafe } from './exact.ts'
 
 const header = 4
+
+/** With debt, refused calls that count and one call more, a window then still holds less than 2^53 units. */
+const most = 2 ** 50
 
 class SlidingLog implements Algorithm {
   readonly slots = header
@@ -31,6 +35,12 @@ class SlidingLog implements Algorithm {
   readonly limit: number
 
   constructor(limit: number, window: number) {
+    if (limit > most) {
+      throw new HeadgateError(
+        'HEADGATE_INEXACT',
+        `A sliding log of ${limit} cannot be summed exactly. Choose a limit of at most 2^50, or a tokenBucket.`,
+      )
+    }
     this.limit = limit
     this.span = window
   }
@@ -91,7 +101,10 @@ class SlidingLog implements Algorithm {
 
   take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
     this.#settle(s, i, at)
-    if (cost > 0) this.#append(s, i, at + delay, cost)
+    if (cost === 0) return
+    const end = s[i + 2] as number
+    if (this.#total(s, i, end - 1) + cost > maxSafe) this.#close(s, i, s[i + 1] as number, end)
+    this.#append(s, i, at + delay, cost)
   }
 
   /** Brings the state to `at`: shifts the times if the clock went far back, drops what has left, closes the gap. */
@@ -155,12 +168,15 @@ class SlidingLog implements Algorithm {
     }
   }
 
-  /** Takes up to `cost` units out of an entry and returns how many. */
+  /** Takes up to `cost` units out of an entry, which goes when nothing is left of it, and returns how many. */
   #lighten(s: Numbers, i: number, entry: number, cost: number): number {
     const end = s[i + 2] as number
     const back = Math.min(cost, this.#total(s, i, entry) - this.#total(s, i, entry - 1))
     for (let n = entry; n < end; n++) s[i + header + 2 * n + 1]! -= back
-    if (entry === end - 1 && this.#total(s, i, entry) === this.#total(s, i, entry - 1)) s[i + 2] = entry
+    if (this.#total(s, i, entry) === this.#total(s, i, entry - 1)) {
+      s.copyWithin(i + header + 2 * entry, i + header + 2 * (entry + 1), i + header + 2 * end)
+      s[i + 2] = end - 1
+    }
     return back
   }
 

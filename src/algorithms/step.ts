@@ -14,6 +14,12 @@ import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from '
  */
 export type Verb = 'consume' | 'reserve' | 'charge' | 'refund' | 'peek'
 
+/** What a decision tells besides, at a little cost: each asks for the field of its name. */
+export interface Details {
+  readonly at?: boolean
+  readonly nextAfter?: boolean
+}
+
 /** One ticket per policy: undefined where a shadow did not commit. */
 export type Tickets = readonly (Ticket | undefined)[]
 
@@ -49,7 +55,7 @@ export class Step {
   #verb: Verb = 'peek'
   #now = 0
   #cost = 0
-  #detailed = false
+  #next = false
 
   constructor(policies: readonly Policy[]) {
     this.weighings = policies.map((policy) => new Weighing(policy))
@@ -61,24 +67,27 @@ export class Step {
     this.#verb = verb
     this.#now = now
     this.#cost = cost
+    const weighings = this.weighings
+    const asks = verb !== 'charge' && verb !== 'refund'
     let delay = 0
-    for (const weighing of this.weighings) {
+    for (let n = 0; n < weighings.length; n++) {
+      const weighing = weighings[n] as Weighing
       const { s, i, algorithm } = weighing
       const last = s[i] as number
       const at = now >= last ? now : standing(algorithm, last, now)
-      let wait = 0
-      if (verb === 'charge') wait = algorithm.fits(s, i, at, cost, 0) ? 0 : Infinity
-      else if (verb !== 'refund') wait = algorithm.wait(s, i, at, cost)
-      if (wait > 0) {
-        wait += at - now // a clock that stands still must first catch up
-        if (wait > delay && !weighing.policy.shadow) delay = wait
-      }
+      const wait = asks ? algorithm.wait(s, i, at, cost) : this.#forced(weighing, at)
       weighing.at = at
-      weighing.wait = wait
+      weighing.wait = wait === 0 ? 0 : wait + (at - now) // a clock that stands still must first catch up
+      if (wait !== 0 && !weighing.policy.shadow) delay = Math.max(delay, weighing.wait)
     }
     this.delay = delay
     this.allowed = delay === 0 || (verb === 'reserve' && delay <= maxWait && this.#canPromise())
     this.writes = verb !== 'peek' && verb !== 'refund' && (this.allowed || this.#countsRefused)
+  }
+
+  /** A charge waits for nothing but must stay exact; a refund always goes. */
+  #forced({ s, i, algorithm }: Weighing, at: number): number {
+    return this.#verb === 'refund' || algorithm.fits(s, i, at, this.#cost, 0) ? 0 : Infinity
   }
 
   /**
@@ -101,54 +110,55 @@ export class Step {
     }
   }
 
-  /** @param detailed whether the verdicts tell `nextAfter`, which costs a little */
-  settle(source: Source, detailed: boolean): Decision {
-    this.#detailed = detailed
-    const at = Math.floor(this.#now / 1000)
-    if (this.weighings.length === 1) {
-      return join(this.allowed, [this.#settle(this.weighings[0] as Weighing)], source, at)
-    }
-    const verdicts: Verdict[] = []
-    for (const weighing of this.weighings) verdicts.push(this.#settle(weighing))
-    return join(this.allowed, verdicts, source, at)
+  settle(source: Source, details?: Details): Decision {
+    this.#next = details?.nextAfter === true
+    const at = details?.at ? Math.floor(this.#now / 1000) : undefined
+    const weighings = this.weighings
+    const policies =
+      weighings.length === 1 ? [this.#settle(weighings[0] as Weighing)] : weighings.map((each) => this.#settle(each))
+    return join(this.allowed, policies, source, at)
   }
 
   #settle(weighing: Weighing): Verdict {
     const { s, i, at, policy, algorithm } = weighing
-    const lag = at - this.#now
-    let wait = weighing.wait
-    if (this.#verb !== 'peek' && this.#verb !== 'refund') {
-      if (this.allowed && (wait === 0 || !policy.shadow)) {
-        algorithm.take(s, i, at, this.#cost, wait === 0 ? 0 : wait - lag)
-        wait = 0
-      } else if (policy.countRefused) {
-        algorithm.count(s, i, at, this.#cost)
-        if (wait > 0) wait = algorithm.wait(s, i, at, this.#cost) + lag
-      } else if (at < (s[i] as number)) {
-        algorithm.take(s, i, at, 0, 0) // the clock went far back: the state must live by the new time from now on
-      }
-    }
+    if (this.writes && this.allowed && weighing.wait === 0) algorithm.take(s, i, at, this.#cost, 0)
+    else this.#settleRefused(weighing)
+    const { wait } = weighing
     algorithm.report(s, i, at, report)
-    // A unit more than fits at best never comes; what is left of a unit then does not count.
-    const next =
-      this.#detailed && report.remaining < policy.burst ? algorithm.wait(s, i, at, report.remaining + 1) + lag : 0
-    return {
-      name: policy.name,
-      allowed: wait === 0,
-      limit: policy.limit,
-      remaining: report.remaining,
-      retryAfter: wait === 0 ? 0 : Math.ceil(wait / 1000),
-      resetAfter: Math.ceil((report.reset + lag) / 1000),
-      nextAfter: this.#detailed ? Math.ceil(next / 1000) : undefined,
-      shadow: policy.shadow,
+    const { name, limit, shadow } = policy
+    const allowed = wait === 0
+    const remaining = report.remaining
+    const retryAfter = allowed ? 0 : Math.ceil(wait / 1000)
+    const resetAfter = Math.ceil((report.reset + (at - this.#now)) / 1000)
+    if (!this.#next) return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow }
+    const nextAfter = this.#nextAfter(weighing, remaining)
+    return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow, nextAfter }
+  }
+
+  /** What happens to a policy that does not take the call at once, or when another does not. */
+  #settleRefused(weighing: Weighing): void {
+    const { s, i, at, policy, algorithm, wait } = weighing
+    if (this.#verb === 'peek' || this.#verb === 'refund') return
+    const lag = at - this.#now
+    if (this.allowed && !policy.shadow) {
+      algorithm.take(s, i, at, this.#cost, wait - lag) // booked ahead
+      weighing.wait = 0
+    } else if (policy.countRefused) {
+      algorithm.count(s, i, at, this.#cost)
+      if (wait > 0) weighing.wait = algorithm.wait(s, i, at, this.#cost) + lag
+    } else if (at < (s[i] as number)) {
+      algorithm.take(s, i, at, 0, 0) // the clock went far back: the state must live by the new time from now on
     }
+  }
+
+  #nextAfter({ s, i, at, policy, algorithm }: Weighing, remaining: number): number {
+    if (remaining >= policy.burst) return 0 // more than fits at best never comes
+    return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - this.#now)) / 1000)
   }
 
   /** What settling the reservation just made must know. */
   tickets(): Tickets {
-    return this.weighings.map(({ s, i, wait, policy, algorithm }) => {
-      return wait === 0 || !policy.shadow ? algorithm.ticket(s, i) : undefined
-    })
+    return this.weighings.map(({ s, i, wait, algorithm }) => (wait === 0 ? algorithm.ticket(s, i) : undefined))
   }
 }
 

@@ -1,7 +1,7 @@
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { RateLimiter } from '../limiter.ts'
-import type { DecideExtras, MaybePromise } from '../stores/store.ts'
+import type { MaybePromise } from '../stores/store.ts'
 import type { Framework } from './framework.ts'
 import { Headers } from './headers.ts'
 import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
@@ -20,7 +20,6 @@ export class Guard<Request, Response> {
   readonly #extractors: readonly KeyExtractor<Request>[]
   readonly #headers: Headers
   readonly #refuse: GuardOptions<Request, Response>['refuse']
-  readonly #extras: DecideExtras | undefined
 
   /** @throws HeadgateError for any option that cannot be what it is */
   constructor(
@@ -35,7 +34,6 @@ export class Guard<Request, Response> {
     this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
     this.#headers = new Headers(options.headers ?? 'legacy', limiter.policies)
     this.#refuse = options.refuse
-    this.#extras = this.#headers.detailed ? { detailed: true } : undefined
     if (options.refuse !== undefined && typeof options.refuse !== 'function') {
       throw new HeadgateError(
         'HEADGATE_OPTION',
@@ -68,7 +66,7 @@ export class Guard<Request, Response> {
   }
 
   #checkKey(key: string | Record<string, string>, request: Request, response: Response): MaybePromise<boolean> {
-    const decision = this.limiter.decide(key, 1, this.#extras)
+    const decision = this.limiter.decide(key, 1, this.#headers.details)
     if (isPromise(decision)) return decision.then((resolved) => this.#answer(resolved, request, response))
     return this.#answer(decision, request, response)
   }

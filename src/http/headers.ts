@@ -1,5 +1,6 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { Bucket } from '../algorithms/bucket.ts'
+import type { Details } from '../algorithms/step.ts'
 import type { Decision, Verdict } from '../decision.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { Framework } from './framework.ts'
@@ -21,8 +22,8 @@ const dialects: Record<Dialect, (policies: readonly Policy[]) => Writer> = { leg
 
 /** Which fields a response carries, made ready for one limiter. */
 export class Headers {
-  /** Whether decisions have to tell `nextAfter`. */
-  readonly detailed: boolean
+  /** What decisions have to tell for them. */
+  readonly details: Details
   readonly #writers: readonly Writer[]
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a dialect that does not exist */
@@ -38,7 +39,7 @@ export class Headers {
     }
     const told = policies.some((policy) => !policy.shadow)
     this.#writers = told ? names.map((name) => dialects[name](policies)) : []
-    this.detailed = names.includes('draft-11')
+    this.details = { at: told && names.includes('legacy'), nextAfter: told && names.includes('draft-11') }
   }
 
   write<Response>(decision: Decision, sink: Sink<Response>, response: Response): void {
@@ -53,7 +54,11 @@ function legacy(): Writer {
     const binding = bindingOf(decision)
     sink.setHeader(response, 'X-RateLimit-Limit', limit.of(binding.limit))
     sink.setHeader(response, 'X-RateLimit-Remaining', String(decision.remaining))
-    sink.setHeader(response, 'X-RateLimit-Reset', reset.of(Math.ceil((decision.at + binding.resetAfter) / 1000)))
+    sink.setHeader(
+      response,
+      'X-RateLimit-Reset',
+      reset.of(Math.ceil(((decision.at as number) + binding.resetAfter) / 1000)),
+    )
   }
 }
 

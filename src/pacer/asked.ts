@@ -7,14 +7,14 @@
 import type { Decision } from '../decision.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import { Entry } from './agenda.ts'
-import type { Lane } from './lane.ts'
 import { Line } from './line.ts'
+import type { Place } from './place.ts'
 import type { Queue } from './queue.ts'
 import type { Turn } from './turn.ts'
 import type { Waiter } from './waiter.ts'
 
 export class Asked implements Queue {
-  readonly #lane: Lane
+  readonly #lane: Place
   readonly #line = new Line()
   /** Who came while the store was thinking, and may yet be let through at once. */
   #fresh: Waiter[] = []
@@ -22,7 +22,7 @@ export class Asked implements Queue {
   #asking = false
   readonly owed = 0
 
-  constructor(lane: Lane) {
+  constructor(lane: Place) {
     this.#lane = lane
   }
 

@@ -12,21 +12,21 @@
  * among equals.
  */
 import type { Booking, MaybePromise } from '../stores/store.ts'
-import type { Lane } from './lane.ts'
 import { Line } from './line.ts'
+import type { Place } from './place.ts'
 import type { Queue } from './queue.ts'
 import { Turn, Turns } from './turn.ts'
 import type { Waiter } from './waiter.ts'
 
 export class Booked implements Queue {
-  readonly #lane: Lane
+  readonly #lane: Place
   readonly #turns = new Turns()
   /** Who has a turn, by cost. */
   readonly #lines = new Map<number, Line>()
   /** Who has none yet. */
   readonly #line = new Line()
 
-  constructor(lane: Lane) {
+  constructor(lane: Place) {
     this.#lane = lane
   }
 

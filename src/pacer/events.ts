@@ -1,11 +1,15 @@
 import { channel } from 'node:diagnostics_channel'
-import type { Lane } from './lane.ts'
-import type { Waiter } from './waiter.ts'
 
 const queued = channel('headgate:pacer:queued')
 const admitted = channel('headgate:pacer:admitted')
 const refused = channel('headgate:pacer:refused')
 const rate = channel('headgate:pacer:rate')
+
+/** What is told of a lane. */
+interface Told {
+  readonly key: string
+  readonly waiting: number
+}
 
 /** What a pacer has done and is doing. Times are milliseconds. */
 export interface Progress {
@@ -41,12 +45,12 @@ export class Events {
     this.#changed = changed
   }
 
-  queued({ key, waiting }: Lane, { cost, priority }: Waiter): void {
+  queued({ key, waiting }: Told, { cost, priority }: { cost: number; priority: number }): void {
     if (queued.hasSubscribers) queued.publish({ pacer: this.#name, key, permits: cost, priority, waiting })
     this.#changed?.()
   }
 
-  admitted({ key, waiting }: Lane, permits: number, waited: number): void {
+  admitted({ key, waiting }: Told, permits: number, waited: number): void {
     this.admittedCalls++
     this.permits += permits
     this.waited += waited
@@ -55,7 +59,7 @@ export class Events {
     this.#changed?.()
   }
 
-  refused({ key, waiting }: Lane, permits: number, error: unknown): void {
+  refused({ key, waiting }: Told, permits: number, error: unknown): void {
     this.refusedCalls++
     if (refused.hasSubscribers) refused.publish({ pacer: this.#name, key, permits, error, waiting })
     this.#changed?.()

@@ -9,12 +9,13 @@ import { Booked } from './booked.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from './errors.ts'
 import { Hold } from './hold.ts'
 import { Line } from './line.ts'
+import type { Place } from './place.ts'
 import type { Queue } from './queue.ts'
 import { Roll } from './roll.ts'
 import type { Shop } from './shop.ts'
 import { type Call, Waiter } from './waiter.ts'
 
-export class Lane {
+export class Lane implements Place {
   readonly shop: Shop
   readonly key: string
   readonly keys: readonly string[]

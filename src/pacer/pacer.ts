@@ -88,8 +88,8 @@ export class Pacer extends Pace {
     }
   }
 
-  #settled(lane: Lane): void {
-    if (lane !== this.#root && lane.idle) this.#lanes.delete(lane.key)
+  #settled(lane: { readonly key: string; readonly idle: boolean }): void {
+    if (lane.key !== whole && lane.idle) this.#lanes.delete(lane.key)
     if (this.#drained.length > 0 && this.#free()) for (const resolve of this.#drained.splice(0)) resolve()
   }
 

@@ -1,7 +1,6 @@
 import type { Agenda } from './agenda.ts'
 import type { Bank } from './bank.ts'
 import type { Events } from './events.ts'
-import type { Lane } from './lane.ts'
 
 /** What the lanes of a pacer share. */
 export interface Shop {
@@ -19,5 +18,5 @@ export interface Shop {
   /** How many calls came: the next one's number. */
   calls: number
   /** Something ended in a lane. */
-  settled(lane: Lane): void
+  settled(lane: { readonly key: string; readonly idle: boolean }): void
 }

@@ -1,11 +1,15 @@
 import { Entry } from './agenda.ts'
-import type { Lane } from './lane.ts'
 
 /**
  * Where a call stands. `gate`: others of its lane still run. `line`: nothing is booked for it. `asking`: the store has
  * been asked. `booked`: there is a turn for it. `done`: it has had its answer.
  */
 export type Stage = 'new' | 'gate' | 'line' | 'asking' | 'booked' | 'done'
+
+/** Who ends a call whose deadline has come. */
+interface Owner {
+  expire(waiter: Waiter): void
+}
 
 /** A call that waits for its turn; as an entry of the agenda it is its own deadline, after all turns of that time. */
 export class Waiter extends Entry {
@@ -21,7 +25,7 @@ export class Waiter extends Entry {
   after: Waiter | undefined
   older: Waiter | undefined
   younger: Waiter | undefined
-  readonly lane: Lane
+  readonly lane: Owner
   readonly cost: number
   readonly priority: number
   /** Whether it runs once it has its turn, so that `concurrency` counts it. */
@@ -36,7 +40,7 @@ export class Waiter extends Entry {
   /** Stops listening to its signal. */
   release: (() => void) | undefined
 
-  constructor(lane: Lane, call: Call, number: number, now: number) {
+  constructor(lane: Owner, call: Call, number: number, now: number) {
     super()
     this.lane = lane
     this.cost = call.cost

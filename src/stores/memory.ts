@@ -1,5 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import { Step, type Weighing } from '../algorithms/step.ts'
+import { type Details, Step, type Verb, type Weighing } from '../algorithms/step.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { knownOptions, positiveInteger } from '../policy.ts'
@@ -40,100 +40,105 @@ export class MemoryStore implements Store {
   }
 }
 
+/** The keys of one scope, and the row of the one that calls. */
+class Scope {
+  readonly #table: Table
+  #weighings: readonly Weighing[]
+  #row = blank
+
+  constructor(weighings: readonly Weighing[], maxKeys: number) {
+    this.#weighings = weighings
+    this.#table = new Table(
+      weighings.map(({ policy }) => policy),
+      maxKeys,
+    )
+  }
+
+  find(key: string): void {
+    this.#row = this.#table.find(key)
+    this.#table.point(this.#weighings, this.#row)
+  }
+
+  /** Gives the key a row if it has none, now that something will be written. */
+  claim(key: string, now: number): void {
+    if (this.#row !== blank) return
+    this.#row = this.#table.claim(key, now)
+    this.#table.point(this.#weighings, this.#row)
+  }
+
+  forget(key: string): void {
+    this.#table.forget(key)
+  }
+
+  /** Goes on under the same policies with other limits. */
+  retune(weighings: readonly Weighing[], now: number): void {
+    this.#weighings = weighings
+    this.#table.retune(
+      weighings.map(({ policy }) => policy),
+      now,
+    )
+  }
+
+  /** Only where it is this scope that refuses: a key refused for the sake of another is nothing to hold on to. */
+  noteRefused(): void {
+    const refuses = this.#weighings.some(({ wait, policy }) => wait > 0 && !policy.shadow)
+    if (refuses && this.#row !== blank) this.#table.noteRefused(this.#row)
+  }
+}
+
 class MemoryLedger implements Ledger {
   readonly #clock: Clock
+  readonly #names: readonly string[]
+  readonly #scopes: readonly Scope[]
   #step: Step
-  readonly #tables: readonly Table[]
-  /** The row of each scope's key in the call at hand. */
-  readonly #rows: number[]
-  /** The weighings of each scope's policies. */
-  #weighings: readonly (readonly Weighing[])[]
-  readonly #scopes: readonly string[]
 
   constructor({ policies, scopes }: LedgerTerms, maxKeys: number, clock: Clock) {
     this.#clock = clock
-    this.#scopes = scopes
+    this.#names = scopes
     this.#step = new Step(policies)
-    this.#weighings = this.#byScope()
-    this.#tables = this.#weighings.map(
-      (own) =>
-        new Table(
-          own.map(({ policy }) => policy),
-          maxKeys,
-        ),
-    )
-    this.#rows = scopes.map(() => blank)
+    this.#scopes = scopes.map((scope) => new Scope(this.#weighingsOf(scope), maxKeys))
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
-    const now = this.#clock()
-    this.#find(keys)
-    this.#step.weigh(verb, now, cost, 0)
-    if (verb === 'refund') this.#step.refund(extras?.tickets)
-    return this.#finish(keys, now, extras?.detailed === true)
-  }
-
-  reserve(keys: readonly string[], cost: number, maxWait: number): Booking {
-    const now = this.#clock()
-    this.#find(keys)
-    this.#step.weigh('reserve', now, cost, maxWait)
-    const decision = this.#finish(keys, now, false)
-    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.#step.delay / 1000), tickets: this.#step.tickets() }
-  }
-
-  reset(keys: readonly string[]): void {
-    for (const [scope, table] of this.#tables.entries()) table.forget(keys[scope] as string)
+  #weighingsOf(scope: string): readonly Weighing[] {
+    return this.#step.weighings.filter(({ policy }) => policy.scope === scope)
   }
 
   retune(policies: readonly Policy[]): void {
     const now = this.#clock()
     this.#step = new Step(policies)
-    this.#weighings = this.#byScope()
-    for (const [scope, own] of this.#weighings.entries()) {
-      const table = this.#tables[scope] as Table
-      table.retune(
-        own.map(({ policy }) => policy),
-        now,
-      )
-    }
+    for (const [n, scope] of this.#scopes.entries()) scope.retune(this.#weighingsOf(this.#names[n] as string), now)
   }
 
-  #byScope(): readonly (readonly Weighing[])[] {
-    return this.#scopes.map((scope) => this.#step.weighings.filter(({ policy }) => policy.scope === scope))
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+    const now = this.#clock()
+    this.#weigh(verb, now, keys, cost, 0)
+    if (verb === 'refund') this.#step.refund(extras?.tickets)
+    return this.#settle(now, keys, extras)
   }
 
-  #find(keys: readonly string[]): void {
-    for (let scope = 0; scope < this.#tables.length; scope++) {
-      const table = this.#tables[scope] as Table
-      const row = table.find(keys[scope] as string)
-      this.#rows[scope] = row
-      table.point(this.#weighings[scope] as readonly Weighing[], row)
-    }
+  reserve(keys: readonly string[], cost: number, maxWait: number): Booking {
+    const now = this.#clock()
+    this.#weigh('reserve', now, keys, cost, maxWait)
+    const decision = this.#settle(now, keys)
+    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
+    return { decision, wait: Math.ceil(this.#step.delay / 1000), tickets: this.#step.tickets() }
   }
 
-  #finish(keys: readonly string[], now: number, detailed: boolean): Decision {
-    if (this.#step.writes) this.#claim(keys, now)
-    const decision = this.#step.settle('store', detailed)
-    if (!decision.allowed) this.#noteRefused()
+  reset(keys: readonly string[]): void {
+    for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string)
+  }
+
+  #weigh(verb: Verb, now: number, keys: readonly string[], cost: number, maxWait: number): void {
+    const scopes = this.#scopes
+    for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).find(keys[n] as string)
+    this.#step.weigh(verb, now, cost, maxWait)
+  }
+
+  #settle(now: number, keys: readonly string[], details?: Details): Decision {
+    const scopes = this.#scopes
+    if (this.#step.writes) for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).claim(keys[n] as string, now)
+    const decision = this.#step.settle('store', details)
+    if (!decision.allowed) for (const scope of scopes) scope.noteRefused()
     return decision
-  }
-
-  /** Gives rows to the keys that have none, now that something will be written. */
-  #claim(keys: readonly string[], now: number): void {
-    for (let scope = 0; scope < this.#tables.length; scope++) {
-      if (this.#rows[scope] !== blank) continue
-      const table = this.#tables[scope] as Table
-      const row = table.claim(keys[scope] as string, now)
-      this.#rows[scope] = row
-      table.point(this.#weighings[scope] as readonly Weighing[], row)
-    }
-  }
-
-  #noteRefused(): void {
-    for (let scope = 0; scope < this.#tables.length; scope++) {
-      const row = this.#rows[scope] as number
-      if (row !== blank) (this.#tables[scope] as Table).noteRefused(row)
-    }
   }
 }

@@ -1,5 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import type { Tickets, Verb } from '../algorithms/step.ts'
+import type { Details, Tickets, Verb } from '../algorithms/step.ts'
 import type { Decision } from '../decision.ts'
 
 export type MaybePromise<T> = T | Promise<T>
@@ -25,11 +25,9 @@ export interface Booking {
 /** A reservation aside, every verb is the same question: this cost, by these keys. */
 export type DecideVerb = Exclude<Verb, 'reserve'>
 
-export interface DecideExtras {
+export interface DecideExtras extends Details {
   /** With `refund`: the tickets of the reservation that is being settled. */
   readonly tickets?: Tickets | undefined
-  /** Whether the verdicts are to tell `nextAfter`. */
-  readonly detailed?: boolean
 }
 
 /**

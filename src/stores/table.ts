@@ -132,7 +132,7 @@ export class Table {
     if (full && this.#rowOf.size >= this.#maxKeys) this.#release(victim)
   }
 
-  /** How much a key has left by its tightest policy: 1 is like new, 0 nothing, -1 nothing and it has been refused. */
+  /** How much a key has left by its tightest policy: 1 is like new, 0 nothing; -1 if it has been refused since it was new. */
   #left(row: number, now: number): number {
     let left = 1
     this.point(this.#weighings, row)
@@ -141,7 +141,7 @@ export class Table {
       if (this.#report.reset === 0 && now >= (s[i] as number)) continue
       left = Math.min(left, this.#report.remaining / (policy.burst + 1))
     }
-    return left === 0 && this.#refused[row] === 1 ? -1 : left
+    return left < 1 && this.#refused[row] === 1 ? -1 : left
   }
 
   #idle(row: number, now: number): number {

@@ -12,8 +12,9 @@ test('pager: every page, in order, at the pace of the API', async () => {
   await once(server, 'listening')
   const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
   const pages: number[] = []
+  const onPage = ({ page }: { page: number }) => void pages.push(page)
   const since = performance.now()
-  const { items } = await collect(url, { perSecond: 10, onPage: ({ page }: { page: number }) => pages.push(page) })
+  const { items } = await collect(url, { perSecond: 10, onPage })
   expect(performance.now() - since).toBeGreaterThan(1000)
   expect(items).toEqual(Array.from({ length: 150 }, (_, n) => `item ${n + 1}`))
   expect(pages.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 15 }, (_, n) => n + 1))

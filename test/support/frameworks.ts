@@ -35,7 +35,7 @@ type Start = (options: AppOptions) => Promise<App>
 type Loose = never
 
 export const frameworks: Record<string, Start> = {
-  'Express 4': (options) => startExpress(express4 as unknown as typeof express5, options),
+  'Express 4': (options) => startExpress(express4, options),
   'Express 5': (options) => startExpress(express5, options),
   Koa: startKoa,
   Fastify: startFastify,

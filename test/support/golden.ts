@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fixedWindow, gcra, leakyBucket, type Policy, slidingLog, slidingWindow, tokenBucket } from '../../src/index.ts'
 
 /** One call of an oracle's script and its exact answer. */
-export interface Operation {
+interface Operation {
   t: number
   key: string
   cost: number
@@ -19,7 +19,21 @@ export interface Script {
   operations: Operation[]
 }
 
-type Config = Record<string, number & string>
+interface Config {
+  id: string
+  limit: number
+  windowMs: number
+  capacity: number
+  intervalMs: number
+  refill: number
+  leak: number
+  rate: number
+  burst: number
+  perMs: number
+  counts: 'admitted' | 'attempts'
+  rule: 'le' | 'floor'
+  boundary: 'gt' | 'ge'
+}
 
 /** How the package's policies map to the oracles; a config without a policy here is one no policy claims. */
 const policies: Record<string, (config: Config) => Policy | undefined> = {
@@ -49,6 +63,6 @@ export function scripts(oracle: string): Script[] {
   }
   return all.flatMap(({ config, operations }) => {
     const policy = (policies[oracle] as (config: Config) => Policy | undefined)(config)
-    return policy ? [{ id: config.id as string, policy, operations }] : []
+    return policy ? [{ id: config.id, policy, operations }] : []
   })
 }

@@ -1,0 +1,56 @@
+/*
+ * What is asked, made beforehand, so that a measured loop only reads from arrays. The same seed gives the same calls.
+ */
+
+/** Marsaglia's xorshift32: 0 <= x < 1, the same in every run. */
+function random(seed) {
+  let x = seed
+  return () => {
+    x ^= x << 13
+    x ^= x >>> 17
+    x ^= x << 5
+    return (x >>> 0) / 2 ** 32
+  }
+}
+
+/**
+ * The text of the n-th IPv4 address. Scattered, so that neighbours share no prefix; by way of a buffer, so that the string
+ * is flat, as that of a socket's remoteAddress is, and not a tree of pieces.
+ */
+export function address(n) {
+  const bits = Math.imul(n, 2654435761) >>> 0
+  const text = `${bits >>> 24}.${(bits >>> 16) & 255}.${(bits >>> 8) & 255}.${bits & 255}`
+  return Buffer.from(text, 'latin1').toString('latin1')
+}
+
+export function addresses(count) {
+  return Array.from({ length: count }, (_, n) => address(n))
+}
+
+/** `calls` (a power of two) keys in the order in which they come, each as likely as any other. */
+export function uniform(keys, calls, seed = 7) {
+  const next = random(seed)
+  return Array.from({ length: calls }, () => keys[Math.floor(next() * keys.length)])
+}
+
+/**
+ * The same by Zipf's law with exponent 1, as traffic is: the n-th most frequent key comes 1/n as often as the first. By
+ * halving in the running sums.
+ */
+export function zipf(keys, calls, seed = 7) {
+  const sums = new Float64Array(keys.length)
+  let sum = 0
+  for (let n = 0; n < keys.length; n++) sums[n] = sum += 1 / (n + 1)
+  const next = random(seed)
+  return Array.from({ length: calls }, () => {
+    const target = next() * sum
+    let low = 0
+    let high = keys.length - 1
+    while (low < high) {
+      const middle = (low + high) >>> 1
+      if (sums[middle] >= target) high = middle
+      else low = middle + 1
+    }
+    return keys[low]
+  })
+}

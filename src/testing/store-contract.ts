@@ -1,0 +1,103 @@
+import assert from 'node:assert/strict'
+import type { Policy } from '../algorithms/algorithm.ts'
+import { fixedWindow } from '../algorithms/fixed-window.ts'
+import { gcra } from '../algorithms/gcra.ts'
+import { leakyBucket } from '../algorithms/leaky-bucket.ts'
+import { segmentedWindow } from '../algorithms/segmented-window.ts'
+import { slidingLog } from '../algorithms/sliding-log.ts'
+import { slidingWindow } from '../algorithms/sliding-window.ts'
+import { tokenBucket } from '../algorithms/token-bucket.ts'
+import type { Clock } from '../clock.ts'
+import { RateLimiter } from '../limiter.ts'
+import type { PolicyOptions } from '../policy.ts'
+import { memoryStore } from '../stores/memory.ts'
+import type { Store } from '../stores/store.ts'
+import { ManualClock } from './manual-clock.ts'
+import { play } from './play.ts'
+import { storeCases, type World } from './store-cases.ts'
+
+export interface StoreContract {
+  /** What the tests call the store. */
+  name: string
+  /** An empty store that goes by this clock. Called once for each test. */
+  create: (clock: Clock) => Store | Promise<Store>
+  /** The runner's own: `test` of vitest, of node:test, of jest. */
+  test: (name: string, run: () => Promise<void>) => unknown
+  /** Called with the store when a test is over, whatever came of it. */
+  close?: (store: Store) => unknown
+}
+
+/**
+ * Declares the tests that every store has to pass: the same answers as the definition, by every algorithm and verb, all
+ * or nothing over several policies and scopes, apart for every key and limiter, one at a time under concurrency.
+ * No test sleeps: the time is a `ManualClock`, which runs back too.
+ *
+ *     import { test } from 'node:test'
+ *     import { testStore } from 'headgate/testing'
+ *
+ *     testStore({ name: 'my store', test, create: (clock) => myStore({ clock }), close: (store) => store.quit() })
+ */
+export function testStore({ name, create, test, close }: StoreContract): void {
+  const declare = (what: string, run: (world: World) => Promise<void>): void => {
+    test(`${name}: ${what}`, async () => {
+      const clock = new ManualClock(start)
+      const store = await create(clock.now)
+      try {
+        await run({ store, clock, at: (milliseconds) => clock.set(start + milliseconds) })
+      } finally {
+        await close?.(store)
+      }
+    })
+  }
+  for (const [algorithm, make] of Object.entries(algorithms)) {
+    declare(`${algorithm}: refuses, and admits at retryAfter`, (world) =>
+      waits(world, make({ limit: 5, window: '10s' })),
+    )
+    for (const options of [{}, { countRefused: true }, { shadow: true }]) {
+      const policy = make({ limit: 7, window: '1s', ...options })
+      const kind = Object.keys(options)[0] ?? 'every verb'
+      declare(`${algorithm}, ${kind}: the answers of the definition`, (world) => answers(world, [policy]))
+    }
+  }
+  const all = Object.entries(algorithms).map(([name, make], n) => make({ name, limit: 5 + n, window: 1000 + 100 * n }))
+  declare('all algorithms in one limiter: the answers of the definition', (world) => answers(world, all))
+  for (const [what, run] of Object.entries(storeCases)) declare(what, run)
+}
+
+const start = Date.UTC(2026, 0, 1)
+
+const algorithms: Readonly<Record<string, (options: PolicyOptions) => Policy>> = {
+  'fixed-window': fixedWindow,
+  'fixed-window from the first request': (options) => fixedWindow({ ...options, align: 'first-request' }),
+  'sliding-window': slidingWindow,
+  'segmented-window': (options) => segmentedWindow({ ...options, segments: 4 }),
+  'sliding-log': slidingLog,
+  'token-bucket': (options) => tokenBucket({ ...options, burst: options.limit + 3 }),
+  'token-bucket by intervals': (options) => tokenBucket({ ...options, burst: options.limit + 3, refill: 'interval' }),
+  'leaky-bucket': leakyBucket,
+  gcra: (options) => gcra({ ...options, burst: 2 }),
+}
+
+/** Uses up a key, asks 1 ms too soon and in time. */
+async function waits({ store, clock }: World, policy: Policy): Promise<void> {
+  const limiter = new RateLimiter({ policies: policy, store })
+  assert.equal((await limiter.consume('k', { cost: policy.burst })).allowed, true)
+  const { allowed, remaining, retryAfter } = await limiter.consume('k')
+  assert.deepEqual([allowed, remaining], [false, 0])
+  assert.ok(retryAfter > 0 && retryAfter <= 20_000, `a wait within two windows, got ${retryAfter}`)
+  clock.advance(retryAfter - 1)
+  assert.equal((await limiter.consume('k')).allowed, false, '1 ms too soon')
+  clock.advance(1)
+  assert.equal((await limiter.consume('k')).allowed, true, 'in time')
+  const { resetAfter } = await limiter.peek('k')
+  clock.advance(resetAfter)
+  assert.equal((await limiter.peek('k')).remaining, policy.burst, 'like new')
+}
+
+/** Plays one timeline, the clock running back included, on the store and on the definition: a memory store. */
+async function answers({ store, clock }: World, policies: readonly Policy[]): Promise<void> {
+  const scoped = policies.map((policy, n) => ({ ...policy, scope: n % 2 === 0 ? 'user' : 'address' }))
+  const limiter = new RateLimiter({ policies: scoped, store })
+  const definition = new RateLimiter({ policies: scoped, store: memoryStore({ clock: clock.now }) })
+  await play(clock, limiter, definition)
+}

@@ -1,0 +1,82 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { dirname, join, relative } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { describe, expect, test } from 'vitest'
+
+/**
+ * The arrow of DESIGN.md, highest floor first: a file may import its own floor and lower ones.
+ */
+const floors: readonly (readonly [name: string, files: RegExp])[] = [
+  ['adapters', /^adapters\//],
+  ['pacer', /^src\/pacer\//],
+  ['the way in', /^src\/index\.ts$/],
+  ['http', /^src\/http\//],
+  ['testing', /^src\/testing\//],
+  ['limiter', /^src\/(limiter|reservation)\.ts$/],
+  ['stores', /^src\/stores\//],
+  ['algorithms', /^src\/algorithms\//],
+  ['policy, decision, clock', /^src\/(policy|decision|clock|duration)\.ts$/],
+  ['errors', /^src\/errors\.ts$/],
+]
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const files = ['src', 'adapters']
+  .flatMap((folder) =>
+    readdirSync(join(root, folder), { recursive: true, encoding: 'utf8' }).map((file) => join(folder, file)),
+  )
+  .filter((file) => file.endsWith('.ts'))
+  .sort()
+
+function floorOf(file: string): number {
+  return floors.findIndex(([, pattern]) => pattern.test(file))
+}
+
+/** Every file of the house that `file` imports or re-exports, types too. */
+function importsOf(file: string, text: string): string[] {
+  const statements = text.matchAll(
+    /(?:^|\n)\s*(?:import|export)\b[^'";]*?from\s*['"](\.[^'"]+)['"]|import\s*\(?\s*['"](\.[^'"]+)['"]/g,
+  )
+  return [...statements].map(([, from, bare]) => relative(root, join(root, dirname(file), (from ?? bare) as string)))
+}
+
+function read(file: string): string {
+  return readFileSync(join(root, file), 'utf8')
+}
+
+test('the house is where we look for it', () => {
+  expect(files).toEqual(expect.arrayContaining(['src/limiter.ts', 'src/stores/memory.ts', 'adapters/express.ts']))
+  expect(importsOf('src/limiter.ts', read('src/limiter.ts'))).toEqual(
+    expect.arrayContaining(['src/stores/memory.ts', 'src/decision.ts', 'src/reservation.ts']),
+  )
+  expect(
+    importsOf(
+      'src/a/b.ts',
+      `import type {\n  A,\n} from '../c.ts'\nexport * from "./d.ts"\nimport('../../e.ts')\nimport './f.ts'`,
+    ),
+  ).toEqual(['src/c.ts', 'src/a/d.ts', 'e.ts', 'src/a/f.ts'])
+})
+
+describe.each(files)('%s', (file) => {
+  test('is on a floor', () => expect(floorOf(file)).not.toBe(-1))
+
+  test('imports nothing against the arrow', () => {
+    const upwards = importsOf(file, read(file)).filter((imported) => floorOf(imported) < floorOf(file))
+    expect(upwards).toEqual([])
+  })
+
+  test('can be read in one sitting: at most 250 lines', () => {
+    expect(read(file).split('\n').length).toBeLessThanOrEqual(250)
+  })
+})
+
+test('no two files import each other in a circle', () => {
+  const imports = new Map(files.map((file) => [file, importsOf(file, read(file))]))
+  const done = new Set<string>()
+  const visit = (file: string, path: readonly string[]): void => {
+    expect(path.includes(file), `a circle: ${[...path, file].join(' -> ')}`).toBe(false)
+    if (done.has(file)) return
+    for (const imported of imports.get(file) ?? []) visit(imported, [...path, file])
+    done.add(file)
+  }
+  for (const file of files) visit(file, [])
+})

@@ -1,0 +1,149 @@
+import { execFileSync, spawnSync } from 'node:child_process'
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+
+/*
+ * The package as a stranger gets it: packed, installed outside of this repository with npm, and used through `exports`
+ * only. `npm test` has built dist just before, so packing runs no scripts.
+ */
+
+const root = fileURLToPath(new URL('..', import.meta.url))
+const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+const subpaths = Object.keys(manifest.exports).map((subpath) => subpath.replace('.', manifest.name))
+const modules = subpaths.filter((subpath) => !subpath.endsWith('.json'))
+
+const home = mkdtempSync(join(tmpdir(), 'headgate-package-'))
+const consumer = join(home, 'consumer')
+
+/** Set by the `npm test` that runs this; the consumer is no part of it. */
+const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(?!config_)/.test(name)))
+
+function run(command: string, args: readonly string[], cwd: string): string {
+  try {
+    return execFileSync(command, args, { cwd, encoding: 'utf8', env: environment, stdio: ['ignore', 'pipe', 'pipe'] })
+  } catch (error) {
+    const { stdout, stderr } = error as { stdout: string; stderr: string }
+    throw new Error(`${command} ${args.join(' ')} failed:\n${stdout}\n${stderr}`)
+  }
+}
+
+/** A program in a file of its own, run by the node that runs this test; its last word is JSON. */
+function answer(file: string, lines: readonly string[]): unknown {
+  writeFileSync(join(consumer, file), `${lines.join('\n')}\n`)
+  return JSON.parse(run(process.execPath, [file], consumer))
+}
+
+let packed: { filename: string; files: { path: string }[] }
+
+beforeAll(() => {
+  mkdirSync(consumer)
+  packed = JSON.parse(run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', home], root))[0]
+  writeFileSync(join(consumer, 'package.json'), JSON.stringify({ name: 'consumer', private: true }))
+  const quietly = ['--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock']
+  run('npm', ['install', ...quietly, join(home, packed.filename)], consumer)
+}, 120_000)
+
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+
+describe('the tarball', () => {
+  test('holds what runs, its sources and the papers, and nothing else', () => {
+    const files = packed.files.map(({ path }) => path)
+    expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']))
+    expect(files.filter((file) => !/^(dist|src|adapters)\/|^(LICENSE|[A-Z]+\.md|package\.json)$/.test(file))).toEqual(
+      [],
+    )
+  })
+
+  test('has every file that exports names', () => {
+    const targets = Object.values<string | Record<string, string>>(manifest.exports).flatMap((target) => {
+      return typeof target === 'string' ? [target] : Object.values(target)
+    })
+    const missing = targets.filter((target) => !existsSync(join(consumer, 'node_modules', manifest.name, target)))
+    expect(missing).toEqual([])
+  })
+
+  test('brings no framework along', () => {
+    const installed = Object.keys(manifest.peerDependencies).filter((peer) => {
+      return existsSync(join(consumer, 'node_modules', peer))
+    })
+    expect(installed).toEqual([])
+  })
+})
+
+describe('a consumer without any framework', () => {
+  const calls = [
+    `const limiter = new RateLimiter({ policies: '2/1h' })`,
+    `const calls = [1, 2, 3].map(() => limiter.consumeSync('203.0.113.7').allowed)`,
+    'console.log(JSON.stringify(calls))',
+  ]
+
+  test('limits, in ESM', () => {
+    const lines = [`import { RateLimiter } from '${manifest.name}'`, ...calls]
+    expect(answer('use.mjs', lines)).toEqual([true, true, false])
+  })
+
+  test('limits, by require()', () => {
+    const lines = [`const { RateLimiter } = require('${manifest.name}')`, ...calls]
+    expect(answer('use.cjs', lines)).toEqual([true, true, false])
+  })
+
+  test.each(modules)('import and require() of %s give the same names', (subpath) => {
+    const names = 'console.log(JSON.stringify(Object.keys(all).sort()))'
+    const imported = answer('names.mjs', [`import * as all from '${subpath}'`, names]) as string[]
+    expect(imported).not.toEqual([])
+    expect(answer('names.cjs', [`const all = require('${subpath}')`, names])).toEqual(imported)
+  })
+
+  test('cannot reach past exports', () => {
+    const lines = [
+      `import('${manifest.name}/dist/src/limiter.js').catch(({ code }) => console.log(JSON.stringify(code)))`,
+    ]
+    expect(answer('past.mjs', lines)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
+  })
+})
+
+describe('a consumer in strict TypeScript', () => {
+  const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', '--types', 'node']
+
+  /** The compiler's complaints about the file or this package; what the types of others have among them is not judged. */
+  function complaints(file: string, lines: readonly string[], module: string): string[] {
+    writeFileSync(join(consumer, file), `${lines.join('\n')}\n`)
+    const tsc = join(root, 'node_modules/typescript/bin/tsc')
+    const args = [tsc, ...options, '--module', module, file]
+    const { stdout } = spawnSync(process.execPath, args, { cwd: consumer, encoding: 'utf8', env: environment })
+    return stdout.split('\n').filter((line) => line.startsWith(file) || line.includes(`node_modules/${manifest.name}/`))
+  }
+
+  // The types that such a consumer would install, from the repository's own node_modules.
+  beforeAll(() => {
+    for (const name of ['@types', 'fastify']) {
+      symlinkSync(join(root, 'node_modules', name), join(consumer, 'node_modules', name), 'junction')
+    }
+  })
+
+  test.each(['nodenext', 'node20'])('has the types of every subpath, module %s', (module) => {
+    const imports = modules.map((subpath, n) => `import * as all${n} from '${subpath}'`)
+    const uses = modules.map((_, n) => `export const names${n}: readonly string[] = Object.keys(all${n})`)
+    expect(complaints('every.mts', [...imports, ...uses], module)).toEqual([])
+  })
+
+  test('is told of a name that is not there', () => {
+    expect(complaints('wrong.mts', [`import { nothing } from '${manifest.name}'`], 'nodenext')).not.toEqual([])
+  })
+
+  test.each(['use.mts', 'use.cts'])('has the types of a decision in %s', (file) => {
+    const lines = [
+      `import { type Decision, HeadgateError, RateLimiter, policy } from '${manifest.name}'`,
+      `const limiter = new RateLimiter({ policies: [policy('10/1s'), { limit: 100, window: '1h' }] })`,
+      `const decision: Decision = limiter.consumeSync('203.0.113.7', { cost: 2 })`,
+      'export const left: number = decision.policies.reduce((least, { remaining }) => Math.min(least, remaining), Infinity)',
+      `export const misuse = (error: unknown) => error instanceof HeadgateError && error.code === 'HEADGATE_COST'`,
+      '// @ts-expect-error: a policy has a limit',
+      `export const wrong = () => new RateLimiter({ policies: { window: '1h' } })`,
+    ]
+    expect(complaints(file, lines, 'nodenext')).toEqual([])
+  })
+})
