@@ -1,8 +1,8 @@
 /*
- * What pacing costs: node bench/pacer.mjs (after npx tsc). Time stands still unless told, so that nothing is slept.
+ * What pacing costs: npm run bench:pacer. Time stands still unless told, so that nothing is slept.
  */
-import { gcra, memoryStore, slidingLog, slidingWindow, smoothBursty } from 'headgate'
-import { Pacer } from 'headgate/pacer'
+import { gcra, memoryStore, slidingLog, slidingWindow, smoothBursty } from '../dist/src/index.js'
+import { Pacer } from '../dist/src/pacer/index.js'
 
 const calls = 100_000
 

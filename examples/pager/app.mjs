@@ -26,7 +26,7 @@ export async function collect(url, { perSecond = 20, concurrency = 4, onPage = (
   const page = async (number) => {
     const response = await get(`${url}/items?page=${number}`)
     if (!response.ok) throw new Error(`page ${number}: ${response.status}`)
-    const answer = await response.json()
+    const answer = /** @type {{ page: number, pages: number, items: string[] }} */ (await response.json())
     onPage(answer)
     return answer
   }

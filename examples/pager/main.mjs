@@ -7,7 +7,8 @@ await once(server, 'listening')
 
 const bar = new SingleBar({ format: '{bar} {value}/{total} pages, {duration_formatted}' }, Presets.shades_classic)
 bar.start(0, 0)
-const { items } = await collect(`http://127.0.0.1:${server.address().port}`, {
+const { port } = /** @type {import('node:net').AddressInfo} */ (server.address())
+const { items } = await collect(`http://127.0.0.1:${port}`, {
   onPage: ({ pages }) => {
     bar.setTotal(pages)
     bar.increment()

@@ -51,7 +51,7 @@ export function parseRateLimit(fields: Fields, now: number = Date.now()): RateLi
 }
 
 /** Milliseconds from now; undefined if it is neither whole seconds nor a date. A date that is past is now. */
-export function parseRetryAfter(text: string | undefined, now: number): number | undefined {
+function parseRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined
   if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1000
   // Dates only (RFC 9110, 5.6.7): Date.parse takes "-5" and "1.5" for years.

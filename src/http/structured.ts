@@ -3,7 +3,7 @@
  * that is not well-formed is no field: the answer is undefined, as the RFC wants it.
  */
 
-export type Bare = string | number | boolean
+type Bare = string | number | boolean
 
 /** An item with its parameters, of a dictionary with its key. */
 export interface Item {

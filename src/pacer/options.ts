@@ -97,7 +97,7 @@ function sorted(
     const { policies, ...options } = what
     return { policies, options: { ...options, ...more } }
   }
-  return { policies: toPolicy(what) as Policy, options: more }
+  return { policies: toPolicy(what as PolicyLike) as Policy, options: more }
 }
 
 function count(value: number | undefined, what: string, least: number): number {
