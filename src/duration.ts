@@ -4,7 +4,7 @@ import { type ErrorCode, HeadgateError, shown } from './errors.ts'
 /** Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`. */
 export type Duration = number | string
 
-const longestWindow: number = 366 * 24 * 60 * 60 * 1000
+export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
 
 /**
  * A duration in whole milliseconds.

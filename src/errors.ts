@@ -12,6 +12,10 @@
  * - `HEADGATE_ASYNC_STORE`: a synchronous call on a store that needs a promise
  * - `HEADGATE_STORE_TIMEOUT`: a store did not answer within its `timeout`; whether the call counted is not known
  * - `HEADGATE_STORE`: a store failed; `cause` is what it said
+ * - `HEADGATE_RATE`: a rate of a pacer that cannot be kept
+ * - `HEADGATE_QUEUE_FULL`: a pacer has as many waiting as it may have
+ * - `HEADGATE_TIMEOUT`: a turn would not come, or did not come, within its `timeout`
+ * - `HEADGATE_CLOSED`: a pacer that has been closed
  */
 export type ErrorCode =
   | 'HEADGATE_LIMIT'
@@ -32,6 +36,10 @@ export type ErrorCode =
   | 'HEADGATE_ASYNC_STORE'
   | 'HEADGATE_STORE_TIMEOUT'
   | 'HEADGATE_STORE'
+  | 'HEADGATE_RATE'
+  | 'HEADGATE_QUEUE_FULL'
+  | 'HEADGATE_TIMEOUT'
+  | 'HEADGATE_CLOSED'
 
 /** The one error this package throws: for misuse and for broken I/O, never for "refused", which is data. */
 export class HeadgateError extends Error {

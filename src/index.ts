@@ -6,6 +6,8 @@ export { type SegmentedWindowOptions, segmentedWindow } from './algorithms/segme
 export { type PolicyLike, policy } from './algorithms/shorthand.ts'
 export { slidingLog } from './algorithms/sliding-log.ts'
 export { slidingWindow } from './algorithms/sliding-window.ts'
+export { type SmoothBurstyOptions, smoothBursty } from './algorithms/smooth-bursty.ts'
+export { type SmoothWarmingUpOptions, smoothWarmingUp } from './algorithms/smooth-warming-up.ts'
 export { Step, type Tickets, type Verb, Weighing } from './algorithms/step.ts'
 export { type TokenBucketOptions, tokenBucket } from './algorithms/token-bucket.ts'
 export type { Clock } from './clock.ts'

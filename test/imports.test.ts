@@ -8,6 +8,7 @@ import { describe, expect, test } from 'vitest'
  */
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['adapters', /^adapters\//],
+  ['pacer', /^src\/pacer\//],
   ['the way in', /^src\/index\.ts$/],
   ['http', /^src\/http\//],
   ['testing', /^src\/testing\//],

@@ -1,3 +1,4 @@
+import { HeadgateError } from '../errors.ts'
 import { type BurstOptions, type Terms, terms } from '../policy.ts'
 
 /** Where states live: many keys in one array, or one growing array of a key's own. */
@@ -52,11 +53,36 @@ export interface Algorithm {
   ticket(s: Numbers, i: number): Ticket
   /** Fills `out` with the numbers as they are now. */
   report(s: Numbers, i: number, at: number, out: Report): void
+  /** Rewrites a state that `from`, this algorithm at another rate, left; where absent, such a state means the same here. */
+  adopt?(s: Numbers, i: number, at: number, from: Algorithm): void
 }
 
 /** A promise with its arithmetic: what a limiter takes. Made by the constructors, never by hand; immutable. */
 export interface Policy extends Terms {
   readonly algorithm: Algorithm
+}
+
+/** How each policy is made again with another limit. */
+const makers = new WeakMap<Policy, (limit: number) => Policy>()
+
+/** Joins a promise with its arithmetic. @param remake makes the same policy with another limit */
+export function makePolicy(promise: Terms, algorithm: Algorithm, remake: (limit: number) => Policy): Policy {
+  const policy = Object.freeze({ ...promise, algorithm: Object.freeze(algorithm) })
+  makers.set(policy, remake)
+  return policy
+}
+
+/**
+ * The same policy with another limit; its states can be adopted. A burst that was not given follows the limit.
+ * @throws HeadgateError as its constructor does, or `HEADGATE_POLICY` for a policy that no constructor made
+ */
+export function withLimit(policy: Policy, limit: number): Policy {
+  const remake = makers.get(policy)
+  if (remake !== undefined) return remake(limit)
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    'A policy is made by a constructor such as tokenBucket({ limit, window }).',
+  )
 }
 
 /** Validates the options and joins them with the arithmetic that `build` makes of the terms, window in microseconds. */
@@ -67,5 +93,7 @@ export function definePolicy(
   build: (terms: Terms, window: number) => Algorithm,
 ): Policy {
   const promise = terms(name, options, extra)
-  return Object.freeze({ ...promise, algorithm: Object.freeze(build(promise, promise.window * 1000)) })
+  return makePolicy(promise, build(promise, promise.window * 1000), (limit) =>
+    definePolicy(name, { ...options, limit }, extra, build),
+  )
 }

@@ -142,4 +142,15 @@ export class Batches implements Algorithm {
     out.remaining = Math.max(0, this.burst - spent)
     out.reset = spent === 0 ? 0 : start + Math.ceil(spent / this.limit) * this.window - at
   }
+
+  /** What is owed is the same; larger batches do not bring what is booked ahead any sooner. */
+  adopt(s: Numbers, i: number, at: number, from: Algorithm): void {
+    if (!(from instanceof Batches)) return
+    const start = from.#start(s, i, at)
+    const spent = from.#spent(s, i, start)
+    const booked = Math.ceil(Math.max(0, spent - from.burst) / from.limit)
+    s[i + 1] = Math.min(this.most, spent + booked * Math.max(0, this.limit - from.limit))
+    s[i + 2] = start
+    s[i] = at
+  }
 }

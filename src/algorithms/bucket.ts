@@ -122,4 +122,22 @@ export class Bucket implements Algorithm {
     out.remaining = room > 0 ? Math.floor(room / this.weight) : 0
     out.reset = Math.ceil(level / this.drain)
   }
+
+  /**
+   * What is owed is the same number of units, rounded up, and what is booked ahead keeps its time: the next call comes
+   * after it at a higher rate too.
+   */
+  adopt(s: Numbers, i: number, at: number, from: Algorithm): void {
+    if (!(from instanceof Bucket)) return
+    const level = from.#level(s, i, at)
+    const units = divideUp(BigInt(level) * BigInt(this.weight), BigInt(from.weight))
+    const booked = Math.ceil(Math.max(0, level - from.capacity) / from.drain)
+    const ahead = booked === 0 ? 0 : this.capacity + booked * this.drain
+    s[i + 1] = Math.min(maxSafe, Math.max(units, ahead))
+    s[i] = at
+  }
+}
+
+function divideUp(dividend: bigint, divisor: bigint): number {
+  return Number((dividend + divisor - 1n) / divisor)
 }

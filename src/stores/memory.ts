@@ -1,3 +1,4 @@
+import type { Policy } from '../algorithms/algorithm.ts'
 import { type Details, Step, type Verb, type Weighing } from '../algorithms/step.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
@@ -42,7 +43,7 @@ export class MemoryStore implements Store {
 /** The keys of one scope, and the row of the one that calls. */
 class Scope {
   readonly #table: Table
-  readonly #weighings: readonly Weighing[]
+  #weighings: readonly Weighing[]
   #row = blank
 
   constructor(weighings: readonly Weighing[], maxKeys: number) {
@@ -69,6 +70,15 @@ class Scope {
     this.#table.forget(key)
   }
 
+  /** Goes on under the same policies with other limits. */
+  retune(weighings: readonly Weighing[], now: number): void {
+    this.#weighings = weighings
+    this.#table.retune(
+      weighings.map(({ policy }) => policy),
+      now,
+    )
+  }
+
   /** Only where it is this scope that refuses: a key refused for the sake of another is nothing to hold on to. */
   noteRefused(): void {
     const refuses = this.#weighings.some(({ wait, policy }) => wait > 0 && !policy.shadow)
@@ -78,20 +88,25 @@ class Scope {
 
 class MemoryLedger implements Ledger {
   readonly #clock: Clock
-  readonly #step: Step
+  readonly #names: readonly string[]
   readonly #scopes: readonly Scope[]
+  #step: Step
 
   constructor({ policies, scopes }: LedgerTerms, maxKeys: number, clock: Clock) {
     this.#clock = clock
+    this.#names = scopes
     this.#step = new Step(policies)
-    const { weighings } = this.#step
-    this.#scopes = scopes.map(
-      (scope) =>
-        new Scope(
-          weighings.filter(({ policy }) => policy.scope === scope),
-          maxKeys,
-        ),
-    )
+    this.#scopes = scopes.map((scope) => new Scope(this.#weighingsOf(scope), maxKeys))
+  }
+
+  #weighingsOf(scope: string): readonly Weighing[] {
+    return this.#step.weighings.filter(({ policy }) => policy.scope === scope)
+  }
+
+  retune(policies: readonly Policy[]): void {
+    const now = this.#clock()
+    this.#step = new Step(policies)
+    for (const [n, scope] of this.#scopes.entries()) scope.retune(this.#weighingsOf(this.#names[n] as string), now)
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {

@@ -32,7 +32,7 @@ export interface DecideExtras extends Details {
 
 /**
  * One limiter's states in a store. Every call is one atomic step over all policies of all its keys: read, decide, and
- * write what changed. Keys arrive validated, one per scope; costs as positive safe integers.
+ * write what changed. Keys arrive validated, one per scope; costs as positive safe integers (a charge of 0 opens a key).
  */
 export interface Ledger {
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): MaybePromise<Decision>
@@ -40,6 +40,11 @@ export interface Ledger {
   reserve(keys: readonly string[], cost: number, maxWait: number): MaybePromise<Booking>
   /** Forgets these keys: each is like new. */
   reset(keys: readonly string[]): MaybePromise<void>
+  /**
+   * Goes on under the same policies with other limits; every state is adopted. Only where nobody else can reach the
+   * states, so that who has it may also rely on knowing every booking.
+   */
+  retune?(policies: readonly Policy[]): void
 }
 
 /** Keeps states, owns the clock, makes a step atomic. `testStore` of headgate/testing is what one has to pass. */

@@ -29,9 +29,9 @@ function digest(key: string): string {
 }
 
 export class Table {
-  readonly #policies: readonly Policy[]
+  #policies: readonly Policy[]
   /** For looking at rows in passing. */
-  readonly #weighings: readonly Weighing[]
+  #weighings: readonly Weighing[]
   readonly #report = new Report()
   readonly #maxKeys: number
   readonly #rowOf = new Map<string, number>()
@@ -108,6 +108,18 @@ export class Table {
         weighing.i = row * this.#width + offset
       }
     }
+  }
+
+  /** Goes on under the same policies with other limits: each state is adopted. */
+  retune(policies: readonly Policy[], now: number): void {
+    for (const row of this.#rowOf.values()) {
+      this.point(this.#weighings, row)
+      for (const [n, { s, i, algorithm }] of this.#weighings.entries()) {
+        policies[n]?.algorithm.adopt?.(s, i, standing(algorithm, s[i] as number, now), algorithm)
+      }
+    }
+    this.#policies = policies
+    this.#weighings = policies.map((policy) => new Weighing(policy))
   }
 
   /** Drops rows that are like new; if the table is full all the same, the one whose loss matters least. */

@@ -1,0 +1,66 @@
+/*
+ * Guava's SmoothBursty: what idleness stores is spent at once and for nothing.
+ *
+ *     price of
+ *     a permit   stable  |_ _ _ _ _ _ ____________
+ *                        |            |  fresh
+ *                     0  |____________|
+ *                        0  stored   max
+ *
+ * A limiter starts empty. With a store of 0 calls are evenly spaced, whatever the idle time between them.
+ *
+ * Bound: in any span t, max + rate * t permits, and the last call's cost: that one is paid for by the next.
+ */
+import { type Duration, milliseconds } from '../duration.ts'
+import { HeadgateError, shown } from '../errors.ts'
+import type { Policy } from './algorithm.ts'
+import { defineSmooth, type SmoothOptions } from './define-smooth.ts'
+import { Smooth } from './smooth.ts'
+
+class SmoothBursty extends Smooth {
+  readonly kind = 'smoothBursty'
+  readonly parameters: readonly number[]
+  protected readonly initial = 0
+
+  constructor(stable: number, max: number) {
+    super(stable, max, stable, stable)
+    this.parameters = [stable, max]
+  }
+
+  protected price(): number {
+    return 0
+  }
+
+  protected rescaled(stored: number, max: number): number {
+    return max === 0 ? 0 : (stored * this.max) / max
+  }
+}
+
+export interface SmoothBurstyOptions extends SmoothOptions {
+  /** How long idleness is stored for. Default `'1s'`; 0 for even spacing. */
+  maxBurst?: Duration
+  /** The same in permits, whatever the rate. Not both. */
+  maxStored?: number
+}
+
+/**
+ * `rate` permits in `per`, and what went unused lately on top: Guava's `RateLimiter.create(rate)`.
+ * @throws HeadgateError on any option that is out of range
+ */
+export function smoothBursty(options: SmoothBurstyOptions): Policy {
+  return defineSmooth('smoothBursty', options, ['maxBurst', 'maxStored'], (rate, per) => {
+    const { maxBurst, maxStored } = options
+    if (maxStored === undefined) {
+      const burst = milliseconds(maxBurst ?? '1s', 'smoothBursty: maxBurst', 'HEADGATE_BURST', 0)
+      return new SmoothBursty((per * 1000) / rate, (burst / per) * rate)
+    }
+    if (maxBurst === undefined && typeof maxStored === 'number' && maxStored >= 0 && maxStored < Infinity) {
+      return new SmoothBursty((per * 1000) / rate, maxStored)
+    }
+    throw new HeadgateError(
+      'HEADGATE_BURST',
+      `smoothBursty: maxStored must be a number of permits from 0, without maxBurst, got ${shown(maxStored)}. ` +
+        'Give one of the two: maxStored: 0 spaces evenly.',
+    )
+  })
+}

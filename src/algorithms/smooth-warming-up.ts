@@ -1,0 +1,93 @@
+/*
+ * Guava's SmoothWarmingUp: what has been idle is cold, and starts slowly.
+ *
+ * Stored permits stand for coldness here, so they cost more than fresh ones. A limiter that is full of them is cold and
+ * gives the first at the cold interval, coldFactor times the stable one; as they go it warms up along a straight line,
+ * and from the threshold on it runs at the stable interval.
+ *
+ *     price of          ^
+ *     a permit    cold  +                  /
+ *                       |                /.
+ *                       |              /  .
+ *                       |            /    .     the price of permits is the area above them:
+ *                       |          /      .     a trapezoid right of the threshold,
+ *               stable  +---------/  WARM .     a rectangle left of it
+ *                       |         .   UP  .
+ *                       |         .       .
+ *                     0 +---------+-------+-->  stored permits
+ *                       0    threshold   max
+ *
+ * The trapezoid's area is the warm-up time: threshold = warmup / 2 / stable, so the rectangle takes half of it, and
+ * max = threshold + 2 * warmup / (stable + cold). Idle, it cools down from 0 to max in `warmup`.
+ *
+ * A limiter starts cold. Bound: in any span t, rate * t permits, and the last call's cost.
+ */
+import { type Duration, milliseconds } from '../duration.ts'
+import { HeadgateError, shown } from '../errors.ts'
+import type { Policy } from './algorithm.ts'
+import { defineSmooth, type SmoothOptions } from './define-smooth.ts'
+import { Smooth } from './smooth.ts'
+
+class SmoothWarmingUp extends Smooth {
+  readonly kind = 'smoothWarmingUp'
+  readonly parameters: readonly number[]
+  protected readonly initial: number
+  readonly threshold: number
+  readonly slope: number
+
+  constructor(stable: number, warmup: number, coldFactor: number) {
+    const cold = stable * coldFactor
+    const threshold = (0.5 * warmup) / stable
+    const max = threshold + (2 * warmup) / (stable + cold)
+    super(stable, max, warmup / max, cold)
+    this.initial = max
+    this.threshold = threshold
+    this.slope = (cold - stable) / (max - threshold)
+    this.parameters = [stable, warmup, coldFactor]
+  }
+
+  protected price(stored: number, permits: number): number {
+    const above = stored - this.threshold
+    let micros = 0
+    if (above > 0) {
+      const taken = Math.min(above, permits)
+      micros = Math.trunc((taken * (this.#interval(above) + this.#interval(above - taken))) / 2)
+      permits -= taken
+    }
+    return micros + Math.trunc(this.stable * permits)
+  }
+
+  /** What a permit costs that far above the threshold. */
+  #interval(above: number): number {
+    return this.stable + above * this.slope
+  }
+
+  protected rescaled(stored: number, max: number): number {
+    return (stored * this.max) / max
+  }
+}
+
+export interface SmoothWarmingUpOptions extends SmoothOptions {
+  /** How long it takes to get warm, and to cool down: at least 1 ms. */
+  warmup: Duration
+  /** How many times slower it is when cold. Default 3. */
+  coldFactor?: number
+}
+
+/**
+ * `rate` permits in `per` once it is warm, fewer after a rest: Guava's `RateLimiter.create(rate, warmup)`.
+ * @throws HeadgateError on any option that is out of range
+ */
+export function smoothWarmingUp(options: SmoothWarmingUpOptions): Policy {
+  return defineSmooth('smoothWarmingUp', options, ['warmup', 'coldFactor'], (rate, per) => {
+    const warmup = milliseconds(options.warmup, 'smoothWarmingUp: warmup', 'HEADGATE_WINDOW')
+    const coldFactor = options.coldFactor ?? 3
+    if (typeof coldFactor !== 'number' || !(coldFactor > 0) || coldFactor > 1e6) {
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        `smoothWarmingUp: coldFactor must be a number above 0, at most 1e6, got ${shown(coldFactor)}. 3 is usual.`,
+      )
+    }
+    return new SmoothWarmingUp((per * 1000) / rate, warmup * 1000, coldFactor)
+  })
+}

@@ -1,0 +1,187 @@
+/*
+ * What a pacer asks of its store: one place that bounds how long an answer may take, and knows what may be given back.
+ */
+import { type Policy, withLimit } from '../algorithms/algorithm.ts'
+import { Smooth } from '../algorithms/smooth.ts'
+import type { Tickets } from '../algorithms/step.ts'
+import type { Clock } from '../clock.ts'
+import type { Decision } from '../decision.ts'
+import { longestWindow } from '../duration.ts'
+import { HeadgateError } from '../errors.ts'
+import type { RateLimiter } from '../limiter.ts'
+import type { Booking, Ledger, MaybePromise } from '../stores/store.ts'
+import { type Agenda, Entry } from './agenda.ts'
+
+/** The longest wait that is booked, in microseconds. */
+const longestWait = longestWindow * 1000
+
+export class Bank {
+  readonly #limiter: RateLimiter
+  readonly #agenda: Agenda
+  readonly #clock: Clock
+  /** How long an answer may take, in microseconds. */
+  readonly #patience: number
+  policies: readonly Policy[]
+  #ledger: Ledger
+  /** How often the rate was set: what was booked at another rate is not given back at this one. */
+  generation = 0
+
+  constructor(limiter: RateLimiter, agenda: Agenda, clock: Clock, storeTimeout: number) {
+    this.#limiter = limiter
+    this.#agenda = agenda
+    this.#clock = clock
+    this.#patience = storeTimeout * 1000
+    this.policies = limiter.policies
+    this.#ledger = this.#open()
+  }
+
+  #open(): Ledger {
+    const { name, scopes, store } = this.#limiter
+    return store.open({ name, policies: this.policies, scopes })
+  }
+
+  /** Whether a time to come can be promised: by one enforced policy alone, whose algorithm can (see step.ts). */
+  get promises(): boolean {
+    const enforced = this.policies.filter(({ shadow }) => !shadow)
+    return enforced.length === 0 || (enforced.length === 1 && (enforced[0] as Policy).algorithm.promises)
+  }
+
+  get synchronous(): boolean {
+    return this.#limiter.store.synchronous
+  }
+
+  /** Whether nobody else can have booked anything. */
+  get exclusive(): boolean {
+    return this.#ledger.retune !== undefined
+  }
+
+  /** The keys of a call: the same for every scope. */
+  keys(key: string): readonly string[] {
+    return this.#limiter.scopes.map(() => key)
+  }
+
+  /** Guava's limiters begin when they are made: from now on idle time counts. Elsewhere a key begins with its first call. */
+  begin(keys: readonly string[]): void {
+    if (!this.synchronous) return
+    if (this.policies.some(({ algorithm }) => algorithm instanceof Smooth)) void this.#ledger.decide('charge', keys, 0)
+  }
+
+  /** @param maxWait microseconds */
+  reserve(keys: readonly string[], cost: number, maxWait: number): MaybePromise<Booking> {
+    const answer = this.#ledger.reserve(keys, cost, Math.min(longestWait, maxWait))
+    return answer instanceof Promise
+      ? this.#bounded(answer, ({ decision, tickets }) => {
+          if (decision.allowed) this.refund(keys, cost, tickets)
+        })
+      : answer
+  }
+
+  consume(keys: readonly string[], cost: number): MaybePromise<Decision> {
+    const answer = this.#ledger.decide('consume', keys, cost)
+    return answer instanceof Promise
+      ? this.#bounded(answer, ({ allowed }) => {
+          if (allowed) this.refund(keys, cost, undefined)
+        })
+      : answer
+  }
+
+  /** Gives units back; a store that fails keeps them, which errs to the strict side. */
+  refund(keys: readonly string[], cost: number, tickets: Tickets | undefined): MaybePromise<unknown> {
+    return quietly(this.#ledger.decide('refund', keys, cost, tickets === undefined ? undefined : { tickets }))
+  }
+
+  charge(keys: readonly string[], cost: number): MaybePromise<Decision> {
+    const answer = this.#ledger.decide('charge', keys, cost)
+    return answer instanceof Promise ? this.#bounded(answer, () => undefined) : answer
+  }
+
+  /** Rejects when the store does not answer in time. @param late what to do with an answer that comes all the same */
+  #bounded<T>(answer: Promise<T>, late: (value: T) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const alarm = new Alarm(() => reject(unanswered(this.#patience / 1000)))
+      this.#agenda.add(alarm, this.#clock() + this.#patience)
+      const settle = (inTime: () => void, tooLate: () => void) => {
+        if (!alarm.pending) return tooLate()
+        this.#agenda.remove(alarm)
+        inTime()
+      }
+      answer.then(
+        (value) =>
+          settle(
+            () => resolve(value),
+            () => late(value),
+          ),
+        (error) =>
+          settle(
+            () => reject(error),
+            () => undefined,
+          ),
+      )
+    })
+  }
+
+  /** Permits in the policy's window. */
+  get rate(): number {
+    const { algorithm, window, limit } = this.#tunable()
+    return algorithm instanceof Smooth ? (window * 1000) / algorithm.stable : limit
+  }
+
+  /**
+   * @param owed by key, the units promised for later: where states cannot be adopted, a new one starts with these
+   * @throws HeadgateError `HEADGATE_RATE` or what the policy's constructor says
+   */
+  setRate(rate: number, owed: ReadonlyMap<string, number>): void {
+    const policy = this.#tunable()
+    const next = withLimit(policy, rate)
+    this.policies = this.policies.map((each) => (each === policy ? next : each))
+    this.generation++
+    if (this.#ledger.retune !== undefined) {
+      this.#ledger.retune(this.policies)
+      return
+    }
+    this.#ledger = this.#open()
+    for (const [key, units] of owed) void quietly(this.#ledger.decide('charge', this.keys(key), units))
+  }
+
+  /**
+   * Sees to it that no turn comes before `until`, after the rate was raised: what part of a reservation was given back
+   * at the old rate counts for less time at the new one.
+   */
+  cover(keys: readonly string[], until: number): void {
+    if (!this.exclusive) return
+    const { retryAfter, remaining } = this.#ledger.decide('peek', keys, 1) as Decision
+    const short = until - this.#clock() - retryAfter * 1000
+    if (short <= 0) return
+    const { limit, window } = this.#tunable()
+    void this.#ledger.decide('charge', keys, remaining + Math.ceil((short * limit) / (window * 1000)))
+  }
+
+  #tunable(): Policy {
+    const enforced = this.policies.filter(({ shadow }) => !shadow)
+    if (enforced.length === 1) return enforced[0] as Policy
+    throw new HeadgateError(
+      'HEADGATE_RATE',
+      `A rate is that of one policy, and this pacer has ${enforced.length}. Make a pacer with one policy.`,
+    )
+  }
+}
+
+class Alarm extends Entry {
+  readonly due: () => void
+
+  constructor(due: () => void) {
+    super()
+    this.due = due
+  }
+}
+
+function quietly(answer: MaybePromise<unknown>): MaybePromise<unknown> {
+  return answer instanceof Promise ? answer.catch(() => undefined) : answer
+}
+
+function unanswered(patience: number): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE_TIMEOUT',
+    `The store did not answer within ${patience} ms; whether the call counted is not known. See the option storeTimeout.`,
+  )
+}

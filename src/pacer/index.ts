@@ -1,0 +1,8 @@
+export { parseRateLimit, type Quota, type RateLimitInfo } from '../http/parse-headers.ts'
+export type { Progress } from './events.ts'
+export type { PacerOptions, PacerTerms } from './options.ts'
+export type { AcquireOptions, Pace, ThrottleOptions } from './pace.ts'
+export { type PacedFetchOptions, pacedFetch } from './paced-fetch.ts'
+export { Pacer } from './pacer.ts'
+export type { PacerReservation } from './reservation.ts'
+export type { Sleeper } from './sleeper.ts'

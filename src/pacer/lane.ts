@@ -1,0 +1,200 @@
+/*
+ * One key of a pacer: who waits for it and what runs. A call goes through at most three doors:
+ *
+ *     gate (concurrency, where it runs) -> queue (its turn; booked.ts or asked.ts) -> admitted
+ */
+import type { Decision } from '../decision.ts'
+import { Asked } from './asked.ts'
+import { Booked } from './booked.ts'
+import { closed, queueFull, timedOut, tooLarge, tooLate } from './errors.ts'
+import { Hold } from './hold.ts'
+import { Line } from './line.ts'
+import type { Place } from './place.ts'
+import type { Queue } from './queue.ts'
+import { Roll } from './roll.ts'
+import type { Shop } from './shop.ts'
+import { type Call, Waiter } from './waiter.ts'
+
+export class Lane implements Place {
+  readonly shop: Shop
+  readonly key: string
+  readonly keys: readonly string[]
+  readonly queueing: Queue
+  readonly #gate = new Line()
+  /** All who queue, as they came. */
+  readonly #waiting = new Roll()
+  /** Running, or on the way to it. */
+  running = 0
+  /** Questions that the store has not answered yet. */
+  asking = 0
+  readonly #hold: Hold
+
+  constructor(shop: Shop, key: string) {
+    this.shop = shop
+    this.key = key
+    this.keys = shop.bank.keys(key)
+    this.#hold = new Hold(shop.agenda, () => {
+      if (!this.stopped) this.queueing.go()
+      this.settled()
+    })
+    this.queueing = shop.promises ? new Booked(this) : new Asked(this)
+  }
+
+  get now(): number {
+    return this.shop.clock()
+  }
+
+  get waiting(): number {
+    return this.#waiting.size
+  }
+
+  /** Whether nobody is let through for now. */
+  get stopped(): boolean {
+    return this.shop.paused || this.#hold.on
+  }
+
+  /** Milliseconds that nobody will be let through; Infinity while paused. */
+  get stoppedFor(): number {
+    if (this.shop.paused) return Infinity
+    return this.#hold.on ? Math.ceil((this.#hold.until - this.now) / 1000) : 0
+  }
+
+  /** Whether nothing is lost if it is forgotten. */
+  get idle(): boolean {
+    return this.free && !this.stopped && this.queueing.empty
+  }
+
+  /** Whether nobody waits or runs. */
+  get free(): boolean {
+    return this.#waiting.size === 0 && this.running === 0 && this.asking === 0
+  }
+
+  /** @throws HeadgateError `HEADGATE_CLOSED` */
+  enter(call: Call): Waiter {
+    if (this.shop.closed) throw closed()
+    const waiter = new Waiter(this, call, this.shop.calls++, this.now)
+    const { signal } = call
+    if (signal !== undefined) {
+      const leave = () => this.leave(waiter, signal.reason)
+      signal.addEventListener('abort', leave, { once: true })
+      waiter.release = () => signal.removeEventListener('abort', leave)
+    }
+    if (!waiter.runs || this.running < this.shop.concurrency) this.#pass(waiter)
+    else if (this.mayWait(waiter)) {
+      waiter.stage = 'gate'
+      this.#gate.add(waiter)
+    }
+    return waiter
+  }
+
+  #pass(waiter: Waiter): void {
+    if (waiter.runs) this.running++
+    waiter.stage = 'asking'
+    this.queueing.seek(waiter)
+  }
+
+  /** How much longer it would wait, in microseconds: not at all if there is no room to wait. */
+  patience(waiter: Waiter): number {
+    return this.full(waiter) ? 0 : Math.max(0, waiter.deadline - this.now)
+  }
+
+  /** Whether it may not queue because too many do. */
+  full(waiter: Waiter): boolean {
+    const { maxQueue, order } = this.shop
+    return !waiter.queued && this.waiting >= maxQueue && (order === 'newest' || this.waiting === 0)
+  }
+
+  /** Has it queue if it would and may; else it is refused. */
+  mayWait(waiter: Waiter): boolean {
+    if (this.full(waiter)) this.refuse(waiter, queueFull(this.shop.maxQueue))
+    else if (!waiter.queued && waiter.deadline <= this.now) this.refuse(waiter, timedOut(0))
+    else {
+      this.queue(waiter)
+      return true
+    }
+    return false
+  }
+
+  /** Counts it among those who queue; if they are too many the one that waits the longest goes. */
+  queue(waiter: Waiter): void {
+    if (waiter.queued) return
+    const { maxQueue, agenda, events } = this.shop
+    const oldest = this.#waiting.first
+    waiter.queued = true
+    this.#waiting.add(waiter)
+    if (waiter.deadline < Infinity) agenda.add(waiter, waiter.deadline)
+    if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
+    events.queued(this, waiter)
+  }
+
+  admit(waiter: Waiter): void {
+    this.#done(waiter)
+    const waited = waiter.queued || !this.shop.bank.synchronous ? waiter.waited(this.now) : 0
+    this.shop.events.admitted(this, waiter.cost, waited)
+    waiter.admit(waited)
+    this.settled()
+  }
+
+  refuseFor(waiter: Waiter, { retryAfter }: Decision): void {
+    if (retryAfter === Infinity) this.refuse(waiter, tooLarge(waiter.cost))
+    else if (waiter.deadline > this.now && this.patience(waiter) === 0) {
+      this.refuse(waiter, queueFull(this.shop.maxQueue))
+    } else this.refuse(waiter, waiter.deadline < Infinity ? timedOut(waiter.timeout) : tooLate())
+  }
+
+  /** Ends a call that is in no queue. */
+  refuse(waiter: Waiter, error: unknown): void {
+    const { stage } = waiter
+    if (stage === 'done') return
+    this.#done(waiter)
+    this.shop.events.refused(this, waiter.cost, error)
+    waiter.refuse(error)
+    if (waiter.runs && stage !== 'gate' && stage !== 'new') this.finished()
+    else this.settled()
+  }
+
+  /** Ends a call wherever it stands. */
+  leave(waiter: Waiter, error: unknown): void {
+    if (waiter.stage === 'done') return
+    if (waiter.stage === 'gate') this.#gate.remove(waiter)
+    else this.queueing.leave(waiter)
+    this.refuse(waiter, error)
+  }
+
+  expire(waiter: Waiter): void {
+    this.leave(waiter, timedOut(waiter.timeout))
+  }
+
+  #done(waiter: Waiter): void {
+    waiter.stage = 'done'
+    if (waiter.queued) this.#waiting.remove(waiter)
+    this.shop.agenda.remove(waiter)
+    waiter.release?.()
+  }
+
+  /** What ran has ended: the next may come. */
+  finished(): void {
+    this.running--
+    while (this.running < this.shop.concurrency && this.#gate.first !== undefined) {
+      this.#pass(this.#gate.shift() as Waiter)
+    }
+    this.settled()
+  }
+
+  settled(): void {
+    this.shop.settled(this)
+  }
+
+  /** Lets nobody through until then, or until when it is held already, if that is later. */
+  hold(until: number): void {
+    if (this.shop.closed || until <= Math.max(this.now, this.#hold.until)) return
+    const { stopped } = this
+    this.#hold.begin(until)
+    if (!stopped) this.queueing.stop()
+  }
+
+  close(): void {
+    while (this.#waiting.first !== undefined) this.leave(this.#waiting.first, closed())
+    this.#hold.end()
+  }
+}

@@ -1,0 +1,110 @@
+import type { Policy } from '../algorithms/algorithm.ts'
+import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
+import { type Clock, checkClock, monotonicClock } from '../clock.ts'
+import { type Duration, milliseconds } from '../duration.ts'
+import { HeadgateError, shown } from '../errors.ts'
+import { RateLimiter } from '../limiter.ts'
+import { knownOptions, positiveInteger } from '../policy.ts'
+import { memoryStore } from '../stores/memory.ts'
+import type { Store } from '../stores/store.ts'
+import type { Progress } from './events.ts'
+import { type Sleeper, timerSleeper } from './sleeper.ts'
+
+export interface PacerOptions {
+  /** Where turns are booked. Default: a memory store of its own. With `redisStore` several processes keep one pace. */
+  store?: Store
+  /** The namespace in the store, and who it is in events. Default `'pacer'`. */
+  name?: string
+  /** How many may wait, for each key. Default Infinity. */
+  maxQueue?: number
+  /** Who is refused when there are too many: `'newest'`, who comes (default), or `'oldest'`, who waits the longest. */
+  order?: 'oldest' | 'newest'
+  /** How many functions of `throttle` and `wrap` may run at once, for each key. Default Infinity. */
+  concurrency?: number
+  /** Whether the process may end while callers wait. Default false. */
+  unref?: boolean
+  /** How long an answer of the store may take; then the call rejects with `HEADGATE_STORE_TIMEOUT`. Default `'5s'`. */
+  storeTimeout?: Duration
+  /** Called after something changed, once for all that changed in one turn of the event loop. */
+  onProgress?: (progress: Progress) => void
+  /** Whole microseconds since the epoch: for tests. Default: a monotonic clock. */
+  clock?: Clock
+  /** What sleeps: for tests. Default: `setTimeout`. */
+  sleeper?: Sleeper
+}
+
+/** What a pacer takes in one object. */
+export interface PacerTerms extends PacerOptions {
+  policies: PolicyLike | readonly PolicyLike[]
+}
+
+const known = [
+  'store',
+  'name',
+  'maxQueue',
+  'order',
+  'concurrency',
+  'unref',
+  'storeTimeout',
+  'onProgress',
+  'clock',
+  'sleeper',
+] as const satisfies (keyof PacerOptions)[]
+
+export interface PacerParts {
+  readonly limiter: RateLimiter
+  readonly clock: Clock
+  readonly sleeper: Sleeper
+  readonly maxQueue: number
+  readonly order: 'oldest' | 'newest'
+  readonly concurrency: number
+  readonly storeTimeout: number
+  readonly onProgress: ((progress: Progress) => void) | undefined
+}
+
+/** Sorts out what a user wrote. @throws HeadgateError for what is out of range */
+export function readOptions(what: PolicyLike | PacerTerms, more: PacerOptions): PacerParts {
+  const { policies, options } = sorted(what, more)
+  knownOptions('Pacer', options, known)
+  const { order = 'newest', onProgress, unref = false, name = 'pacer' } = options
+  if (order !== 'newest' && order !== 'oldest') throw wrong('order', order, "Give 'newest' or 'oldest'.")
+  if (typeof unref !== 'boolean') throw wrong('unref', unref, 'Give true or false.')
+  if (options.sleeper !== undefined && typeof options.sleeper !== 'function') {
+    throw wrong('sleeper', options.sleeper, 'Give (milliseconds, wake) => callOff, or leave it out.')
+  }
+  if (onProgress !== undefined && typeof onProgress !== 'function') {
+    throw wrong('onProgress', onProgress, 'Give a function.')
+  }
+  const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
+  const store = options.store ?? memoryStore({ clock })
+  return {
+    limiter: new RateLimiter({ policies, store, name }),
+    clock,
+    sleeper: options.sleeper ?? timerSleeper(unref),
+    maxQueue: count(options.maxQueue, 'maxQueue', 0),
+    order,
+    concurrency: count(options.concurrency, 'concurrency', 1),
+    storeTimeout: milliseconds(options.storeTimeout ?? '5s', 'Pacer: storeTimeout', 'HEADGATE_OPTION'),
+    onProgress,
+  }
+}
+
+function sorted(
+  what: PolicyLike | PacerTerms,
+  more: PacerOptions,
+): { policies: PolicyLike | readonly PolicyLike[]; options: PacerOptions } {
+  if (typeof what === 'object' && what !== null && 'policies' in what) {
+    const { policies, ...options } = what
+    return { policies, options: { ...options, ...more } }
+  }
+  return { policies: toPolicy(what as PolicyLike) as Policy, options: more }
+}
+
+function count(value: number | undefined, what: string, least: number): number {
+  if (value === undefined || value === Infinity) return Infinity
+  return least === 0 && value === 0 ? 0 : positiveInteger(value, `Pacer: ${what}`, 'HEADGATE_OPTION')
+}
+
+function wrong(option: string, value: unknown, fix: string): HeadgateError {
+  return new HeadgateError('HEADGATE_OPTION', `Pacer: ${option} cannot be ${shown(value)}. ${fix}`)
+}

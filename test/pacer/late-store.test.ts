@@ -1,0 +1,118 @@
+import { beforeEach, describe, expect, test } from 'vitest'
+import { gcra, slidingLog, slidingWindow, smoothBursty } from '../../src/index.ts'
+import { LateStore } from './late-store.ts'
+import { Timeline } from './timeline.ts'
+
+/* A question takes 10 ms there and 10 ms back, and what it is told counts from half-way: turns come 20 ms late. */
+let timeline: Timeline
+let store: LateStore
+beforeEach(() => {
+  timeline = new Timeline()
+  store = new LateStore(timeline, 20)
+})
+const even = gcra({ limit: 10, window: '1s', burst: 1 })
+
+describe('a store that answers later', () => {
+  test.each([
+    ['gcra', even, 'A+20 B+120 C+220 D+320'],
+    ['smoothBursty', smoothBursty({ rate: 10 }), 'A+20 B+120 C+220 D+320'],
+    ['slidingLog', slidingLog({ limit: 2, window: '1s' }), 'A+20 B+20 C+1020 D+1020'],
+    ['slidingWindow, one question at a time', slidingWindow({ limit: 2, window: '1s' }), 'A+20 B+40 C+1530 D+2030'],
+  ])('%s', async (_, policy, expected) => {
+    const pacer = timeline.pacer(policy, { store })
+    for (const name of 'ABCD') timeline.write(name, pacer.acquire())
+    expect(await timeline.read()).toBe(expected)
+    expect(timeline.sleeps.size).toBe(0)
+    expect(store.calls).toBeLessThanOrEqual(7)
+  })
+
+  test('tryAcquire is not refused because others are being asked for', async () => {
+    const pacer = timeline.pacer(slidingWindow({ limit: 2, window: '1s' }), { store })
+    for (const name of 'ABC') timeline.write(name, pacer.tryAcquire())
+    expect(await timeline.read()).toBe('A+20 B+40 C+60=false')
+  })
+
+  test('maxQueue counts who waits, not who is being asked for', async () => {
+    const pacer = timeline.pacer(slidingLog({ limit: 3, window: '1s' }), { store, maxQueue: 1 })
+    for (const name of 'ABCDE') timeline.write(name, pacer.acquire())
+    expect(await timeline.read()).toBe('A+20 B+20 C+20 E!HEADGATE_QUEUE_FULL+20 D+1020')
+  })
+
+  test('one that leaves while it is asked for gives its permits back', async () => {
+    for (const policy of [slidingLog({ limit: 1, window: '10s' }), slidingWindow({ limit: 1, window: '10s' })]) {
+      const timeline = new Timeline()
+      const pacer = timeline.pacer(policy, { store: new LateStore(timeline, 20) })
+      const controller = new AbortController()
+      timeline.write('A', pacer.acquire(1, { signal: controller.signal }))
+      await timeline.pass(15)
+      controller.abort('gone')
+      await timeline.pass(100)
+      timeline.write('B', pacer.acquire())
+      expect(await timeline.read()).toBe('A!gone+15 B+135')
+    }
+  })
+
+  test('a pause while it is asked', async () => {
+    for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
+      const timeline = new Timeline()
+      const pacer = timeline.pacer(policy, { store: new LateStore(timeline, 20) })
+      timeline.write('A', pacer.acquire())
+      await timeline.pass(15)
+      pacer.pause()
+      await timeline.pass(100)
+      pacer.resume()
+      expect(await timeline.read()).toMatch(/^A\+(135|145)$/)
+    }
+  })
+
+  test('a store that fails fails the call, and the next is asked for', async () => {
+    for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
+      const timeline = new Timeline()
+      const store = new LateStore(timeline, 20)
+      const pacer = timeline.pacer(policy, { store, concurrency: 1 })
+      store.failing = true
+      timeline.write(
+        'A',
+        pacer.throttle(() => 1),
+      )
+      timeline.write(
+        'B',
+        pacer.throttle(() => 1),
+      )
+      await timeline.pass(15)
+      store.failing = false
+      expect(await timeline.read()).toBe('A!store+10 B+30')
+      expect([pacer.running, pacer.waiting]).toEqual([0, 0])
+    }
+  })
+
+  test('a store that never answers is not waited for for ever', async () => {
+    for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
+      const timeline = new Timeline()
+      const store = new LateStore(timeline, 20)
+      const pacer = timeline.pacer(policy, { store, storeTimeout: '2s' })
+      store.silent = true
+      timeline.write('A', pacer.acquire())
+      expect(await timeline.read()).toBe('A!HEADGATE_STORE_TIMEOUT+2000')
+    }
+  })
+
+  test('an answer that comes after all gives its permits back', async () => {
+    const pacer = timeline.pacer(slidingLog({ limit: 1, window: '60s' }), { store, storeTimeout: 1000 })
+    store.latency = 5000
+    timeline.write('A', pacer.acquire())
+    await timeline.pass(8000)
+    store.latency = 20
+    timeline.write('B', pacer.acquire())
+    expect(await timeline.read()).toBe('A!HEADGATE_STORE_TIMEOUT+1000 B+8020')
+  })
+
+  test('a rate set anew: what was promised is kept, and owed to the new rate', async () => {
+    const pacer = timeline.pacer(even, { store })
+    for (const name of 'ABC') timeline.write(name, pacer.acquire())
+    await timeline.pass(20)
+    pacer.setRate(1)
+    for (const name of 'D') timeline.write(name, pacer.acquire())
+    expect(await timeline.read()).toBe('A+20 B+120 C+220 D+2040')
+  })
+})

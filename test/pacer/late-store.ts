@@ -1,0 +1,48 @@
+import { type Ledger, memoryStore, type Store } from '../../src/index.ts'
+import type { Timeline } from './timeline.ts'
+
+/** A memory store that answers after a while, as one behind a network does, or fails, or never answers. */
+export class LateStore implements Store {
+  readonly synchronous = false
+  readonly #timeline: Timeline
+  readonly #store: Store
+  readonly #shared: Map<string, Ledger>
+  latency: number
+  failing = false
+  silent = false
+  calls = 0
+
+  /** @param shared the ledgers of all processes, by name: those of a server */
+  constructor(timeline: Timeline, latency: number, shared = new Map<string, Ledger>()) {
+    this.#timeline = timeline
+    this.#store = memoryStore({ clock: timeline.clock.now })
+    this.#shared = shared
+    this.latency = latency
+  }
+
+  /** Without `retune`: others may reach the states. */
+  open(terms: Parameters<Store['open']>[0]): Ledger {
+    const name = JSON.stringify([terms.name, terms.policies.map(({ name, limit, window }) => [name, limit, window])])
+    const ledger = this.#shared.get(name) ?? this.#store.open(terms)
+    this.#shared.set(name, ledger)
+    return {
+      decide: (...question) => this.#later(() => ledger.decide(...question)),
+      reserve: (...question) => this.#later(() => ledger.reserve(...question)),
+      reset: (...question) => this.#later(() => ledger.reset(...question)),
+    }
+  }
+
+  /** Decided half-way, as by a server. */
+  async #later<T>(decide: () => T): Promise<Awaited<T>> {
+    this.calls++
+    await this.#sleep(Math.floor(this.latency / 2))
+    if (this.failing) throw new Error('store')
+    const answer = await decide()
+    await this.#sleep(this.silent ? 1e9 : Math.ceil(this.latency / 2))
+    return answer
+  }
+
+  #sleep(milliseconds: number): Promise<void> {
+    return new Promise((resolve) => this.#timeline.sleeper(milliseconds, resolve))
+  }
+}

@@ -1,0 +1,233 @@
+import { describe, expect, test } from 'vitest'
+import { gcra, slidingWindow, smoothBursty, tokenBucket } from '../../src/index.ts'
+import { Timeline } from './timeline.ts'
+
+const even = gcra({ limit: 10, window: '1s', burst: 1 })
+const asked = slidingWindow({ limit: 2, window: '1s' })
+
+describe('order', () => {
+  test('small requests do not overtake a large one', async () => {
+    const bucket = tokenBucket({ limit: 10, window: '1s', burst: 10 })
+    for (const policy of [bucket, slidingWindow({ limit: 10, window: '1s' })]) {
+      const timeline = new Timeline()
+      const pacer = timeline.pacer(policy)
+      timeline.write('A', pacer.acquire(8))
+      timeline.write('B', pacer.acquire(10))
+      for (const name of 'CDE') timeline.write(name, pacer.acquire())
+      const text = await timeline.read()
+      expect(text.replaceAll(/[^A-Z]/g, '')).toBe('ABCDE')
+    }
+  })
+
+  test.each([
+    ['booked', even, 'A+0 D+100 E+200 B+300 C+400'],
+    ['asked', slidingWindow({ limit: 1, window: '100ms' }), 'A+0 D+200 E+400 B+600 C+800'],
+  ])('priority, %s: who has more goes first, among equals who came first', async (_, policy, expected) => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(policy)
+    timeline.write('A', pacer.acquire())
+    timeline.write('B', pacer.acquire(1, { priority: -1 }))
+    timeline.write('C', pacer.acquire(1, { priority: -1 }))
+    timeline.write('D', pacer.acquire(1, { priority: 5 }))
+    timeline.write('E', pacer.acquire(1))
+    expect(await timeline.read()).toBe(expected)
+  })
+
+  test('one that is overtaken past its timeout is refused then, and its turn is not lost', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even)
+    timeline.write('A', pacer.acquire())
+    timeline.write('B', pacer.acquire(1, { timeout: 150 }))
+    timeline.write('C', pacer.acquire(1, { priority: 1 }))
+    timeline.write('D', pacer.acquire())
+    expect(await timeline.read()).toBe('A+0 C+100 B!HEADGATE_TIMEOUT+150 D+200')
+  })
+})
+
+describe('maxQueue', () => {
+  test.each([
+    ['newest', 'A+0 D!HEADGATE_QUEUE_FULL+0 E!HEADGATE_QUEUE_FULL+0 B+100 C+200 F+300'],
+    ['oldest', 'A+0 B!HEADGATE_QUEUE_FULL+0 C!HEADGATE_QUEUE_FULL+0 D+100 E+200 F+300'],
+  ] as const)('the %s is dropped, and no turn with it', async (order, expected) => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even, { maxQueue: 2, order })
+    for (const name of 'ABCDE') timeline.write(name, pacer.acquire())
+    await timeline.pass(150)
+    timeline.write('F', pacer.acquire())
+    expect(await timeline.read()).toBe(expected)
+  })
+
+  test('also where turns are asked for', async () => {
+    for (const [order, expected] of [
+      ['newest', 'A+0 B+0 E!HEADGATE_QUEUE_FULL+0 C+1500 D+2000'],
+      ['oldest', 'A+0 B+0 C!HEADGATE_QUEUE_FULL+0 D+1500 E+2000'],
+    ] as const) {
+      const timeline = new Timeline()
+      const pacer = timeline.pacer(asked, { maxQueue: 2, order })
+      for (const name of 'ABCDE') timeline.write(name, pacer.acquire())
+      expect(await timeline.read()).toBe(expected)
+    }
+  })
+
+  test('none may wait: like a limiter', async () => {
+    for (const policy of [even, slidingWindow({ limit: 1, window: '1s' })]) {
+      const timeline = new Timeline()
+      const pacer = timeline.pacer(policy, { maxQueue: 0 })
+      timeline.write('A', pacer.acquire())
+      timeline.write('B', pacer.acquire())
+      timeline.write('C', pacer.tryAcquire(1, { timeout: '5s' }))
+      expect(await timeline.read()).toBe('A+0 B!HEADGATE_QUEUE_FULL+0 C+0=false')
+    }
+  })
+})
+
+describe('throttle and wrap', () => {
+  test('run inside the limit and return what the function returns', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even)
+    const double = pacer.wrap(async (n: number) => {
+      timeline.events.push(`run${n}+${timeline.now}`)
+      return 2 * n
+    })
+    const all = Promise.all([pacer.throttle(() => 1), double(1), double(2)])
+    expect(await timeline.read()).toBe('run1+100 run2+200')
+    expect(await all).toEqual([1, 2, 4])
+  })
+
+  test('wrap keeps this, and failures are the caller’s', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even, { concurrency: 1 })
+    const host = {
+      name: 'host',
+      call: pacer.wrap(function (this: { name: string }) {
+        return this.name
+      }),
+    }
+    expect(await host.call()).toBe('host')
+    const failed = expect(
+      pacer.throttle(() => {
+        throw new Error('boom')
+      }),
+    ).rejects.toThrow('boom')
+    await timeline.pass(1000)
+    await failed
+    expect(pacer.running).toBe(0)
+  })
+
+  test('concurrency: so many at once, by priority, and the pace as well', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even, { concurrency: 2 })
+    let running = 0
+    let most = 0
+    const job = (name: string, milliseconds: number) => async () => {
+      most = Math.max(most, ++running)
+      timeline.events.push(`${name}>${timeline.now}`)
+      await new Promise<void>((resolve) => timeline.sleeper(milliseconds, resolve))
+      running--
+      timeline.events.push(`${name}<${timeline.now}`)
+    }
+    for (const name of 'ABC') pacer.throttle(job(name, 1000))
+    pacer.throttle(job('D', 10), { priority: 1 })
+    expect(pacer.running).toBe(2)
+    expect(pacer.waiting).toBe(3)
+    expect(await timeline.read()).toBe('A>0 B>100 A<1000 D>1000 D<1010 B<1100 C>1100 C<2100')
+    expect(most).toBe(2)
+    expect(pacer.running).toBe(0)
+  })
+
+  test('an aborted run leaves its place to the next', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even, { concurrency: 1 })
+    const controller = new AbortController()
+    timeline.write(
+      'A',
+      pacer.throttle(() => 1),
+    )
+    timeline.write(
+      'B',
+      pacer.throttle(() => 2, { signal: controller.signal }),
+    )
+    timeline.write(
+      'C',
+      pacer.throttle(() => 3),
+    )
+    await timeline.pass(50)
+    controller.abort('no')
+    expect(await timeline.read()).toBe('A+0 B!no+50 C+100')
+  })
+})
+
+describe('pause, resume, hold, drain, close', () => {
+  test.each([
+    ['booked', even, 'A+0 B+100 C+1000 D+1100 E+1200'],
+    ['asked', slidingWindow({ limit: 1, window: '50ms' }), 'A+0 B+100 C+1000 D+1100 E+1200'],
+  ])('%s: nobody goes while it is paused, and no backlog bursts out', async (_, policy, expected) => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(policy)
+    for (const name of 'ABCD') timeline.write(name, pacer.acquire())
+    await timeline.pass(120)
+    pacer.pause()
+    timeline.write('E', pacer.acquire())
+    await timeline.pass(880)
+    pacer.resume()
+    expect(await timeline.read()).toBe(expected)
+  })
+
+  test('a pause that is over at once costs nothing', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even)
+    for (const name of 'ABCD') timeline.write(name, pacer.acquire())
+    pacer.pause()
+    pacer.resume()
+    expect(await timeline.read()).toBe('A+0 B+100 C+200 D+300')
+  })
+
+  test('hold: nobody for that long, for one key', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even)
+    const [held, other] = [pacer.key('held'), pacer.key('other')]
+    held.hold('1s')
+    timeline.write('A', held.acquire())
+    timeline.write('B', held.acquire())
+    timeline.write('C', held.tryAcquire())
+    timeline.write('D', other.acquire())
+    expect(await timeline.read()).toBe('D+0 C+0=false A+1000 B+1100')
+    expect(pacer.keys).toBe(0)
+  })
+
+  test('drain waits for all who wait and run', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even)
+    await pacer.drain()
+    for (const name of 'AB') timeline.write(name, pacer.acquire())
+    pacer.throttle(() => new Promise<void>((resolve) => timeline.sleeper(50, resolve)))
+    timeline.write('drained', pacer.drain())
+    expect(await timeline.read()).toBe('A+0 B+100 drained+250')
+  })
+
+  test('close refuses who waits and who comes, and leaves no timer', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even)
+    for (const name of 'AB') timeline.write(name, pacer.acquire())
+    timeline.write('C', pacer.key('k').acquire())
+    timeline.write('D', pacer.key('k').acquire())
+    pacer.close()
+    timeline.write('E', pacer.acquire())
+    const closed = ['B', 'D', 'E'].map((name) => `${name}!HEADGATE_CLOSED+0`)
+    expect((await timeline.read()).split(' ').sort()).toEqual(['A+0', 'C+0', ...closed].sort())
+    expect(timeline.sleeps.size).toBe(0)
+  })
+})
+
+describe('keys', () => {
+  test('each has a queue of its own, none is left behind', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(smoothBursty({ rate: 10 }))
+    for (const name of 'AB') timeline.write(name, pacer.key('one').acquire())
+    for (const name of 'CD') timeline.write(name, pacer.key('two').acquire())
+    expect(pacer.keys).toBe(2)
+    expect(await timeline.read()).toBe('A+0 C+0 B+100 D+100')
+    for (let n = 0; n < 10_000; n++) await pacer.key(`host-${n}`).acquire()
+    expect(pacer.keys).toBe(0)
+  })
+})

@@ -1,0 +1,54 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { gcra, type Ledger, type Policy, slidingLog, smoothBursty } from '../../src/index.ts'
+import { LateStore } from './late-store.ts'
+import { Timeline } from './timeline.ts'
+
+/* Several pacers, each as in a process of its own, on the states of one server that is 5 ms away from all of them. */
+
+function fleet(policy: Policy, size: number) {
+  const timeline = new Timeline()
+  const shared = new Map<string, Ledger>()
+  const pacers = Array.from({ length: size }, () =>
+    timeline.pacer(policy, { store: new LateStore(timeline, 10, shared) }),
+  )
+  return { timeline, pacers }
+}
+
+test('together they keep one pace', async () => {
+  const { timeline, pacers } = fleet(gcra({ limit: 10, window: '1s', burst: 1 }), 3)
+  for (const [n, name] of [...'ABCDEF'].entries()) timeline.write(name, pacers[n % 3]!.acquire())
+  expect(await timeline.read()).toBe('A+10 B+110 C+210 D+310 E+410 F+510')
+})
+
+test.each([
+  ['slidingLog', slidingLog({ limit: 50, window: '1s' }), 50],
+  // All that is stored, the last call's cost, and what comes in a second.
+  ['smoothBursty', smoothBursty({ rate: 30, maxStored: 10 }), 42],
+])('%s: a hard limit in any second, whoever calls and gives up', async (_, policy, most) => {
+  const call = fc.record({
+    at: fc.integer({ min: 0, max: 1500 }),
+    pacer: fc.nat(7),
+    patience: fc.option(fc.integer({ min: 1, max: 1500 })),
+  })
+  await fc.assert(
+    fc.asyncProperty(fc.array(call, { minLength: 60, maxLength: 200 }), async (unsorted) => {
+      const { timeline, pacers } = fleet(policy, 8)
+      const turns: number[] = []
+      let ended = 0
+      for (const { at, pacer, patience } of unsorted.toSorted((a, b) => a.at - b.at)) {
+        if (at > timeline.now) await timeline.pass(at - timeline.now)
+        const controller = new AbortController()
+        if (patience !== null) timeline.sleeper(patience, () => controller.abort())
+        pacers[pacer]!.acquire(1, { signal: controller.signal })
+          .then(() => turns.push(timeline.now))
+          .catch(() => undefined)
+          .finally(() => ended++)
+      }
+      await timeline.pass(60_000)
+      expect(ended).toBe(unsorted.length)
+      for (let n = 0; n + most < turns.length; n++) expect(turns[n + most]! - turns[n]!).toBeGreaterThanOrEqual(1000)
+    }),
+    { numRuns: 30 },
+  )
+})
