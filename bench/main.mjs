@@ -8,6 +8,7 @@
 import { execFileSync } from 'node:child_process'
 import { cpus } from 'node:os'
 import { fileURLToPath } from 'node:url'
+import { bareRequest, expressTargets } from './express.mjs'
 import { decisions, floors, holders } from './targets.mjs'
 
 const turns = 3
@@ -22,6 +23,8 @@ const aims = [
   { target: '1,000,000 keys, Zipf, tokenBucket', floor: lru, most: 1.3 },
 ]
 const mostBytes = 125
+/** What the middleware may add to a request, in nanoseconds. */
+const mostAdded = 1000
 
 function measure(what, target) {
   const program = fileURLToPath(new URL('measure.mjs', import.meta.url))
@@ -45,7 +48,7 @@ function line(name, ...cells) {
   console.log([name.padEnd(44), ...cells.map((cell) => cell.padStart(10))].join(' '))
 }
 
-const ns = medians([...Object.keys(floors), ...wanted(decisions)])
+const ns = medians([...Object.keys(floors), ...wanted(decisions), bareRequest, ...wanted(expressTargets)])
 const times = (target, floor) => `${((ns.get(target) ?? 0) / (ns.get(floor) ?? 0)).toFixed(2)} x`
 
 console.log(`node ${process.version}, ${cpus()[0]?.model}\n`)
@@ -58,6 +61,12 @@ for (const target of wanted(decisions)) {
   line(target, (ns.get(target) ?? 0).toFixed(1), times(target, clock), times(target, `lru-cache get + set, ${keys}`))
 }
 console.log()
+line('an Express request', 'ns', 'added')
+for (const target of new Set([bareRequest, ...wanted(expressTargets)])) {
+  const cost = ns.get(target) ?? 0
+  line(target, cost.toFixed(0), `+ ${(cost - (ns.get(bareRequest) ?? 0)).toFixed(0)}`)
+}
+console.log()
 line('a million IPv4 keys in memory', 'bytes/key')
 for (const target of wanted(holders)) line(target, measure('bytes', target).toFixed(1))
 
@@ -65,4 +74,5 @@ console.log()
 for (const { target, floor, most } of aims.filter(({ target }) => ns.has(target))) {
   console.log(`${target}: ${times(target, floor)} ${floor}, aim at most ${most} x`)
 }
+console.log(`an Express request: aim at most + ${mostAdded} ns`)
 console.log(`bytes a key: aim at most ${mostBytes}`)
