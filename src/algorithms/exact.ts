@@ -18,7 +18,10 @@ export function gcd(a: number, b: number): number {
  */
 export function mulDiv(a: number, b: number, c: number): number {
   const product = a * b
-  if (product <= maxSafe) return Math.floor(product / c)
+  return product <= maxSafe ? Math.floor(product / c) : longMulDiv(a, b, c)
+}
+
+function longMulDiv(a: number, b: number, c: number): number {
   let quotient = 0
   let rest = 0
   for (let place = 2 ** 42; place >= 1; place /= 128) {

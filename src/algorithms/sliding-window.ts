@@ -81,10 +81,13 @@ class SlidingWindow implements Algorithm {
 
   take(s: Numbers, i: number, at: number, cost: number): void {
     const start = this.#start(s, i, at)
-    const current = this.#current(s, i, start)
-    s[i + 3] = this.#previous(s, i, start)
-    s[i + 2] = current + cost
-    s[i + 1] = start
+    if (start !== s[i + 1]) {
+      const current = this.#current(s, i, start)
+      s[i + 3] = this.#previous(s, i, start)
+      s[i + 2] = current
+      s[i + 1] = start
+    }
+    s[i + 2] = (s[i + 2] as number) + cost
     s[i] = at
   }
 
