@@ -1,12 +1,12 @@
 import type { Decision } from '../decision.ts'
-import { HeadgateError } from '../errors.ts'
-import type { RateLimiter } from '../limiter.ts'
+import type { Key, RateLimiter } from '../limiter.ts'
 import type { MaybePromise } from '../stores/store.ts'
+import { callback, flag } from './check.ts'
 import type { Framework } from './framework.ts'
-import { Headers } from './headers.ts'
+import { Headers } from './headers/headers.ts'
 import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
 import { extractorsOf, type GuardOptions, type RateLimitArgument, readOptions } from './options.ts'
-import { refusal, retryAfterSeconds } from './refusal.ts'
+import { quotaProblem, refusal, retryAfterSeconds } from './refusal.ts'
 
 /**
  * The HTTP part that no framework owns: from a request to keys, a decision, the response fields, and maybe a refusal.
@@ -19,6 +19,7 @@ export class Guard<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #extractors: readonly KeyExtractor<Request>[]
   readonly #headers: Headers
+  readonly #problem: boolean
   readonly #refuse: GuardOptions<Request, Response>['refuse']
 
   /** @throws HeadgateError for any option that cannot be what it is */
@@ -29,17 +30,12 @@ export class Guard<Request, Response> {
   ) {
     const { limiter, options } = readOptions(what, more)
     this.limiter = limiter
-    this.options = { keys: options.keys, headers: options.headers, refuse: options.refuse }
+    this.options = { keys: options.keys, headers: options.headers, problem: options.problem, refuse: options.refuse }
     this.#framework = framework
     this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
     this.#headers = new Headers(options.headers ?? 'legacy', limiter.policies)
-    this.#refuse = options.refuse
-    if (options.refuse !== undefined && typeof options.refuse !== 'function') {
-      throw new HeadgateError(
-        'HEADGATE_OPTION',
-        'refuse must be a function. Write refuse: (decision, request, response) => ...',
-      )
-    }
+    this.#problem = flag(options.problem, 'problem')
+    this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
   }
 
   /**
@@ -65,10 +61,10 @@ export class Guard<Request, Response> {
     else if (admitted !== false) admitted.then((go) => go && next(), next)
   }
 
-  #checkKey(key: string | Record<string, string>, request: Request, response: Response): MaybePromise<boolean> {
+  #checkKey(key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const decision = this.limiter.decide(key, 1, this.#headers.details)
-    if (isPromise(decision)) return decision.then((resolved) => this.#answer(resolved, request, response))
-    return this.#answer(decision, request, response)
+    if (isPromise(decision)) return decision.then((resolved) => this.#answer(resolved, key, request, response))
+    return this.#answer(decision, key, request, response)
   }
 
   #key(request: Request): MaybePromise<string | Record<string, string>> {
@@ -83,11 +79,11 @@ export class Guard<Request, Response> {
     return Object.fromEntries(this.limiter.scopes.map((scope, n) => [scope, keys[n] as string]))
   }
 
-  #answer(decision: Decision, request: Request, response: Response): MaybePromise<boolean> {
+  #answer(decision: Decision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const framework = this.#framework
     framework.attach(request, response, decision)
     const open = !framework.headersSent(response)
-    if (open) this.#headers.write(decision, framework, response)
+    if (open) this.#headers.write(decision, framework, response, key)
     if (decision.allowed) return true
     if (!open) return false
     framework.setStatus(response, 429)
@@ -99,7 +95,8 @@ export class Guard<Request, Response> {
 
   #refused(decision: Decision, request: Request, response: Response): MaybePromise<boolean> {
     if (this.#refuse === undefined) {
-      const { type, body } = refusal(decision, this.#framework.header(request, 'accept'))
+      const accept = this.#framework.header(request, 'accept')
+      const { type, body } = this.#problem ? quotaProblem(decision) : refusal(decision, accept)
       this.#framework.send(response, type, body)
       return false
     }

@@ -4,15 +4,17 @@ import { HeadgateError, shown } from '../errors.ts'
 import { RateLimiter } from '../limiter.ts'
 import { knownOptions, type PolicyOptions } from '../policy.ts'
 import type { MaybePromise, Store } from '../stores/store.ts'
-import type { Dialect } from './headers.ts'
+import type { HeadersOption } from './headers/options.ts'
 import { byIp, type KeyExtractor } from './keys.ts'
 
 /** What a middleware may be told besides its policies. */
 export interface GuardOptions<Request, Response> {
   /** Who is limited: an extractor, or one for each scope. Default: `byIp()` for the scope `'default'`. */
   keys?: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined
-  /** The response fields: `'legacy'` (default), `'draft-11'`, a list of these, or false for none. */
-  headers?: Dialect | readonly Dialect[] | false | undefined
+  /** The response fields: dialects, `'near'`, `{ dialects, near, legacy, pk }`, or false for none. Default `'legacy'`. */
+  headers?: HeadersOption | undefined
+  /** Refusals as `application/problem+json` with the type and members of draft-11. Default false. */
+  problem?: boolean | undefined
   /**
    * One's own answer to a refusal. Status 429 and the fields are set already and may be changed; the request goes no
    * further. Of Koa, request and response are both the context.
@@ -38,7 +40,7 @@ export type RateLimitOptions<Request, Response> = GuardOptions<Request, Response
 /** What `rateLimit` takes: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, a `RateLimiter`. */
 export type RateLimitArgument<Request, Response> = string | RateLimiter | RateLimitOptions<Request, Response>
 
-const guardOptions = ['keys', 'headers', 'refuse']
+const guardOptions = ['keys', 'headers', 'problem', 'refuse']
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow']
 
 /**
