@@ -1,6 +1,6 @@
 import type { Request, RequestHandler, Response } from 'express'
-import type { Decision } from '../src/decision.ts'
-import { type Framework, routeName } from '../src/http/framework.ts'
+import { whenEnded } from '../src/http/ended.ts'
+import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
 import { Guard } from '../src/http/guard.ts'
 import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
 
@@ -8,7 +8,7 @@ declare global {
   namespace Express {
     interface Request {
       /** The decision of the last rate limiter that this request passed. */
-      rateLimit?: Decision
+      rateLimit?: RequestDecision
     }
   }
 }
@@ -26,10 +26,12 @@ const express: Framework<Request, Response> = {
   },
   header: (request, name) => request.headers[name]?.toString(),
   route: (request) => routeName(request.method, `${request.baseUrl ?? ''}${request.route?.path ?? ''}`),
-  attach(request, _response, decision) {
-    request.rateLimit = decision as Decision
+  attach(request, response, decision) {
+    request.rateLimit = decision
+    if (decision.settle !== undefined) response.locals.rateLimit = decision
   },
   headersSent: (response) => response.headersSent,
+  ended: whenEnded,
   setHeader: (response, name, value) => void response.setHeader(name, value),
   setStatus(response, status) {
     response.statusCode = status

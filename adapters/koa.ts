@@ -1,4 +1,5 @@
 import type { Context, Middleware } from 'koa'
+import { whenEnded } from '../src/http/ended.ts'
 import { type Framework, routeName } from '../src/http/framework.ts'
 import { Guard } from '../src/http/guard.ts'
 import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
@@ -15,6 +16,7 @@ const koa: Framework<Context, Context> = {
     state.rateLimit = decision
   },
   headersSent: ({ headerSent }) => headerSent,
+  ended: ({ res }, done) => whenEnded(res, done),
   setHeader: ({ res }, name, value) => void res.setHeader(name, value),
   setStatus(context, status) {
     context.status = status

@@ -1,5 +1,6 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
+import type { Details } from './algorithms/step.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
@@ -119,10 +120,16 @@ export class RateLimiter {
    * segmented window, or several policies) it is refused instead, and its `retryAfter` is when to ask again.
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
-    const keys = this.#keys(key)
-    const cost = checkCost(options?.cost ?? 1)
     const maxWait = milliseconds(options?.maxWait ?? 0, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0)
-    return new Reservation(this.#ledger, keys, cost, await this.#ledger.reserve(keys, cost, maxWait * 1000))
+    return this.book(key, options?.cost ?? 1, maxWait)
+  }
+
+  /** `reserve` with a promise only where the store needs one. @param maxWait in whole milliseconds */
+  book(key: Key, cost: number, maxWait: number, details?: Details): MaybePromise<Reservation> {
+    const keys = this.#keys(key)
+    const booking = this.#ledger.reserve(keys, checkCost(cost), maxWait * 1000, details)
+    if ('then' in booking) return booking.then((booked) => new Reservation(this.#ledger, keys, cost, booked))
+    return new Reservation(this.#ledger, keys, cost, booking)
   }
 
   #keys(key: Key): readonly string[] {

@@ -1,3 +1,14 @@
+import type { Decision } from '../decision.ts'
+
+/** The decision as an application finds it. */
+export interface RequestDecision extends Decision {
+  /**
+   * Corrects what this request costs to what it did, 0 included; the first call counts. Where the middleware was told
+   * `settle: true`. Rejects on misuse only (`HEADGATE_COST`); a store that fails leaves the cost as it was.
+   */
+  readonly settle?: (actual: number) => Promise<void>
+}
+
 /**
  * What the guard has to know of a framework: a table of small functions over its own request and response (of Koa, both
  * are the context). An adapter is this table and the wiring; every meaning is the guard's.
@@ -10,8 +21,10 @@ export interface Framework<Request, Response> {
   /** Method and pattern of the route that matched, never text of the client's choosing where the framework knows better. */
   route(request: Request): string
   /** Where the application finds the decision. */
-  attach(request: Request, response: Response, decision: unknown): void
+  attach(request: Request, response: Response, decision: RequestDecision): void
   headersSent(response: Response): boolean
+  /** Calls `done` once when the response has ended, at once if it has: with its status, and whether the client went away first. */
+  ended(response: Response, done: (status: number, aborted: boolean) => void): void
   setHeader(response: Response, name: string, value: string): void
   setStatus(response: Response, status: number): void
   /** Ends the response with a body of that type. */

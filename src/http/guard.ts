@@ -1,12 +1,16 @@
 import type { Decision } from '../decision.ts'
 import type { Key, RateLimiter } from '../limiter.ts'
+import type { Reservation } from '../reservation.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import { callback, flag } from './check.ts'
-import type { Framework } from './framework.ts'
+import { type Cost, checkedCost, costOf } from './cost.ts'
+import type { Framework, RequestDecision } from './framework.ts'
 import { Headers } from './headers/headers.ts'
+import { Holding } from './holding.ts'
 import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
-import { extractorsOf, type GuardOptions, type RateLimitArgument, readOptions } from './options.ts'
+import { extractorsOf, type GuardOptions, inherited, type RateLimitArgument, readOptions } from './options.ts'
 import { quotaProblem, refusal, retryAfterSeconds } from './refusal.ts'
+import { reason, warnOnce } from './warn.ts'
 
 /**
  * The HTTP part that no framework owns: from a request to keys, a decision, the response fields, and maybe a refusal.
@@ -14,12 +18,14 @@ import { quotaProblem, refusal, retryAfterSeconds } from './refusal.ts'
  */
 export class Guard<Request, Response> {
   readonly limiter: RateLimiter
-  /** What it was told besides its limiter. */
+  /** What it was told that a limit within its reach inherits. */
   readonly options: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
   readonly #extractors: readonly KeyExtractor<Request>[]
   readonly #headers: Headers
   readonly #problem: boolean
+  readonly #cost: Cost<Request>
+  readonly #holding: Holding<Request, Response> | undefined
   readonly #refuse: GuardOptions<Request, Response>['refuse']
 
   /** @throws HeadgateError for any option that cannot be what it is */
@@ -30,22 +36,25 @@ export class Guard<Request, Response> {
   ) {
     const { limiter, options } = readOptions(what, more)
     this.limiter = limiter
-    this.options = { keys: options.keys, headers: options.headers, problem: options.problem, refuse: options.refuse }
+    this.options = Object.fromEntries(inherited.map((option) => [option, options[option]]))
     this.#framework = framework
     this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
     this.#headers = new Headers(options.headers ?? 'legacy', limiter.policies)
     this.#problem = flag(options.problem, 'problem')
+    this.#cost = costOf(options.cost)
+    const holding = new Holding(limiter, framework, options, (error) => this.#failed(error))
+    this.#holding = holding.needed ? holding : undefined
     this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
   }
 
   /**
-   * Whether the request may go on; if not, it has been answered. Throws or rejects with what a key extractor, the store
-   * or `refuse` threw: the adapter hands that to its framework's error path.
+   * Whether the request may go on; if not, it has been answered, or its client is gone. Throws or rejects with what a key
+   * extractor, `cost`, the store or `refuse` threw: the adapter hands that to its framework's error path.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     const key = this.#key(request)
-    if (isPromise(key)) return key.then((resolved) => this.#checkKey(resolved, request, response))
-    return this.#checkKey(key, request, response)
+    if (isPromise(key)) return key.then((resolved) => this.#price(resolved, request, response))
+    return this.#price(key, request, response)
   }
 
   /** `check` for frameworks that are told to go on by a callback: called if admitted, or with the error. */
@@ -61,13 +70,7 @@ export class Guard<Request, Response> {
     else if (admitted !== false) admitted.then((go) => go && next(), next)
   }
 
-  #checkKey(key: Key, request: Request, response: Response): MaybePromise<boolean> {
-    const decision = this.limiter.decide(key, 1, this.#headers.details)
-    if (isPromise(decision)) return decision.then((resolved) => this.#answer(resolved, key, request, response))
-    return this.#answer(decision, key, request, response)
-  }
-
-  #key(request: Request): MaybePromise<string | Record<string, string>> {
+  #key(request: Request): MaybePromise<Key> {
     if (this.#extractors.length === 1) {
       return extractKey(this.#extractors[0] as KeyExtractor<Request>, request, this.#framework)
     }
@@ -79,7 +82,38 @@ export class Guard<Request, Response> {
     return Object.fromEntries(this.limiter.scopes.map((scope, n) => [scope, keys[n] as string]))
   }
 
-  #answer(decision: Decision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
+  #price(key: Key, request: Request, response: Response): MaybePromise<boolean> {
+    const cost = this.#cost
+    if (typeof cost === 'number') return this.#take(key, cost, request, response)
+    const take = (units: unknown) => this.#take(key, checkedCost(units, 'What cost returns'), request, response)
+    const units = cost(request, this.#framework)
+    return isPromise(units) ? units.then(take) : take(units)
+  }
+
+  #take(key: Key, cost: number, request: Request, response: Response): MaybePromise<boolean> {
+    if (this.#holding !== undefined) return this.#hold(this.#holding, key, cost, request, response)
+    const decision = this.limiter.decide(key, cost, this.#headers.details)
+    if (isPromise(decision)) return decision.then((resolved) => this.#answer(resolved, key, request, response))
+    return this.#answer(decision, key, request, response)
+  }
+
+  #hold(
+    holding: Holding<Request, Response>,
+    key: Key,
+    cost: number,
+    request: Request,
+    response: Response,
+  ): MaybePromise<boolean> {
+    const answer = (reservation: Reservation) => {
+      const held = { reservation, key, request, response }
+      const goesOn = this.#answer(holding.decision(held), key, request, response)
+      return reservation.allowed ? holding.keep(held) : goesOn
+    }
+    const reservation = holding.book(key, cost, this.#headers.details, true)
+    return isPromise(reservation) ? reservation.then(answer) : answer(reservation)
+  }
+
+  #answer(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const framework = this.#framework
     framework.attach(request, response, decision)
     const open = !framework.headersSent(response)
@@ -102,5 +136,9 @@ export class Guard<Request, Response> {
     }
     const answered = this.#refuse(decision, request, response)
     return isPromise(answered) ? answered.then(() => false) : false
+  }
+
+  #failed(error: unknown): void {
+    warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, which stays as it was. ${reason(error)}`)
   }
 }

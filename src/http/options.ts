@@ -4,6 +4,9 @@ import { HeadgateError, shown } from '../errors.ts'
 import { RateLimiter } from '../limiter.ts'
 import { knownOptions, type PolicyOptions } from '../policy.ts'
 import type { MaybePromise, Store } from '../stores/store.ts'
+import type { Cost } from './cost.ts'
+import type { Count } from './count.ts'
+import type { DelayOptions } from './delay.ts'
 import type { HeadersOption } from './headers/options.ts'
 import { byIp, type KeyExtractor } from './keys.ts'
 
@@ -15,6 +18,14 @@ export interface GuardOptions<Request, Response> {
   headers?: HeadersOption | undefined
   /** Refusals as `application/problem+json` with the type and members of draft-11. Default false. */
   problem?: boolean | undefined
+  /** What a request costs: units, or a function of the request, sync or async. Default 1. */
+  cost?: Cost<Request> | undefined
+  /** Gives the application a `settle(actual)` on the decision, to correct the cost once it is known. Default false. */
+  settle?: boolean | undefined
+  /** Which requests count, decided when they have been answered; until then they do. Default `'all'`. */
+  count?: Count<Request, Response> | undefined
+  /** Holds a request back until its time comes, instead of refusing it. */
+  delay?: DelayOptions | undefined
   /**
    * One's own answer to a refusal. Status 429 and the fields are set already and may be changed; the request goes no
    * further. Of Koa, request and response are both the context.
@@ -40,7 +51,9 @@ export type RateLimitOptions<Request, Response> = GuardOptions<Request, Response
 /** What `rateLimit` takes: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, a `RateLimiter`. */
 export type RateLimitArgument<Request, Response> = string | RateLimiter | RateLimitOptions<Request, Response>
 
-const guardOptions = ['keys', 'headers', 'problem', 'refuse']
+/** What a route's own limit has too unless it says otherwise: who is asked and how it is answered, not what it costs. */
+export const inherited = ['keys', 'headers', 'problem', 'refuse'] as const
+const guardOptions = [...inherited, 'cost', 'settle', 'count', 'delay']
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow']
 
 /**

@@ -1,3 +1,4 @@
+import { request as send } from 'node:http'
 import { afterEach, describe } from 'vitest'
 import { memoryStore, type Store } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
@@ -33,4 +34,33 @@ export async function statuses(url: string, requests: readonly Record<string, st
 export function stillStore(): { store: Store; clock: ManualClock } {
   const clock = new ManualClock(midnight)
   return { store: memoryStore({ clock: clock.now }), clock }
+}
+
+/** A request whose client hangs up when told to; resolves when it has. */
+export function hangUp(url: string, when: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const request = send(url, { agent: false })
+    request.on('error', () => undefined)
+    request.on('close', () => resolve())
+    request.end()
+    void when.then(() => request.destroy())
+  })
+}
+
+/** Waits, without a clock, until something is so: each look is a turn of the event loop. */
+export async function until(so: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 100_000; turn++) {
+    if (so()) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  throw new Error('it never came to be')
+}
+
+/** A promise that is settled from outside. */
+export function signal(): { promise: Promise<void>; give: () => void } {
+  let give = () => {}
+  const promise = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { promise, give }
 }

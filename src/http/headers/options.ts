@@ -9,9 +9,9 @@ import type { PartitionKeyOptions } from './partition-key.ts'
  */
 export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
 
-export const dialectNames: readonly Dialect[] = ['legacy', 'draft-6', 'draft-7', 'draft-8', 'draft-11']
+const dialectNames: readonly Dialect[] = ['legacy', 'draft-6', 'draft-7', 'draft-8', 'draft-11']
 
-export interface HeadersOptions {
+interface HeadersOptions {
   /** Default `'legacy'`. Where two of a list write the same field, the later one does. */
   dialects?: Dialect | readonly Dialect[]
   /** Only on refusals and from 80 per cent used of any policy. */
