@@ -24,6 +24,9 @@ const express: Framework<Request, Response> = {
     const trusts = settings['trust proxy fn'] as (address: string, hop: number) => boolean
     return trusts(anybody, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
   },
+  peer: (request) => request.socket.remoteAddress,
+  trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),
+  param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name]?.toString() : undefined),
   header: (request, name) => request.headers[name]?.toString(),
   route: (request) => routeName(request.method, `${request.baseUrl ?? ''}${request.route?.path ?? ''}`),
   attach(request, response, decision) {

@@ -43,6 +43,12 @@ const fastify: Framework<FastifyRequest, FastifyReply> = {
     trusting.set(server, everybody)
     return everybody ? (ips[1] ?? ips[0]) : request.ip
   },
+  peer: (request) => request.raw.socket.remoteAddress,
+  trustsProxy: ({ ips }) => ips !== undefined,
+  param({ params }, name) {
+    const all = params as Record<string, string> | undefined
+    return all && Object.hasOwn(all, name) ? all[name] : undefined
+  },
   header: (request, name) => request.headers[name]?.toString(),
   route: (request) => routeName(request.method, request.routeOptions.url),
   attach(request, _reply, decision) {

@@ -10,6 +10,9 @@ const koa: Framework<Context, Context> = {
     const forwarded = app.proxy ? (app.maxIpsCount > 0 ? ips[0] : ips.at(-1)) : undefined
     return forwarded ?? req.socket.remoteAddress
   },
+  peer: ({ req }) => req.socket.remoteAddress,
+  trustsProxy: ({ app }) => app.proxy,
+  param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
   header: ({ req }, name) => req.headers[name]?.toString(),
   route: ({ method, _matchedRoute }) => routeName(method, _matchedRoute?.toString()),
   attach({ state }, _response, decision) {

@@ -16,6 +16,12 @@ export interface RequestDecision extends Decision {
 export interface Framework<Request, Response> {
   /** The client's address as far as the framework's proxy setting can vouch for it; never what the client itself wrote. */
   address(request: Request): string | undefined
+  /** The address at the other end of the socket: the nearest proxy's, where there is one. */
+  peer(request: Request): string | undefined
+  /** Whether the framework was told of a proxy. */
+  trustsProxy(request: Request): boolean
+  /** A parameter of the route that matched. */
+  param(request: Request, name: string): string | undefined
   /** A request header by its lower-case name. */
   header(request: Request, name: string): string | undefined
   /** Method and pattern of the route that matched, never text of the client's choosing where the framework knows better. */

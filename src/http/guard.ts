@@ -1,15 +1,18 @@
 import type { Decision } from '../decision.ts'
+import { HeadgateError } from '../errors.ts'
 import type { Key, RateLimiter } from '../limiter.ts'
 import type { Reservation } from '../reservation.ts'
 import type { MaybePromise } from '../stores/store.ts'
-import { callback, flag } from './check.ts'
 import { type Cost, checkedCost, costOf } from './cost.ts'
+import { Enforcement } from './enforcement.ts'
+import { Entry, type Way } from './entry.ts'
+import { Events } from './events.ts'
 import type { Framework, RequestDecision } from './framework.ts'
 import { Headers } from './headers/headers.ts'
 import { Holding } from './holding.ts'
 import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
 import { extractorsOf, type GuardOptions, inherited, type RateLimitArgument, readOptions } from './options.ts'
-import { quotaProblem, refusal, retryAfterSeconds } from './refusal.ts'
+import { Refusing } from './refusing.ts'
 import { reason, warnOnce } from './warn.ts'
 
 /**
@@ -21,12 +24,14 @@ export class Guard<Request, Response> {
   /** What it was told that a limit within its reach inherits. */
   readonly options: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
+  readonly #entry: Entry<Request, Response> | undefined
   readonly #extractors: readonly KeyExtractor<Request>[]
-  readonly #headers: Headers
-  readonly #problem: boolean
   readonly #cost: Cost<Request>
   readonly #holding: Holding<Request, Response> | undefined
-  readonly #refuse: GuardOptions<Request, Response>['refuse']
+  readonly #headers: Headers
+  readonly #enforcement: Enforcement
+  readonly #events: Events<Request, Response>
+  readonly #refusing: Refusing<Request, Response>
 
   /** @throws HeadgateError for any option that cannot be what it is */
   constructor(
@@ -38,23 +43,27 @@ export class Guard<Request, Response> {
     this.limiter = limiter
     this.options = Object.fromEntries(inherited.map((option) => [option, options[option]]))
     this.#framework = framework
+    const entry = new Entry(framework, options)
+    this.#entry = entry.needed ? entry : undefined
     this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
-    this.#headers = new Headers(options.headers ?? 'legacy', limiter.policies)
-    this.#problem = flag(options.problem, 'problem')
     this.#cost = costOf(options.cost)
-    const holding = new Holding(limiter, framework, options, (error) => this.#failed(error))
+    const holding = new Holding(limiter, framework, options, (...failure) => this.#failedToSettle(...failure))
     this.#holding = holding.needed ? holding : undefined
-    this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
+    this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
+    this.#enforcement = new Enforcement(options.shadow, options.enforce)
+    this.#events = new Events(limiter.name, options)
+    this.#refusing = new Refusing(framework, options)
   }
 
   /**
-   * Whether the request may go on; if not, it has been answered, or its client is gone. Throws or rejects with what a key
-   * extractor, `cost`, the store or `refuse` threw: the adapter hands that to its framework's error path.
+   * Whether the request may go on; if not, it has been answered, or its client is gone. Throws or rejects with what
+   * `skip`, a key extractor, `cost`, the store or `refuse` threw: the adapter hands that to its framework's error path.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
-    const key = this.#key(request)
-    if (isPromise(key)) return key.then((resolved) => this.#price(resolved, request, response))
-    return this.#price(key, request, response)
+    if (this.#entry === undefined) return this.#limit(request, response)
+    const way = this.#entry.of(request)
+    if (isPromise(way)) return way.then((resolved) => this.#enter(resolved, request, response))
+    return this.#enter(way, request, response)
   }
 
   /** `check` for frameworks that are told to go on by a callback: called if admitted, or with the error. */
@@ -68,6 +77,17 @@ export class Guard<Request, Response> {
     }
     if (admitted === true) next()
     else if (admitted !== false) admitted.then((go) => go && next(), next)
+  }
+
+  #enter(way: Way, request: Request, response: Response): MaybePromise<boolean> {
+    if (way === 'limit') return this.#limit(request, response)
+    return way === 'pass' || this.#refusing.deny(request, response)
+  }
+
+  #limit(request: Request, response: Response): MaybePromise<boolean> {
+    const key = this.#key(request)
+    if (isPromise(key)) return key.then((resolved) => this.#price(resolved, request, response))
+    return this.#price(key, request, response)
   }
 
   #key(request: Request): MaybePromise<Key> {
@@ -92,9 +112,17 @@ export class Guard<Request, Response> {
 
   #take(key: Key, cost: number, request: Request, response: Response): MaybePromise<boolean> {
     if (this.#holding !== undefined) return this.#hold(this.#holding, key, cost, request, response)
-    const decision = this.limiter.decide(key, cost, this.#headers.details)
-    if (isPromise(decision)) return decision.then((resolved) => this.#answer(resolved, key, request, response))
-    return this.#answer(decision, key, request, response)
+    let decision: MaybePromise<Decision>
+    try {
+      decision = this.limiter.decide(key, cost, this.#headers.details)
+    } catch (error) {
+      return this.#failed(error, key, request, response)
+    }
+    if (!isPromise(decision)) return this.#answer(decision, key, request, response)
+    return decision.then(
+      (resolved) => this.#answer(resolved, key, request, response),
+      (error) => this.#failed(error, key, request, response),
+    )
   }
 
   #hold(
@@ -109,36 +137,37 @@ export class Guard<Request, Response> {
       const goesOn = this.#answer(holding.decision(held), key, request, response)
       return reservation.allowed ? holding.keep(held) : goesOn
     }
-    const reservation = holding.book(key, cost, this.#headers.details, true)
-    return isPromise(reservation) ? reservation.then(answer) : answer(reservation)
+    let reservation: MaybePromise<Reservation>
+    try {
+      reservation = holding.book(key, cost, this.#headers.details, this.#enforcement.on(key))
+    } catch (error) {
+      return this.#failed(error, key, request, response)
+    }
+    if (!isPromise(reservation)) return answer(reservation)
+    return reservation.then(answer, (error) => this.#failed(error, key, request, response))
   }
 
   #answer(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const framework = this.#framework
+    const { allowed } = decision
     framework.attach(request, response, decision)
+    if (this.#events.listens(allowed)) {
+      this.#events.decided(decision, key, this.#enforcement.on(key), request, response)
+    }
     const open = !framework.headersSent(response)
     if (open) this.#headers.write(decision, framework, response, key)
-    if (decision.allowed) return true
-    if (!open) return false
-    framework.setStatus(response, 429)
-    framework.setHeader(response, 'Cache-Control', 'no-store')
-    const seconds = retryAfterSeconds(decision.retryAfter)
-    if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
-    return this.#refused(decision, request, response)
+    if (allowed || !this.#enforcement.on(key)) return true
+    return open ? this.#refusing.refuse(decision, request, response) : false
   }
 
-  #refused(decision: Decision, request: Request, response: Response): MaybePromise<boolean> {
-    if (this.#refuse === undefined) {
-      const accept = this.#framework.header(request, 'accept')
-      const { type, body } = this.#problem ? quotaProblem(decision) : refusal(decision, accept)
-      this.#framework.send(response, type, body)
-      return false
-    }
-    const answered = this.#refuse(decision, request, response)
-    return isPromise(answered) ? answered.then(() => false) : false
+  /** What the store threw goes on its way; misuse that the limiter found is no failure of the store. */
+  #failed(error: unknown, key: Key, request: Request, response: Response): never {
+    if (!(error instanceof HeadgateError)) this.#events.storeFailed(error, key, request, response)
+    throw error
   }
 
-  #failed(error: unknown): void {
+  #failedToSettle(error: unknown, key: Key, request: Request, response: Response): void {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, which stays as it was. ${reason(error)}`)
+    this.#events.storeFailed(error, key, request, response)
   }
 }

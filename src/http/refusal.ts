@@ -22,6 +22,12 @@ export function refusal(decision: Decision, accept: string | undefined): Body {
   })
 }
 
+/** The body for an address on the deny list. */
+export function denial(accept: string | undefined, asProblem: boolean): Body {
+  if (asProblem) return problem({ type: 'about:blank', title: 'Forbidden', status: 403 })
+  return prefersJson(accept) ? json({ error: 'forbidden', message: 'Forbidden.' }) : plain('Forbidden.')
+}
+
 /** Problem details (RFC 9457) with the type and member that draft-11 registers. */
 export function quotaProblem(decision: Decision): Body {
   const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
