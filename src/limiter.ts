@@ -17,7 +17,7 @@ export interface RateLimiterOptions {
   policies: PolicyLike | readonly PolicyLike[]
   /** Where states are kept. Default: a memory store of its own. */
   store?: Store
-  /** The namespace in the store. Default `'default'`. */
+  /** The namespace in the store, no other limiter's on this store. Default `'default'`. */
   name?: string
 }
 
@@ -41,7 +41,8 @@ export class RateLimiter {
   readonly #ledger: Ledger
 
   /**
-   * @throws HeadgateError for a policy that is out of range, two policies of one name, an unknown option
+   * @throws HeadgateError for a policy that is out of range, two policies of one name, a name that another limiter
+   *   has on this store, an unknown option
    */
   constructor(options: RateLimiterOptions) {
     if (typeof options !== 'object' || options === null) {
@@ -61,6 +62,7 @@ export class RateLimiter {
         `store must be a store, got ${shown(options.store)}. Give memoryStore(), or leave it out.`,
       )
     }
+    if (options.name !== undefined) claimName(this.store, this.name)
     this.#ledger = this.store.open({ name: this.name, policies: this.policies, scopes: this.scopes })
   }
 
@@ -147,6 +149,20 @@ export class RateLimiter {
         `${this.scopes.map(shown).join(' and ')}, got ${shown(key)}. Write consume(${example(this.scopes)}).`,
     )
   }
+}
+
+/** The names that were given to limiters, by the store that they are on: two of one name would share their states. */
+const namesOn = new WeakMap<Store, Set<string>>()
+
+function claimName(store: Store, name: string): void {
+  const names = namesOn.get(store) ?? new Set()
+  if (names.has(name)) {
+    throw new HeadgateError(
+      'HEADGATE_DUPLICATE_LIMITER',
+      `Another limiter on this store is named ${shown(name)}. Give each its own name, or one limiter to all that share a quota.`,
+    )
+  }
+  namesOn.set(store, names.add(name))
 }
 
 function example(scopes: readonly string[]): string {
