@@ -1,6 +1,6 @@
 import type { NextFunction, Request, Response } from 'express'
-import type { Decision } from '../src/decision.ts'
-import { type Framework, routeName } from '../src/http/framework.ts'
+import { whenEnded } from '../src/http/ended.ts'
+import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
 import { Guard } from '../src/http/guard.ts'
 import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
 
@@ -8,7 +8,7 @@ declare global {
   namespace Express {
     interface Request {
       /** The decision of the last rate limiter that this request passed. */
-      rateLimit?: Decision
+      rateLimit?: RequestDecision
     }
   }
 }
@@ -24,14 +24,19 @@ const express: Framework<Request, Response> = {
     const trusts = settings['trust proxy fn'] as (address: string, hop: number) => boolean
     return trusts(anybody, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
   },
+  peer: (request) => request.socket.remoteAddress,
+  trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),
+  param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name]?.toString() : undefined),
   header: (request, name) => request.headers[name]?.toString(),
   // Not `baseUrl`: that is the client's text, in any letter case and with any parameters.
   route: (request) => routeName(request.method, request.route?.path?.toString()),
-  attach(request, _response, decision) {
-    request.rateLimit = decision as Decision
+  attach(request, response, decision) {
+    request.rateLimit = decision
+    if (decision.settle !== undefined) response.locals.rateLimit = decision
   },
   headersSent: (response) => response.headersSent,
-  ended: (response) => response.writableEnded,
+  complete: (response) => response.writableEnded,
+  ended: whenEnded,
   setHeader: (response, name, value) => void response.setHeader(name, value),
   setStatus(response, status) {
     response.statusCode = status

@@ -6,8 +6,8 @@ import type {
   FastifyRequest,
 } from 'fastify'
 import plugin from 'fastify-plugin'
-import type { Decision } from '../src/decision.ts'
-import { type Framework, routeName } from '../src/http/framework.ts'
+import { whenEnded } from '../src/http/ended.ts'
+import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
 import { Guard } from '../src/http/guard.ts'
 import type { GuardOptions, RateLimitArgument, RateLimitOptions } from '../src/http/options.ts'
 
@@ -23,7 +23,7 @@ const guardOfRoute: unique symbol = Symbol('headgate.guard')
 declare module 'fastify' {
   interface FastifyRequest {
     /** The decision of the rate limiter that this request passed; null where the route has none. */
-    rateLimit: Decision | null
+    rateLimit: RequestDecision | null
   }
   interface FastifyContextConfig {
     /** A limit of this route's own, instead of the global one; false for none. */
@@ -49,13 +49,20 @@ const fastify: Framework<FastifyRequest, FastifyReply> = {
     trusting.set(server, everybody)
     return everybody ? (ips[1] ?? ips[0]) : request.ip
   },
+  peer: (request) => request.raw.socket.remoteAddress,
+  trustsProxy: ({ ips }) => ips !== undefined,
+  param({ params }, name) {
+    const all = params as Record<string, string> | undefined
+    return all && Object.hasOwn(all, name) ? all[name] : undefined
+  },
   header: (request, name) => request.headers[name]?.toString(),
   route: (request) => routeName(request.method, request.routeOptions.url),
   attach(request, _reply, decision) {
-    request.rateLimit = decision as Decision
+    request.rateLimit = decision
   },
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
-  ended: ({ raw }) => raw.writableEnded,
+  complete: ({ raw }) => raw.writableEnded,
+  ended: ({ raw }, done) => whenEnded(raw, done),
   setHeader: (reply, name, value) => void reply.header(name, value),
   setStatus: (reply, status) => void reply.code(status),
   send: (reply, type, body) => void reply.type(type).send(body),

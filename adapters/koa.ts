@@ -1,13 +1,13 @@
 import type { Context, Middleware } from 'koa'
-import type { Decision } from '../src/decision.ts'
-import { type Framework, routeName } from '../src/http/framework.ts'
+import { whenEnded } from '../src/http/ended.ts'
+import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
 import { Guard } from '../src/http/guard.ts'
 import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
 
 declare module 'koa' {
   interface DefaultState {
     /** The decision of the last rate limiter that this request passed. */
-    rateLimit?: Decision
+    rateLimit?: RequestDecision
   }
 }
 
@@ -17,13 +17,17 @@ const koa: Framework<Context, Context> = {
     const forwarded = app.proxy ? (app.maxIpsCount > 0 ? ips[0] : ips.at(-1)) : undefined
     return forwarded ?? req.socket.remoteAddress
   },
+  peer: ({ req }) => req.socket.remoteAddress,
+  trustsProxy: ({ app }) => app.proxy,
+  param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
   header: ({ req }, name) => req.headers[name]?.toString(),
   route: ({ method, _matchedRoute }) => routeName(method, _matchedRoute?.toString()),
   attach({ state }, _response, decision) {
-    state.rateLimit = decision as Decision
+    state.rateLimit = decision
   },
   headersSent: ({ headerSent }) => headerSent,
-  ended: ({ res }) => res.writableEnded,
+  complete: ({ res }) => res.writableEnded,
+  ended: ({ res }, done) => whenEnded(res, done),
   setHeader: ({ res }, name, value) => void res.setHeader(name, value),
   setStatus(context, status) {
     context.status = status

@@ -5,6 +5,7 @@
  * - `HEADGATE_INEXACT`: a policy whose arithmetic would leave the integers below 2^53
  * - `HEADGATE_POLICY`: a policy in a form that is not understood
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of one name in a limiter
+ * - `HEADGATE_DUPLICATE_LIMITER`: two limiters of one name on a store
  * - `HEADGATE_OPTION`: an option that does not exist, or has a value it cannot have
  * - `HEADGATE_COST`, `HEADGATE_KEY`, `HEADGATE_MAX_WAIT`: an argument of a call
  * - `HEADGATE_HEADERS_SENT`: a request refused after its response had begun
@@ -27,6 +28,7 @@ export type ErrorCode =
   | 'HEADGATE_INEXACT'
   | 'HEADGATE_POLICY'
   | 'HEADGATE_DUPLICATE_POLICY'
+  | 'HEADGATE_DUPLICATE_LIMITER'
   | 'HEADGATE_OPTION'
   | 'HEADGATE_COST'
   | 'HEADGATE_KEY'

@@ -1,5 +1,6 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
+import type { Details } from './algorithms/step.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
@@ -16,7 +17,7 @@ export interface RateLimiterOptions {
   policies: PolicyLike | readonly PolicyLike[]
   /** Where states are kept. Default: a memory store of its own. */
   store?: Store
-  /** The namespace in the store. Default `'default'`. */
+  /** The namespace in the store, no other limiter's on this store. Default `'default'`. */
   name?: string
 }
 
@@ -40,7 +41,8 @@ export class RateLimiter {
   readonly #ledger: Ledger
 
   /**
-   * @throws HeadgateError for a policy that is out of range, two policies of one name, an unknown option
+   * @throws HeadgateError for a policy that is out of range, two policies of one name, a name that another limiter
+   *   has on this store, an unknown option
    */
   constructor(options: RateLimiterOptions) {
     if (typeof options !== 'object' || options === null) {
@@ -60,6 +62,7 @@ export class RateLimiter {
         `store must be a store, got ${shown(options.store)}. Give memoryStore(), or leave it out.`,
       )
     }
+    if (options.name !== undefined) claimName(this.store, this.name)
     this.#ledger = this.store.open({ name: this.name, policies: this.policies, scopes: this.scopes })
   }
 
@@ -119,11 +122,17 @@ export class RateLimiter {
    * segmented window, or several policies) it is refused instead, and its `retryAfter` is when to ask again.
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
-    const keys = this.#keys(key)
     if (options !== undefined) knownOptions('reserve', options, ['cost', 'maxWait'])
-    const cost = checkCost(options?.cost ?? 1)
     const maxWait = milliseconds(options?.maxWait ?? 0, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0)
-    return new Reservation(this.#ledger, keys, cost, await this.#ledger.reserve(keys, cost, maxWait * 1000))
+    return this.book(key, options?.cost ?? 1, maxWait)
+  }
+
+  /** `reserve` with a promise only where the store needs one. @param maxWait in whole milliseconds */
+  book(key: Key, cost: number, maxWait: number, details?: Details): MaybePromise<Reservation> {
+    const keys = this.#keys(key)
+    const booking = this.#ledger.reserve(keys, checkCost(cost), maxWait * 1000, details)
+    if ('then' in booking) return booking.then((booked) => new Reservation(this.#ledger, keys, cost, booked))
+    return new Reservation(this.#ledger, keys, cost, booking)
   }
 
   #keys(key: Key): readonly string[] {
@@ -141,6 +150,20 @@ export class RateLimiter {
         `${this.scopes.map(shown).join(' and ')}, got ${shown(key)}. Write consume(${example(this.scopes)}).`,
     )
   }
+}
+
+/** The names that were given to limiters, by the store that they are on: two of one name would share their states. */
+const namesOn = new WeakMap<Store, Set<string>>()
+
+function claimName(store: Store, name: string): void {
+  const names = namesOn.get(store) ?? new Set()
+  if (names.has(name)) {
+    throw new HeadgateError(
+      'HEADGATE_DUPLICATE_LIMITER',
+      `Another limiter on this store is named ${shown(name)}. Give each its own name, or one limiter to all that share a quota.`,
+    )
+  }
+  namesOn.set(store, names.add(name))
 }
 
 function example(scopes: readonly string[]): string {

@@ -1,12 +1,19 @@
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
-import type { RateLimiter } from '../limiter.ts'
+import type { Key, RateLimiter } from '../limiter.ts'
+import type { Reservation } from '../reservation.ts'
 import type { MaybePromise } from '../stores/store.ts'
-import type { Framework } from './framework.ts'
-import { Headers } from './headers.ts'
+import { type Cost, checkedCost, costOf } from './cost.ts'
+import { Enforcement } from './enforcement.ts'
+import { Entry, type Way } from './entry.ts'
+import { Events } from './events.ts'
+import type { Framework, RequestDecision } from './framework.ts'
+import { Headers } from './headers/headers.ts'
+import { Holding } from './holding.ts'
 import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
-import { extractorsOf, type GuardOptions, type RateLimitArgument, readOptions } from './options.ts'
-import { refusal, retryAfterSeconds } from './refusal.ts'
+import { extractorsOf, type GuardOptions, inherited, type RateLimitArgument, readOptions } from './options.ts'
+import { Refusing } from './refusing.ts'
+import { reason, warnOnce } from './warn.ts'
 
 /** To a framework, an error that is undefined would mean "go on". */
 function nothingThrown(): HeadgateError {
@@ -22,12 +29,17 @@ function nothingThrown(): HeadgateError {
  */
 export class Guard<Request, Response> {
   readonly limiter: RateLimiter
-  /** What it was told besides its limiter. */
+  /** What it was told that a limit within its reach inherits. */
   readonly options: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
+  readonly #entry: Entry<Request, Response> | undefined
   readonly #extractors: readonly KeyExtractor<Request>[]
+  readonly #cost: Cost<Request>
+  readonly #holding: Holding<Request, Response> | undefined
   readonly #headers: Headers
-  readonly #refuse: GuardOptions<Request, Response>['refuse']
+  readonly #enforcement: Enforcement
+  readonly #events: Events<Request, Response>
+  readonly #refusing: Refusing<Request, Response>
 
   /** @throws HeadgateError for any option that cannot be what it is */
   constructor(
@@ -37,27 +49,29 @@ export class Guard<Request, Response> {
   ) {
     const { limiter, options } = readOptions(what, more)
     this.limiter = limiter
-    this.options = { keys: options.keys, headers: options.headers, refuse: options.refuse }
+    this.options = Object.fromEntries(inherited.map((option) => [option, options[option]]))
     this.#framework = framework
+    const entry = new Entry(framework, options)
+    this.#entry = entry.needed ? entry : undefined
     this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
-    this.#headers = new Headers(options.headers ?? 'legacy', limiter.policies)
-    this.#refuse = options.refuse
-    if (options.refuse !== undefined && typeof options.refuse !== 'function') {
-      throw new HeadgateError(
-        'HEADGATE_OPTION',
-        'refuse must be a function. Write refuse: (decision, request, response) => ...',
-      )
-    }
+    this.#cost = costOf(options.cost)
+    const holding = new Holding(limiter, framework, options, (...failure) => this.#failedToSettle(...failure))
+    this.#holding = holding.needed ? holding : undefined
+    this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
+    this.#enforcement = new Enforcement(options.shadow, options.enforce)
+    this.#events = new Events(limiter.name, options)
+    this.#refusing = new Refusing(framework, options)
   }
 
   /**
-   * Whether the request may go on; if not, it has been answered. Throws or rejects with what a key extractor, the store
-   * or `refuse` threw: the adapter hands that to its framework's error path.
+   * Whether the request may go on; if not, it has been answered, or its client is gone. Throws or rejects with what
+   * `skip`, a key extractor, `cost`, the store or `refuse` threw: the adapter hands that to its framework's error path.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
-    const key = this.#key(request)
-    if (isPromise(key)) return key.then((resolved) => this.#checkKey(resolved, request, response))
-    return this.#checkKey(key, request, response)
+    if (this.#entry === undefined) return this.#limit(request, response)
+    const way = this.#entry.of(request)
+    if (isPromise(way)) return way.then((resolved) => this.#enter(resolved, request, response))
+    return this.#enter(way, request, response)
   }
 
   /** `check` for frameworks that are told to go on by a callback: called if admitted, or with the error. */
@@ -78,13 +92,18 @@ export class Guard<Request, Response> {
     }
   }
 
-  #checkKey(key: string | Record<string, string>, request: Request, response: Response): MaybePromise<boolean> {
-    const decision = this.limiter.decide(key, 1, this.#headers.details)
-    if (isPromise(decision)) return decision.then((resolved) => this.#answer(resolved, request, response))
-    return this.#answer(decision, request, response)
+  #enter(way: Way, request: Request, response: Response): MaybePromise<boolean> {
+    if (way === 'limit') return this.#limit(request, response)
+    return way === 'pass' || this.#refusing.deny(request, response)
   }
 
-  #key(request: Request): MaybePromise<string | Record<string, string>> {
+  #limit(request: Request, response: Response): MaybePromise<boolean> {
+    const key = this.#key(request)
+    if (isPromise(key)) return key.then((resolved) => this.#price(resolved, request, response))
+    return this.#price(key, request, response)
+  }
+
+  #key(request: Request): MaybePromise<Key> {
     if (this.#extractors.length === 1) {
       return extractKey(this.#extractors[0] as KeyExtractor<Request>, request, this.#framework)
     }
@@ -96,43 +115,73 @@ export class Guard<Request, Response> {
     return Object.fromEntries(this.limiter.scopes.map((scope, n) => [scope, keys[n] as string]))
   }
 
-  #answer(decision: Decision, request: Request, response: Response): MaybePromise<boolean> {
-    const framework = this.#framework
-    framework.attach(request, response, decision)
-    const open = !framework.headersSent(response)
-    if (open) this.#headers.write(decision, framework, response)
-    if (decision.allowed) return true
-    if (!open) return this.#tooLate(response)
-    framework.setStatus(response, 429)
-    framework.setHeader(response, 'Cache-Control', 'no-store')
-    const seconds = retryAfterSeconds(decision.retryAfter)
-    if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
-    return this.#refused(decision, request, response)
+  #price(key: Key, request: Request, response: Response): MaybePromise<boolean> {
+    const cost = this.#cost
+    if (typeof cost === 'number') return this.#take(key, cost, request, response)
+    const take = (units: unknown) => this.#take(key, checkedCost(units, 'What cost returns'), request, response)
+    const units = cost(request, this.#framework)
+    return isPromise(units) ? units.then(take) : take(units)
   }
 
-  #refused(decision: Decision, request: Request, response: Response): MaybePromise<boolean> {
-    if (this.#refuse === undefined) {
-      const { type, body } = refusal(decision, this.#framework.header(request, 'accept'))
-      this.#framework.send(response, type, body)
-      return false
+  #take(key: Key, cost: number, request: Request, response: Response): MaybePromise<boolean> {
+    if (this.#holding !== undefined) return this.#hold(this.#holding, key, cost, request, response)
+    let decision: MaybePromise<Decision>
+    try {
+      decision = this.limiter.decide(key, cost, this.#headers.details)
+    } catch (error) {
+      return this.#failed(error, key, request, response)
     }
-    const answer = this.#refuse(decision, request, response)
-    return isPromise(answer)
-      ? answer.then((value) => this.#answered(response, value))
-      : this.#answered(response, answer)
-  }
-
-  #answered(response: Response, value: unknown): boolean {
-    this.#framework.returned?.(response, value)
-    return false
-  }
-
-  /** Someone else's answer is under way: nothing can be refused any more, but the handler must not run either. */
-  #tooLate(response: Response): boolean {
-    if (this.#framework.ended(response)) return false
-    throw new HeadgateError(
-      'HEADGATE_HEADERS_SENT',
-      'A request was refused when its response was under way already. Put the limiter before what answers.',
+    if (!isPromise(decision)) return this.#answer(decision, key, request, response)
+    return decision.then(
+      (resolved) => this.#answer(resolved, key, request, response),
+      (error) => this.#failed(error, key, request, response),
     )
+  }
+
+  #hold(
+    holding: Holding<Request, Response>,
+    key: Key,
+    cost: number,
+    request: Request,
+    response: Response,
+  ): MaybePromise<boolean> {
+    const answer = (reservation: Reservation) => {
+      const held = { reservation, key, request, response }
+      const goesOn = this.#answer(holding.decision(held), key, request, response)
+      return reservation.allowed ? holding.keep(held) : goesOn
+    }
+    let reservation: MaybePromise<Reservation>
+    try {
+      reservation = holding.book(key, cost, this.#headers.details, this.#enforcement.on(key))
+    } catch (error) {
+      return this.#failed(error, key, request, response)
+    }
+    if (!isPromise(reservation)) return answer(reservation)
+    return reservation.then(answer, (error) => this.#failed(error, key, request, response))
+  }
+
+  #answer(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
+    const framework = this.#framework
+    const { allowed } = decision
+    framework.attach(request, response, decision)
+    if (this.#events.listens(allowed)) {
+      this.#events.decided(decision, key, this.#enforcement.on(key), request, response)
+    }
+    const open = !framework.headersSent(response)
+    if (open) this.#headers.write(decision, framework, response, key)
+    if (allowed || !this.#enforcement.on(key)) return true
+    return open ? this.#refusing.refuse(decision, request, response) : this.#refusing.tooLate(response)
+  }
+
+  /** What the store threw goes on its way; misuse that the limiter found is no failure of the store. */
+  #failed(error: unknown, key: Key, request: Request, response: Response): never {
+    const misuse = error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
+    if (!misuse) this.#events.storeFailed(error, key, request, response)
+    throw error
+  }
+
+  #failedToSettle(error: unknown, key: Key, request: Request, response: Response): void {
+    warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, which stays as it was. ${reason(error)}`)
+    this.#events.storeFailed(error, key, request, response)
   }
 }

@@ -4,15 +4,39 @@ import { HeadgateError, shown } from '../errors.ts'
 import { RateLimiter } from '../limiter.ts'
 import { knownOptions, type PolicyOptions } from '../policy.ts'
 import type { MaybePromise, Store } from '../stores/store.ts'
-import type { Dialect } from './headers.ts'
+import type { Cost } from './cost.ts'
+import type { Count } from './count.ts'
+import type { DelayOptions } from './delay.ts'
+import type { Hooks } from './events.ts'
+import type { HeadersOption } from './headers/options.ts'
 import { byIp, type KeyExtractor } from './keys.ts'
 
 /** What a middleware may be told besides its policies. */
-export interface GuardOptions<Request, Response> {
+export interface GuardOptions<Request, Response> extends Hooks<Request, Response> {
   /** Who is limited: an extractor, or one for each scope. Default: `byIp()` for the scope `'default'`. */
   keys?: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined
-  /** The response fields: `'legacy'` (default), `'draft-11'`, a list of these, or false for none. */
-  headers?: Dialect | readonly Dialect[] | false | undefined
+  /** Requests that are not limited at all, sync or async. */
+  skip?: ((request: Request) => MaybePromise<boolean>) | undefined
+  /** Addresses and CIDR ranges that are not limited. */
+  allow?: readonly string[] | undefined
+  /** Addresses and CIDR ranges that are answered with 403, also where `allow` has them. */
+  deny?: readonly string[] | undefined
+  /** Decides and tells, but refuses nobody. Default false. */
+  shadow?: boolean | undefined
+  /** The share of keys on whom refusals are enforced, always the same ones: 0.1 is a tenth. Default 1. */
+  enforce?: number | undefined
+  /** The response fields: dialects, `'near'`, `{ dialects, near, legacy, pk }`, or false for none. Default `'legacy'`. */
+  headers?: HeadersOption | undefined
+  /** Refusals as `application/problem+json` with the type and members of draft-11. Default false. */
+  problem?: boolean | undefined
+  /** What a request costs: units, or a function of the request, sync or async. Default 1. */
+  cost?: Cost<Request> | undefined
+  /** Gives the application a `settle(actual)` on the decision, to correct the cost once it is known. Default false. */
+  settle?: boolean | undefined
+  /** Which requests count, decided when they have been answered; until then they do. Default `'all'`. */
+  count?: Count<Request, Response> | undefined
+  /** Holds a request back until its time comes, instead of refusing it. */
+  delay?: DelayOptions | undefined
   /**
    * One's own answer to a refusal. Status 429 and the fields are set already and may be changed; the request goes no
    * further. Of Koa, request and response are both the context.
@@ -38,8 +62,24 @@ export type RateLimitOptions<Request, Response> = GuardOptions<Request, Response
 /** What `rateLimit` takes: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, a `RateLimiter`. */
 export type RateLimitArgument<Request, Response> = string | RateLimiter | RateLimitOptions<Request, Response>
 
-const guardOptions = ['keys', 'headers', 'refuse']
-const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow']
+/** What a route's own limit has too unless it says otherwise: who is asked and how it is answered, not what it costs. */
+export const inherited = [
+  'keys',
+  'headers',
+  'problem',
+  'refuse',
+  'skip',
+  'allow',
+  'deny',
+  'shadow',
+  'enforce',
+  'onDecision',
+  'onRefused',
+  'onStoreError',
+] as const
+const guardOptions = [...inherited, 'cost', 'settle', 'count', 'delay']
+/** `shadow` beside them is the middleware's. */
+const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused']
 
 /**
  * Sorts out what a user wrote: the limiter, and the guard's own options.

@@ -3,15 +3,41 @@ import type { Decision } from '../decision.ts'
 
 const types = ['text/plain', 'application/json'] as const
 
+/** What ends a response: a body and its type. */
+export interface Body {
+  readonly type: string
+  readonly body: string
+}
+
 /** The body of a refusal, in the type that the client accepts, plain text if it has no preference. */
-export function refusal(decision: Decision, accept: string | undefined): { type: string; body: string } {
-  const message = Number.isFinite(decision.retryAfter)
-    ? `Too many requests. Try again in ${seconds(decision.retryAfter)}.`
-    : 'Too many requests: this one costs more than is ever admitted at once.'
-  if (preferred(accept) === 'text/plain') return { type: 'text/plain; charset=utf-8', body: `${message}\n` }
+export function refusal(decision: Decision, accept: string | undefined): Body {
+  const text = message(decision)
+  if (!prefersJson(accept)) return plain(text)
   const { policy, retryAfter } = decision
-  const body = { error: 'too_many_requests', message, policy, retryAfter: retryAfterSeconds(retryAfter) ?? null }
-  return { type: 'application/json; charset=utf-8', body: JSON.stringify(body) }
+  return json({
+    error: 'too_many_requests',
+    message: text,
+    policy,
+    retryAfter: retryAfterSeconds(retryAfter) ?? null,
+  })
+}
+
+/** The body for an address on the deny list. */
+export function denial(accept: string | undefined, asProblem: boolean): Body {
+  if (asProblem) return problem({ type: 'about:blank', title: 'Forbidden', status: 403 })
+  return prefersJson(accept) ? json({ error: 'forbidden', message: 'Forbidden.' }) : plain('Forbidden.')
+}
+
+/** Problem details (RFC 9457) with the type and member that draft-11 registers. */
+export function quotaProblem(decision: Decision): Body {
+  const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
+  return problem({
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    title: 'Request cannot be satisfied as assigned quota has been exceeded',
+    status: 429,
+    detail: message(decision),
+    'violated-policies': violated.map(({ name }) => name),
+  })
 }
 
 /** Whole seconds, rounded up, for Retry-After (RFC 9110, 10.2.3); undefined for a cost that can never fit. */
@@ -19,12 +45,25 @@ export function retryAfterSeconds(retryAfter: number): number | undefined {
   return Number.isFinite(retryAfter) ? Math.ceil(retryAfter / 1000) : undefined
 }
 
-function seconds(retryAfter: number): string {
-  const whole = retryAfterSeconds(retryAfter)
-  return whole === 1 ? '1 second' : `${whole} seconds`
+function message({ retryAfter }: Decision): string {
+  const seconds = retryAfterSeconds(retryAfter)
+  if (seconds === undefined) return 'Too many requests: this one costs more than is ever admitted at once.'
+  return `Too many requests. Try again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`
 }
 
-function preferred(accept: string | undefined): string {
-  if (accept === undefined || accept === '*/*') return types[0]
-  return new Negotiator({ headers: { accept } }).mediaType([...types]) ?? types[0]
+function plain(text: string): Body {
+  return { type: 'text/plain; charset=utf-8', body: `${text}\n` }
+}
+
+function json(members: object): Body {
+  return { type: 'application/json; charset=utf-8', body: JSON.stringify(members) }
+}
+
+function problem(members: object): Body {
+  return { type: 'application/problem+json', body: JSON.stringify(members) }
+}
+
+function prefersJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept === '*/*') return false
+  return new Negotiator({ headers: { accept } }).mediaType([...types]) === 'application/json'
 }

@@ -116,10 +116,10 @@ class MemoryLedger implements Ledger {
     return this.#settle(now, keys, extras)
   }
 
-  reserve(keys: readonly string[], cost: number, maxWait: number): Booking {
+  reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Booking {
     const now = this.#clock()
     this.#weigh('reserve', now, keys, cost, maxWait)
-    const decision = this.#settle(now, keys)
+    const decision = this.#settle(now, keys, details)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     return { decision, wait: Math.ceil(this.#step.delay / 1000), tickets: this.#step.tickets() }
   }

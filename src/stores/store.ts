@@ -37,7 +37,7 @@ export interface DecideExtras extends Details {
 export interface Ledger {
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): MaybePromise<Decision>
   /** @param maxWait in whole microseconds */
-  reserve(keys: readonly string[], cost: number, maxWait: number): MaybePromise<Booking>
+  reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): MaybePromise<Booking>
   /** Forgets these keys: each is like new. */
   reset(keys: readonly string[]): MaybePromise<void>
   /**

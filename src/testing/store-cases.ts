@@ -151,6 +151,25 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     assert.equal((await limiter.refund('k', 1000)).remaining, 10)
   },
 
+  'what is asked for besides is told, of a reservation too': async ({ store, at }) => {
+    const limiter = new RateLimiter({ policies: '10/1h fixed-window', store })
+    const details = { at: true, nextAfter: true }
+    at(3_600_000)
+    const decided = await limiter.decide('k', 1, details)
+    at(5_400_000)
+    const booked = await limiter.book('k', 1, 0, details)
+    const times = (decision: Decision) => [decision.resetAfter, decision.policies[0]?.nextAfter]
+    assert.deepEqual(
+      [times(decided), times(booked.decision)],
+      [
+        [3_600_000, 3_600_000],
+        [1_800_000, 1_800_000],
+      ],
+    )
+    assert.equal((booked.decision.at ?? 0) - (decided.at ?? 0), 1_800_000)
+    assert.equal((await limiter.consume('k')).at, undefined)
+  },
+
   'costs and limits near 2^53 stay exact': async ({ store }) => {
     const limit = 2 ** 53 - 1
     const limiter = new RateLimiter({ policies: fixedWindow({ limit, window: '1h' }), store })

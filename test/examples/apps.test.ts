@@ -1,6 +1,7 @@
 import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, expect, test } from 'vitest'
+import { createApp as bytes } from '../../examples/bytes/app.mjs'
 import { createApp as demo } from '../../examples/demo/app.mjs'
 import { createApp as express } from '../../examples/express/app.mjs'
 import { createApp as fastify } from '../../examples/fastify/app.mjs'
@@ -54,6 +55,18 @@ test('plans: each key by its plan, guesses by address', async () => {
   const guesses = []
   for (let n = 0; n < 11; n++) guesses.push((await get(url, { 'x-api-key': `guess-${n}` })).status)
   expect(guesses).toEqual([...Array.from({ length: 10 }, () => 401), 429])
+})
+
+test('bytes: each response costs what it was long', async () => {
+  const url = await serve(bytes())
+  const left = async (size: number) => Number((await get(`${url}/${size}`)).headers['x-ratelimit-remaining'])
+  const before = await left(400_000)
+  const after = await left(100)
+  // A minute's worth of tokens at most comes back meanwhile; the head is a few hundred bytes.
+  expect(before - after).toBeGreaterThan(400_000 - 1024 - 1024 * 17)
+  expect(before - after).toBeLessThan(401_000)
+  await left(800_000)
+  expect((await get(`${url}/1`)).status).toBe(429)
 })
 
 test('demo: every route answers and refuses', async () => {

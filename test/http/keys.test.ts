@@ -8,6 +8,9 @@ type Request = { address?: string; headers: Record<string, string> }
 
 const view: View<Request> = {
   address: ({ address }) => address,
+  peer: ({ address }) => address,
+  trustsProxy: () => true,
+  param: () => undefined,
   header: ({ headers }, name) => headers[name],
   route: () => 'GET /',
 }

@@ -8,7 +8,7 @@ import Koa from 'koa'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
-import type { Decision } from '../../src/index.ts'
+import type { RequestDecision } from '../../src/index.ts'
 
 /** What an app of the contract suite is told; everything else about it is the same on every framework. */
 export interface AppOptions {
@@ -18,6 +18,8 @@ export interface AppOptions {
   proxies?: 1 | 'everybody'
   /** Answers before the limiter runs, as a middleware that got there first. */
   answerFirst?: boolean
+  /** What `GET /` does with the decision it finds; it answers with the status that this returns. */
+  handle?: (decision: RequestDecision | undefined, url: string) => number | Promise<number>
 }
 
 /** A served app with `GET /`, `GET /users/:id`, and an error handler that answers 500 with the error's message. */
@@ -26,7 +28,9 @@ export interface App {
   /** How often a handler ran. */
   handled: () => number
   /** The decision that the last handler found where the framework keeps it. */
-  decision: () => Decision | undefined
+  decision: () => RequestDecision | undefined
+  /** How many sockets it has open. */
+  connections: () => Promise<number>
   close: () => Promise<void>
 }
 
@@ -41,11 +45,13 @@ export const frameworks: Record<string, Start> = {
   Fastify: startFastify,
 }
 
+const ok = () => 200
+
 function counters() {
   let handled = 0
-  let decision: Decision | undefined
+  let decision: RequestDecision | undefined
   return {
-    handle(found: Decision | null | undefined) {
+    found(found: RequestDecision | null | undefined) {
       handled++
       decision = found ?? undefined
     },
@@ -53,8 +59,11 @@ function counters() {
   }
 }
 
-async function startExpress(express: typeof express5, { limit, proxies, answerFirst }: AppOptions): Promise<App> {
-  const { handle, told } = counters()
+async function startExpress(
+  express: typeof express5,
+  { limit, proxies, answerFirst, handle = ok }: AppOptions,
+): Promise<App> {
+  const { found, told } = counters()
   const app = express()
   if (proxies !== undefined) app.set('trust proxy', proxies === 'everybody' ? true : proxies)
   if (answerFirst) {
@@ -65,13 +74,18 @@ async function startExpress(express: typeof express5, { limit, proxies, answerFi
   }
   const limiter = forExpress(limit as Loose)
   app.get('/users/:id', limiter, (request, response) => {
-    handle(request.rateLimit)
+    found(request.rateLimit)
     response.send('user')
   })
   app.use(limiter)
-  app.get('/', (request, response) => {
-    handle(request.rateLimit)
-    if (!response.headersSent) response.send('ok')
+  app.get('/', async (request, response, next) => {
+    found(request.rateLimit)
+    try {
+      const status = await handle(request.rateLimit, request.url)
+      if (!response.headersSent) response.status(status).send('ok')
+    } catch (error) {
+      next(error)
+    }
   })
   app.use((error: Error, _request: unknown, response: express5.Response, _next: unknown) => {
     response.status(500).send(error.message)
@@ -79,8 +93,8 @@ async function startExpress(express: typeof express5, { limit, proxies, answerFi
   return { ...told, ...(await serve(createServer(app))) }
 }
 
-async function startKoa({ limit, proxies, answerFirst }: AppOptions): Promise<App> {
-  const { handle, told } = counters()
+async function startKoa({ limit, proxies, answerFirst, handle = ok }: AppOptions): Promise<App> {
+  const { found, told } = counters()
   const app = new Koa({ proxy: proxies !== undefined, maxIpsCount: proxies === 1 ? 1 : 0 })
   app.silent = true
   app.use(async (context, next) => {
@@ -102,19 +116,20 @@ async function startKoa({ limit, proxies, answerFirst }: AppOptions): Promise<Ap
   const limiter = forKoa(limit as Loose)
   const router = new Router()
   router.get('/users/:id', limiter, (context) => {
-    handle(context.state.rateLimit as Decision)
+    found(context.state.rateLimit as RequestDecision)
     context.body = 'user'
   })
-  router.get('/', limiter, (context) => {
-    handle(context.state.rateLimit as Decision)
+  router.get('/', limiter, async (context) => {
+    found(context.state.rateLimit as RequestDecision)
+    context.status = await handle(context.state.rateLimit as RequestDecision, context.url)
     context.body = 'ok'
   })
   app.use(router.routes())
   return { ...told, ...(await serve(createServer(app.callback()))) }
 }
 
-async function startFastify({ limit, proxies, answerFirst }: AppOptions): Promise<App> {
-  const { handle, told } = counters()
+async function startFastify({ limit, proxies, answerFirst, handle = ok }: AppOptions): Promise<App> {
+  const { found, told } = counters()
   // Fastify no longer believes a number of hops: the proxy's own address is named instead.
   const trustProxy = proxies === 'everybody' ? true : proxies === undefined ? false : '127.0.0.1'
   const app = fastify({ trustProxy, forceCloseConnections: true })
@@ -129,20 +144,28 @@ async function startFastify({ limit, proxies, answerFirst }: AppOptions): Promis
   app.setErrorHandler((error: Error, _request, reply) => {
     reply.code(500).send(error.message)
   })
-  for (const path of ['/', '/users/:id']) {
-    app.get(path, async (request) => {
-      handle(request.rateLimit)
-      return path === '/' ? 'ok' : 'user'
-    })
-  }
+  app.get('/users/:id', async (request) => {
+    found(request.rateLimit)
+    return 'user'
+  })
+  app.get('/', async (request, reply) => {
+    found(request.rateLimit)
+    reply.code(await handle(request.rateLimit ?? undefined, request.url))
+    return 'ok'
+  })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  return { ...told, url, close: () => app.close() }
+  return { ...told, url, connections: connectionsOf(app.server), close: () => app.close() }
 }
 
-async function serve(server: Server): Promise<Pick<App, 'url' | 'close'>> {
+function connectionsOf(server: Server): () => Promise<number> {
+  return () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
+}
+
+async function serve(server: Server): Promise<Pick<App, 'url' | 'connections' | 'close'>> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    connections: connectionsOf(server),
     close: () =>
       new Promise((resolve) => {
         server.close(() => resolve())

@@ -48,9 +48,9 @@ export class RedisLedger implements Ledger {
     return this.#change(question).then((answer) => decisionOf(this.#terms.policies, answer, extras))
   }
 
-  async reserve(keys: readonly string[], cost: number, maxWait: number): Promise<Booking> {
-    const answer = await this.#change(this.#question('reserve', this.#stateKeys(keys), cost, { maxWait }))
-    const decision = decisionOf(this.#terms.policies, answer)
+  async reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Promise<Booking> {
+    const answer = await this.#change(this.#question('reserve', this.#stateKeys(keys), cost, { maxWait, details }))
+    const decision = decisionOf(this.#terms.policies, answer, details)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     return { decision, wait: Math.ceil(answer.delay / 1000), tickets: answer.tickets }
   }

@@ -1,0 +1,51 @@
+import { HeadgateError, shown } from '../errors.ts'
+import type { Key } from '../limiter.ts'
+import { flag } from './check.ts'
+
+/** On whom refusals are enforced: everybody, nobody (`shadow`), or a share of the keys that is always the same. */
+export class Enforcement {
+  readonly #share: number
+
+  /** @throws HeadgateError `HEADGATE_OPTION` for a share that is none */
+  constructor(shadow: boolean | undefined, enforce: number | undefined) {
+    const share = enforce ?? 1
+    if (typeof share !== 'number' || !(share >= 0 && share <= 1)) {
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        `enforce must be a share of the keys from 0 to 1, got ${shown(share)}. Write enforce: 0.1 for a tenth of them.`,
+      )
+    }
+    this.#share = flag(shadow, 'shadow') ? 0 : share
+  }
+
+  on(key: Key): boolean {
+    if (this.#share === 1) return true
+    return this.#share > 0 && position(key) < this.#share
+  }
+}
+
+/** Where a key stands between 0 and 1: whoever is within a tenth is within a fifth too, on every process. */
+function position(key: Key): number {
+  const text =
+    typeof key === 'string'
+      ? key
+      : Object.keys(key)
+          .sort()
+          .map((scope) => key[scope])
+          .join('\n')
+  return spread(fnv1a(text)) / 2 ** 32
+}
+
+/** FNV-1a of 32 bits (draft-eastlake-fnv), over UTF-16 code units. */
+function fnv1a(text: string): number {
+  let hash = 0x811c9dc5
+  for (let n = 0; n < text.length; n++) hash = Math.imul(hash ^ text.charCodeAt(n), 0x01000193)
+  return hash
+}
+
+/** The finaliser of MurmurHash3: FNV-1a alone leaves the high bits of keys that differ in their last letter alike. */
+function spread(hash: number): number {
+  let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
+  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
+  return (mixed ^ (mixed >>> 16)) >>> 0
+}

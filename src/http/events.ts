@@ -1,0 +1,90 @@
+import { type Channel, channel } from 'node:diagnostics_channel'
+import type { Decision } from '../decision.ts'
+import type { Key } from '../limiter.ts'
+import type { MaybePromise } from '../stores/store.ts'
+import { callback } from './check.ts'
+import { isPromise } from './keys.ts'
+import { reason, warnOnce } from './warn.ts'
+
+/** What hooks and channels are told of a decision. Of Koa, request and response are both the context. */
+export interface DecisionEvent<Request = unknown, Response = unknown> {
+  readonly decision: Decision
+  /** Who was limited: the key, or one for each scope. */
+  readonly key: Key
+  /** The limiter's name. */
+  readonly limiter: string
+  /** Whether a refusal of this key is enforced: false under `shadow`, and outside the share of `enforce`. */
+  readonly enforced: boolean
+  readonly request: Request
+  readonly response: Response
+}
+
+/** What hooks and channels are told of a store that failed. */
+export interface StoreErrorEvent<Request = unknown, Response = unknown> {
+  readonly error: unknown
+  readonly key: Key
+  readonly limiter: string
+  readonly request: Request
+  readonly response: Response
+}
+
+/** Functions that are told and cannot break anything: what they throw or reject with is one warning. */
+export interface Hooks<Request, Response> {
+  /** Every decision. */
+  onDecision?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
+  /** Every refusal, enforced or not. */
+  onRefused?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
+  /** Every failure of the store, also of those that no request waits for. */
+  onStoreError?: ((event: StoreErrorEvent<Request, Response>) => MaybePromise<unknown>) | undefined
+}
+
+const decisions = channel('headgate:decision')
+const refusals = channel('headgate:refused')
+const storeErrors = channel('headgate:store-error')
+
+/** Tells hooks and channels. An event is made only if somebody listens. */
+export class Events<Request, Response> {
+  readonly #limiter: string
+  readonly #hooks: Hooks<Request, Response>
+
+  constructor(limiter: string, { onDecision, onRefused, onStoreError }: Hooks<Request, Response>) {
+    this.#limiter = limiter
+    callback(onDecision, 'onDecision', '({ decision, key }) => ...')
+    callback(onRefused, 'onRefused', '({ decision, key }) => ...')
+    callback(onStoreError, 'onStoreError', '({ error }) => ...')
+    this.#hooks = { onDecision, onRefused, onStoreError }
+  }
+
+  /** Whether anybody listens to decisions of this kind. */
+  listens(allowed: boolean): boolean {
+    if (this.#hooks.onDecision !== undefined || decisions.hasSubscribers) return true
+    return !allowed && (this.#hooks.onRefused !== undefined || refusals.hasSubscribers)
+  }
+
+  decided(decision: Decision, key: Key, enforced: boolean, request: Request, response: Response): void {
+    const event = { decision, key, limiter: this.#limiter, enforced, request, response }
+    tell('onDecision', this.#hooks.onDecision, decisions, event)
+    if (!decision.allowed) tell('onRefused', this.#hooks.onRefused, refusals, event)
+  }
+
+  storeFailed(error: unknown, key: Key, request: Request, response: Response): void {
+    const { onStoreError } = this.#hooks
+    if (onStoreError === undefined && !storeErrors.hasSubscribers) return
+    const event = { error, key, limiter: this.#limiter, request, response }
+    tell('onStoreError', onStoreError, storeErrors, event)
+  }
+}
+
+function tell<Event>(name: string, hook: ((event: Event) => unknown) | undefined, to: Channel, event: Event): void {
+  if (to.hasSubscribers) to.publish(event)
+  if (hook === undefined) return
+  const broken = (error: unknown) => {
+    warnOnce('HEADGATE_HOOK', `${name} threw; requests go on without it. Catch in the hook. ${reason(error)}`, name)
+  }
+  try {
+    const told = hook(event)
+    if (isPromise(told)) told.then(undefined, broken)
+  } catch (error) {
+    broken(error)
+  }
+}

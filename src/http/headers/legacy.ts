@@ -1,0 +1,69 @@
+import { monotonicClock } from '../../clock.ts'
+import { HeadgateError, shown } from '../../errors.ts'
+import { knownOptions } from '../../policy.ts'
+import { bindingOf, type Writer, wholeSeconds } from './dialect.ts'
+
+/** What the three fields are called, and how the time of the reset is told. */
+export interface LegacyOptions {
+  /** Default `'X-RateLimit-Limit'`. */
+  limit?: string
+  /** Default `'X-RateLimit-Remaining'`. */
+  remaining?: string
+  /** Default `'X-RateLimit-Reset'`. */
+  reset?: string
+  /** `'epoch'` (default): seconds since 1970, as GitHub. `'delta'`: seconds from now. */
+  resetAs?: 'epoch' | 'delta'
+}
+
+/** The fields that came before any draft: the binding policy's limit, what is left, when it is full again. */
+export function legacy(options: LegacyOptions = {}): Writer {
+  knownOptions('headers.legacy', options, ['limit', 'remaining', 'reset', 'resetAs'])
+  const limitName = fieldName(options.limit ?? 'X-RateLimit-Limit', 'limit')
+  const remainingName = fieldName(options.remaining ?? 'X-RateLimit-Remaining', 'remaining')
+  const resetName = fieldName(options.reset ?? 'X-RateLimit-Reset', 'reset')
+  const epoch = isEpoch(options.resetAs ?? 'epoch')
+  const limit = new NumberText()
+  const reset = new NumberText()
+  return (decision, sink, response) => {
+    const binding = bindingOf(decision)
+    const from = epoch ? (decision.at ?? now()) : 0
+    sink.setHeader(response, limitName, limit.of(binding.limit))
+    sink.setHeader(response, remainingName, String(decision.remaining))
+    sink.setHeader(response, resetName, reset.of(wholeSeconds(from + binding.resetAfter)))
+  }
+}
+
+/** For a decision that does not tell when it was made, as of a store that was down: it was made just now. */
+function now(): number {
+  return monotonicClock() / 1000
+}
+
+function fieldName(name: unknown, option: string): string {
+  if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `headers.legacy: ${option} must be a header name, got ${shown(name)}. Leave it out for the usual X-RateLimit name.`,
+  )
+}
+
+function isEpoch(resetAs: unknown): boolean {
+  if (resetAs === 'epoch' || resetAs === 'delta') return resetAs === 'epoch'
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `headers.legacy: resetAs must be 'epoch' or 'delta', got ${shown(resetAs)}. Leave it out for 'epoch'.`,
+  )
+}
+
+/** The text of a number that is mostly the one before: a limit, the second that is under way. */
+class NumberText {
+  #number = 0
+  #text = '0'
+
+  of(number: number): string {
+    if (number !== this.#number) {
+      this.#number = number
+      this.#text = String(number)
+    }
+    return this.#text
+  }
+}

@@ -1,0 +1,37 @@
+import { createHmac } from 'node:crypto'
+import { HeadgateError, shown } from '../../errors.ts'
+import type { Key } from '../../limiter.ts'
+import { knownOptions } from '../../policy.ts'
+
+export interface PartitionKeyOptions {
+  /** A secret of at least 16 characters, the same on every process that answers for the service. */
+  salt: string
+}
+
+/**
+ * `pk`, which tells a client whose quota it is looking at: an HMAC-SHA256 of the key, cut to 9 bytes, so that a client
+ * can tell its partitions apart and nobody can guess the key behind one by trying keys out.
+ */
+export class PartitionKeys {
+  readonly #salt: string
+
+  /** @throws HeadgateError `HEADGATE_OPTION` for a salt that would hide nothing */
+  constructor(options: PartitionKeyOptions) {
+    knownOptions('headers.pk', options, ['salt'])
+    if (typeof options.salt !== 'string' || options.salt.length < 16) {
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        `headers.pk: salt must be a secret text of at least 16 characters, got ${typeof options.salt === 'string' ? 'a shorter one' : shown(options.salt)}. ` +
+          `Give pk: { salt: process.env.RATE_LIMIT_SALT }.`,
+      )
+    }
+    this.#salt = options.salt
+  }
+
+  /** The parameter, a Byte Sequence (RFC 9651, 4.1.8). */
+  of(key: Key, scope: string): string {
+    const own = typeof key === 'string' ? key : (key[scope] as string)
+    const digest = createHmac('sha256', this.#salt).update(`${scope}\n${own}`).digest()
+    return `;pk=:${digest.subarray(0, 9).toString('base64')}:`
+  }
+}

@@ -1,0 +1,68 @@
+import type { Decision } from '../decision.ts'
+import { HeadgateError } from '../errors.ts'
+import type { MaybePromise } from '../stores/store.ts'
+import { callback, flag } from './check.ts'
+import type { Framework } from './framework.ts'
+import { isPromise } from './keys.ts'
+import type { GuardOptions } from './options.ts'
+import { type Body, denial, quotaProblem, refusal, retryAfterSeconds } from './refusal.ts'
+
+/** Answers the requests that go no further. */
+export class Refusing<Request, Response> {
+  readonly #framework: Framework<Request, Response>
+  readonly #problem: boolean
+  readonly #refuse: GuardOptions<Request, Response>['refuse']
+
+  constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
+    this.#framework = framework
+    this.#problem = flag(options.problem, 'problem')
+    this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
+  }
+
+  /** 429, in the application's own words if it has any; never stored by a cache (RFC 6585, 4). */
+  refuse(decision: Decision, request: Request, response: Response): MaybePromise<false> {
+    const framework = this.#framework
+    this.#status(response, 429)
+    const seconds = retryAfterSeconds(decision.retryAfter)
+    if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
+    if (this.#refuse === undefined) {
+      const accept = framework.header(request, 'accept')
+      return this.#send(response, this.#problem ? quotaProblem(decision) : refusal(decision, accept))
+    }
+    const answer = this.#refuse(decision, request, response)
+    return isPromise(answer)
+      ? answer.then((value) => this.#answered(response, value))
+      : this.#answered(response, answer)
+  }
+
+  #answered(response: Response, value: unknown): false {
+    this.#framework.returned?.(response, value)
+    return false
+  }
+
+  /** Someone else's answer is under way: nothing can be refused any more, but the handler must not run either. */
+  tooLate(response: Response): false {
+    if (this.#framework.complete(response)) return false
+    throw new HeadgateError(
+      'HEADGATE_HEADERS_SENT',
+      'A request was refused when its response was under way already. Put the limiter before what answers.',
+    )
+  }
+
+  /** 403, for an address on the deny list. */
+  deny(request: Request, response: Response): false {
+    if (this.#framework.headersSent(response)) return this.tooLate(response)
+    this.#status(response, 403)
+    return this.#send(response, denial(this.#framework.header(request, 'accept'), this.#problem))
+  }
+
+  #status(response: Response, status: number): void {
+    this.#framework.setStatus(response, status)
+    this.#framework.setHeader(response, 'Cache-Control', 'no-store')
+  }
+
+  #send(response: Response, { type, body }: Body): false {
+    this.#framework.send(response, type, body)
+    return false
+  }
+}

@@ -1,0 +1,133 @@
+import fastify from 'fastify'
+import { expect, test, vi } from 'vitest'
+import { rateLimit } from '../../adapters/express.ts'
+import { rateLimit as forFastify } from '../../adapters/fastify.ts'
+import { fixedWindow, RateLimiter } from '../../src/index.ts'
+import { asyncStore } from '../support/async-store.ts'
+import { contract, hangUp, signal, statuses, stillStore, until } from '../support/contract.ts'
+import { get } from '../support/frameworks.ts'
+
+const policies = fixedWindow({ limit: 2, window: '1h' })
+const status = (_decision: unknown, url: string) => Number(new URL(url, 'http://a').searchParams.get('status') ?? 200)
+const keys = () => 'k'
+
+contract((app) => {
+  const answers = async (limit: object, asked: readonly number[]) => {
+    const limiter = new RateLimiter({ policies, store: stillStore().store })
+    const { url } = await app({ limiter, keys, ...limit }, { handle: status })
+    const seen: number[] = []
+    for (const each of asked) seen.push((await get(`${url}/?status=${each}`)).status)
+    return seen
+  }
+
+  test('failures: only answers from 400 on count', async () => {
+    expect(await answers({ count: 'failures' }, [200, 200, 302, 404, 200, 500, 200])).toEqual([
+      200, 200, 302, 404, 200, 500, 429,
+    ])
+  })
+
+  test('successes: only answers below 400 count', async () => {
+    expect(await answers({ count: 'successes' }, [401, 401, 401, 200, 401, 304, 200])).toEqual([
+      401, 401, 401, 200, 401, 304, 429,
+    ])
+  })
+
+  test('all', async () => {
+    expect(await answers({ count: 'all' }, [200, 404, 200])).toEqual([200, 404, 429])
+  })
+
+  test('a function, sync or async', async () => {
+    type Any = { statusCode?: number; status?: number }
+    const teapot = (_request: unknown, response: Any) => (response.statusCode ?? response.status) === 418
+    for (const count of [teapot, async (request: unknown, response: Any) => teapot(request, response)]) {
+      expect(await answers({ count }, [200, 404, 418, 200, 418, 200])).toEqual([200, 404, 418, 200, 418, 429])
+    }
+  })
+
+  test('a function that throws: the request counts, and nothing breaks', async () => {
+    const throwing = () => {
+      throw new Error('who knows')
+    }
+    for (const count of [throwing, async () => throwing()]) {
+      expect(await answers({ count }, [200, 200, 200])).toEqual([200, 200, 429])
+    }
+  })
+
+  test.each([false, true])(
+    'parallel requests cannot slip through; on a store that answers later: %s',
+    async (later) => {
+      const store = stillStore().store
+      const limiter = new RateLimiter({
+        policies: fixedWindow({ limit: 20, window: '1h' }),
+        store: later ? asyncStore(store) : store,
+      })
+      const gate = signal()
+      const { url, handled } = await app(
+        { limiter, keys, count: 'failures' },
+        { handle: () => gate.promise.then(() => 200) },
+      )
+      let refused = 0
+      const burst = Array.from({ length: 500 }, async () => {
+        const answer = await get(url)
+        if (answer.status === 429) refused++
+        return answer.status
+      })
+      await until(() => refused === 480)
+      expect(handled()).toBe(20)
+      gate.give()
+      expect((await Promise.all(burst)).filter((each) => each === 200)).toHaveLength(20)
+      expect((await limiter.peek('k')).remaining).toBe(20)
+    },
+  )
+
+  test('an aborted request counts, and once', async () => {
+    for (const count of ['failures', 'successes', () => false]) {
+      const limiter = new RateLimiter({ policies: fixedWindow({ limit: 5, window: '1h' }) })
+      const gate = signal()
+      const begun = signal()
+      const { url, connections } = await app(
+        { limiter, keys, count },
+        {
+          handle: async () => {
+            begun.give()
+            await gate.promise
+            return 200
+          },
+        },
+      )
+      await hangUp(url, begun.promise)
+      while ((await connections()) > 0) await new Promise((resolve) => setImmediate(resolve))
+      gate.give()
+      await new Promise((resolve) => setImmediate(resolve))
+      expect((await limiter.peek('k')).remaining).toBe(4)
+    }
+  })
+
+  test('a limiter that refuses holds nothing', async () => {
+    const count = vi.fn(() => false)
+    const { url } = await app({ policies: '1/1h', count, cost: 2 })
+    expect(await statuses(url, [{}, {}])).toEqual([429, 429])
+    expect(count).not.toHaveBeenCalled()
+  })
+})
+
+test('Fastify: inject counts as a socket does', async () => {
+  const app = fastify()
+  await app.register(forFastify({ policies, count: 'failures' }))
+  app.get('/:status', async (request, reply) => {
+    const { status } = request.params as { status: string }
+    reply.code(Number(status))
+    return ''
+  })
+  const seen: number[] = []
+  for (const path of ['/200', '/200', '/404', '/200', '/nowhere/404', '/200']) {
+    seen.push((await app.inject(path)).statusCode)
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  expect(seen).toEqual([200, 200, 404, 200, 404, 429])
+  await app.close()
+})
+
+test.each(['errors', 5, null, {}])('count: %j is told at construction', (count) => {
+  expect(() => rateLimit({ policies, count } as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+})

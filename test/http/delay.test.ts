@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { rateLimit } from '../../adapters/express.ts'
+import { RateLimiter, tokenBucket } from '../../src/index.ts'
+import { asyncStore } from '../support/async-store.ts'
+import { contract, hangUp, signal, stillStore, until } from '../support/contract.ts'
+import { get } from '../support/frameworks.ts'
+
+const policies = tokenBucket({ limit: 1, window: '1s' })
+const keys = () => 'k'
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] }))
+afterEach(() => void vi.useRealTimers())
+
+contract((app) => {
+  const asked = (url: string) => {
+    const state = { status: 0, headers: {} as Record<string, unknown> }
+    void get(url).then(({ status, headers }) => Object.assign(state, { status, headers }))
+    return state
+  }
+
+  test.each([false, true])('each goes on at its time, in order; on a store that answers later: %s', async (later) => {
+    const { store } = stillStore()
+    const { url, handled } = await app({
+      policies,
+      keys,
+      delay: { max: '2s' },
+      store: later ? asyncStore(store) : store,
+    })
+    const first = asked(url)
+    await until(() => first.status === 200)
+    const second = asked(url)
+    await until(() => vi.getTimerCount() === 1)
+    const third = asked(url)
+    await until(() => vi.getTimerCount() === 2)
+    const fourth = asked(url)
+    await until(() => fourth.status === 429)
+    expect(fourth.headers['retry-after']).toBe('3')
+    expect(handled()).toBe(1)
+    vi.advanceTimersByTime(999)
+    await until(() => true)
+    expect([second.status, handled()]).toEqual([0, 1])
+    vi.advanceTimersByTime(1)
+    await until(() => second.status === 200)
+    expect([third.status, handled()]).toEqual([0, 2])
+    vi.advanceTimersByTime(1000)
+    await until(() => third.status === 200)
+  })
+
+  test('a client that goes away gives its time back', async () => {
+    const limiter = new RateLimiter({ policies, store: stillStore().store })
+    const { url, handled } = await app({ limiter, keys, delay: { max: '2s' }, count: 'failures' })
+    const first = asked(url)
+    await until(() => first.status === 200)
+    const leave = signal()
+    await limiter.reset('k')
+    await limiter.consume('k')
+    const gone = hangUp(url, leave.promise)
+    await until(() => vi.getTimerCount() === 1)
+    expect((await limiter.peek('k')).retryAfter).toBe(2000)
+    leave.give()
+    await gone
+    await until(() => vi.getTimerCount() === 0)
+    await until(() => true)
+    expect((await limiter.peek('k')).retryAfter).toBe(1000)
+    expect(handled()).toBe(1)
+  })
+
+  test.each([false, true])('no more wait than the queue holds; on a store that answers later: %s', async (later) => {
+    const store = stillStore().store
+    const limiter = new RateLimiter({ policies, store: later ? asyncStore(store) : store })
+    const { url } = await app({ limiter, keys, delay: { max: '1h', queue: 2 } })
+    await limiter.consume('k')
+    const all = Array.from({ length: 10 }, () => asked(url))
+    await until(() => all.filter(({ status }) => status === 429).length === 8)
+    expect(vi.getTimerCount()).toBe(2)
+    vi.advanceTimersByTime(2000)
+    await until(() => all.filter(({ status }) => status === 200).length === 2)
+    const next = asked(url)
+    await until(() => vi.getTimerCount() === 1)
+    vi.runAllTimers()
+    await until(() => next.status === 200)
+  })
+})
+
+test.each([
+  ['a sliding window, which cannot promise', { policies: '5/1s', delay: { max: '1s' } }],
+  ['two policies', { policies: ['5/1s token-bucket', '100/1h token-bucket'], delay: { max: '1s' } }],
+  ['no max', { policies, delay: {} }],
+  ['a max beyond an hour', { policies, delay: { max: '2h' } }],
+  ['a queue of nobody', { policies, delay: { max: '1s', queue: 0 } }],
+  ['another option', { policies, delay: { max: '1s', after: 5 } }],
+])('delay with %s is told at construction', (_what, options) => {
+  expect(() => rateLimit(options as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+})

@@ -1,0 +1,143 @@
+import { expect, test } from 'vitest'
+import { rateLimit } from '../../adapters/express.ts'
+import { byHeader, fixedWindow, slidingWindow, tokenBucket } from '../../src/index.ts'
+import { contract, midnight, statuses, stillStore } from '../support/contract.ts'
+import { get } from '../support/frameworks.ts'
+
+const policies = [
+  fixedWindow({ name: 'minute', limit: 2, window: '1m' }),
+  fixedWindow({ name: 'da"y\\', limit: 1000, window: '1d' }),
+  slidingWindow({ name: 'trial', limit: 1, window: '1s', shadow: true }),
+]
+const fields = (headers: Record<string, unknown>) =>
+  Object.fromEntries(Object.entries(headers).filter(([name]) => /rate-?limit|quota/.test(name)))
+
+contract((app) => {
+  test.each([
+    [
+      'legacy',
+      { 'x-ratelimit-limit': '2', 'x-ratelimit-remaining': '1', 'x-ratelimit-reset': `${midnight / 1000 + 60}` },
+    ],
+    [
+      'draft-6',
+      {
+        'ratelimit-policy': '2;w=60, 1000;w=86400',
+        'ratelimit-limit': '2',
+        'ratelimit-remaining': '1',
+        'ratelimit-reset': '60',
+      },
+    ],
+    ['draft-7', { 'ratelimit-policy': '2;w=60, 1000;w=86400', ratelimit: 'limit=2, remaining=1, reset=60' }],
+    [
+      'draft-8',
+      {
+        'ratelimit-policy': '"minute";q=2;w=60, "da\\"y\\\\";q=1000;w=86400',
+        ratelimit: '"minute";r=1;t=60, "da\\"y\\\\";r=999;t=86400',
+      },
+    ],
+    [
+      'draft-11',
+      {
+        'ratelimit-policy': '"minute";q=2;w=60, "da\\"y\\\\";q=1000;w=86400',
+        ratelimit: '"minute";r=1;t=60, "da\\"y\\\\";r=999;t=86400',
+      },
+    ],
+  ])('%s', async (headers, expected) => {
+    const { url } = await app({ policies, headers, store: stillStore().store })
+    expect(fields((await get(url)).headers)).toEqual(expected)
+  })
+
+  test('a list; legacy names and a reset in seconds from now', async () => {
+    const legacy = { limit: 'X-Quota', remaining: 'X-Quota-Left', reset: 'X-Quota-Reset', resetAs: 'delta' }
+    const { url } = await app({
+      policies,
+      headers: { dialects: ['legacy', 'draft-7'], legacy },
+      store: stillStore().store,
+    })
+    expect(fields((await get(url)).headers)).toEqual({
+      'x-quota': '2',
+      'x-quota-left': '1',
+      'x-quota-reset': '60',
+      'ratelimit-policy': '2;w=60, 1000;w=86400',
+      ratelimit: 'limit=2, remaining=1, reset=60',
+    })
+  })
+
+  test('pk tells partitions apart, by scope, and not without the salt', async () => {
+    const own = [fixedWindow({ name: 'all', limit: 9, window: '1m', scope: 'user' }), ...policies]
+    const keys = { default: byHeader('x-key'), user: byHeader('x-user') }
+    const seen = async (salt: string, who: Record<string, string>) => {
+      const { url } = await app({ policies: own, keys, headers: { dialects: 'draft-8', pk: { salt } } })
+      const { headers } = await get(url, who)
+      const promised = [...String(headers['ratelimit-policy']).matchAll(/;pk=:([\w+/=]+):/g)].map((match) => match[1])
+      const left = [...String(headers.ratelimit).matchAll(/;pk=:([\w+/=]+):/g)].map((match) => match[1])
+      expect(left).toEqual(promised)
+      return left
+    }
+    const ann = { 'x-key': 'k', 'x-user': 'ann' }
+    const [all, minute, day] = await seen('a secret of ours', ann)
+    expect(minute).toBe(day)
+    expect(minute).not.toBe(all)
+    expect(await seen('a secret of ours', ann)).toEqual([all, minute, day])
+    const [other, same] = await seen('a secret of ours', { 'x-key': 'k', 'x-user': 'bob' })
+    expect([other === all, same === minute]).toEqual([false, true])
+    expect(await seen('another secret..', ann)).not.toContain(all)
+  })
+
+  test('near the limit only: from 80 per cent used, and on a refusal', async () => {
+    for (const headers of ['near', { dialects: ['legacy', 'draft-11'], near: true }]) {
+      const { url } = await app({ policies: fixedWindow({ limit: 10, window: '1h' }), headers })
+      const told: unknown[] = []
+      for (let n = 0; n < 11; n++) told.push((await get(url)).headers['x-ratelimit-remaining'] ?? '-')
+      expect(told).toEqual(['-', '-', '-', '-', '-', '-', '-', '2', '1', '0', '0'])
+    }
+  })
+
+  test('near is judged by what a bucket admits at best, and by every enforced policy', async () => {
+    const both = [
+      tokenBucket({ name: 'b', limit: 1, window: '1h', burst: 5 }),
+      fixedWindow({ limit: 99, window: '1h' }),
+    ]
+    const { url } = await app({ policies: both, headers: { near: true } })
+    const told: unknown[] = []
+    for (let n = 0; n < 4; n++) told.push((await get(url)).headers['x-ratelimit-remaining'] ?? '-')
+    expect(told).toEqual(['-', '-', '-', '1'])
+  })
+
+  test('problem: quota-exceeded with the policies that were violated', async () => {
+    const { url } = await app({ policies: [...policies, fixedWindow({ limit: 2, window: '1h' })], problem: true })
+    expect(await statuses(url, [{}, {}])).toEqual([200, 200])
+    const { status, headers, body } = await get(url, { accept: 'text/html' })
+    expect([status, headers['content-type']]).toEqual([429, expect.stringMatching(/^application\/problem\+json/)])
+    expect(JSON.parse(body)).toEqual({
+      type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+      title: 'Request cannot be satisfied as assigned quota has been exceeded',
+      status: 429,
+      detail: expect.stringMatching(/^Too many requests\. Try again in \d+ seconds?\.$/),
+      'violated-policies': ['minute', '1h'],
+    })
+  })
+})
+
+test.each([
+  ['an unknown dialect', { headers: 'draft-9' }],
+  ['an unknown dialect in a list', { headers: ['legacy', 'toString'] }],
+  ['an unknown option', { headers: { dialect: 'legacy' } }],
+  ['near that is no boolean', { headers: { near: 0.8 } }],
+  ['a field name that would inject', { headers: { legacy: { limit: 'X-Limit: 5\r\nSet-Cookie' } } }],
+  ['an empty field name', { headers: { legacy: { reset: '' } } }],
+  ['another way to tell the reset', { headers: { legacy: { resetAs: 'date' } } }],
+  ['a salt that hides nothing', { headers: { dialects: 'draft-8', pk: { salt: '' } } }],
+  ['pk without a salt', { headers: { dialects: 'draft-8', pk: {} } }],
+  ['problem that is no boolean', { problem: 'yes' }],
+])('%s is told at construction', (_what, options) => {
+  expect(() => rateLimit({ policies: '1/1m', ...options } as never)).toThrow(
+    expect.objectContaining({ name: 'HeadgateError', code: 'HEADGATE_OPTION' }),
+  )
+})
+
+test.each(['a\r\nSet-Cookie: x', 'a\0', 'ü', '', 'a\n'])('a policy named %j never gets as far as a header', (name) => {
+  expect(() => rateLimit({ policies: fixedWindow({ name, limit: 1, window: '1m' }) })).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_NAME' }),
+  )
+})

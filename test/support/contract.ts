@@ -1,0 +1,66 @@
+import { request as send } from 'node:http'
+import { afterEach, describe } from 'vitest'
+import { memoryStore, type Store } from '../../src/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import { type App, type AppOptions, frameworks, get } from './frameworks.ts'
+
+/** Midnight of 1 January 2026 UTC: a window of a minute begins here. */
+export const midnight: number = Date.UTC(2026, 0, 1)
+
+export type StartApp = (limit: unknown, options?: Omit<AppOptions, 'limit'>) => Promise<App>
+
+/** Tests that hold on every framework; the apps they start are closed after each. */
+export function contract(tests: (app: StartApp) => void): void {
+  describe.each(Object.entries(frameworks))('%s', (_name, start) => {
+    const running: App[] = []
+    afterEach(async () => {
+      await Promise.all(running.splice(0).map((app) => app.close()))
+    })
+    tests(async (limit, options = {}) => {
+      const started = await start({ limit, ...options })
+      running.push(started)
+      return started
+    })
+  })
+}
+
+export async function statuses(url: string, requests: readonly Record<string, string>[]): Promise<number[]> {
+  const all: number[] = []
+  for (const headers of requests) all.push((await get(url, headers)).status)
+  return all
+}
+
+/** A memory store whose time stands still until it is told to move. */
+export function stillStore(): { store: Store; clock: ManualClock } {
+  const clock = new ManualClock(midnight)
+  return { store: memoryStore({ clock: clock.now }), clock }
+}
+
+/** A request whose client hangs up when told to; resolves when it has. */
+export function hangUp(url: string, when: Promise<unknown>): Promise<void> {
+  return new Promise((resolve) => {
+    const request = send(url, { agent: false })
+    request.on('error', () => undefined)
+    request.on('close', () => resolve())
+    request.end()
+    void when.then(() => request.destroy())
+  })
+}
+
+/** Waits, without a clock, until something is so: each look is a turn of the event loop. */
+export async function until(so: () => boolean): Promise<void> {
+  for (let turn = 0; turn < 100_000; turn++) {
+    if (so()) return
+    await new Promise((resolve) => setImmediate(resolve))
+  }
+  throw new Error('it never came to be')
+}
+
+/** A promise that is settled from outside. */
+export function signal(): { promise: Promise<void>; give: () => void } {
+  let give = () => {}
+  const promise = new Promise<void>((resolve) => {
+    give = resolve
+  })
+  return { promise, give }
+}
