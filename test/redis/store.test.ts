@@ -413,7 +413,8 @@ describe('options', () => {
 
   test('an algorithm that the script does not know is refused when the limiter is made', () => {
     const known = fixedWindow({ limit: 1, window: 1 })
-    const policy = { ...known, algorithm: { ...known.algorithm, kind: 'mine' } } as unknown as Policy
+    const algorithm = Object.create(known.algorithm, { kind: { value: 'mine' } })
+    const policy = { ...known, algorithm } as Policy
     expect(() => limiterOf(policy)).toThrow(/does not know the algorithm/)
   })
 })
