@@ -22,7 +22,7 @@ export class Call {
 
   /** @param ttlMargin in milliseconds */
   constructor(ttlMargin: number) {
-    this.#packed = Buffer.allocUnsafe(512)
+    this.#packed = Buffer.allocUnsafe(1024)
     this.#packed.writeUInt8(1, 0)
     this.#packed.writeDoubleLE(ttlMargin, 1)
   }

@@ -8,8 +8,8 @@ local function answer(number)
   reply[size] = number == never and -1 or number
 end
 
-local function wrote(p)
-  p.s[p.slots + 1], dirty[p.key] = 0, true
+local function wrote(step, p)
+  p.s[p.slots + 1], changedAt[p.key] = 0, step.now
 end
 
 local function standing(p, last, now)
@@ -36,10 +36,8 @@ local function weigh(step, verb, now, cost, maxWait)
   for n = 1, #step do
     local p = step[n]
     local s = p.s
-    local last = s[1]
-    local at = now
+    local last, at, wait = s[1], now, 0
     if now < last then at = standing(p, last, now) end
-    local wait = 0
     if verb == charge then
       if not p.algorithm.fits(p, s, at, cost, 0) then wait = never end
     elseif verb ~= refund then
@@ -66,7 +64,7 @@ local function giveBack(step, tickets)
       else
         p.algorithm.refund(p, p.s, p.at, step.cost)
       end
-      wrote(p)
+      wrote(step, p)
     end
   end
 end
@@ -78,15 +76,15 @@ local function settleRefused(step, p)
   local lag = at - step.now
   if step.allowed and not p.shadow then
     algorithm.take(p, s, at, step.cost, wait - lag)
-    wrote(p)
+    wrote(step, p)
     p.wait = 0
   elseif p.countRefused then
     algorithm.count(p, s, at, step.cost)
-    wrote(p)
+    wrote(step, p)
     if wait > 0 then p.wait = algorithm.wait(p, s, at, step.cost) + lag end
   elseif at < s[1] then
     algorithm.take(p, s, at, 0, 0)
-    wrote(p)
+    wrote(step, p)
   end
 end
 
@@ -96,18 +94,20 @@ local function nextAfter(step, p, remaining)
 end
 
 local function settleOne(step, p, told)
-  local s, at = p.s, p.at
-  if step.takes and p.wait == 0 then
-    p.algorithm.take(p, s, at, step.cost, 0)
-    wrote(p)
+  local s, at, now, wait, algorithm = p.s, p.at, step.now, p.wait, p.algorithm
+  if wait == 0 and step.takes then
+    algorithm.take(p, s, at, step.cost, 0)
+    s[p.slots + 1], changedAt[p.key] = 0, now
   else
     settleRefused(step, p)
+    wait = p.wait
   end
-  local remaining, left = p.algorithm.report(p, s, at)
+  local remaining, left = algorithm.report(p, s, at)
   left = left + at - step.now
-  if s[p.slots + 1] ~= unwritten then s[p.slots + 1] = step.now + left end
+  local expiry = p.slots + 1
+  if s[expiry] ~= unwritten then s[expiry] = now + left end
   p.remaining = remaining
-  reply[size + 1], reply[size + 2], reply[size + 3] = p.wait == never and -1 or p.wait, remaining, left
+  reply[size + 1], reply[size + 2], reply[size + 3] = wait == never and -1 or wait, remaining, left
   size = size + 3
   if told then answer(nextAfter(step, p, remaining)) end
 end

@@ -39,7 +39,7 @@ local function readPolicy(at)
   end
   p.algorithm = algorithm
   algorithm.define(p, unpack('<' .. rep('d', count), ARGV[1], at))
-  p.states = {}
+  p.states = sized()
   p.format = '<' .. rep('d', p.slots + 1)
   return p, at + 8 * count
 end
@@ -74,7 +74,7 @@ if byte(questions) == 0 then return redis.error_reply('HEADGATE the answer is no
 margin = unpack('<d', questions, 2)
 local all = readTerms()
 values = call('MGET', spread(KEYS))
-openedFor, others, dirty, times = {}, {}, {}, {}
+openedFor, others, changedAt = {}, {}, sized()
 local serverTime
 
 local function timeNow()
@@ -102,16 +102,16 @@ end
 local at, length, keys = 10, #questions, {}
 while at <= length do
   local t, what, now, cost, key, maxWait, tickets, units
-  t, what, now, cost, at = unpack('<HBdd', questions, at)
+  t, what, now, cost, key, at = unpack('<HBddH', questions, at)
   local step, verb = all[t], what % 8
   if now < 0 then now = timeNow() end
   for scope = 1, step.scopes do
-    key, at = unpack('<H', questions, at)
-    keys[scope], times[key] = key, now
+    if scope > 1 then key, at = unpack('<H', questions, at) end
+    keys[scope] = key
     if verb == reset then
-      forget(key)
+      forget(key, now)
     elseif openedFor[key] ~= step.own[scope] then
-      open(key, step.own[scope])
+      open(key, step.own[scope], now)
     end
   end
   if verb == reset then
@@ -138,8 +138,9 @@ while at <= length do
   end
 end
 
-for n, name in ipairs(KEYS) do
-  if dirty[n] then save(n, name) end
+for n = 1, #KEYS do
+  local name, changed = KEYS[n], changedAt[n]
+  if changed ~= name then save(n, name, changed) end
 end
 reply[1] = serverTime or -1
 return reply

@@ -10,9 +10,14 @@ export const states = `
 local layout = char(1)
 local margin
 local unwritten = -1 -- in place of the expiry
--- By the key's number: its value; the policies whose states are in use, which hold these themselves; the records of
--- others; whether to write it; the time of its last use.
-local values, openedFor, others, dirty, times
+-- By the key's number: its value, or false; the policies whose states are in use, which hold these themselves; the
+-- records of others; the time at which it was changed, until then its name.
+local values, openedFor, others, changedAt
+
+-- A table with room for as many: to grow it step by step takes longer. What it holds is overwritten before it is read.
+local function sized()
+  return { spread(KEYS) }
+end
 
 local function new(p)
   if p.grows then return p.algorithm.new(p) end
@@ -55,20 +60,23 @@ local function takeApart(own, key, value)
   return unknown
 end
 
--- The value to write and when it is like new.
-local function packed(key)
+-- The value to write at a time, and when it is like new.
+local function packed(key, now)
   local own, more = openedFor[key], others[key]
-  local value, last
-  for n = 1, #own do
+  local first = own[1]
+  local s = first.states[key]
+  local value, last = record(first, s), s[first.slots + 1]
+  if #own == 1 and not more then return value, last end
+  for n = 2, #own do
     local p = own[n]
-    local s = p.states[key]
-    value = n == 1 and record(p, s) or value .. record(p, s)
-    if n == 1 or s[p.slots + 1] > last then last = s[p.slots + 1] end
+    s = p.states[key]
+    value = value .. record(p, s)
+    if s[p.slots + 1] > last then last = s[p.slots + 1] end
   end
   if not more then return value, last end
   for _, each in ipairs(more) do
     local expires = unpack('<d', each, #each - 7)
-    if expires > times[key] then
+    if expires > now then
       value = value .. each
       last = max(last, expires)
     end
@@ -77,9 +85,9 @@ local function packed(key)
 end
 
 -- Makes the states of a key ready for the terms with these policies.
-local function open(key, own)
+local function open(key, own, now)
   -- Other terms of the same name may have used the key in this call: as if they had written it.
-  local value = openedFor[key] and packed(key) or values[key]
+  local value = openedFor[key] and packed(key, now) or values[key]
   openedFor[key] = own
   local first = own[1]
   if value and #value == own.length and own[2] == nil and sub(value, 1, 13) == first.head then
@@ -94,19 +102,20 @@ local function open(key, own)
   end
 end
 
-local function forget(key)
-  values[key], openedFor[key], others[key], dirty[key] = false, nil, nil, true
+local function forget(key, now)
+  values[key], openedFor[key], others[key], changedAt[key] = false, nil, nil, now
 end
 
+local lastLife, lifeText
+
 -- Writes the key with a life until it is like new, and a margin for clocks that differ.
-local function save(key, name)
+local function save(key, name, now)
   local value, expires = nil, unwritten
-  if openedFor[key] then value, expires = packed(key) end
-  local life = ceil((expires - times[key]) / 1000) + margin
-  if expires == unwritten or life <= 0 then
-    call('DEL', name)
-  else
-    call('SET', name, value, 'PX', format('%d', life))
-  end
+  if openedFor[key] then value, expires = packed(key, now) end
+  local life = ceil((expires - now) / 1000) + margin
+  if expires == unwritten or life <= 0 then return call('DEL', name) end
+  -- Often the key before has as long a life.
+  if life ~= lastLife then lastLife, lifeText = life, format('%d', life) end
+  call('SET', name, value, 'PX', lifeText)
 end
 `
