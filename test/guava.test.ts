@@ -1,39 +1,9 @@
-import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../src/algorithms/algorithm.ts'
 import type { Smooth } from '../src/algorithms/smooth.ts'
-import { type Policy, Step, smoothBursty, smoothWarmingUp } from '../src/index.ts'
-
-/*
- * Every recorded operation of Guava's RateLimiter 31.1, compared with ===. Left out is what has no exact answer, and each
- * time it is shown to be refused:
- *
- *     gw-0113, gw-0114            a warm-up of 0 (the store is NaN after any idle time)
- *     gb-0115, gw-0117            an infinite rate at the start
- *     gb-0116                     an infinite rate from its second operation on
- *     gb-0124, last 2 operations  the smallest positive double as a rate, a permit of which takes for ever
- *     gb-0126                     a rate of 1e-9 a second, and times that saturate at 2^63 - 1 us
- */
-const refusedConfigs = ['gw-0113', 'gw-0114', 'gb-0115', 'gw-0117', 'gb-0126']
-
-type Line = Record<string, number | string | boolean>
-type Script = { config: Line; operations: Line[] }
-
-const [, ...lines] = readFileSync(new URL('golden/guava-ratelimiter.jsonl', import.meta.url), 'utf8')
-  .trim()
-  .split('\n')
-  .map((line) => JSON.parse(line) as Line)
-const scripts: Script[] = []
-for (const line of lines) {
-  if (line.type === 'config') scripts.push({ config: line, operations: [] })
-  else scripts.at(-1)?.operations.push(line)
-}
-
-function policyOf({ limiter, rate, maxBurstSeconds, warmupUs, coldFactor }: Line): Policy {
-  const number = Number(rate)
-  if (limiter === 'SmoothBursty') return smoothBursty({ rate: number, maxBurst: Number(maxBurstSeconds) * 1000 })
-  return smoothWarmingUp({ rate: number, warmup: Number(warmupUs) / 1000, coldFactor: Number(coldFactor) })
-}
+import { memoryStore, type Policy, RateLimiter, Step, smoothBursty, smoothWarmingUp } from '../src/index.ts'
+import { ManualClock } from '../src/testing/index.ts'
+import { kept, type Line, policyOf, refusedConfigs, scripts } from './support/guava.ts'
 
 /** One limiter on one state, by the frame that every store uses. */
 class Replay {
@@ -119,8 +89,6 @@ class Replay {
 let replayed = 0
 
 describe('Guava, bit for bit', () => {
-  const kept = scripts.filter(({ config }) => !refusedConfigs.includes(String(config.id)))
-
   test.each(kept.map((script) => [script.config.id, script] as const))('%s', (_, { config, operations }) => {
     const replay = new Replay(config)
     expect({ ...replay.terms(), stored: replay.state[2], free: replay.state[1] }).toEqual(config.init)
@@ -144,5 +112,34 @@ describe('Guava, bit for bit', () => {
     const config = scripts.find((script) => script.config.id === id)?.config as Line
     if (id === 'gb-0126') return expect(() => new Replay(config).setRate(1e-300)).toThrow(/rate/)
     expect(() => policyOf(config)).toThrow(/must be/)
+  })
+})
+
+/* What Guava has not: giving back. */
+describe('given back', () => {
+  const clock = new ManualClock()
+  const limiterOf = (policies: Policy) => new RateLimiter({ policies, store: memoryStore({ clock: clock.now }) })
+
+  test.each([0.3, 1, 3])('more than was taken, coldFactor %s: nobody waits longer for it', async (coldFactor) => {
+    const limiter = limiterOf(smoothWarmingUp({ rate: 1, warmup: '10s', coldFactor }))
+    await limiter.charge('id', 1)
+    await limiter.charge('id', 1)
+    const { retryAfter } = await limiter.peek('id')
+    await limiter.refund('id', 1)
+    await limiter.refund('id', 1000)
+    expect((await limiter.peek('id')).retryAfter).toBeLessThanOrEqual(retryAfter)
+  })
+
+  test('a call that is refused while the clock is a little behind leaves the last one what it was', async () => {
+    const late = new ManualClock(1000)
+    let behind = 0
+    const store = memoryStore({ clock: () => late.now() - behind })
+    const limiter = new RateLimiter({ policies: smoothBursty({ rate: 1 }), store })
+    const reservation = await limiter.reserve('id', { cost: 5 })
+    behind = 1000
+    expect((await limiter.consume('id')).allowed).toBe(false)
+    await reservation.cancel()
+    behind = 0
+    expect((await limiter.consume('id')).allowed).toBe(true)
   })
 })

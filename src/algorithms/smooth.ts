@@ -100,9 +100,11 @@ export abstract class Smooth implements Algorithm {
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
+    const ahead = this.#ahead(s, i, at)
+    if (cost === 0 && ahead === 0 && s[i + 3] !== 0) return // the last call stays the last
     const free = this.#free(s, i, at)
     const stored = this.#stored(s, i, at, free)
-    s[i] = this.#ahead(s, i, at) > 0 ? at : Math.max(s[i] as number, at)
+    s[i] = ahead > 0 ? at : Math.max(s[i] as number, at)
     s[i + 3] = (s[i + 3] as number) + 1
     s[i + 4] = Math.max(free, at)
     s[i + 5] = stored
@@ -142,8 +144,9 @@ export abstract class Smooth implements Algorithm {
     const stored = s[i + 2] as number
     const free = this.#free(s, i, at)
     if (free <= at) return
-    const back = stored > 0 ? this.price(stored + cost, cost) : Math.trunc(cost * this.stable)
-    if (stored > 0) s[i + 2] = Math.min(this.max, stored + cost)
+    const spent = Math.min(cost, this.max - stored) // there is no price beyond the store's brim
+    const back = stored > 0 ? this.price(stored + spent, spent) : Math.trunc(cost * this.stable)
+    if (stored > 0) s[i + 2] = Math.min(this.max, stored + spent)
     s[i + 1] = Math.max(at, free - back)
   }
 

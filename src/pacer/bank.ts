@@ -85,9 +85,10 @@ export class Bank {
       : answer
   }
 
-  /** Gives units back; a store that fails keeps them, which errs to the strict side. */
+  /** Gives units back; a store that fails or does not answer keeps them, which errs to the strict side. */
   refund(keys: readonly string[], cost: number, tickets: Tickets | undefined): MaybePromise<unknown> {
-    return quietly(this.#ledger.decide('refund', keys, cost, tickets === undefined ? undefined : { tickets }))
+    const answer = this.#ledger.decide('refund', keys, cost, tickets === undefined ? undefined : { tickets })
+    return answer instanceof Promise ? quietly(this.#bounded(answer, () => undefined)) : answer
   }
 
   charge(keys: readonly string[], cost: number): MaybePromise<Decision> {

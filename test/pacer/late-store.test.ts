@@ -97,6 +97,20 @@ describe('a store that answers later', () => {
     }
   })
 
+  test('nor by settle and cancel', async () => {
+    const pacer = timeline.pacer(even, { store, storeTimeout: '2s' })
+    const reservations = Promise.all([pacer.reserve(), pacer.reserve(), pacer.reserve()])
+    await timeline.pass(20)
+    const [more, less, none] = await reservations
+    store.silent = true
+    timeline.write('more', more.settle(2))
+    timeline.write('less', less.settle(0))
+    timeline.write('none', none.cancel())
+    // What is given back is kept by a store that does not answer, as by one that fails; what is charged may be unknown.
+    expect(await timeline.read()).toBe('more!HEADGATE_STORE_TIMEOUT+2020 less+2020 none+2020')
+    expect(timeline.now).toBeGreaterThan(2020)
+  })
+
   test('an answer that comes after all gives its permits back', async () => {
     const pacer = timeline.pacer(slidingLog({ limit: 1, window: '60s' }), { store, storeTimeout: 1000 })
     store.latency = 5000

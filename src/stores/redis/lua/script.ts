@@ -17,10 +17,21 @@ import { leases } from './leases.ts'
 import { segmentedWindow } from './segmented-window.ts'
 import { slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'
+import { smooth } from './smooth.ts'
+import { smoothBursty } from './smooth-bursty.ts'
+import { smoothWarmingUp } from './smooth-warming-up.ts'
 import { states } from './states.ts'
 
 /** The algorithms by the number that stands for them on the wire, counted from 1. */
-export const kinds: readonly string[] = ['bucket', 'batches', 'slidingWindow', 'segmentedWindow', 'slidingLog']
+export const kinds: readonly string[] = [
+  'bucket',
+  'batches',
+  'slidingWindow',
+  'segmentedWindow',
+  'slidingLog',
+  'smoothBursty',
+  'smoothWarmingUp',
+]
 
 const main = `
 local kinds = { ${kinds.map((kind) => `'${kind}'`).join(', ')} }
@@ -157,6 +168,9 @@ export type Part =
   | 'slidingWindow'
   | 'segmentedWindow'
   | 'slidingLog'
+  | 'smooth'
+  | 'smoothBursty'
+  | 'smoothWarmingUp'
   | 'main'
 
 /** The parts by name: the algorithms are each a restated step. */
@@ -170,6 +184,9 @@ export const parts: Readonly<Record<Part, string>> = {
   slidingWindow,
   segmentedWindow,
   slidingLog,
+  smooth,
+  smoothBursty,
+  smoothWarmingUp,
   main,
 }
 

@@ -1,0 +1,34 @@
+/** Restates algorithms/smooth-warming-up.ts. */
+export const smoothWarmingUp = `
+function makers.smoothWarmingUp()
+  local warming
+
+  local function interval(p, above)
+    return p.stable + above * p.slope
+  end
+
+  local function price(p, stored, permits)
+    local above = stored - p.threshold
+    local micros = 0
+    if above > 0 then
+      local taken = min(above, permits)
+      micros = warming.trunc((taken * (interval(p, above) + interval(p, above - taken))) / 2)
+      permits = permits - taken
+    end
+    return micros + warming.trunc(p.stable * permits)
+  end
+
+  warming = smooth(price)
+
+  function warming.define(p, stable, warmup, coldFactor)
+    local cold = stable * coldFactor
+    local threshold = (0.5 * warmup) / stable
+    local most = threshold + (2 * warmup) / (stable + cold)
+    warming.set(p, stable, most, warmup / most, cold, most)
+    p.threshold = threshold
+    p.slope = (cold - stable) / (most - threshold)
+  end
+
+  return warming
+end
+`

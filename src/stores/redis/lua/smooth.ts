@@ -1,0 +1,104 @@
+/**
+ * Restates algorithms/smooth.ts, of which nobody is retuned here. State: last, free, stored, commits, found free, found
+ * stored, taken. Stored permits are doubles on both sides, and kept as such: the same bits.
+ */
+export const smooth = `
+local function smooth(price)
+  local mostPermits, longest, patience = 2147483647, 4503599627370496, 60000000
+
+  local function trunc(number)
+    return number < 0 and ceil(number) or floor(number)
+  end
+
+  local function ahead(p, s, at)
+    local ahead = s[1] - at
+    return ahead > p.patience and ahead or 0
+  end
+
+  local function freeAt(p, s, at)
+    if s[4] == 0 then return at end
+    return s[2] - ahead(p, s, at)
+  end
+
+  local function storedAt(p, s, at, free)
+    if s[4] == 0 then return p.initial end
+    if at > free then return min(p.max, s[3] + (at - free) / p.coolDown) end
+    return s[3]
+  end
+
+  local function book(p, s, cost)
+    local stored = s[6]
+    local spent = min(cost, stored)
+    s[2] = s[5] + price(p, stored, spent) + trunc((cost - spent) * p.stable)
+    s[3] = stored - spent
+    s[7] = cost
+  end
+
+  local function unbook(p, s, at, cost)
+    local stored = s[3]
+    local free = freeAt(p, s, at)
+    if free <= at then return end
+    local spent = min(cost, p.max - stored)
+    local back = stored > 0 and price(p, stored + spent, spent) or trunc(cost * p.stable)
+    if stored > 0 then s[3] = min(p.max, stored + spent) end
+    s[2] = max(at, free - back)
+  end
+
+  local smooth = { trunc = trunc }
+
+  function smooth.set(p, stable, most, coolDown, dearest, initial)
+    p.slots, p.stable, p.max, p.coolDown, p.initial = 7, stable, most, coolDown, initial
+    p.most = min(mostPermits, floor(longest / max(stable, dearest)))
+    p.patience = max(patience, ceil(most * coolDown))
+  end
+
+  function smooth.wait(p, s, at, cost)
+    if cost > p.most then return never end
+    return max(0, freeAt(p, s, at) - at)
+  end
+
+  function smooth.fits(p, s, at, cost)
+    return freeAt(p, s, at) - at + cost * (longest / p.most) <= 2 * longest and cost <= p.most
+  end
+
+  function smooth.take(p, s, at, cost)
+    local ahead = ahead(p, s, at)
+    if cost == 0 and ahead == 0 and s[4] ~= 0 then return end
+    local free = freeAt(p, s, at)
+    local stored = storedAt(p, s, at, free)
+    s[1] = ahead > 0 and at or max(s[1], at)
+    s[4] = s[4] + 1
+    s[5] = max(free, at)
+    s[6] = stored
+    book(p, s, cost)
+  end
+
+  function smooth.count(p, s, at, cost)
+    if smooth.fits(p, s, at, cost) then smooth.take(p, s, at, cost) end
+  end
+
+  function smooth.refund(p, s, at, cost, since)
+    if (since and since ~= s[4]) or ahead(p, s, at) > 0 then return end
+    local taken = s[7]
+    if taken == 0 then unbook(p, s, at, cost) else book(p, s, max(0, taken - cost)) end
+    if cost >= taken then
+      s[7] = 0
+      s[4] = max(1, s[4] - 1)
+    end
+  end
+
+  function smooth.ticket(p, s)
+    return s[4], 0, 0
+  end
+
+  function smooth.report(p, s, at)
+    local free = freeAt(p, s, at)
+    local remaining = free <= at and p.most or 0
+    if s[4] == 0 then return remaining, 0 end
+    local missing = p.max - storedAt(p, s, at, free)
+    return remaining, max(0, free - at) + (missing > 0 and ceil(missing * p.coolDown) or 0)
+  end
+
+  return smooth
+end
+`
