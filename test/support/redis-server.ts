@@ -83,7 +83,7 @@ export async function startCluster(): Promise<RedisCluster> {
 }
 
 /** A free port whose cluster bus port (10000 above) exists too. */
-async function freePort(): Promise<number> {
+export async function freePort(): Promise<number> {
   for (;;) {
     const listener = createServer()
     await new Promise<void>((resolve) => listener.listen(0, host, resolve))
