@@ -46,7 +46,7 @@ local function weigh(step, verb, now, cost, maxWait)
       wait = p.algorithm.wait(p, s, at, cost)
     end
     if wait > 0 then
-      wait = wait + at - now
+      wait = wait + (at - now)
       if wait > delay and not p.shadow then delay = wait end
     end
     p.at, p.wait = at, wait
@@ -92,7 +92,7 @@ end
 
 local function nextAfter(step, p, remaining)
   if remaining >= p.burst then return 0 end
-  return p.algorithm.wait(p, p.s, p.at, remaining + 1) + p.at - step.now
+  return p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - step.now)
 end
 
 local function settleOne(step, p, told)
@@ -104,7 +104,7 @@ local function settleOne(step, p, told)
     settleRefused(step, p)
   end
   local remaining, left = p.algorithm.report(p, s, at)
-  left = left + at - step.now
+  left = left + (at - step.now)
   if s[p.slots + 1] ~= unwritten then s[p.slots + 1] = step.now + left end
   p.remaining = remaining
   reply[size + 1], reply[size + 2], reply[size + 3] = p.wait == never and -1 or p.wait, remaining, left
