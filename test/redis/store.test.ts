@@ -212,12 +212,13 @@ describe('ids', () => {
   ]
 
   test('none collides with another, in any scope or limiter', async () => {
-    const store = redisStore({ client, timeout: '5s' })
+    // A name is given once on a store: each limiter has its own, as in another process.
+    const store = () => redisStore({ client, timeout: '5s' })
     const policies = (scope: string) => fixedWindow({ limit: 1000, window: '1h', scope })
     const limiters = ['a', 'a:b', ' ', '{', 'a%003ab', '*'].flatMap((name) =>
       ['b', 'b:{', ':'].map((scope) => ({
         scope,
-        limiter: new RateLimiter({ name, policies: policies(scope), store }),
+        limiter: new RateLimiter({ name, policies: policies(scope), store: store() }),
       })),
     )
     for (const { limiter, scope } of limiters) {

@@ -44,7 +44,7 @@ local function weigh(step, verb, now, cost, maxWait)
       wait = p.algorithm.wait(p, s, at, cost)
     end
     if wait > 0 then
-      wait = wait + at - now
+      wait = wait + (at - now)
       if wait > delay and not p.shadow then delay = wait end
     end
     p.at, p.wait = at, wait
@@ -90,7 +90,7 @@ end
 
 local function nextAfter(step, p, remaining)
   if remaining >= p.burst then return 0 end
-  return p.algorithm.wait(p, p.s, p.at, remaining + 1) + p.at - step.now
+  return p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - step.now)
 end
 
 local function settleOne(step, p, told)
@@ -103,7 +103,7 @@ local function settleOne(step, p, told)
     wait = p.wait
   end
   local remaining, left = algorithm.report(p, s, at)
-  left = left + at - step.now
+  left = left + (at - step.now)
   local expiry = p.slots + 1
   if s[expiry] ~= unwritten then s[expiry] = now + left end
   p.remaining = remaining
