@@ -1,25 +1,15 @@
 import type { Policy } from './algorithms/algorithm.ts'
-import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Details } from './algorithms/step.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
-import { knownOptions, text } from './policy.ts'
+import { type RateLimiterOptions, readLimiterOptions } from './limiter-options.ts'
+import { knownOptions } from './policy.ts'
 import { Reservation } from './reservation.ts'
-import { memoryStore } from './stores/memory.ts'
 import type { DecideExtras, Ledger, MaybePromise, Store } from './stores/store.ts'
 
 /** Who is limited: one string for all scopes, or one for each scope of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
-
-export interface RateLimiterOptions {
-  /** One policy or several: text, the options of a sliding window, or what a constructor made. */
-  policies: PolicyLike | readonly PolicyLike[]
-  /** Where states are kept. Default: a memory store of its own. */
-  store?: Store
-  /** The namespace in the store, no other limiter's on this store. Default `'default'`. */
-  name?: string
-}
 
 export interface CostOptions {
   /** Units this call takes: a positive safe integer. Default 1. */
@@ -45,24 +35,11 @@ export class RateLimiter {
    *   has on this store, an unknown option
    */
   constructor(options: RateLimiterOptions) {
-    if (typeof options !== 'object' || options === null) {
-      throw new HeadgateError(
-        'HEADGATE_OPTION',
-        `RateLimiter takes an object, got ${shown(options)}. Write new RateLimiter({ policies: ['100/15m'] }).`,
-      )
-    }
-    knownOptions('RateLimiter', options, ['policies', 'store', 'name'])
-    this.name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
-    this.policies = Object.freeze(policiesOf(options.policies))
-    this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
-    this.store = options.store ?? memoryStore()
-    if (typeof this.store.open !== 'function') {
-      throw new HeadgateError(
-        'HEADGATE_OPTION',
-        `store must be a store, got ${shown(options.store)}. Give memoryStore(), or leave it out.`,
-      )
-    }
-    if (options.name !== undefined) claimName(this.store, this.name)
+    const { name, policies, store } = readLimiterOptions(options)
+    this.name = name
+    this.policies = policies
+    this.scopes = Object.freeze([...new Set(policies.map((policy) => policy.scope))])
+    this.store = store
     this.#ledger = this.store.open({ name: this.name, policies: this.policies, scopes: this.scopes })
   }
 
@@ -152,20 +129,6 @@ export class RateLimiter {
   }
 }
 
-/** The names that were given to limiters, by the store that they are on: two of one name would share their states. */
-const namesOn = new WeakMap<Store, Set<string>>()
-
-function claimName(store: Store, name: string): void {
-  const names = namesOn.get(store) ?? new Set()
-  if (names.has(name)) {
-    throw new HeadgateError(
-      'HEADGATE_DUPLICATE_LIMITER',
-      `Another limiter on this store is named ${shown(name)}. Give each its own name, or one limiter to all that share a quota.`,
-    )
-  }
-  namesOn.set(store, names.add(name))
-}
-
 function example(scopes: readonly string[]): string {
   return scopes.length === 1
     ? `'203.0.113.7'`
@@ -185,24 +148,4 @@ function checkCost(cost: number): number {
     'HEADGATE_COST',
     `A cost must be a whole number from 1 to 2^53 - 1, got ${shown(cost)}. To look without taking, use peek(key).`,
   )
-}
-
-function policiesOf(likes: PolicyLike | readonly PolicyLike[]): readonly Policy[] {
-  if (likes === undefined) {
-    throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)
-  }
-  const policies = (Array.isArray(likes) ? (likes as readonly PolicyLike[]) : [likes as PolicyLike]).map(toPolicy)
-  if (policies.length === 0) {
-    throw new HeadgateError('HEADGATE_POLICY', `A limiter needs at least one policy. Give policies: ['100/15m'].`)
-  }
-  const names = policies.map((policy) => policy.name)
-  const twice = names.find((name, n) => names.indexOf(name) !== n)
-  if (twice !== undefined) {
-    throw new HeadgateError(
-      'HEADGATE_DUPLICATE_POLICY',
-      `Two policies are named ${shown(twice)} (a policy without a name is named by its window). ` +
-        `Give each its own: tokenBucket({ name: 'burst', ... }).`,
-    )
-  }
-  return policies
 }
