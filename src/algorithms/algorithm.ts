@@ -55,6 +55,11 @@ export interface Algorithm {
   report(s: Numbers, i: number, at: number, out: Report): void
   /** Rewrites a state that `from`, this algorithm at another rate, left; where absent, such a state means the same here. */
   adopt?(s: Numbers, i: number, at: number, from: Algorithm): void
+  /**
+   * Rewrites a state that `from`, this algorithm with other numbers, left: what is used counts `times / per` as much,
+   * rounded up and clamped to what is admitted here. False, and nothing is done, where their windows are not the same.
+   */
+  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean
 }
 
 /** A promise with its arithmetic: what a limiter takes. Made by the constructors, never by hand; immutable. */
