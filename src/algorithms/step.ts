@@ -77,7 +77,7 @@ export class Step {
       const at = now >= last ? now : standing(algorithm, last, now)
       const wait = asks ? algorithm.wait(s, i, at, cost) : this.#forced(weighing, at)
       weighing.at = at
-      weighing.wait = wait === 0 ? 0 : wait + (at - now) // a clock that stands still must first catch up
+      weighing.wait = caughtUp(wait, at - now)
       if (wait !== 0 && !weighing.policy.shadow) delay = Math.max(delay, weighing.wait)
     }
     this.delay = delay
@@ -95,7 +95,8 @@ export class Step {
    * would admit it sooner would let in others meanwhile and be over their promise when it comes.
    */
   #canPromise(): boolean {
-    const [weighing, ...more] = this.weighings.filter(({ policy }) => !policy.shadow)
+    const enforced = this.weighings.filter(({ policy }) => !policy.shadow)
+    const [weighing, ...more] = enforced.filter(({ algorithm, wait }) => !algorithm.punishes || wait > 0)
     if (weighing === undefined || more.length > 0) return false
     const { s, i, at, wait, algorithm } = weighing
     return algorithm.promises && algorithm.fits(s, i, at, this.#cost, wait - (at - this.#now))
@@ -145,7 +146,7 @@ export class Step {
       weighing.wait = 0
     } else if (policy.countRefused) {
       algorithm.count(s, i, at, this.#cost)
-      if (wait > 0) weighing.wait = algorithm.wait(s, i, at, this.#cost) + lag
+      if (wait > 0 || algorithm.punishes) weighing.wait = caughtUp(algorithm.wait(s, i, at, this.#cost), lag)
     } else if (at < (s[i] as number)) {
       algorithm.take(s, i, at, 0, 0) // the clock went far back: the state must live by the new time from now on
     }
@@ -160,6 +161,11 @@ export class Step {
   tickets(): Tickets {
     return this.weighings.map(({ s, i, wait, algorithm }) => (wait === 0 ? algorithm.ticket(s, i) : undefined))
   }
+}
+
+/** A wait as the caller sees it: a clock that stands still, `lag` ahead of the caller's, must first catch up. */
+function caughtUp(wait: number, lag: number): number {
+  return wait === 0 ? 0 : wait + lag
 }
 
 /**
