@@ -18,7 +18,9 @@ import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions, positiveInteger, text } from '../policy.ts'
 import { type Algorithm, makePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
-import { maxSafe } from './exact.ts'
+
+/** What is left to a key that is not blocked: more than any limit that is meant. */
+const unlimited = 2 ** 52
 
 export class Penalty implements Algorithm {
   readonly kind = 'penalty'
@@ -99,7 +101,7 @@ export class Penalty implements Algorithm {
     const now = at + this.#ahead(s, i, at)
     const end = s[i + 4] as number
     const counted = (s[i + 2] as number) > 0 ? (s[i + 1] as number) + this.within : 0
-    out.remaining = end > now ? 0 : maxSafe
+    out.remaining = end > now ? 0 : unlimited
     out.reset = Math.max(0, counted - now, (s[i + 3] as number) > 0 ? end + this.forget - now : 0)
   }
 
@@ -152,7 +154,7 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     scope: text(options.scope ?? scope, 'penalty: scope', 'HEADGATE_SCOPE'),
     limit: after,
     window: within,
-    burst: maxSafe,
+    burst: unlimited,
     countRefused: true,
     shadow,
   }
