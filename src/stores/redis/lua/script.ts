@@ -135,7 +135,7 @@ while at <= length do
     keys[scope] = key
     if verb == reset then
       forget(key, now)
-    elseif openedFor[key] ~= step.own[scope] then
+    elseif openedFor[key] ~= step.own[scope] or (provisional[key] and changedAt[key] == KEYS[key]) then
       open(key, step.own[scope], now)
     end
   end
@@ -163,10 +163,7 @@ while at <= length do
   end
 end
 
-for n = 1, #KEYS do
-  local name, changed = KEYS[n], changedAt[n]
-  if changed ~= name then save(n, name, changed) end
-end
+for n = 1, #KEYS do save(n, KEYS[n]) end
 reply[1] = serverTime or -1
 return reply
 end)()
