@@ -1,6 +1,10 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
+import type { Duration } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
+import type { OnStoreError } from './failure/choice.ts'
+import type { FailsafeOptions } from './failure/failsafe.ts'
+import { failureOptions, readFailureOptions } from './failure/options.ts'
 import { knownOptions, text } from './policy.ts'
 import { memoryStore } from './stores/memory.ts'
 import type { Store } from './stores/store.ts'
@@ -12,6 +16,15 @@ export interface RateLimiterOptions {
   store?: Store
   /** The namespace in the store, no other limiter's on this store. Default `'default'`. */
   name?: string
+  /**
+   * What happens to calls that the store cannot decide: `'deny'` rejects them with `HEADGATE_STORE_UNAVAILABLE`, `'allow'`
+   * lets them through, `'local'` decides them in this process. Or a function that is told and may say. Default `'local'`.
+   */
+  onStoreError?: OnStoreError | undefined
+  /** How many processes share the limits: a local decision is by that part of them. Default 1. */
+  instances?: number | undefined
+  /** How long a call may wait for the store. Default: what the store itself allows, or 100 ms. */
+  storeTimeout?: Duration | undefined
 }
 
 /** What a limiter is made of, validated. */
@@ -19,6 +32,7 @@ export interface LimiterParts {
   readonly name: string
   readonly policies: readonly Policy[]
   readonly store: Store
+  readonly failure: FailsafeOptions
 }
 
 /**
@@ -32,7 +46,7 @@ export function readLimiterOptions(options: RateLimiterOptions): LimiterParts {
       `RateLimiter takes an object, got ${shown(options)}. Write new RateLimiter({ policies: ['100/15m'] }).`,
     )
   }
-  knownOptions('RateLimiter', options, ['policies', 'store', 'name'])
+  knownOptions('RateLimiter', options, ['policies', 'store', 'name', ...failureOptions])
   const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
   const policies = policiesOf(options.policies)
   const store = options.store ?? memoryStore()
@@ -43,7 +57,7 @@ export function readLimiterOptions(options: RateLimiterOptions): LimiterParts {
     )
   }
   if (options.name !== undefined) claimName(store, name)
-  return { name, policies, store }
+  return { name, policies, store, failure: readFailureOptions(options, 'RateLimiter') }
 }
 
 /** The names that were given to limiters, by the store that they are on: two of one name would share their states. */

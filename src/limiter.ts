@@ -1,12 +1,13 @@
 import type { Policy } from './algorithms/algorithm.ts'
-import type { Details } from './algorithms/step.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
+import { healthOf, openLedger } from './failure/failsafe.ts'
+import type { Health } from './failure/health.ts'
 import { type RateLimiterOptions, readLimiterOptions } from './limiter-options.ts'
 import { knownOptions } from './policy.ts'
 import { Reservation } from './reservation.ts'
-import type { DecideExtras, Ledger, MaybePromise, Store } from './stores/store.ts'
+import type { CallExtras, DecideExtras, Ledger, MaybePromise, Store } from './stores/store.ts'
 
 /** Who is limited: one string for all scopes, or one for each scope of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
@@ -35,12 +36,12 @@ export class RateLimiter {
    *   has on this store, an unknown option
    */
   constructor(options: RateLimiterOptions) {
-    const { name, policies, store } = readLimiterOptions(options)
+    const { name, policies, store, failure } = readLimiterOptions(options)
     this.name = name
     this.policies = policies
     this.scopes = Object.freeze([...new Set(policies.map((policy) => policy.scope))])
     this.store = store
-    this.#ledger = this.store.open({ name: this.name, policies: this.policies, scopes: this.scopes })
+    this.#ledger = openLedger(store, { name, policies, scopes: this.scopes }, failure)
   }
 
   /**
@@ -105,11 +106,16 @@ export class RateLimiter {
   }
 
   /** `reserve` with a promise only where the store needs one. @param maxWait in whole milliseconds */
-  book(key: Key, cost: number, maxWait: number, details?: Details): MaybePromise<Reservation> {
+  book(key: Key, cost: number, maxWait: number, details?: CallExtras): MaybePromise<Reservation> {
     const keys = this.#keys(key)
     const booking = this.#ledger.reserve(keys, checkCost(cost), maxWait * 1000, details)
-    if ('then' in booking) return booking.then((booked) => new Reservation(this.#ledger, keys, cost, booked))
-    return new Reservation(this.#ledger, keys, cost, booking)
+    if ('then' in booking) return booking.then((booked) => new Reservation(this.#ledger, keys, cost, booked, details))
+    return new Reservation(this.#ledger, keys, cost, booking, details)
+  }
+
+  /** Whether its store answers, and who answered the calls so far. */
+  health(): Health {
+    return healthOf(this.#ledger)
   }
 
   #keys(key: Key): readonly string[] {

@@ -1,8 +1,8 @@
 import { channel } from 'node:diagnostics_channel'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { forgetWarnings } from '../../src/http/warn.ts'
 import { type DecisionEvent, memoryStore, type Store, type StoreErrorEvent } from '../../src/index.ts'
+import { forgetWarnings } from '../../src/warn.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
