@@ -84,6 +84,7 @@ export class Accounts {
   async #charge(account: Account): Promise<void> {
     const books = this.#books
     const { scope, key } = account
+    if (this.#line.breaker.doubtful) await this.#check(scope, key)
     account.noted = false
     const charges = books.owed(scope, key).map(async (units, policy) => {
       if (units === 0) return
@@ -98,6 +99,12 @@ export class Accounts {
     for (const result of await Promise.allSettled(charges)) if (result.status === 'rejected') throw result.reason
     const name = `${scope}:${key}`
     if (!account.noted && this.#owing.get(name) === account) this.#owing.delete(name)
+  }
+
+  /** Nothing is paid into the hands of a store that may be away: what is lost there would have been spent for nothing. */
+  async #check(scope: number, key: string): Promise<void> {
+    const policy = this.#terms.policies.findIndex((each) => each.scope === this.#terms.scopes[scope])
+    await this.#line.ask(() => this.#ledger(policy).decide('charge', [key], 0))
   }
 
   #ledger(policy: number): Ledger {
@@ -115,23 +122,18 @@ export class Accounts {
   }
 
   #settleLater(): void {
-    const { breaker } = this.#line
     this.#again = true
     if (this.#running || this.#waiting) return
-    if (breaker.closed) queueMicrotask(() => void this.#settleAll())
-    else {
-      this.#waiting = true
-      breaker.whenClosed(() => {
-        this.#waiting = false
-        void this.#settleAll()
-      })
-    }
+    this.#waiting = true
+    this.#line.breaker.whenAnswering(() => {
+      this.#waiting = false
+      void this.#settleAll()
+    })
   }
 
   /** Each account once, as long as the store answers. Those that fail stay, and are tried when they are asked about. */
   async #settleAll(): Promise<void> {
     const { breaker } = this.#line
-    if (this.#running) return
     this.#running = true
     while (this.#again && breaker.closed) {
       this.#again = false
@@ -142,6 +144,6 @@ export class Accounts {
       }
     }
     this.#running = false
-    if (this.#owing.size > 0 && !breaker.closed) this.#settleLater()
+    if (this.#owing.size > 0) this.#settleLater()
   }
 }

@@ -100,7 +100,7 @@ export class Books {
  * burst can be read off the wait too; of windows and logs no more is known than that they are full.
  */
 function usedOf({ algorithm, burst, limit, window }: Policy, { remaining, retryAfter }: Verdict): number {
-  const waited = Math.floor((retryAfter * limit) / window)
-  if (algorithm instanceof Smooth) return waited
+  const waited = Math.ceil(((retryAfter - 1) * limit) / window) // waits are rounded up
+  if (algorithm instanceof Smooth) return Math.max(0, waited)
   return algorithm instanceof Bucket && remaining === 0 ? burst - 1 + Math.max(1, waited) : burst - remaining
 }

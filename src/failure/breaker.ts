@@ -39,7 +39,7 @@ export class Breaker {
   #failures = 0
   /** What the store, or a probe of it, failed with last. */
   lastError: unknown
-  #closing: (() => void)[] = []
+  #waiting: (() => void)[] = []
 
   constructor(store: Store, clock: Clock) {
     this.#store = store
@@ -67,8 +67,13 @@ export class Breaker {
     return Math.max(1, Math.ceil(left / 1000))
   }
 
+  /** Whether it failed what it was asked last. */
+  get doubtful(): boolean {
+    return this.#failures > 0
+  }
+
   succeeded(): void {
-    this.#failures = 0
+    if (this.#state === 'closed') this.#answers()
   }
 
   failed(error: unknown): void {
@@ -85,16 +90,19 @@ export class Breaker {
   }
 
   probed(answered: boolean, error?: unknown): void {
-    this.#failures = 0
     if (!answered) this.lastError = error
     this.#become(answered ? 'closed' : 'open')
-    if (!answered) return
-    for (const run of this.#closing.splice(0)) run()
+    if (answered) this.#answers()
   }
 
-  /** Calls back once when it closes. */
-  whenClosed(run: () => void): void {
-    this.#closing.push(run)
+  #answers(): void {
+    this.#failures = 0
+    if (this.#waiting.length > 0) for (const run of this.#waiting.splice(0)) run()
+  }
+
+  /** Calls back once, when the store answers the next time. */
+  whenAnswering(run: () => void): void {
+    this.#waiting.push(run)
   }
 
   #become(to: BreakerState): void {

@@ -20,7 +20,7 @@ export class Postponed {
     if (this.#breaker.closed) this.#run()
     else if (!this.#waiting) {
       this.#waiting = true
-      this.#breaker.whenClosed(() => {
+      this.#breaker.whenAnswering(() => {
         this.#waiting = false
         this.#run()
       })

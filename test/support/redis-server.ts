@@ -18,6 +18,8 @@ export interface RedisServer {
   /** Stops it; with `start` it comes up again on the same port, empty. */
   stop(): Promise<void>
   start(): Promise<void>
+  /** Starts it without waiting until it answers. */
+  launch(...options: string[]): void
 }
 
 export async function startRedis(...options: string[]): Promise<RedisServer> {
@@ -30,9 +32,12 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
       return child?.pid as number
     },
     command: (...words) => command(port, words),
-    async start() {
+    launch(...more) {
       const quiet = ['--bind', host, '--port', `${port}`, '--dir', folder, '--save', '', '--appendonly', 'no']
-      child = spawn('redis-server', [...quiet, '--loglevel', 'warning', ...options], { stdio: 'ignore' })
+      child = spawn('redis-server', [...quiet, '--loglevel', 'warning', ...options, ...more], { stdio: 'ignore' })
+    },
+    async start() {
+      server.launch()
       await until(async () => (await command(port, ['PING'])).startsWith('+PONG'))
     },
     async stop() {

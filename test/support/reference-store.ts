@@ -25,16 +25,20 @@ export class ReferenceStore implements Store {
   }
 }
 
+/** By scope and key, a state for each policy of the scope. */
+export type States = Map<string, Map<Policy, number[]>>
+
 export class ReferenceLedger implements Ledger {
   readonly #terms: LedgerTerms
   readonly #clock: Clock
   readonly #step: Step
-  /** By scope and key, a state for each policy of the scope. */
-  readonly #states = new Map<string, Map<Policy, number[]>>()
+  readonly #states: States
 
-  constructor(terms: LedgerTerms, clock: Clock) {
+  /** @param states those of another ledger, to be reached by this one too */
+  constructor(terms: LedgerTerms, clock: Clock, states: States = new Map()) {
     this.#terms = terms
     this.#clock = clock
+    this.#states = states
     this.#step = new Step(terms.policies)
   }
 
@@ -44,10 +48,10 @@ export class ReferenceLedger implements Ledger {
     let states = this.#states.get(name)
     if (states === undefined) {
       states = new Map()
-      for (const policy of this.#terms.policies) {
-        if (policy.scope === scope) states.set(policy, new Array(policy.algorithm.slots).fill(0))
-      }
       this.#states.set(name, states)
+    }
+    for (const policy of this.#terms.policies) {
+      if (policy.scope === scope && !states.has(policy)) states.set(policy, new Array(policy.algorithm.slots).fill(0))
     }
     return states
   }
