@@ -10,6 +10,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const host = '127.0.0.1'
 
+/** What is left to do when the process ends, however it ends. */
+const cleanups: (() => void)[] = []
+process.once('exit', () => {
+  for (const cleanup of cleanups) cleanup()
+})
+
 export interface RedisServer {
   readonly port: number
   readonly pid: number
@@ -49,7 +55,7 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
       await ended
     },
   }
-  process.once('exit', () => {
+  cleanups.push(() => {
     child?.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   })
