@@ -108,10 +108,9 @@ export class Accounts {
   }
 
   #ledger(policy: number): Ledger {
-    const { name, policies } = this.#terms
-    const own = policies.slice(policy, policy + 1)
-    const ledger =
-      this.#ledgers[policy] ?? this.#line.store.open({ name, policies: own, scopes: own.map(({ scope }) => scope) })
+    const policies = this.#terms.policies.slice(policy, policy + 1)
+    const scopes = policies.map(({ scope }) => scope)
+    const ledger = this.#ledgers[policy] ?? this.#line.store.open({ ...this.#terms, policies, scopes })
     this.#ledgers[policy] = ledger
     return ledger
   }

@@ -18,19 +18,40 @@ import { memoryStore } from '../stores/memory.ts'
 import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../stores/store.ts'
 
 export class Books {
+  readonly #terms: LedgerTerms
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly string[]
-  readonly #spent: Ledger
-  /** One for each policy: the store is told of each by itself. */
-  readonly #paid: readonly Ledger[]
+  readonly #maxKeys: number
+  readonly #clock: Clock
+  #opened: { readonly spent: Ledger; readonly paid: readonly Ledger[] } | undefined
 
   /** @param maxKeys of each scope */
-  constructor({ name, policies, scopes }: LedgerTerms, maxKeys: number, clock: Clock) {
-    const store = memoryStore({ maxKeys, clock })
-    this.#policies = policies
-    this.#scopes = scopes
-    this.#spent = store.open({ name, policies, scopes })
-    this.#paid = policies.map((policy) => store.open({ name, policies: [policy], scopes: [policy.scope] }))
+  constructor(terms: LedgerTerms, maxKeys: number, clock: Clock) {
+    this.#terms = terms
+    this.#policies = terms.policies
+    this.#scopes = terms.scopes
+    this.#maxKeys = maxKeys
+    this.#clock = clock
+  }
+
+  /** Opened at the first failure: most books stay empty. */
+  #open(): { readonly spent: Ledger; readonly paid: readonly Ledger[] } {
+    const store = memoryStore({ maxKeys: this.#maxKeys, clock: this.#clock })
+    const spent = store.open(this.#terms)
+    // One for each policy: the store is told of each by itself.
+    const paid = this.#policies.map((policy) =>
+      store.open({ ...this.#terms, policies: [policy], scopes: [policy.scope] }),
+    )
+    this.#opened = { spent, paid }
+    return this.#opened
+  }
+
+  get #spent(): Ledger {
+    return (this.#opened ?? this.#open()).spent
+  }
+
+  get #paid(): readonly Ledger[] {
+    return (this.#opened ?? this.#open()).paid
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
@@ -74,6 +95,7 @@ export class Books {
   }
 
   reset(keys: readonly string[]): void {
+    if (this.#opened === undefined) return
     void this.#spent.reset(keys)
     for (const [n, policy] of this.#policies.entries()) void this.#paid[n]?.reset([this.#keyOf(policy, keys)])
   }
@@ -100,6 +122,7 @@ export class Books {
  * burst can be read off the wait too; of windows and logs no more is known than that they are full.
  */
 function usedOf({ algorithm, burst, limit, window }: Policy, { remaining, retryAfter }: Verdict): number {
+  if (algorithm.punishes) return 0 // it takes nothing: a block is the matter of who pronounced it
   const waited = Math.ceil(((retryAfter - 1) * limit) / window) // waits are rounded up
   if (algorithm instanceof Smooth) return Math.max(0, waited)
   return algorithm instanceof Bucket && remaining === 0 ? burst - 1 + Math.max(1, waited) : burst - remaining

@@ -61,8 +61,10 @@ const faults: Record<string, Fault> = {
     unknown: limit,
   },
   'paused by CLIENT PAUSE': {
-    begin: ({ admin }) => admin.client('PAUSE', 1500),
-    end: () => sleep(500),
+    begin: ({ admin }) => admin.client('PAUSE', 3000),
+    end: async ({ server }) => {
+      await server.command('PING') // answered when the pause is over
+    },
     unknown: limit,
   },
   'full: OOM': {

@@ -2,7 +2,7 @@ import { toPolicy } from '../../src/algorithms/shorthand.ts'
 import { healthOf, openLedger } from '../../src/failure/failsafe.ts'
 import type { Decision, Health, Ledger, LedgerTerms, OnStoreError, PolicyLike, Store } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { ReferenceLedger, type States } from './reference-store.ts'
+import { ReferenceLedger } from './reference-store.ts'
 
 /** up: answers. fails: rejects. throws: does so at once. hangs: never answers. lost: does it, and never answers. */
 export type Mode = 'up' | 'fails' | 'throws' | 'hangs' | 'lost'
@@ -11,7 +11,7 @@ export type Mode = 'up' | 'fails' | 'throws' | 'hangs' | 'lost'
 export class FailingStore implements Store {
   readonly synchronous = false
   readonly #clock: ManualClock
-  readonly #states = new Map<string, States>()
+  readonly #opened = new Map<string, ReferenceLedger>()
   mode: Mode = 'up'
   /** What it was asked, also what it did not answer. */
   calls: string[] = []
@@ -23,9 +23,8 @@ export class FailingStore implements Store {
   }
 
   open(terms: LedgerTerms): Ledger {
-    const states = this.#states.get(terms.name) ?? new Map()
-    this.#states.set(terms.name, states)
-    const ledger = new ReferenceLedger(terms, this.#clock.now, states)
+    const ledger = this.#opened.get(terms.name)?.vary(terms) ?? new ReferenceLedger(terms, this.#clock.now)
+    this.#opened.set(terms.name, ledger)
     const names = terms.policies.map(({ name }) => name).join('+')
     return {
       decide: (verb, keys, cost, extras) =>
