@@ -128,9 +128,19 @@ export interface PenaltyOptions {
   scope?: string
   /** In decisions. Default `'penalty'`. */
   name?: string
+  /** What a blocked request is answered with over HTTP. Default 429. */
+  status?: 403 | 429
 }
 
-const known = ['after', 'within', 'block', 'forget', 'scope', 'name'] as const satisfies (keyof PenaltyOptions)[]
+const known = [
+  'after',
+  'within',
+  'block',
+  'forget',
+  'scope',
+  'name',
+  'status',
+] as const satisfies (keyof PenaltyOptions)[]
 
 /**
  * A policy that blocks the keys which the others keep refusing. Not public: the `penalty` of a limiter.
@@ -146,6 +156,12 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     throw new HeadgateError(
       'HEADGATE_PENALTY',
       `penalty: block must be 1 to 20 durations, got ${shown(options.block)}. Write block: ['1m', '10m', '1h'].`,
+    )
+  }
+  if (options.status !== undefined && options.status !== 403 && options.status !== 429) {
+    throw new HeadgateError(
+      'HEADGATE_PENALTY',
+      `penalty: status must be 403 or 429, got ${shown(options.status)}. Leave it out for 429.`,
     )
   }
   const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
