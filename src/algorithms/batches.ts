@@ -176,4 +176,10 @@ export class Batches implements Algorithm {
     s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number)
     s[i] = at
   }
+
+  /** The interval may be another key's, and end before one that this key opens now. */
+  reopen(s: Numbers, i: number, at: number): void {
+    this.take(s, i, at, 0, 0)
+    if (!this.aligned) s[i + 2] = at
+  }
 }

@@ -185,13 +185,14 @@ export abstract class Smooth implements Algorithm {
     return true
   }
 
-  /** The later time, and as little warmth or store as either has by then. Nothing can be given back. */
+  /** The later time, and of what is stored by then what comes dearer. Nothing can be given back. */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const from = this.#free(s, i, at)
     const other = this.#free(t, j, at)
     const free = Math.max(from, other)
     const stored = [this.#stored(s, i, free, from), this.#stored(t, j, free, other)]
-    s[i + 2] = this.initial === 0 ? Math.min(...stored) : Math.max(...stored)
+    const dearer = this.price(this.max, this.max) > this.max * this.stable
+    s[i + 2] = dearer ? Math.max(...stored) : Math.min(...stored)
     s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number) + 1
     s[i + 1] = free
     s[i] = at

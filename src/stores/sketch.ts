@@ -32,7 +32,7 @@ const mostBytes = 64 * 2 ** 20
 /** What a key that is not in the table starts from: nothing, two cells, or its own place, a number above 0. */
 export type Found = number
 export const nothing = 0
-const cells = -1
+export const cells = -1
 
 export class Sketch {
   readonly #states: States

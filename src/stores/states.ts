@@ -98,6 +98,12 @@ export class States {
     }
   }
 
+  /** Makes a row that was copied from shared states a key's own, from now on. */
+  reopen(row: number, now: number): void {
+    this.point(this.#weighings, row)
+    for (const weighing of this.#weighings) weighing.algorithm.reopen?.(weighing.s, weighing.i, timeOf(weighing, now))
+  }
+
   /** Makes the row at least as strict as it is, and as what the weighings point to. */
   merge(weighings: readonly Weighing[], row: number, now: number): void {
     this.point(this.#weighings, row)

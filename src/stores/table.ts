@@ -11,7 +11,7 @@ import { createHash } from 'node:crypto'
 import type { Policy } from '../algorithms/algorithm.ts'
 import { Weighing } from '../algorithms/step.ts'
 import type { Seed } from './key-hash.ts'
-import { type Found, nothing, Sketch } from './sketch.ts'
+import { cells, type Found, nothing, Sketch } from './sketch.ts'
 import { States } from './states.ts'
 
 /** Row 0 stays zero: the state of every key that is not here. */
@@ -102,6 +102,7 @@ export class Table {
   claim(weighings: readonly Weighing[], key: string, found: Found, now: number): number {
     const row = this.#free.pop() ?? this.#nextRow()
     if (found !== nothing) this.#states.copy(weighings, row, now)
+    if (found === cells) this.#states.reopen(row, now)
     this.#sketch?.release(found)
     this.#makeRoom(now)
     const name = kept(key)
