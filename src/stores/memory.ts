@@ -21,8 +21,8 @@ export interface MemoryStoreOptions {
    * ten times `maxKeys` live keys some are refused for others. `'forget'`: it is like new when it comes back, which
    * admits many times the limit where more keys are live than there is room for.
    *
-   * The table is made when it is first needed: for each scope of each limiter 12 * `maxKeys` places (at least; up to
-   * eight in all) of 4 bytes and 8 for each number of a state, at most 64 MiB.
+   * That table is made when it is first needed: for each scope of each limiter 12 * `maxKeys` places of 4 bytes and 8 for
+   * each number of a state (28 a place with a bucket, 36 with a window), at most 64 MiB. docs/memory.md has the figures.
    */
   onFull?: 'remember' | 'forget'
   /** Whole microseconds since the epoch. Default: a monotonic clock. */
