@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Report } from '../src/algorithms/algorithm.ts'
+import { Penalty } from '../src/algorithms/penalty.ts'
 import {
   type Algorithm,
   fixedWindow,
@@ -122,6 +123,30 @@ describe.each(Object.entries(policies))('%s', (_name, { algorithm }) => {
       for (const cost of [1, 3, 5]) expect(algorithm.wait(merged, 0, now, cost)).toBe(algorithm.wait(s, 0, now, cost))
     }
   })
+})
+
+test('of two penalties the longer block is left, and the higher count goes on', () => {
+  const algorithm = new Penalty(3, 1_000_000, 10_000_000, [2_000_000, 5_000_000])
+  const refused = (...times: number[]) => {
+    const s = fresh(algorithm)
+    for (const time of times) algorithm.count(s, 0, start + time)
+    return s
+  }
+  const blocked = refused(0, 1, 2)
+  const counting = refused(500_000, 600_000)
+  const at = start + 700_000
+  const pairs: [number[], number[]][] = [
+    [[...blocked], counting],
+    [[...counting], blocked],
+  ]
+  for (const [s, t] of pairs) {
+    algorithm.merge(s, 0, at, t, 0)
+    expect(algorithm.wait(s, 0, at)).toBe(1_300_002)
+    expect(s.slice(1)).toEqual([start + 500_000, 2, 1, start + 2_000_002])
+  }
+  const late = refused(0)
+  algorithm.merge(late, 0, start + 1_500_000, refused(1_400_000), 0)
+  expect(late.slice(1, 3)).toEqual([start + 1_400_000, 1])
 })
 
 describe('a log condensed', () => {

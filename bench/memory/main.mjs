@@ -7,18 +7,18 @@ import { memoryStore, policy, tokenBucket } from '../../dist/src/index.js'
 import { leastRecentlyUsed, overload } from './overload.mjs'
 
 const capacity = 5000
-const limit = 10
+const limit = 4
 
 const policies = {
-  tokenBucket: [policy('10/1m token-bucket')],
+  tokenBucket: [policy('4/1m token-bucket')],
   'tokenBucket, by interval': [tokenBucket({ limit, window: '1m', refill: 'interval' })],
-  fixedWindow: [policy('10/1m fixed-window')],
-  slidingWindow: [policy('10/1m')],
-  segmentedWindow: [policy('10/1m segmented-window')],
-  gcra: [policy('10/1m gcra')],
-  slidingLog: [policy('10/1m sliding-log')],
-  'slidingLog of 40': [policy('40/1m sliding-log')],
-  'tokenBucket and fixedWindow': [policy('10/1m token-bucket'), policy('300/1h fixed-window')],
+  fixedWindow: [policy('4/1m fixed-window')],
+  slidingWindow: [policy('4/1m')],
+  segmentedWindow: [policy('4/1m segmented-window')],
+  gcra: [policy('4/1m gcra')],
+  slidingLog: [policy('4/1m sliding-log')],
+  'slidingLog of 20': [policy('20/1m sliding-log')],
+  'tokenBucket and fixedWindow': [policy('4/1m token-bucket'), policy('120/1h fixed-window')],
 }
 
 const loads = [
@@ -51,7 +51,7 @@ function print(name, store, load, terms) {
 line('', 'store', 'live keys', 'abusive', 'admitted/due', 'worst key', 'wrongly')
 for (const [name, terms] of Object.entries(policies)) {
   if (!process.argv.slice(2).every((word) => name.includes(word))) continue
-  for (const load of loads) print(name, 'remember', load, terms)
+  for (const load of loads) print(name, 'remember', { windows: 2, ...load }, terms)
 }
 for (const store of ['forget', 'LRU']) {
   for (const live of [6000, 10_000])
