@@ -49,7 +49,7 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
     const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, [1, 2])
     const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
     const roll = dice(5)
-    for (let call = 0; call < 20_000; call++) {
+    for (let call = 0; call < 6000; call++) {
       clock.set(clock.milliseconds + roll(200))
       const keys = [`${roll(18)}`]
       const cost = 1 + roll(3)
@@ -65,7 +65,7 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
       expect(one).toEqual(other)
     }
     expect(full.stats()).toMatchObject({ keys: 4, merged: 0 })
-    expect(full.stats().evictions).toBeGreaterThan(1000)
+    expect(full.stats().evictions).toBeGreaterThan(200)
   })
 
   test('its state is adopted under other limits', () => {
