@@ -80,11 +80,13 @@ export interface Policy extends Terms {
   readonly algorithm: Algorithm
 }
 
+type Remake = (limit: number, burst: number | undefined) => Policy
+
 /** How each policy is made again with another limit. */
-const makers = new WeakMap<Policy, (limit: number) => Policy>()
+const makers = new WeakMap<Policy, Remake>()
 
 /** Joins a promise with its arithmetic. @param remake makes the same policy with another limit */
-export function makePolicy(promise: Terms, algorithm: Algorithm, remake: (limit: number) => Policy): Policy {
+export function makePolicy(promise: Terms, algorithm: Algorithm, remake: Remake): Policy {
   const policy = Object.freeze({ ...promise, algorithm: Object.freeze(algorithm) })
   makers.set(policy, remake)
   return policy
@@ -92,11 +94,12 @@ export function makePolicy(promise: Terms, algorithm: Algorithm, remake: (limit:
 
 /**
  * The same policy with another limit; its states can be adopted. A burst that was not given follows the limit.
+ * @param burst in place of one that was given; left out, that stays
  * @throws HeadgateError as its constructor does, or `HEADGATE_POLICY` for a policy that no constructor made
  */
-export function withLimit(policy: Policy, limit: number): Policy {
+export function withLimit(policy: Policy, limit: number, burst?: number): Policy {
   const remake = makers.get(policy)
-  if (remake !== undefined) return remake(limit)
+  if (remake !== undefined) return remake(limit, burst)
   throw new HeadgateError(
     'HEADGATE_POLICY',
     'A policy is made by a constructor such as tokenBucket({ limit, window }).',
@@ -111,7 +114,7 @@ export function definePolicy(
   build: (terms: Terms, window: number) => Algorithm,
 ): Policy {
   const promise = terms(name, options, extra)
-  return makePolicy(promise, build(promise, promise.window * 1000), (limit) =>
-    definePolicy(name, { ...options, limit }, extra, build),
+  return makePolicy(promise, build(promise, promise.window * 1000), (limit, burst) =>
+    definePolicy(name, { ...options, limit, ...(options.burst && burst ? { burst } : {}) }, extra, build),
   )
 }

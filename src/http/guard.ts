@@ -2,7 +2,8 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { Key, RateLimiter } from '../limiter.ts'
 import type { Reservation } from '../reservation.ts'
-import type { MaybePromise } from '../stores/store.ts'
+import type { CallExtras, MaybePromise } from '../stores/store.ts'
+import { reason, warnOnce } from '../warn.ts'
 import { type Cost, checkedCost, costOf } from './cost.ts'
 import { Enforcement } from './enforcement.ts'
 import { Entry, type Way } from './entry.ts'
@@ -13,7 +14,6 @@ import { Holding } from './holding.ts'
 import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
 import { extractorsOf, type GuardOptions, inherited, type RateLimitArgument, readOptions } from './options.ts'
 import { Refusing } from './refusing.ts'
-import { reason, warnOnce } from './warn.ts'
 
 /** To a framework, an error that is undefined would mean "go on". */
 function nothingThrown(): HeadgateError {
@@ -127,7 +127,7 @@ export class Guard<Request, Response> {
     if (this.#holding !== undefined) return this.#hold(this.#holding, key, cost, request, response)
     let decision: MaybePromise<Decision>
     try {
-      decision = this.limiter.decide(key, cost, this.#headers.details)
+      decision = this.limiter.decide(key, cost, this.#extras(key, request, response))
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
@@ -152,7 +152,7 @@ export class Guard<Request, Response> {
     }
     let reservation: MaybePromise<Reservation>
     try {
-      reservation = holding.book(key, cost, this.#headers.details, this.#enforcement.on(key))
+      reservation = holding.book(key, cost, this.#extras(key, request, response), this.#enforcement.on(key))
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
@@ -173,15 +173,28 @@ export class Guard<Request, Response> {
     return open ? this.#refusing.refuse(decision, request, response) : this.#refusing.tooLate(response)
   }
 
-  /** What the store threw goes on its way; misuse that the limiter found is no failure of the store. */
-  #failed(error: unknown, key: Key, request: Request, response: Response): never {
-    const misuse = error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
-    if (!misuse) this.#events.storeFailed(error, key, request, response)
-    throw error
+  #extras(key: Key, request: Request, response: Response): CallExtras {
+    const { details } = this.#headers
+    return this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
+  }
+
+  /**
+   * 503 where that is the choice. Misuse that the limiter found is no failure of the store; what a store throws that
+   * answers at once goes on its way.
+   */
+  #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
+    const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
+    if (code !== 'HEADGATE_STORE_UNAVAILABLE') {
+      if (code.startsWith('HEADGATE_STORE')) this.#events.storeFailed(error, key, request, response)
+      throw error
+    }
+    if (!this.#enforcement.on(key)) return true
+    return this.#refusing.unavailable((error as HeadgateError).retryAfter, request, response)
   }
 
   #failedToSettle(error: unknown, key: Key, request: Request, response: Response): void {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, which stays as it was. ${reason(error)}`)
-    this.#events.storeFailed(error, key, request, response)
+    const told = error instanceof HeadgateError && error.code === 'HEADGATE_STORE_UNAVAILABLE'
+    if (!told) this.#events.storeFailed(error, key, request, response)
   }
 }

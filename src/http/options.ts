@@ -1,5 +1,6 @@
 import type { PolicyLike } from '../algorithms/shorthand.ts'
 import type { Decision } from '../decision.ts'
+import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { RateLimiter } from '../limiter.ts'
 import { knownOptions, type PolicyOptions } from '../policy.ts'
@@ -49,6 +50,10 @@ interface LimiterParts {
   store?: Store
   /** The limiter's name, its namespace in the store. */
   name?: string
+  /** How many processes share the limits: what each decides by itself while the store fails. Default 1. */
+  instances?: number
+  /** How long a request may wait for the store. Default: what the store itself allows, or 100 ms. */
+  storeTimeout?: Duration
 }
 
 /** Everything in one object: a limiter, policies, or the limit and window of a sliding window. */
@@ -78,6 +83,7 @@ export const inherited = [
   'onStoreError',
 ] as const
 const guardOptions = [...inherited, 'cost', 'settle', 'count', 'delay']
+const limiterParts = ['store', 'instances', 'storeTimeout']
 /** `shadow` beside them is the middleware's. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused']
 
@@ -107,13 +113,14 @@ function limiterOf<Request, Response>(options: RateLimitOptions<Request, Respons
     if (options.limiter instanceof RateLimiter) return options.limiter
     throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
   }
-  const parts = options.store === undefined ? {} : { store: options.store }
+  const { store, instances, storeTimeout } = options
+  const parts = { ...(store === undefined ? {} : { store }), instances, storeTimeout }
   if ('policies' in options) {
-    knownOptions('rateLimit', options, ['policies', 'store', 'name', ...guardOptions])
+    knownOptions('rateLimit', options, ['policies', 'name', ...limiterParts, ...guardOptions])
     const { policies, name } = options
     return new RateLimiter({ policies, ...parts, ...(name === undefined ? {} : { name }) })
   }
-  knownOptions('rateLimit', options, [...policyOptions, 'policies', 'limiter', 'store', ...guardOptions])
+  knownOptions('rateLimit', options, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
   const own = Object.fromEntries(Object.entries(options).filter(([option]) => policyOptions.includes(option)))
   return new RateLimiter({ policies: own as unknown as PolicyOptions, ...parts })
 }

@@ -28,6 +28,13 @@ export function denial(accept: string | undefined, asProblem: boolean): Body {
   return prefersJson(accept) ? json({ error: 'forbidden', message: 'Forbidden.' }) : plain('Forbidden.')
 }
 
+/** The body for a request that cannot be decided. */
+export function unavailable(seconds: number, accept: string | undefined, asProblem: boolean): Body {
+  const text = `Service unavailable. ${again(seconds)}`
+  if (asProblem) return problem({ type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text })
+  return prefersJson(accept) ? json({ error: 'unavailable', message: text, retryAfter: seconds }) : plain(text)
+}
+
 /** Problem details (RFC 9457) with the type and member that draft-11 registers. */
 export function quotaProblem(decision: Decision): Body {
   const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
@@ -48,7 +55,11 @@ export function retryAfterSeconds(retryAfter: number): number | undefined {
 function message({ retryAfter }: Decision): string {
   const seconds = retryAfterSeconds(retryAfter)
   if (seconds === undefined) return 'Too many requests: this one costs more than is ever admitted at once.'
-  return `Too many requests. Try again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`
+  return `Too many requests. ${again(seconds)}`
+}
+
+function again(seconds: number): string {
+  return `Try again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`
 }
 
 function plain(text: string): Body {

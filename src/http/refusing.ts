@@ -5,7 +5,7 @@ import { callback, flag } from './check.ts'
 import type { Framework } from './framework.ts'
 import { isPromise } from './keys.ts'
 import type { GuardOptions } from './options.ts'
-import { type Body, denial, quotaProblem, refusal, retryAfterSeconds } from './refusal.ts'
+import { type Body, denial, quotaProblem, refusal, retryAfterSeconds, unavailable } from './refusal.ts'
 
 /** Answers the requests that go no further. */
 export class Refusing<Request, Response> {
@@ -54,6 +54,15 @@ export class Refusing<Request, Response> {
     if (this.#framework.headersSent(response)) return this.tooLate(response)
     this.#status(response, 403)
     return this.#send(response, denial(this.#framework.header(request, 'accept'), this.#problem))
+  }
+
+  /** 503, for a request that the store cannot decide and that is not to be let in. */
+  unavailable(retryAfter: number | undefined, request: Request, response: Response): false {
+    if (this.#framework.headersSent(response)) return this.tooLate(response)
+    this.#status(response, 503)
+    const seconds = retryAfterSeconds(retryAfter ?? 1000) as number
+    this.#framework.setHeader(response, 'Retry-After', String(seconds))
+    return this.#send(response, unavailable(seconds, this.#framework.header(request, 'accept'), this.#problem))
   }
 
   #status(response: Response, status: number): void {

@@ -31,6 +31,7 @@ export class Headers {
   }
 
   write<Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key): void {
+    if (decision.source === 'open') return // nothing was counted: there is nothing true to tell
     if (this.#near && !this.#isNear(decision)) return
     for (const writer of this.#writers) writer(decision, sink, response, key)
   }
