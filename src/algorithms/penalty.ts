@@ -113,6 +113,20 @@ export class Penalty implements Algorithm {
     s[i + 4] = Math.min(s[i + 4] as number, at + Math.max(...this.blocks))
     return true
   }
+
+  /** The later start with the higher count, and the later end with the longer record. */
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    this.take(s, i, at)
+    const ahead = this.#ahead(t, j, at)
+    const start = (t[j + 1] as number) - ahead
+    const counted = at - start < this.within ? (t[j + 2] as number) : 0
+    if (at - (s[i + 1] as number) >= this.within) s[i + 2] = 0
+    if (counted > 0) s[i + 1] = Math.max(s[i + 2] === 0 ? 0 : (s[i + 1] as number), start)
+    s[i + 2] = Math.max(s[i + 2] as number, counted)
+    s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number)
+    s[i + 4] = Math.max(s[i + 4] as number, (t[j + 4] as number) - ahead)
+    s[i] = at
+  }
 }
 
 export interface PenaltyOptions {
