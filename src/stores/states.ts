@@ -8,6 +8,9 @@ import { standing, Weighing } from '../algorithms/step.ts'
 const report = new Report()
 const rival = new Report()
 
+/** What a table asks of its rows. */
+export type Rows = Pick<States, 'resize' | 'point' | 'clear' | 'copy' | 'reopen' | 'retune' | 'left' | 'idle'>
+
 export class States {
   /** For looking at rows in passing. */
   #weighings: readonly Weighing[]
