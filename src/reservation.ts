@@ -1,56 +1,31 @@
 import type { Tickets } from './algorithms/step.ts'
 import type { Decision } from './decision.ts'
-import { HeadgateError, shown } from './errors.ts'
-import type { Booking, Ledger } from './stores/store.ts'
+import { Settlement } from './settlement.ts'
+import type { Booking, Ledger, MaybePromise } from './stores/store.ts'
 
-/**
- * Units taken ahead of knowing what the call will cost. Settled once: the first `settle` or `cancel` counts, later ones
- * and those of a refused reservation do nothing. One that is never settled stays spent in full.
- */
-export class Reservation {
-  /** Whether the units were taken. */
-  readonly allowed: boolean
+/** Units taken from a limiter ahead of knowing what the call will cost. */
+export class Reservation extends Settlement {
   /** How long to wait before acting, in whole milliseconds; 0 if refused, see `decision.retryAfter`. */
   readonly wait: number
   readonly decision: Decision
   readonly #ledger: Ledger
   readonly #keys: readonly string[]
-  readonly #cost: number
   readonly #tickets: Tickets | undefined
-  #settled: boolean
 
   constructor(ledger: Ledger, keys: readonly string[], cost: number, { decision, wait, tickets }: Booking) {
-    this.allowed = decision.allowed
+    super(decision.allowed, cost)
     this.wait = wait
     this.decision = decision
     this.#ledger = ledger
     this.#keys = keys
-    this.#cost = cost
     this.#tickets = tickets
-    this.#settled = !decision.allowed
   }
 
-  /**
-   * Corrects the reservation to what the call really cost: gives the rest back, or charges what goes beyond. What time
-   * has given back already is not given twice.
-   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a safe integer of at least 0.
-   */
-  async settle(actual: number): Promise<void> {
-    if (!Number.isSafeInteger(actual) || actual < 0) {
-      throw new HeadgateError(
-        'HEADGATE_COST',
-        `The actual cost must be a whole number from 0 to 2^53 - 1, got ${shown(actual)}. Round it up: Math.ceil(cost).`,
-      )
-    }
-    if (this.#settled) return
-    this.#settled = true
-    if (actual < this.#cost)
-      await this.#ledger.decide('refund', this.#keys, this.#cost - actual, { tickets: this.#tickets })
-    if (actual > this.#cost) await this.#ledger.decide('charge', this.#keys, actual - this.#cost)
+  protected giveBack(units: number): MaybePromise<unknown> {
+    return this.#ledger.decide('refund', this.#keys, units, { tickets: this.#tickets })
   }
 
-  /** Gives everything back: `settle(0)`. */
-  async cancel(): Promise<void> {
-    return this.settle(0)
+  protected charge(units: number): MaybePromise<unknown> {
+    return this.#ledger.decide('charge', this.#keys, units)
   }
 }
