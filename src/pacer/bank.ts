@@ -68,32 +68,43 @@ export class Bank {
 
   /** @param maxWait microseconds */
   reserve(keys: readonly string[], cost: number, maxWait: number): MaybePromise<Booking> {
-    const answer = this.#ledger.reserve(keys, cost, Math.min(longestWait, maxWait))
-    return answer instanceof Promise
-      ? this.#bounded(answer, ({ decision, tickets }) => {
-          if (decision.allowed) this.refund(keys, cost, tickets)
-        })
-      : answer
+    const { generation } = this
+    try {
+      const answer = this.#ledger.reserve(keys, cost, Math.min(longestWait, maxWait))
+      if (!(answer instanceof Promise)) return answer
+      return this.#bounded(answer, ({ decision, tickets }) => {
+        if (decision.allowed) this.refund(keys, cost, tickets, generation)
+      })
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
-  consume(keys: readonly string[], cost: number): MaybePromise<Decision> {
-    const answer = this.#ledger.decide('consume', keys, cost)
-    return answer instanceof Promise
-      ? this.#bounded(answer, ({ allowed }) => {
-          if (allowed) this.refund(keys, cost, undefined)
-        })
-      : answer
-  }
-
-  /** Gives units back; a store that fails or does not answer keeps them, which errs to the strict side. */
-  refund(keys: readonly string[], cost: number, tickets: Tickets | undefined): MaybePromise<unknown> {
-    const answer = this.#ledger.decide('refund', keys, cost, tickets === undefined ? undefined : { tickets })
-    return answer instanceof Promise ? quietly(this.#bounded(answer, () => undefined)) : answer
+  /**
+   * Gives units back; a store that fails or does not answer keeps them, which errs to the strict side. So does what was
+   * taken at another rate.
+   * @param generation that in which they were asked for
+   */
+  refund(
+    keys: readonly string[],
+    cost: number,
+    tickets: Tickets | undefined,
+    generation: number,
+  ): MaybePromise<unknown> {
+    return generation === this.generation ? quietly(this.#decide('refund', keys, cost, { tickets })) : undefined
   }
 
   charge(keys: readonly string[], cost: number): MaybePromise<Decision> {
-    const answer = this.#ledger.decide('charge', keys, cost)
-    return answer instanceof Promise ? this.#bounded(answer, () => undefined) : answer
+    return this.#decide('charge', keys, cost)
+  }
+
+  #decide(...question: Parameters<Ledger['decide']>): MaybePromise<Decision> {
+    try {
+      const answer = this.#ledger.decide(...question)
+      return answer instanceof Promise ? this.#bounded(answer, () => undefined) : answer
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /** Rejects when the store does not answer in time. @param late what to do with an answer that comes all the same */

@@ -56,18 +56,19 @@ export class Booked implements Queue {
   #book(waiter: Waiter): void {
     const lane = this.#lane
     waiter.stage = 'asking'
+    const { generation } = lane.shop.bank
     const answer = lane.shop.bank.reserve(lane.keys, waiter.cost, lane.patience(waiter))
-    if (answer instanceof Promise) this.#await(waiter, answer)
-    else this.#booked(waiter, answer)
+    if (answer instanceof Promise) this.#await(waiter, answer, generation)
+    else this.#booked(waiter, answer, generation)
   }
 
-  #await(waiter: Waiter, answer: Promise<Booking>): void {
+  #await(waiter: Waiter, answer: Promise<Booking>, generation: number): void {
     const lane = this.#lane
     lane.asking++
     answer.then(
       (booking) => {
         lane.asking--
-        this.#booked(waiter, booking)
+        this.#booked(waiter, booking, generation)
         lane.settled()
       },
       (error) => {
@@ -78,7 +79,7 @@ export class Booked implements Queue {
     )
   }
 
-  #booked(waiter: Waiter, { decision, wait, tickets }: Booking): void {
+  #booked(waiter: Waiter, { decision, wait, tickets }: Booking, generation: number): void {
     const lane = this.#lane
     const here = waiter.stage === 'asking'
     if (!decision.allowed) {
@@ -86,7 +87,7 @@ export class Booked implements Queue {
     } else if (wait === 0 && here && !lane.stopped && this.#turns.first === undefined) {
       lane.admit(waiter)
     } else {
-      const turn = new Turn(waiter.cost, tickets, lane.shop.bank.generation, false, this.#come)
+      const turn = new Turn(waiter.cost, tickets, generation, false, this.#come)
       turn.at = lane.now + wait * 1000
       this.#turns.add(turn)
       this.#keep(waiter, turn, here)
@@ -163,8 +164,8 @@ export class Booked implements Queue {
     const { bank } = this.#lane.shop
     const whole = bank.exclusive && this.#turns.last === turn && turn.at > this.#lane.now
     if (units === turn.cost) this.#turns.remove(turn)
-    if (turn.generation !== bank.generation || (!whole && turn.tickets === undefined)) return undefined
-    return bank.refund(this.#lane.keys, units, whole ? undefined : turn.tickets)
+    if (!whole && turn.tickets === undefined) return undefined
+    return bank.refund(this.#lane.keys, units, whole ? undefined : turn.tickets, turn.generation)
   }
 
   /** Gives every turn back, the last one first, so that each is the last: a turn that passes unused is not made up for. */
