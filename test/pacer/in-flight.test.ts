@@ -137,5 +137,5 @@ test('a store that throws is one that fails', async () => {
     expect([pacer.running, pacer.waiting]).toEqual([0, 0])
     await expect(pacer.reserve()).rejects.toThrow('broken')
   }
-  expect(timeline.events.join(' ')).toBe('A!broken+0 B!broken+0 A!broken+0 B!broken+0')
+  expect(timeline.events.join(' ')).toBe('A!broken+0 B!broken+0 A!broken+10 B!broken+10')
 })
