@@ -55,11 +55,12 @@ class World {
     else clock.set(clock.milliseconds - random.pick([0.001, 5, 300, 999, 5000, 60_000]))
   }
 
-  /** Of the newest thousand keys, or of those that stay. */
+  /** Of the newest thousand keys, or of those that stay; some more often than others. */
   key() {
-    if (this.jumps) return `${this.random.below(500)}`
-    if (this.random.chance(0.2)) this.newest++
-    return `${this.newest - this.random.below(1000)}`
+    const { random } = this
+    if (this.jumps) return `${random.below(random.pick([5, 50, 500]))}`
+    if (random.chance(0.2)) this.newest++
+    return `${this.newest - random.below(random.pick([5, 50, 1000]))}`
   }
 
   async step(counts) {
@@ -68,15 +69,16 @@ class World {
     const key = this.key()
     const cost = random.pick([1, 1, 1, 2, 5])
     const expected = this.of(key).consume(clock.now(), cost)
-    const cancels = !this.jumps && random.chance(0.02)
-    const answer = cancels ? await limiter.reserve(key, { cost }) : limiter.consumeSync(key, { cost })
+    const books = !this.jumps && random.chance(0.02)
+    const reservation = books ? await limiter.reserve(key, { cost }) : undefined
+    const answer = reservation ?? limiter.consumeSync(key, { cost })
     if (answer.allowed !== expected) {
       throw new Error(`${this.terms} at ${clock.milliseconds}, key ${key}: ${answer.allowed}, the oracle ${expected}`)
     }
     if (expected) counts.admitted++
     else counts.refused++
-    if (!cancels || !expected) return
-    await answer.cancel()
+    if (reservation === undefined || !expected) return
+    await reservation.cancel()
     this.of(key).undo(cost)
     counts.cancelled++
   }

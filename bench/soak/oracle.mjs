@@ -15,6 +15,9 @@ class Oracle {
     this.span = this.window
   }
 
+  /** The clock is believed to have gone back to `at`. */
+  back(_at) {}
+
   /** The time by its own reckoning. */
   reckon(now) {
     const at = now < this.last && this.last - now < this.span ? this.last : now
@@ -60,8 +63,6 @@ class TokenBucket extends Oracle {
     this.tokens = this.full
     this.span = (this.full + this.limit - 1n) / this.limit
   }
-
-  back() {}
 
   now(at) {
     const elapsed = at > this.last ? at - this.last : 0n
