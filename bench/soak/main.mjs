@@ -31,8 +31,9 @@ const runs = Object.entries(parts).map(async ([name, part], n) => {
   const counts = await part({ until, random: random(Number(values.seed) + n) })
   console.log(`\n${name}:`, counts)
 })
-for (const { status, reason } of await Promise.allSettled(runs))
-  if (status === 'rejected') fail(reason?.stack ?? reason)
+for (const run of await Promise.allSettled(runs)) {
+  if (run.status === 'rejected') fail(run.reason?.stack ?? run.reason)
+}
 
 const { early, late, most } = heap.end()
 const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(2)} MB`

@@ -19,8 +19,10 @@ const policies = [
     ['fixed-window', 17, 5000],
   ],
 ]
-/** Calls between two looks at the deadline. */
-const slice = 2000
+/** Calls before the other parts have their turn. */
+const slice = 200
+/** How many keys the oracle may know before it forgets those that cannot count any more: its memory stays flat, too. */
+const crowd = 5000
 
 class World {
   constructor(terms, random, jumps) {
@@ -83,9 +85,8 @@ class World {
     counts.cancelled++
   }
 
-  /** Forgets what cannot count any more, so that the oracle's own memory stays flat. */
   prune() {
-    if (this.jumps) return
+    if (this.oracle.size < crowd) return
     for (const [key, oracle] of this.oracle) if (oracle.lapsed(this.clock.now())) this.oracle.delete(key)
   }
 }

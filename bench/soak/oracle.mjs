@@ -33,6 +33,7 @@ class Oracle {
 class Log extends Oracle {
   units = []
 
+  /** @override */
   back(at) {
     this.units = this.units.map((time) => time - (this.last - at))
   }
@@ -88,6 +89,7 @@ class FixedWindow extends Oracle {
   index = 0n
   count = 0n
 
+  /** @override */
   back(at) {
     this.index = at / this.window
   }
