@@ -1,7 +1,7 @@
 import type { Tickets } from './algorithms/step.ts'
 import type { Decision } from './decision.ts'
 import { Settlement } from './settlement.ts'
-import type { Booking, Ledger, MaybePromise } from './stores/store.ts'
+import type { Booking, CallExtras, Ledger, MaybePromise } from './stores/store.ts'
 
 /** Units taken from a limiter ahead of knowing what the call will cost. */
 export class Reservation extends Settlement {
@@ -11,21 +11,29 @@ export class Reservation extends Settlement {
   readonly #ledger: Ledger
   readonly #keys: readonly string[]
   readonly #tickets: Tickets | undefined
+  readonly #extras: CallExtras | undefined
 
-  constructor(ledger: Ledger, keys: readonly string[], cost: number, { decision, wait, tickets }: Booking) {
+  constructor(
+    ledger: Ledger,
+    keys: readonly string[],
+    cost: number,
+    { decision, wait, tickets }: Booking,
+    extras?: CallExtras,
+  ) {
     super(decision.allowed, cost)
     this.wait = wait
     this.decision = decision
     this.#ledger = ledger
     this.#keys = keys
     this.#tickets = tickets
+    this.#extras = extras?.onFailure && { onFailure: extras.onFailure }
   }
 
   protected giveBack(units: number): MaybePromise<unknown> {
-    return this.#ledger.decide('refund', this.#keys, units, { tickets: this.#tickets })
+    return this.#ledger.decide('refund', this.#keys, units, { tickets: this.#tickets, ...this.#extras })
   }
 
   protected charge(units: number): MaybePromise<unknown> {
-    return this.#ledger.decide('charge', this.#keys, units)
+    return this.#ledger.decide('charge', this.#keys, units, this.#extras)
   }
 }

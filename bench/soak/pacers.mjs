@@ -28,6 +28,7 @@ class Round {
       sleeper: this.clock.sleeper,
       store: this.store,
       storeTimeout: '2s',
+      onStoreError: 'deny',
       concurrency: 50,
       maxQueue: 200,
       order: random.pick(['oldest', 'newest']),

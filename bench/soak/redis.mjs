@@ -22,7 +22,7 @@ function member(port) {
   return {
     client,
     limiter: new RateLimiter({ name: 'soak', policies: policy(), store }),
-    pacer: new Pacer(policy(), { store, name: 'paced', storeTimeout: '500ms' }),
+    pacer: new Pacer(policy(), { store, name: 'paced', storeTimeout: '500ms', onStoreError: 'deny' }),
   }
 }
 
@@ -35,6 +35,7 @@ export async function redis({ until, random }) {
     failed: 0,
     aborted: 0,
     paced: 0,
+    local: 0,
     restarts: 0,
     stops: 0,
   }
@@ -53,8 +54,9 @@ export async function redis({ until, random }) {
     const books = random.chance(0.1)
     const answer = await (books ? limiter.reserve(key) : limiter.consume(key))
     const decision = books ? answer.decision : answer
-    if (!decision.allowed) counts.refused++
-    else if (!books || random.chance(0.5)) decision.source === 'store' && admit(key)
+    if (decision.source === 'fallback') counts.local++
+    else if (!decision.allowed) counts.refused++
+    else if (!books || random.chance(0.5)) admit(key)
     else {
       await answer.cancel()
       counts.cancelled++

@@ -1,5 +1,6 @@
 /*
- * What a pacer asks of its store: one place that bounds how long an answer may take, and knows what may be given back.
+ * What a pacer asks of its store, and what may be given back. How long an answer may take, and what happens when there is
+ * none, is the matter of the ledger: see src/failure.
  */
 import { type Policy, withLimit } from '../algorithms/algorithm.ts'
 import { Smooth } from '../algorithms/smooth.ts'
@@ -8,36 +9,33 @@ import type { Clock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { longestWindow } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
+import { type FailsafeOptions, openLedger } from '../failure/failsafe.ts'
 import type { RateLimiter } from '../limiter.ts'
 import type { Booking, Ledger, MaybePromise } from '../stores/store.ts'
-import { type Agenda, Entry } from './agenda.ts'
 
 /** The longest wait that is booked, in microseconds. */
 const longestWait = longestWindow * 1000
 
 export class Bank {
   readonly #limiter: RateLimiter
-  readonly #agenda: Agenda
   readonly #clock: Clock
-  /** How long an answer may take, in microseconds. */
-  readonly #patience: number
+  readonly #failure: FailsafeOptions
   policies: readonly Policy[]
   #ledger: Ledger
   /** How often the rate was set: what was booked at another rate is not given back at this one. */
   generation = 0
 
-  constructor(limiter: RateLimiter, agenda: Agenda, clock: Clock, storeTimeout: number) {
+  constructor(limiter: RateLimiter, clock: Clock, failure: FailsafeOptions) {
     this.#limiter = limiter
-    this.#agenda = agenda
     this.#clock = clock
-    this.#patience = storeTimeout * 1000
+    this.#failure = failure
     this.policies = limiter.policies
     this.#ledger = this.#open()
   }
 
   #open(): Ledger {
     const { name, scopes, store } = this.#limiter
-    return store.open({ name, policies: this.policies, scopes })
+    return openLedger(store, { name, policies: this.policies, scopes }, this.#failure)
   }
 
   /** Whether a time to come can be promised: by one enforced policy alone, whose algorithm can (see step.ts). */
@@ -68,16 +66,7 @@ export class Bank {
 
   /** @param maxWait microseconds */
   reserve(keys: readonly string[], cost: number, maxWait: number): MaybePromise<Booking> {
-    const { generation } = this
-    try {
-      const answer = this.#ledger.reserve(keys, cost, Math.min(longestWait, maxWait))
-      if (!(answer instanceof Promise)) return answer
-      return this.#bounded(answer, ({ decision, tickets }) => {
-        if (decision.allowed) this.refund(keys, cost, tickets, generation)
-      })
-    } catch (error) {
-      return Promise.reject(error)
-    }
+    return this.#ledger.reserve(keys, cost, Math.min(longestWait, maxWait))
   }
 
   /**
@@ -91,45 +80,12 @@ export class Bank {
     tickets: Tickets | undefined,
     generation: number,
   ): MaybePromise<unknown> {
-    return generation === this.generation ? quietly(this.#decide('refund', keys, cost, { tickets })) : undefined
+    if (generation !== this.generation) return undefined
+    return quietly(this.#ledger.decide('refund', keys, cost, tickets && { tickets }))
   }
 
   charge(keys: readonly string[], cost: number): MaybePromise<Decision> {
-    return this.#decide('charge', keys, cost)
-  }
-
-  #decide(...question: Parameters<Ledger['decide']>): MaybePromise<Decision> {
-    try {
-      const answer = this.#ledger.decide(...question)
-      return answer instanceof Promise ? this.#bounded(answer, () => undefined) : answer
-    } catch (error) {
-      return Promise.reject(error)
-    }
-  }
-
-  /** Rejects when the store does not answer in time. @param late what to do with an answer that comes all the same */
-  #bounded<T>(answer: Promise<T>, late: (value: T) => void): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const alarm = new Alarm(() => reject(unanswered(this.#patience / 1000)))
-      this.#agenda.add(alarm, this.#clock() + this.#patience)
-      const settle = (inTime: () => void, tooLate: () => void) => {
-        if (!alarm.pending) return tooLate()
-        this.#agenda.remove(alarm)
-        inTime()
-      }
-      answer.then(
-        (value) =>
-          settle(
-            () => resolve(value),
-            () => late(value),
-          ),
-        (error) =>
-          settle(
-            () => reject(error),
-            () => undefined,
-          ),
-      )
-    })
+    return this.#ledger.decide('charge', keys, cost)
   }
 
   /** Permits in the policy's window. */
@@ -165,7 +121,7 @@ export class Bank {
    */
   cover(keys: readonly string[], until: number): void {
     const { generation } = this
-    const seen = this.#decide('peek', keys, 1)
+    const seen = this.#ledger.decide('peek', keys, 1)
     const fill = ({ retryAfter, remaining }: Decision): MaybePromise<unknown> => {
       const short = until - this.#clock() - retryAfter * 1000
       if (short <= 0 || generation !== this.generation) return undefined
@@ -187,22 +143,6 @@ export class Bank {
   }
 }
 
-class Alarm extends Entry {
-  readonly due: () => void
-
-  constructor(due: () => void) {
-    super()
-    this.due = due
-  }
-}
-
 function quietly(answer: MaybePromise<unknown>): MaybePromise<unknown> {
   return answer instanceof Promise ? answer.catch(() => undefined) : answer
-}
-
-function unanswered(patience: number): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_STORE_TIMEOUT',
-    `The store did not answer within ${patience} ms; whether the call counted is not known. See the option storeTimeout.`,
-  )
 }

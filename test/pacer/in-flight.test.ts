@@ -92,7 +92,7 @@ test('an answer too late gives back what it took, not what another took since', 
     slidingLog({ name: 'long', limit: 99, window: '1h' }),
   ]
   const store = new LateStore(timeline, 20)
-  const pacer = timeline.pacer({ policies } as never, { store, storeTimeout: 100 })
+  const pacer = timeline.pacer({ policies } as never, { store, storeTimeout: 100, onStoreError: 'deny' })
   store.latency = 0
   const other = (name: string) => timeline.write(name, pacer.acquire())
   store.silentFor = 930
@@ -104,7 +104,7 @@ test('an answer too late gives back what it took, not what another took since', 
   other('C')
   await timeline.pass(50)
   other('D')
-  expect(await timeline.read()).toBe('A!HEADGATE_STORE_TIMEOUT+100 B+900 C+950 D+1900')
+  expect(await timeline.read()).toBe('A!HEADGATE_STORE_UNAVAILABLE+100 B+900 C+950 D+1900')
 })
 
 test('a key that is being booked is not forgotten', async () => {
@@ -127,7 +127,7 @@ test('a store that throws is one that fails', async () => {
   }
   for (const [, policy] of both) {
     const store = { synchronous: false, open: () => ({ decide: broken, reserve: broken, reset: broken }) }
-    const pacer = timeline.pacer(policy, { store, concurrency: 1 })
+    const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'deny' })
     for (const name of 'AB')
       timeline.write(
         name,
@@ -135,7 +135,12 @@ test('a store that throws is one that fails', async () => {
       )
     await timeline.pass(10)
     expect([pacer.running, pacer.waiting]).toEqual([0, 0])
-    await expect(pacer.reserve()).rejects.toThrow('broken')
+    await expect(pacer.reserve()).rejects.toMatchObject({
+      code: 'HEADGATE_STORE_UNAVAILABLE',
+      cause: new Error('broken'),
+    })
   }
-  expect(timeline.events.join(' ')).toBe('A!broken+0 B!broken+0 A!broken+10 B!broken+10')
+  expect(timeline.events.join(' ')).toBe(
+    [0, 0, 10, 10].map((at, n) => `${'AB'[n % 2]}!HEADGATE_STORE_UNAVAILABLE+${at}`).join(' '),
+  )
 })

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { memoryStore, RateLimiter } from '../../src/index.ts'
+import { type Ledger, memoryStore, policy, type Store } from '../../src/index.ts'
 import { type Fault, faultyStore, ManualClock, type ScheduledFault, testStore } from '../../src/testing/index.ts'
 
 testStore({ name: 'faulty without a fault', test, create: (clock) => faultyStore(memoryStore({ clock })) })
@@ -15,15 +15,20 @@ beforeEach(() => {
 
 function world(...faults: ScheduledFault[]) {
   const store = faultyStore(memoryStore({ clock: clock.now }), { clock, faults })
-  const limiter = new RateLimiter({ policies: '5/1h fixed-window', store })
+  const ledger = open(store)
   /** Writes a call down when it ends, with what it left: "A 4+0", or "A!HEADGATE_STORE+0". */
   const call = (name: string) => {
-    limiter.consume('k').then(
+    Promise.resolve(ledger.decide('consume', ['k'], 1)).then(
       ({ remaining }) => events.push(`${name} ${remaining}+${clock.milliseconds - start}`),
       (error) => events.push(`${name}!${error.code}+${clock.milliseconds - start}`),
     )
   }
-  return { store, call }
+  return { store, ledger, call }
+}
+
+/** What a limiter asks, without what that does when the store fails. */
+function open(store: Store): Ledger {
+  return store.open({ name: 'faulty', policies: [policy('5/1h fixed-window')], scopes: ['default'] })
 }
 
 describe('what each fault does: B meets it, then all is well', () => {
@@ -102,24 +107,20 @@ describe('the schedule', () => {
 
   test('real time without a clock', async () => {
     const store = faultyStore(memoryStore(), { faults: [{ kind: 'delay', by: '40ms', to: '1h' }] })
-    const limiter = new RateLimiter({ policies: '5/1h', store })
+    const ledger = open(store)
     const before = performance.now()
-    await limiter.consume('k')
+    await ledger.decide('consume', ['k'], 1)
     expect(performance.now() - before).toBeGreaterThanOrEqual(38) // timers count whole milliseconds, from before the call
   })
 })
 
 test('every verb goes the same way', async () => {
-  const { store } = world()
-  const limiter = new RateLimiter({ name: 'verbs', policies: '5/1h', store })
+  const { store, ledger } = world()
   store.fail('error')
   const verbs = [
-    () => limiter.consume('k'),
-    () => limiter.peek('k'),
-    () => limiter.charge('k'),
-    () => limiter.refund('k'),
-    () => limiter.reserve('k'),
-    () => limiter.reset('k'),
+    ...(['consume', 'peek', 'charge', 'refund'] as const).map((verb) => () => ledger.decide(verb, ['k'], 1)),
+    () => ledger.reserve(['k'], 1, 0),
+    () => ledger.reset(['k']),
   ]
   for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ code: 'HEADGATE_STORE' })
   expect(store.counts.error).toBe(verbs.length)
