@@ -20,9 +20,11 @@ export async function startServer(at) {
   running.add(child)
   child.once('exit', () => running.delete(child))
   for (let tries = 0; tries < 200 && !(await answers(port)); tries++) await sleep(20)
+  if (child.exitCode !== null) throw new Error(`redis-server has ended. Is port ${port} taken?`)
+  const ended = once(child, 'exit')
   const kill = async () => {
     child.kill('SIGKILL')
-    await once(child, 'exit')
+    await ended
   }
   return { port, pid: child.pid, stop: () => child.kill(), kill }
 }

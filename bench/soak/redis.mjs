@@ -26,6 +26,18 @@ function member(port) {
   }
 }
 
+/** Another program may have had the port meanwhile. */
+async function startAgain(port) {
+  for (let tries = 0; ; tries++) {
+    try {
+      return await startServer(port)
+    } catch (error) {
+      if (tries === 50) throw error
+      await sleep(100)
+    }
+  }
+}
+
 export async function redis({ until, random }) {
   const counts = {
     calls: 0,
@@ -88,7 +100,7 @@ export async function redis({ until, random }) {
       } else {
         await server.kill()
         await sleep(random.below(1500))
-        server = await startServer(port)
+        server = await startAgain(port)
         counts.restarts++
       }
     }
@@ -99,8 +111,9 @@ export async function redis({ until, random }) {
   const most = burst * (1 + counts.restarts) + (rate * (performance.now() - began)) / 1000
   for (const { client, pacer } of members) {
     pacer.close()
+    const ended = client.status === 'ready' ? once(client, 'end') : undefined
     client.disconnect()
-    if (client.status !== 'end') await once(client, 'end')
+    await ended
   }
   await server.kill()
   for (const [key, count] of admitted)
