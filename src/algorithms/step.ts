@@ -178,8 +178,13 @@ export class Step {
 
   /** What settling the reservation just made must know. */
   tickets(): Tickets {
-    return this.weighings.map(({ s, i, wait, algorithm }) => (wait === 0 ? algorithm.ticket(s, i) : undefined))
+    const { weighings } = this
+    return weighings.length === 1 ? [ticketOf(weighings[0] as Weighing)] : weighings.map(ticketOf)
   }
+}
+
+function ticketOf({ s, i, wait, algorithm }: Weighing): Ticket | undefined {
+  return wait === 0 ? algorithm.ticket(s, i) : undefined
 }
 
 /** A wait as the caller sees it: a clock that stands still, `lag` ahead of the caller's, must first catch up. */
