@@ -1,0 +1,88 @@
+import { rowsOf, value } from './rows.mjs'
+import { shown } from './statistics.mjs'
+
+/** A result as a page: one table a workload. @param svg where a plot's file is, from the page */
+export function page(suite, result, svg) {
+  const parts = [`# ${suite.title}`, conditions(result), ...tables(suite, result, svg)]
+  return `${parts.join('\n\n')}\n`
+}
+
+/** When and on what it was measured. */
+export function conditions({ at, rounds, machine, versions }) {
+  const { cpu, cores, memory, node } = machine
+  const redis = versions['redis-server'] ? `, Redis ${versions['redis-server']}` : ''
+  return `${at.slice(0, 10)}, ${cpu}, ${cores} cores, ${memory}, Node ${node.slice(1)}${redis}; medians of ${rounds} rounds (least to most).`
+}
+
+export function tables(suite, result, svg = (_file) => undefined) {
+  return suite.workloads.flatMap((workload) => {
+    const rows = rowsOf(result, workload.name)
+    if (rows.length === 0) return []
+    const table = rows[0].x === undefined ? plain(workload, result, rows) : grown(workload, result, rows)
+    const image = workload.plot && svg(fileOf(workload))
+    return [
+      `### ${workload.title ?? workload.name}`,
+      ...(workload.about ? [workload.about] : []),
+      table,
+      ...(image ? [`![${workload.name}](${image})`] : []),
+    ]
+  })
+}
+
+export function fileOf({ name }) {
+  return name
+    .toLowerCase()
+    .replaceAll(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '')
+}
+
+/** A row a target, a column a metric, and the ratio to one of them. */
+function plain(workload, result, rows) {
+  const { columns, ratio } = workload
+  const base =
+    ratio &&
+    value(
+      result,
+      workload,
+      rows.find(({ target }) => target === ratio.to),
+      ratio.metric ?? workload.metric,
+    )
+  return grid(
+    ['', ...columns.map(({ label }) => label), ...(ratio ? [ratio.label] : [])],
+    rows.map((row) => [
+      row.kind === 'headgate' ? `**${row.target}**` : row.target,
+      ...columns.map(({ metric }, n) => cell(workload, result, row, metric, n === 0)),
+      ...(ratio ? [times(value(result, workload, row, ratio.metric ?? workload.metric) / base)] : []),
+    ]),
+  )
+}
+
+function times(ratio) {
+  return Number.isFinite(ratio) ? `${shown(ratio)} x` : ''
+}
+
+/** A row for each x, a column for each target. */
+function grown(workload, result, rows) {
+  const targets = [...new Set(rows.map(({ target }) => target))]
+  const xs = [...new Set(rows.map(({ x }) => x))].toSorted((a, b) => a - b)
+  const at = (x, target) => rows.find((row) => row.x === x && row.target === target)
+  return grid(
+    [`${workload.x}, ${workload.columns[0].label}`, ...targets],
+    xs.map((x) => [
+      x.toLocaleString('en-US'),
+      ...targets.map((target) => shown(value(result, workload, at(x, target), workload.metric))),
+    ]),
+  )
+}
+
+/** The first column also tells how far the rounds lie apart. */
+function cell(workload, result, row, metric, spread) {
+  const middle = shown(value(result, workload, row, metric))
+  const all = row.metrics[metric]
+  return spread && all && all.min !== all.max ? `${middle} (${shown(all.min)} to ${shown(all.max)})` : middle
+}
+
+function grid(head, rows) {
+  const line = (cells) => `| ${cells.join(' | ')} |`
+  return [line(head), line(head.map((_, n) => (n === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n')
+}
