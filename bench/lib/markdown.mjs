@@ -36,23 +36,23 @@ export function fileOf({ name }) {
     .replace(/^-|-$/g, '')
 }
 
-/** A row a target, a column a metric, and the ratio to one of them. */
+/** A row a target, a column a metric, and the ratios to one of them. */
 function plain(workload, result, rows) {
-  const { columns, ratio } = workload
-  const base =
-    ratio &&
-    value(
-      result,
-      workload,
-      rows.find(({ target }) => target === ratio.to),
-      ratio.metric ?? workload.metric,
+  const { columns, metric: main } = workload
+  const ratios = [workload.ratio ?? []].flat()
+  const of = (row, metric) => value(result, workload, row, metric)
+  const ratioTo = (row, { to, metric = main }) =>
+    of(row, metric) /
+    of(
+      rows.find(({ target }) => target === to),
+      metric,
     )
   return grid(
-    ['', ...columns.map(({ label }) => label), ...(ratio ? [ratio.label] : [])],
+    ['', ...columns.map(({ label }) => label), ...ratios.map(({ label }) => label)],
     rows.map((row) => [
       row.kind === 'headgate' ? `**${row.target}**` : row.target,
       ...columns.map(({ metric }, n) => cell(workload, result, row, metric, n === 0)),
-      ...(ratio ? [times(value(result, workload, row, ratio.metric ?? workload.metric) / base)] : []),
+      ...ratios.map((ratio) => times(ratioTo(row, ratio))),
     ]),
   )
 }

@@ -111,12 +111,13 @@ const logs = [100, 10_000].flatMap((limit) => [
   { target: `an array of times, filtered, ${limit} a day`, kind: 'floor', measure: () => filteredLog(limit) },
 ])
 
+/** CPU time first: it is what a busy machine leaves as it is. On a quiet one both are the same. */
 const columns = [
-  { metric: 'ns', label: 'ns' },
   { metric: 'cpuNs', label: 'CPU ns' },
+  { metric: 'ns', label: 'wall ns' },
 ]
 const toHeadgate = { to: 'headgate slidingWindow', label: 'to headgate' }
-const table = { metric: 'ns', columns, ratio: toHeadgate }
+const table = { metric: 'cpuNs', columns, ratio: toHeadgate }
 
 export default defineSuite({
   name: 'core',
@@ -145,31 +146,31 @@ export default defineSuite({
     ...logs.map((each) => ({ workload: 'a full log, one hot key', ...each })),
   ],
   aims: [
-    { workload: 'one hot key', target: 'headgate slidingWindow', metric: 'ns', most: 90 },
+    { workload: 'one hot key', target: 'headgate slidingWindow', metric: 'cpuNs', most: 90 },
     {
       workload: 'one hot key',
       target: 'rate-limiter-flexible',
-      metric: 'ns',
+      metric: 'cpuNs',
       to: 'headgate slidingWindow',
       least: 2.4,
     },
-    { workload: '10,000 keys', target: 'headgate slidingWindow', metric: 'ns', most: 140 },
-    { workload: '1,000,000 keys, Zipf', target: 'headgate slidingWindow', metric: 'ns', most: 600 },
+    { workload: '10,000 keys', target: 'headgate slidingWindow', metric: 'cpuNs', most: 140 },
+    { workload: '1,000,000 keys, Zipf', target: 'headgate slidingWindow', metric: 'cpuNs', most: 600 },
     {
       workload: '1,000,000 keys, Zipf',
       target: 'headgate slidingWindow',
-      metric: 'ns',
+      metric: 'cpuNs',
       to: 'lru-cache get + set',
       most: 1.3,
     },
-    { workload: 'a refused decision', target: 'headgate slidingWindow', metric: 'ns', most: 90 },
+    { workload: 'a refused decision', target: 'headgate slidingWindow', metric: 'cpuNs', most: 90 },
     {
       workload: 'several policies at once, one hot key',
       target: 'headgate slidingWindow, four',
-      metric: 'ns',
+      metric: 'cpuNs',
       to: 'headgate slidingWindow, one',
       most: 2,
     },
-    { workload: 'a full log, one hot key', target: 'headgate slidingLog, 10000 a day', metric: 'ns', most: 200 },
+    { workload: 'a full log, one hot key', target: 'headgate slidingLog, 10000 a day', metric: 'cpuNs', most: 200 },
   ],
 })
