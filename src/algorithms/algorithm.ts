@@ -38,6 +38,8 @@ export interface Algorithm {
   readonly span: number
   /** Whether a future time can be promised to a reservation; where not, the caller has to ask again. */
   readonly promises: boolean
+  /** Whether it judges the refusals of the other policies, and not the call. */
+  readonly punishes?: boolean
 
   /** How long until `cost` is admitted if nothing else comes: 0 is now, Infinity is never. */
   wait(s: Numbers, i: number, at: number, cost: number): number
@@ -55,6 +57,11 @@ export interface Algorithm {
   report(s: Numbers, i: number, at: number, out: Report): void
   /** Rewrites a state that `from`, this algorithm at another rate, left; where absent, such a state means the same here. */
   adopt?(s: Numbers, i: number, at: number, from: Algorithm): void
+  /**
+   * Rewrites a state that `from`, this algorithm with other numbers, left: what is used counts `times / per` as much,
+   * rounded up and clamped to what is admitted here. False, and nothing is done, where their windows are not the same.
+   */
+  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean
 }
 
 /** A promise with its arithmetic: what a limiter takes. Made by the constructors, never by hand; immutable. */

@@ -26,7 +26,7 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
-import { maxSafe } from './exact.ts'
+import { maxSafe, ratioUp } from './exact.ts'
 
 export class Batches implements Algorithm {
   readonly kind = 'batches'
@@ -152,5 +152,16 @@ export class Batches implements Algorithm {
     s[i + 1] = Math.min(this.most, spent + booked * Math.max(0, this.limit - from.limit))
     s[i + 2] = start
     s[i] = at
+  }
+
+  /** A reservation from before gives nothing back any more: what is given now lies above its mark. */
+  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+    if (!(from instanceof Batches) || from.window !== this.window || from.aligned !== this.aligned) return false
+    const start = from.#start(s, i, at)
+    s[i + 1] = Math.min(this.burst, ratioUp(from.#spent(s, i, start), times, per))
+    s[i + 2] = start
+    s[i + 3] = Math.min(maxSafe, (s[i + 3] as number) + from.burst)
+    s[i] = at
+    return true
   }
 }

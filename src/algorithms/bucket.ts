@@ -31,7 +31,7 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
-import { gcd, maxSafe } from './exact.ts'
+import { gcd, maxSafe, ratioUp } from './exact.ts'
 
 export class Bucket implements Algorithm {
   readonly kind = 'bucket'
@@ -135,6 +135,16 @@ export class Bucket implements Algorithm {
     const ahead = booked === 0 ? 0 : this.capacity + booked * this.drain
     s[i + 1] = Math.min(maxSafe, Math.max(units, ahead))
     s[i] = at
+  }
+
+  /** A reservation from before gives nothing back any more: what is given now lies above its mark. */
+  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+    if (!(from instanceof Bucket)) return false
+    const level = ratioUp(from.#level(s, i, at), times, per)
+    s[i + 1] = level < maxSafe ? Math.min(this.capacity, ratioUp(level, this.weight, from.weight)) : this.capacity
+    s[i + 2] = Math.min(maxSafe, (s[i + 2] as number) + Math.ceil(from.capacity / this.weight))
+    s[i] = at
+    return true
   }
 }
 

@@ -10,7 +10,7 @@ export function gcd(a: number, b: number): number {
 }
 
 /**
- * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a <= 2^45, also where a * b passes 2^53: then by long
+ * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a < 2^53, also where a * b passes 2^53: then by long
  * division in digits of 7 bits, as 2^45 * 2^7 * 2 is the most that a double still holds exactly.
  *
  * A quotient of integers below 2^53 is never rounded up to the next integer by a division of doubles, so `Math.floor`
@@ -24,7 +24,7 @@ export function mulDiv(a: number, b: number, c: number): number {
 function longMulDiv(a: number, b: number, c: number): number {
   let quotient = 0
   let rest = 0
-  for (let place = 2 ** 42; place >= 1; place /= 128) {
+  for (let place = 2 ** 49; place >= 1; place /= 128) {
     const digit = Math.floor(a / place) % 128
     rest = rest * 128 + digit * b
     const q = Math.floor(rest / c)
@@ -32,4 +32,16 @@ function longMulDiv(a: number, b: number, c: number): number {
     rest -= q * c
   }
   return quotient
+}
+
+/**
+ * ceil(a * times / per) for integers 0 <= a < 2^53 and times, per > 0; more than that, never less, where it passes 2^53
+ * or the parts of the fraction pass 2^45 once they are reduced.
+ */
+export function ratioUp(a: number, times: number, per: number): number {
+  const divisor = gcd(times, per)
+  const c = per / divisor
+  const whole = Math.floor(times / divisor / c)
+  if (c > maxFactor) return a === 0 ? 0 : Infinity
+  return a * whole + (a - mulDiv(a, c - (times / divisor - whole * c), c))
 }

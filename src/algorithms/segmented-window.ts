@@ -16,9 +16,9 @@
 import { HeadgateError, shown } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
-import { maxSafe } from './exact.ts'
+import { maxSafe, ratioUp } from './exact.ts'
 
-class SegmentedWindow implements Algorithm {
+export class SegmentedWindow implements Algorithm {
   readonly kind = 'segmentedWindow'
   readonly parameters: readonly number[]
   readonly slots: number
@@ -105,6 +105,18 @@ class SegmentedWindow implements Algorithm {
     while (newest <= this.segments - age && s[i + 2 + newest] === 0) newest++
     out.remaining = Math.max(0, this.limit - used)
     out.reset = used === 0 ? 0 : this.#leaves(newest, age, at)
+  }
+
+  /** Where that is more than the limit, the newest count. */
+  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+    if (!(from instanceof SegmentedWindow) || from.span !== this.span || from.segments !== this.segments) return false
+    this.take(s, i, at, 0)
+    let room = this.limit
+    for (let n = 0; n <= this.segments; n++) {
+      s[i + 2 + n] = Math.min(room, ratioUp(s[i + 2 + n] as number, times, per))
+      room -= s[i + 2 + n] as number
+    }
+    return true
   }
 }
 

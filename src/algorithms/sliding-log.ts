@@ -20,17 +20,17 @@
 import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
-import { maxSafe } from './exact.ts'
+import { maxSafe, ratioUp } from './exact.ts'
 
 const header = 4
 
 /** With debt, refused calls that count and one call more, a window then still holds less than 2^53 units. */
 const most = 2 ** 50
 
-class SlidingLog implements Algorithm {
+export class SlidingLog implements Algorithm {
   readonly kind = 'slidingLog'
   readonly parameters: readonly number[]
-  readonly slots = header
+  readonly slots: number = header
   readonly grows = true
   readonly promises = true
   readonly span: number
@@ -154,6 +154,11 @@ class SlidingLog implements Algorithm {
   /** Only the newest `limit` units can matter to a later call, so no flood of refused calls makes the log longer. */
   count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, Math.min(cost, this.limit), 0)
+    this.#trim(s, i)
+  }
+
+  /** Leaves the entries that the newest `limit` units are in. */
+  #trim(s: Numbers, i: number): void {
     const spare = this.#total(s, i, (s[i + 2] as number) - 1) - this.limit
     let first = s[i + 1] as number
     while (this.#total(s, i, first) <= spare) first++
@@ -199,6 +204,19 @@ class SlidingLog implements Algorithm {
     const used = this.#total(s, i, end - 1) - this.#total(s, i, first - 1)
     out.remaining = newest > now ? 0 : Math.max(0, this.limit - used)
     out.reset = newest + this.span - now
+  }
+
+  /** Every entry keeps its time; where they are more than the limit, the newest count. */
+  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+    if (!(from instanceof SlidingLog) || from.span !== this.span) return false
+    this.#settle(s, i, at)
+    this.#close(s, i, s[i + 1] as number, s[i + 2] as number)
+    const end = s[i + 2] as number
+    for (let n = 0; n < end; n++) {
+      s[i + header + 2 * n + 1] = Math.min(maxSafe, ratioUp(this.#total(s, i, n), times, per))
+    }
+    if (end > 0) this.#trim(s, i)
+    return true
   }
 }
 

@@ -19,9 +19,9 @@
 import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
-import { maxFactor, mulDiv } from './exact.ts'
+import { maxFactor, mulDiv, ratioUp } from './exact.ts'
 
-class SlidingWindow implements Algorithm {
+export class SlidingWindow implements Algorithm {
   readonly kind = 'slidingWindow'
   readonly parameters: readonly number[]
   readonly slots = 4
@@ -116,6 +116,14 @@ class SlidingWindow implements Algorithm {
     const toWindow = start + this.span - at
     out.remaining = Math.max(0, this.limit - current - (previous - faded))
     out.reset = current > 0 ? toWindow + this.span : previous > 0 ? toWindow : 0
+  }
+
+  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+    if (!(from instanceof SlidingWindow) || from.span !== this.span) return false
+    this.take(s, i, at, 0)
+    s[i + 2] = Math.min(this.limit, ratioUp(s[i + 2] as number, times, per))
+    s[i + 3] = Math.min(this.limit, ratioUp(s[i + 3] as number, times, per))
+    return true
   }
 }
 

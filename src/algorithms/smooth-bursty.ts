@@ -17,7 +17,7 @@ import type { Policy } from './algorithm.ts'
 import { defineSmooth, type SmoothOptions } from './define-smooth.ts'
 import { Smooth } from './smooth.ts'
 
-class SmoothBursty extends Smooth {
+export class SmoothBursty extends Smooth {
   readonly kind = 'smoothBursty'
   readonly parameters: readonly number[]
   protected readonly initial = 0

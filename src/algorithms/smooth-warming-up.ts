@@ -28,7 +28,7 @@ import type { Policy } from './algorithm.ts'
 import { defineSmooth, type SmoothOptions } from './define-smooth.ts'
 import { Smooth } from './smooth.ts'
 
-class SmoothWarmingUp extends Smooth {
+export class SmoothWarmingUp extends Smooth {
   readonly kind = 'smoothWarmingUp'
   readonly parameters: readonly number[]
   protected readonly initial: number

@@ -177,4 +177,11 @@ export abstract class Smooth implements Algorithm {
     s[i + 5] = s[i + 2] as number
     s[i + 6] = 0
   }
+
+  /** Stored permits are scaled, as by `adopt`, whatever the rule is for units. */
+  carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    if (from.kind !== this.kind) return false
+    this.adopt(s, i, at, from)
+    return true
+  }
 }

@@ -1,0 +1,49 @@
+/*
+ * A policy is who it is by its name. When its numbers change for a key (an upgrade, a new deploy), what the key has used
+ * goes with it, by one of three rules:
+ *
+ *     keep     70 of 100 used, now 1000: 70 used      70 of 100 used, now 50: 50 used, the most there is
+ *     scale    70 of 100 used, now 1000: 700 used     70 of 100 used, now 50: 35 used
+ *     reset    like new
+ *
+ * Within one algorithm and window the times stay too: a window ends when it would have, an entry leaves when it would
+ * have, a bucket goes on from its level. Otherwise the units that are used at that moment count as if just taken. What
+ * has to be rounded is rounded up: no change of numbers gives anything away. A debt ends at the new limit.
+ */
+import { type Algorithm, Report } from './algorithm.ts'
+import { ratioUp } from './exact.ts'
+import { standing } from './step.ts'
+
+/** What becomes of a key's state when the numbers of its policy change. */
+export type CarryRule = 'keep' | 'scale' | 'reset'
+
+export const carryRules: readonly CarryRule[] = ['keep', 'scale', 'reset']
+
+/**
+ * The state under `to` of a key whose state under `from` is `s`, which is used up. `s` begins at its first number.
+ * @param now microseconds
+ */
+export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: CarryRule): number[] {
+  const fresh: number[] = new Array(to.slots).fill(0)
+  if (rule === 'reset' || s.every((number) => number === 0)) return fresh
+  const at = standing(from, s[0] as number, now)
+  const most = capacity(to)
+  const whole = capacity(from)
+  const [times, per] = rule === 'scale' ? [most, whole] : [1, 1]
+  if (to.carry(s, 0, at, from, times, per)) return s
+  const used = Math.min(most, ratioUp(whole - remaining(from, s, at), times, per))
+  if (used > 0) to.take(fresh, 0, at, used, 0)
+  return fresh
+}
+
+/** What a new key has. */
+function capacity(algorithm: Algorithm): number {
+  return remaining(algorithm, new Array(algorithm.slots).fill(0), 0)
+}
+
+const report = new Report()
+
+function remaining(algorithm: Algorithm, s: number[], at: number): number {
+  algorithm.report(s, 0, at, report)
+  return report.remaining
+}

@@ -1,0 +1,43 @@
+import type { Algorithm } from './algorithm.ts'
+import { Batches } from './batches.ts'
+import { Bucket } from './bucket.ts'
+import { Penalty } from './penalty.ts'
+import { SegmentedWindow } from './segmented-window.ts'
+import { SlidingLog } from './sliding-log.ts'
+import { SlidingWindow } from './sliding-window.ts'
+import { SmoothBursty } from './smooth-bursty.ts'
+import { SmoothWarmingUp } from './smooth-warming-up.ts'
+
+/** All that a state must be told with to be understood later, or elsewhere. */
+export type Definition = Pick<Algorithm, 'kind' | 'span' | 'parameters'>
+
+type Reviver = (span: number, ...parameters: number[]) => Algorithm
+
+const revivers = new Map(
+  Object.entries<Reviver>({
+    // Weight and drain have no common divisor: they are a window and a limit themselves.
+    bucket: (_, burst = 0, weight = 0, drain = 0) => new Bucket(drain, weight, burst),
+    batches: (_, limit = 0, window = 0, burst = 0, aligned = 0) => new Batches(limit, window, burst, aligned === 1),
+    slidingWindow: (span, limit = 0) => new SlidingWindow(limit, span),
+    segmentedWindow: (span, limit = 0, segments = 0) => new SegmentedWindow(limit, span, segments),
+    slidingLog: (span, limit = 0) => new SlidingLog(limit, span),
+    penalty: (_, after = 0, within = 0, forget = 0, ...blocks) => new Penalty(after, within, forget, blocks),
+    smoothBursty: (_, stable = 0, max = 0) => new SmoothBursty(stable, max),
+    smoothWarmingUp: (_, stable = 0, warmup = 0, coldFactor = 0) => new SmoothWarmingUp(stable, warmup, coldFactor),
+  }),
+)
+
+/** The algorithm of that definition; undefined for a kind that is not known here. */
+export function revive({ kind, span, parameters }: Definition): Algorithm | undefined {
+  return revivers.get(kind)?.(span, ...parameters)
+}
+
+/** Whether a state under the one is a state under the other as it stands. */
+export function sameDefinition(a: Definition, b: Definition): boolean {
+  return (
+    a.kind === b.kind &&
+    a.span === b.span &&
+    a.parameters.length === b.parameters.length &&
+    a.parameters.every((parameter, n) => parameter === b.parameters[n])
+  )
+}
