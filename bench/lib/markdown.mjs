@@ -18,7 +18,7 @@ export function tables(suite, result, svg = (_file) => undefined) {
   return suite.workloads.flatMap((workload) => {
     const rows = rowsOf(result, workload.name)
     if (rows.length === 0) return []
-    const table = rows[0].x === undefined ? plain(workload, result, rows) : grown(workload, result, rows)
+    const table = tableOf(workload, rows)(workload, result, rows)
     const image = workload.plot && svg(fileOf(workload))
     return [
       `### ${workload.title ?? workload.name}`,
@@ -27,6 +27,11 @@ export function tables(suite, result, svg = (_file) => undefined) {
       ...(image ? [`![${workload.name}](${image})`] : []),
     ]
   })
+}
+
+function tableOf({ byName }, [{ x }]) {
+  if (byName) return transposed
+  return x === undefined ? plain : grown
 }
 
 export function fileOf({ name }) {
@@ -54,6 +59,32 @@ function plain(workload, result, rows) {
       ...columns.map(({ metric }, n) => cell(workload, result, row, metric, n === 0)),
       ...ratios.map((ratio) => times(ratioTo(row, ratio))),
     ]),
+  )
+}
+
+const last = ['everything else', 'in all']
+
+/**
+ * A row for each metric, a column for each target: where what is measured has a name of its own. With `parts` a metric is
+ * `name: part`, and each part has its column.
+ */
+function transposed({ parts }, _result, rows) {
+  const columns = rows.flatMap(({ target, metrics }) =>
+    (parts ?? [undefined]).map((part) => ({
+      head: part === undefined ? target : `${target}, ${part}`,
+      of: (name) => metrics[part === undefined ? name : `${name}: ${part}`]?.median,
+    })),
+  )
+  const names = rows.flatMap(({ metrics }) =>
+    Object.keys(metrics).map((name) => (parts ? name.replace(/: \w+$/, '') : name)),
+  )
+  const size = (name) => Math.max(...columns.map(({ of }) => of(name) ?? 0))
+  const order = (name) => (last.includes(name) ? -1 - last.indexOf(name) : size(name))
+  return grid(
+    ['', ...columns.map(({ head }) => head)],
+    [...new Set(names)]
+      .toSorted((a, b) => order(b) - order(a))
+      .map((name) => [name, ...columns.map(({ of }) => shown(of(name)))]),
   )
 }
 

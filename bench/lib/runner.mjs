@@ -16,6 +16,11 @@ async function measure(suite, { id, flags = [] }) {
   return JSON.parse(stdout)
 }
 
+function summaries(all) {
+  const names = new Set(all.flatMap((one) => Object.keys(one)))
+  return Object.fromEntries([...names].map((name) => [name, summary(all.map((one) => one[name] ?? 0))]))
+}
+
 /**
  * All rounds of the cases: A B C, then A B C again, so that a busy moment of the machine does not fall on one alone.
  * @param cases some of the suite's
@@ -43,7 +48,7 @@ export async function runSuite(suite, cases, rounds, progress = (_text) => {}) {
       target,
       kind,
       ...(x === undefined ? {} : { x }),
-      metrics: Object.fromEntries(Object.keys(all[0]).map((name) => [name, summary(all.map((one) => one[name]))])),
+      metrics: summaries(all),
     })),
   }
 }

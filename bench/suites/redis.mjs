@@ -82,7 +82,7 @@ async function bytes(make, calls, limit) {
   try {
     const ask = await make(bare, limit)
     for (let n = 0; n < calls; n++) if (!(await ask('203.0.113.7'))) throw new Error('refused')
-    const [key, ...others] = await bare.send(['KEYS', '*'])
+    const [key, ...others] = /** @type {string[]} */ (await bare.send(['KEYS', '*']))
     if (others.length > 0) throw new Error(`several keys: ${[key, ...others]}`)
     return { bytes: Number(await bare.send(['MEMORY', 'USAGE', key])) }
   } finally {

@@ -13,9 +13,9 @@ import { asyncLoop, rejectingLoop, sink, syncLoop } from '../lib/timing.mjs'
  * a cache as large as the keys, no validation, no headers.
  */
 
-const require = createRequire(import.meta.url)
-const FastifyStore = require('@fastify/rate-limit/store/LocalStore')
-const KoaLimiter = require('koa-ratelimit/limiter/memory')
+const load = createRequire(import.meta.url)
+const FastifyStore = load('@fastify/rate-limit/store/LocalStore')
+const KoaLimiter = load('koa-ratelimit/limiter/memory')
 
 const anHour = 3_600_000
 
@@ -41,7 +41,7 @@ function headgateAwaited(order, { limit, windowMs = anHour, keys }) {
   return asyncLoop(order, (key) => limiter.consume(key), read)
 }
 
-export function readFlexible({ remainingPoints, msBeforeNext }) {
+function readFlexible({ remainingPoints, msBeforeNext }) {
   sink.total += remainingPoints + msBeforeNext
 }
 

@@ -7,7 +7,10 @@ import { IncomingMessage, ServerResponse } from 'node:http'
 /** After so many requests the event loop turns, as it does between real ones: what they left to it is not piled up. */
 const turn = 64
 
-/** A class of such messages on the framework's prototype, as if the framework had set it: to set it on each costs most. */
+/**
+ * A class of such messages on the framework's prototype, as if the framework had set it: to set it on each costs most.
+ * @returns {any}
+ */
 function made(Base, prototype) {
   const Made = class extends Base {}
   Object.setPrototypeOf(Made.prototype, prototype)

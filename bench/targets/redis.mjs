@@ -10,9 +10,9 @@ import { redisStore } from '../../dist/src/stores/redis/index.js'
  * resolves with whether it was admitted.
  */
 
-const require = createRequire(import.meta.url)
-const FastifyStore = require('@fastify/rate-limit/store/RedisStore')
-const KoaLimiter = require('koa-ratelimit/limiter/redis')
+const load = createRequire(import.meta.url)
+const FastifyStore = load('@fastify/rate-limit/store/RedisStore')
+const KoaLimiter = load('koa-ratelimit/limiter/redis')
 
 const windowMs = 3_600_000
 
