@@ -16,7 +16,9 @@ import { plots } from './lib/plot.mjs'
 import { runSuite } from './lib/runner.mjs'
 import { loadSuite, names } from './suites/index.mjs'
 
+/** The quick set has so many rounds at most, and so many milliseconds for all of them. */
 const quickRounds = 3
+const quickTime = 150_000
 const results = new URL('results/', import.meta.url)
 
 const { values, positionals } = parseArgs({
@@ -33,8 +35,8 @@ function write(name, result) {
   writeFileSync(new URL(name, results), result)
 }
 
-async function measure(suite, name, cases, rounds) {
-  const result = await runSuite(suite, cases, rounds, progress)
+async function measure(suite, name, cases, terms) {
+  const result = await runSuite(suite, cases, terms, progress)
   progress('')
   write(`${name}.json`, `${JSON.stringify(result, undefined, 1)}\n`)
   const drawn = plots(suite, result)
@@ -51,12 +53,21 @@ const chosen = positionals.includes('all') ? names : positionals
 for (const name of chosen) {
   const suite = await loadSuite(name)
   const cases = suite.cases.filter(({ id }) => id.includes(values.only))
-  await measure(suite, name, cases, Number(values.rounds ?? suite.rounds))
+  await measure(suite, name, cases, { rounds: Number(values.rounds ?? suite.rounds) })
 }
-if (chosen.length === 0) {
-  for (const name of names) {
-    const suite = await loadSuite(name)
-    const cases = suite.cases.filter(({ id, quick }) => quick && id.includes(values.only))
-    if (cases.length > 0) await measure(suite, `quick-${name}`, cases, Number(values.rounds ?? quickRounds))
+if (chosen.length === 0) await quick()
+
+/** Every suite has its share of the time that is left. */
+async function quick() {
+  const end = Date.now() + quickTime
+  const suites = await Promise.all(names.map(loadSuite))
+  const sets = suites
+    .map((suite) => ({ suite, cases: suite.cases.filter(({ id, quick }) => quick && id.includes(values.only)) }))
+    .filter(({ cases }) => cases.length > 0)
+  let left = sets.reduce((sum, { cases }) => sum + cases.length, 0)
+  for (const { suite, cases } of sets) {
+    const budget = ((end - Date.now()) * cases.length) / left
+    left -= cases.length
+    await measure(suite, `quick-${suite.name}`, cases, { rounds: Number(values.rounds ?? quickRounds), budget })
   }
 }

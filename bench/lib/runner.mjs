@@ -24,12 +24,14 @@ function summaries(all) {
 /**
  * All rounds of the cases: A B C, then A B C again, so that a busy moment of the machine does not fall on one alone.
  * @param cases some of the suite's
+ * @param terms no round is begun that is not likely to end within `budget` milliseconds, but for the first
  */
-export async function runSuite(suite, cases, rounds, progress = (_text) => {}) {
+export async function runSuite(suite, cases, { rounds, budget = Infinity }, progress = (_text) => {}) {
   const samples = new Map(cases.map((each) => [each, []]))
   const started = Date.now()
   const before = machine()
-  for (let round = 1; round <= rounds; round++) {
+  let round = 1
+  for (; round <= rounds && ((Date.now() - started) * round) / Math.max(1, round - 1) <= budget; round++) {
     for (const [each, all] of samples) {
       progress(`${suite.name}: round ${round} of ${rounds}, ${each.id}`)
       all.push(await measure(suite, each))
@@ -40,7 +42,7 @@ export async function runSuite(suite, cases, rounds, progress = (_text) => {}) {
     title: suite.title,
     at: new Date(started).toISOString(),
     seconds: Math.round((Date.now() - started) / 1000),
-    rounds,
+    rounds: round - 1,
     machine: before,
     versions: suite.redis ? { ...versions(), 'redis-server': redisVersion() } : versions(),
     rows: Array.from(samples, ([{ workload, target, kind, x }, all]) => ({

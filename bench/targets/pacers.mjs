@@ -12,6 +12,12 @@ import { Pacer } from '../../dist/src/pacer/index.js'
 
 const second = 1000
 
+/** What waiting costs by itself: a promise and a timer for each caller, and no limit. */
+export const floors = {
+  'a promise and a timer each': (_limit) => (turn) =>
+    new Promise((resolve) => setTimeout(() => resolve(turn()), second)),
+}
+
 function headgate(policy) {
   return (limit) => {
     const pacer = new Pacer(policy(limit))
