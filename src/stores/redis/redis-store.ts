@@ -56,6 +56,7 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
 
 export class RedisStore implements Store {
   readonly synchronous = false
+  readonly timeout: number
   readonly #shared: Shared
 
   /** @param text the script: the tests change it */
@@ -70,11 +71,12 @@ export class RedisStore implements Store {
     if (typeof denyCache !== 'boolean') throw wrong('denyCache', denyCache, 'Give true or false.')
     const elapsed = clock ?? monotonicClock
     const units = leases && positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION')
+    this.timeout = milliseconds(options.timeout ?? 100, 'redisStore: timeout', 'HEADGATE_OPTION')
     this.#shared = {
       caller: new Caller({
         connection,
         script: text,
-        timeout: milliseconds(options.timeout ?? 100, 'redisStore: timeout', 'HEADGATE_OPTION'),
+        timeout: this.timeout,
         ttlMargin: milliseconds(options.ttlMargin ?? 1000, 'redisStore: ttlMargin', 'HEADGATE_OPTION', 0),
         batch: batchOf(options.batch),
       }),
