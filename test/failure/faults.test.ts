@@ -4,7 +4,7 @@
  * Each choice has its limiter, 50 in a day on one key. Ten calls are made, the fault begins, the load runs, the fault ends,
  * and a hundred calls more follow. Time is real here; how long a request waited for the limiter is measured in the server,
  * from where the middleware begins to where it lets go, less the time that the process was kept from its work by a busy
- * machine (support/lag.ts): 100 ms of the store and 50 more are the most.
+ * machine (support/lag.ts): the store's timeout and 50 ms more are the most.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { setFlagsFromString } from 'node:v8'
@@ -99,11 +99,11 @@ const faults: Record<string, Fault> = {
   },
   'a slow network: delays': {
     begin: ({ proxy }) => {
-      proxy.delay = 150
+      proxy.delay = 400
     },
     end: async ({ proxy }) => {
       proxy.delay = 0
-      await sleep(300)
+      await sleep(900)
     },
     unknown: limit,
   },

@@ -15,7 +15,8 @@ import { watchLag } from './lag.ts'
 
 export const choices: readonly Choice[] = ['deny', 'allow', 'local']
 export const limit = 50
-export const timeout = 100
+/** More than the default: a machine with other work to do may well keep a healthy Redis waiting for 100 ms. */
+export const timeout = 300
 
 /** What came of the requests of one choice. */
 export interface Seen {
