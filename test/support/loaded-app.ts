@@ -32,8 +32,8 @@ export interface LoadedApp {
   /** What came of the requests since this was last asked. */
   seen(): Record<Choice, Seen>
   get(choice: Choice, key?: string): Promise<Response>
-  /** Loads all three alike. */
-  load(seconds: number): Promise<{ statusCodeStats: Record<string, { count: number }>; errors: number }>
+  /** So many requests on each of the three, 200 a second at most. */
+  load(each: number): Promise<{ statusCodeStats: Record<string, { count: number }>; errors: number }>
   close(): Promise<void>
 }
 
@@ -89,9 +89,10 @@ export async function startApp(port: number, options: object = {}): Promise<Load
       return all
     },
     get: (choice, key) => fetch(`${url}/${choice}`, key === undefined ? {} : { headers: { 'x-key': key } }),
-    async load(duration) {
+    async load(each) {
       const requests = choices.map((choice) => ({ path: `/${choice}` }))
-      const task = { url, requests, duration, connections: 30, overallRate: 600, timeout: 5 }
+      const amount = each * choices.length
+      const task = { url, requests, amount, connections: 30, overallRate: 600, timeout: 10 }
       const child = fork(worker, [JSON.stringify(task)])
       const [result] = await once(child, 'message')
       return result
