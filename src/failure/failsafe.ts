@@ -131,13 +131,20 @@ class Failsafe implements Ledger {
       return this.#instead(breaker.lastError, keys, extras, instead)
     }
     const settled = this.#accounts.settle(keys)
-    const asked = this.#line.ask(settled === undefined ? question : () => settled.then(question), late)
+    let over = false
+    const afterSettling = async () => {
+      await settled
+      if (over) throw new Error('answered already')
+      return question()
+    }
+    const asked = this.#line.ask(settled === undefined ? question : afterSettling, late)
     return asked.then(
       (answer) => {
         this.#counters.sources.store++
         return answer
       },
       (error) => {
+        over = true
         if (isMisuse(error)) throw error
         return this.#instead(error, keys, extras, instead)
       },
