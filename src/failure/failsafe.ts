@@ -137,18 +137,20 @@ class Failsafe implements Ledger {
       if (over) throw new Error('answered already')
       return question()
     }
-    const asked = this.#line.ask(settled === undefined ? question : afterSettling, late)
-    return asked.then(
-      (answer) => {
-        this.#counters.sources.store++
-        return answer
-      },
-      (error) => {
-        over = true
-        if (isMisuse(error)) throw error
-        return this.#instead(error, keys, extras, instead)
-      },
-    )
+    return new Promise((resolve, reject) => {
+      this.#line.put(settled === undefined ? question : afterSettling, {
+        answered: (answer) => {
+          this.#counters.sources.store++
+          resolve(answer)
+        },
+        failed: (error) => {
+          over = true
+          if (isMisuse(error)) reject(error)
+          else resolve(this.#instead(error, keys, extras, instead))
+        },
+        late,
+      })
+    })
   }
 
   /** Answers in place of the store. */
