@@ -1,4 +1,5 @@
 import type { Policy } from './algorithms/algorithm.ts'
+import type { PenaltyOptions } from './algorithms/penalty.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
@@ -30,6 +31,8 @@ export class RateLimiter {
   /** The scopes of the policies, each once: what a record of keys has to have. */
   readonly scopes: readonly string[]
   readonly store: Store
+  /** How a key is punished that keeps being refused, if it is. */
+  readonly penalty: PenaltyOptions | undefined
   readonly #ledger: Ledger
   readonly #family: Family<RateLimiter>
 
@@ -41,6 +44,7 @@ export class RateLimiter {
   constructor(options: RateLimiterOptions, family: Family<RateLimiter> = readFamily(options)) {
     this.name = family.name
     this.store = family.store
+    this.penalty = family.penalty
     this.policies = policiesOf(options.policies, family.penalty)
     family.claim()
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])

@@ -62,6 +62,17 @@ export interface Algorithm {
    * rounded up and clamped to what is admitted here. False, and nothing is done, where their windows are not the same.
    */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean
+  /**
+   * Makes the state at `s[i]` at least as strict as it is and as that at `t[j]`, now and for all time to come: for a
+   * store in which keys have to share a state. `at` is the later time by the reckoning of the two.
+   */
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
+  /** Makes a state that was shared a key's own, from a call on: an interval that opens with a call opens with this one. */
+  reopen?(s: Numbers, i: number, at: number): void
+  /** Of a state that grows: how many numbers there are of it at most once it is condensed. */
+  readonly condensed?: number
+  /** Writes to `t[j ...]`, which is all zeros, a state of at most `condensed` numbers that is at least as strict. */
+  condense?(s: Numbers, i: number, at: number, t: Numbers, j: number): void
 }
 
 /** A promise with its arithmetic: what a limiter takes. Made by the constructors, never by hand; immutable. */

@@ -72,9 +72,18 @@ class Failsafe implements Ledger {
     const late = ({ allowed }: Decision) => {
       if (verb === 'consume' && allowed) void this.#giveBack(keys, cost)
     }
+    // Of a reservation that the store granted: one that may have been given back is not given back twice.
+    const tickets = verb === 'refund' && !this.#line.breaker.closed ? extras?.tickets : undefined
+    const giveBackLater = () => tickets && this.#postponed.add(() => this.#giveBack(keys, cost, tickets))
     return this.#call(keys, extras, () => this.#ledger.decide(verb, keys, cost, extras), late, {
-      local: () => this.#decideHere(verb, keys, cost, extras),
-      open: () => this.#letThrough(extras),
+      local: () => {
+        giveBackLater()
+        return this.#decideHere(verb, keys, cost, extras)
+      },
+      open: () => {
+        giveBackLater()
+        return this.#letThrough(extras)
+      },
     })
   }
 
@@ -170,14 +179,11 @@ class Failsafe implements Ledger {
   }
 
   #decideHere(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
-    if (verb !== 'refund') {
-      if (verb !== 'peek') this.#accounts.note(keys)
-      return this.#books.decide(verb, keys, cost, extras)
-    }
-    if (extras?.tickets === undefined) return this.#refundHere(keys, cost, extras)
-    // Of a reservation that the store granted. One that may have been given back already is not given back twice.
-    if (!this.#line.breaker.closed) this.#postponed.add(() => this.#giveBack(keys, cost, extras.tickets))
-    return this.#books.decide('peek', keys, 1, extras)
+    const granted = verb === 'refund' && extras?.tickets !== undefined // by the store: here there is nothing of it
+    if (verb === 'peek' || granted) return this.#books.decide('peek', keys, cost, extras)
+    if (verb === 'refund') return this.#refundHere(keys, cost, extras)
+    this.#accounts.note(keys)
+    return this.#books.decide(verb, keys, cost, extras)
   }
 
   /** Gives back what was taken here, and at the store what that has been told of. */

@@ -52,8 +52,8 @@ export class Line {
     this.#deadlines.watch(attempt(question), {
       answered: () => this.breaker.probed(true),
       failed: (error) => {
-        this.errors++
-        this.breaker.probed(false, error)
+        if (!isMisuse(error)) this.errors++
+        this.breaker.probed(isMisuse(error), error)
       },
       late: () => undefined,
     })

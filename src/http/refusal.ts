@@ -10,12 +10,12 @@ export interface Body {
 }
 
 /** The body of a refusal, in the type that the client accepts, plain text if it has no preference. */
-export function refusal(decision: Decision, accept: string | undefined): Body {
+export function refusal(decision: Decision, status: number, accept: string | undefined): Body {
   const text = message(decision)
   if (!prefersJson(accept)) return plain(text)
   const { policy, retryAfter } = decision
   return json({
-    error: 'too_many_requests',
+    error: status === 403 ? 'forbidden' : 'too_many_requests',
     message: text,
     policy,
     retryAfter: retryAfterSeconds(retryAfter) ?? null,
@@ -36,12 +36,12 @@ export function unavailable(seconds: number, accept: string | undefined, asProbl
 }
 
 /** Problem details (RFC 9457) with the type and member that draft-11 registers. */
-export function quotaProblem(decision: Decision): Body {
+export function quotaProblem(decision: Decision, status: number): Body {
   const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
   return problem({
     type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
     title: 'Request cannot be satisfied as assigned quota has been exceeded',
-    status: 429,
+    status,
     detail: message(decision),
     'violated-policies': violated.map(({ name }) => name),
   })

@@ -1,5 +1,6 @@
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
+import type { RateLimiter } from '../limiter.ts'
 import type { MaybePromise } from '../stores/store.ts'
 import { callback, flag } from './check.ts'
 import type { Framework } from './framework.ts'
@@ -10,24 +11,34 @@ import { type Body, denial, quotaProblem, refusal, retryAfterSeconds, unavailabl
 /** Answers the requests that go no further. */
 export class Refusing<Request, Response> {
   readonly #framework: Framework<Request, Response>
+  /** The penalty's name, and the status during a block. */
+  readonly #blocking: string
+  readonly #blocked: 403 | 429
   readonly #problem: boolean
   readonly #refuse: GuardOptions<Request, Response>['refuse']
 
-  constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
+  constructor(
+    framework: Framework<Request, Response>,
+    options: GuardOptions<Request, Response>,
+    { penalty }: Pick<RateLimiter, 'penalty'>,
+  ) {
     this.#framework = framework
+    this.#blocking = penalty?.name ?? 'penalty'
+    this.#blocked = penalty?.status ?? 429
     this.#problem = flag(options.problem, 'problem')
     this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
   }
 
-  /** 429, in the application's own words if it has any; never stored by a cache (RFC 6585, 4). */
+  /** 429, or what a block is told by; in the application's own words if it has any; never stored by a cache (RFC 6585, 4). */
   refuse(decision: Decision, request: Request, response: Response): MaybePromise<false> {
     const framework = this.#framework
-    this.#status(response, 429)
+    const status = decision.policy === this.#blocking ? this.#blocked : 429
+    this.#status(response, status)
     const seconds = retryAfterSeconds(decision.retryAfter)
     if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
     if (this.#refuse === undefined) {
       const accept = framework.header(request, 'accept')
-      return this.#send(response, this.#problem ? quotaProblem(decision) : refusal(decision, accept))
+      return this.#send(response, this.#problem ? quotaProblem(decision, status) : refusal(decision, status, accept))
     }
     const answer = this.#refuse(decision, request, response)
     return isPromise(answer)

@@ -226,6 +226,20 @@ describe('reservations', () => {
     expect(await world.peek()).toBe(there)
   })
 
+  test('given back once it is back, whatever the choice; not what may have been given back already', async () => {
+    const world = new World('10/1h fixed-window', { onStoreError: 'allow' })
+    const [first, second] = [await reserve(world, 2), await reserve(world, 4)]
+    world.store.mode = 'lost'
+    for (let n = 0; n < 4; n++) void world.consume(`down-${n}`)
+    await world.at(100)
+    const settled = second.settle(1) // the fifth call that is not answered: the breaker opens
+    await world.at(200)
+    await settled
+    await first.settle(1)
+    await world.up()
+    expect(await world.peek()).toBe('store 8')
+  })
+
   test('let through: settling it means nothing', async () => {
     const world = new World('10/1h fixed-window', { onStoreError: 'allow' })
     await world.down()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, test } from 'vitest'
 import { carryRules } from '../../src/algorithms/carry.ts'
-import { algorithms, compare, plans, policiesOf, scripts } from '../support/differential.ts'
+import { algorithms, compare, plansOf, policiesOf, scripts } from '../support/differential.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 
 let server: RedisServer
@@ -22,7 +22,7 @@ const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'sev
 
 test.each(carryRules)('under several plans by turns, by the rule %s: the same decisions and states', async (rule) => {
   await fc.assert(
-    fc.asyncProperty(plans, scripts, (policies, script) => compare(client, policies, script, undefined, rule)),
+    fc.asyncProperty(plansOf(), scripts, (policies, script) => compare(client, policies, script, undefined, rule)),
     { numRuns: 300 },
   )
 })

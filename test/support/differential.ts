@@ -75,12 +75,15 @@ function policies(build: (numbers: Numbers) => Policy) {
   return (name: string) => numbers.map((each) => build({ ...each, name }))
 }
 
+/** Milliseconds; often such that a script meets their very end. */
+const span = fc.oneof(fc.constantFrom(1, 7, 10, 100), fc.integer({ min: 1, max: 700 }))
+
 const punishment = fc
   .record({
     after: fc.integer({ min: 1, max: 4 }),
-    within: fc.integer({ min: 1, max: 500 }),
-    block: fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 3 }),
-    forget: fc.integer({ min: 1, max: 900 }),
+    within: span,
+    block: fc.array(span, { minLength: 1, maxLength: 3 }),
+    forget: span,
   })
   .chain((options) =>
     fc.tuple(fc.constantFrom('ip', 'user'), fc.boolean()).map(([scope, shadow]) => penalty(options, scope, shadow)),
@@ -121,22 +124,24 @@ export const scripts = fc.record({
   awaited: fc.boolean(),
 })
 
-type Script = typeof scripts extends fc.Arbitrary<infer T> ? T : never
+export type Script = typeof scripts extends fc.Arbitrary<infer T> ? T : never
 type Answer = Awaited<ReturnType<Ledger['decide'] | Ledger['reserve']>> | undefined
 
 let runs = 0
 
-/** The same names and scopes under several plans: other numbers, windows and algorithms. */
-export const plans: fc.Arbitrary<Policy[][]> = fc
-  .array(fc.constantFrom('ip', 'user'), { minLength: 1, maxLength: 2 })
-  .chain((scopes) => {
-    const of = (scope: string, n: number) => {
-      const same = fc.constantFrom(...Object.values(algorithms)).chain((build) => fc.array(build(`p${n}`), three))
-      const other = fc.array(fc.oneof(...Object.values(algorithms).map((build) => build(`p${n}`))), three)
-      return fc.oneof(same.map(ofOneWindow), other).map((all) => all.map((each) => ({ ...each, scope })))
-    }
-    return fc.tuple(...scopes.map(of)).map((columns) => [0, 1, 2].map((n) => columns.map((all) => all[n] as Policy)))
-  })
+/** The same names and scopes under several plans: other numbers and windows, of that algorithm or of any. */
+export function plansOf(algorithm?: keyof typeof algorithms): fc.Arbitrary<Policy[][]> {
+  const builds = algorithm === undefined ? Object.values(algorithms) : [algorithms[algorithm]]
+  const of = (scope: string, n: number) => {
+    const same = fc.constantFrom(...builds).chain((build) => fc.array(build(`p${n}`), three))
+    const other = fc.array(fc.oneof(...builds.map((build) => build(`p${n}`))), three)
+    return fc.oneof(same.map(ofOneWindow), same, other).map((all) => all.map((each) => ({ ...each, scope })))
+  }
+  return fc
+    .array(fc.constantFrom('ip', 'user'), { minLength: 1, maxLength: 2 })
+    .chain((scopes) => fc.tuple(...scopes.map(of)))
+    .map((columns) => [0, 1, 2].map((n) => columns.map((all) => all[n] as Policy)))
+}
 
 const three = { minLength: 3, maxLength: 3 }
 

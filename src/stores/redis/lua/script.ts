@@ -151,8 +151,9 @@ while at <= length do
     if verb == reserve then maxWait, at = unpack('<d', questions, at) end
     weigh(step, verb, now, cost, maxWait)
     if verb == refund then
-      if what >= 64 then tickets, at = readTickets(step, at) end
+      if what % 128 >= 64 then tickets, at = readTickets(step, at) end
       giveBack(step, tickets)
+      if what >= 128 then punish(step) end
     end
     settle(step, what % 16 >= 8 or (what % 32 >= 16 and not step.allowed))
     if verb == reserve and step.allowed then answerTickets(step) end
