@@ -103,11 +103,8 @@ class Failsafe implements Ledger {
   reset(keys: readonly string[]): Promise<void> {
     this.#accounts.forget(keys)
     this.#books.reset(keys)
-    const asked = this.#line.breaker.closed
     const reset = () => this.#ledger.reset(keys)
-    const later = () => {
-      if (!asked) this.#postponed.add(() => this.#line.ask(reset))
-    }
+    const later = () => this.#postponed.add(() => this.#line.ask(reset))
     return this.#call(keys, undefined, reset, () => undefined, { local: later, open: later })
   }
 

@@ -19,7 +19,7 @@ export const limit = 50
 export const timeout = 300
 
 /** What came of the requests of one choice. */
-export interface Seen {
+interface Seen {
   /** How many, by status and by who decided: '200 fallback'. */
   readonly answers: Record<string, number>
   /** The longest that the limiter took for one, in milliseconds, less what the process was kept from it. */
