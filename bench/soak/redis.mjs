@@ -8,7 +8,7 @@ import { Redis } from 'ioredis'
 import { gcra, RateLimiter } from '../../dist/src/index.js'
 import { Pacer } from '../../dist/src/pacer/index.js'
 import { redisStore } from '../../dist/src/stores/redis/index.js'
-import { startServer } from '../redis/server.mjs'
+import { startServer } from '../lib/redis-server.mjs'
 
 const rate = 20
 const burst = 20
