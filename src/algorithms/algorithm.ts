@@ -55,8 +55,11 @@ export interface Algorithm {
   ticket(s: Numbers, i: number): Ticket
   /** Fills `out` with the numbers as they are now. */
   report(s: Numbers, i: number, at: number, out: Report): void
-  /** Rewrites a state that `from`, this algorithm at another rate, left; where absent, such a state means the same here. */
-  adopt?(s: Numbers, i: number, at: number, from: Algorithm): void
+  /**
+   * Rewrites a state that `from`, this algorithm at another rate, left, and keeps the times that were promised; where
+   * absent, such a state means the same here. False, and nothing is done, for any other `from`.
+   */
+  adopt?(s: Numbers, i: number, at: number, from: Algorithm): boolean
   /**
    * Rewrites a state that `from`, this algorithm with other numbers, left: what is used counts `times / per` as much,
    * rounded up and clamped to what is admitted here. False, and nothing is done, where their windows are not the same.

@@ -143,20 +143,25 @@ export class Batches implements Algorithm {
     out.reset = spent === 0 ? 0 : start + Math.ceil(spent / this.limit) * this.window - at
   }
 
+  #sameWindows(from: Algorithm): from is Batches {
+    return from instanceof Batches && from.window === this.window && from.aligned === this.aligned
+  }
+
   /** What is owed is the same; larger batches do not bring what is booked ahead any sooner. */
-  adopt(s: Numbers, i: number, at: number, from: Algorithm): void {
-    if (!(from instanceof Batches)) return
+  adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    if (!this.#sameWindows(from)) return false
     const start = from.#start(s, i, at)
     const spent = from.#spent(s, i, start)
     const booked = Math.ceil(Math.max(0, spent - from.burst) / from.limit)
     s[i + 1] = Math.min(this.most, spent + booked * Math.max(0, this.limit - from.limit))
     s[i + 2] = start
     s[i] = at
+    return true
   }
 
   /** A reservation from before gives nothing back any more: what is given now lies above its mark. */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
-    if (!(from instanceof Batches) || from.window !== this.window || from.aligned !== this.aligned) return false
+    if (!this.#sameWindows(from)) return false
     const start = from.#start(s, i, at)
     s[i + 1] = Math.min(this.burst, ratioUp(from.#spent(s, i, start), times, per))
     s[i + 2] = start

@@ -127,14 +127,15 @@ export class Bucket implements Algorithm {
    * What is owed is the same number of units, rounded up, and what is booked ahead keeps its time: the next call comes
    * after it at a higher rate too.
    */
-  adopt(s: Numbers, i: number, at: number, from: Algorithm): void {
-    if (!(from instanceof Bucket)) return
+  adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    if (!(from instanceof Bucket)) return false
     const level = from.#level(s, i, at)
-    const units = divideUp(BigInt(level) * BigInt(this.weight), BigInt(from.weight))
+    const units = ratioUp(level, this.weight, from.weight)
     const booked = Math.ceil(Math.max(0, level - from.capacity) / from.drain)
     const ahead = booked === 0 ? 0 : this.capacity + booked * this.drain
     s[i + 1] = Math.min(maxSafe, Math.max(units, ahead))
     s[i] = at
+    return true
   }
 
   /** A reservation from before gives nothing back any more: what is given now lies above its mark. */
@@ -153,8 +154,4 @@ export class Bucket implements Algorithm {
     s[i + 2] = Math.max(s[i + 2] as number, t[j + 2] as number)
     s[i] = at
   }
-}
-
-function divideUp(dividend: bigint, divisor: bigint): number {
-  return Number((dividend + divisor - 1n) / divisor)
 }

@@ -17,16 +17,20 @@ import { standing } from './step.ts'
 /** What becomes of a key's state when the numbers of its policy change. */
 export type CarryRule = 'keep' | 'scale' | 'reset'
 
+/** The rules of a ledger: also that of a rate set at run time, which keeps the times that were promised (`adopt`). */
+export type StateRule = CarryRule | 'retune'
+
 export const carryRules: readonly CarryRule[] = ['keep', 'scale', 'reset']
 
 /**
  * The state under `to` of a key whose state under `from` is `s`, which is used up. `s` begins at its first number.
  * @param now microseconds
  */
-export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: CarryRule): number[] {
+export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
   const fresh: number[] = new Array(to.slots).fill(0)
   if (rule === 'reset' || s.every((number) => number === 0)) return fresh
   const at = standing(from, s[0] as number, now)
+  if (rule === 'retune' && to.adopt?.(s, 0, at, from)) return s
   const most = capacity(to)
   const whole = capacity(from)
   const [times, per] = rule === 'scale' ? [most, whole] : [1, 1]

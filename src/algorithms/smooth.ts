@@ -165,8 +165,9 @@ export abstract class Smooth implements Algorithm {
   }
 
   /** As Guava's setRate: idle time counts at the old rate, the store is scaled, and a wait that was promised is kept. */
-  adopt(s: Numbers, i: number, at: number, from: Algorithm): void {
-    if (!(from instanceof Smooth) || s[i + 3] === 0) return
+  adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    if (!(from instanceof Smooth) || from.kind !== this.kind) return false
+    if (s[i + 3] === 0) return true
     const free = from.#free(s, i, at)
     s[i + 2] = this.rescaled(from.#stored(s, i, at, free), from.max)
     s[i + 1] = Math.max(free, at)
@@ -176,13 +177,12 @@ export abstract class Smooth implements Algorithm {
     s[i + 4] = s[i + 1] as number
     s[i + 5] = s[i + 2] as number
     s[i + 6] = 0
+    return true
   }
 
   /** Stored permits are scaled, as by `adopt`, whatever the rule is for units. */
   carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
-    if (from.kind !== this.kind) return false
-    this.adopt(s, i, at, from)
-    return true
+    return this.adopt(s, i, at, from)
   }
 
   /** The later time, and of what is stored by then what comes dearer. Nothing can be given back. */

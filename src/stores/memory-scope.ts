@@ -1,4 +1,4 @@
-import type { CarryRule } from '../algorithms/carry.ts'
+import type { StateRule } from '../algorithms/carry.ts'
 import type { Weighing } from '../algorithms/step.ts'
 import type { Seed } from './key-hash.ts'
 import { type Found, nothing } from './sketch.ts'
@@ -22,7 +22,7 @@ export interface Scope {
   /** Only where it is this scope that refuses: a key refused for the sake of another is nothing to hold on to. */
   noteRefused(): void
   /** The same keys, for policies that vary. */
-  varied(rule: CarryRule): VariedScope
+  varied(rule: StateRule): VariedScope
 }
 
 export class FixedScope implements Scope {
@@ -64,7 +64,7 @@ export class FixedScope implements Scope {
 
   keep(): void {}
 
-  varied(rule: CarryRule): VariedScope {
+  varied(rule: StateRule): VariedScope {
     const rows = new VariedRows(this.#maxKeys)
     const weighings = this.#weighings
     rows.table.takeOver(this.table, (from, to) => {
@@ -115,11 +115,11 @@ export class VariedRows {
 
 export class VariedScope implements Scope {
   readonly rows: VariedRows
-  readonly #rule: CarryRule
+  readonly #rule: StateRule
   #weighings: readonly Weighing[]
   #row = blank
 
-  constructor(weighings: readonly Weighing[], rows: VariedRows, rule: CarryRule) {
+  constructor(weighings: readonly Weighing[], rows: VariedRows, rule: StateRule) {
     this.#weighings = weighings
     this.rows = rows
     this.#rule = rule

@@ -1,5 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import type { CarryRule } from '../algorithms/carry.ts'
+import type { StateRule } from '../algorithms/carry.ts'
 import { type Details, Step, type Verb, type Weighing } from '../algorithms/step.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
@@ -105,7 +105,7 @@ type MakeScope = (scope: string, weighings: readonly Weighing[]) => Scope
 class MemoryLedger implements Ledger {
   readonly #clock: Clock
   readonly #maxKeys: number
-  readonly #onChange: CarryRule
+  readonly #onChange: StateRule
   readonly #names: readonly string[]
   #scopes: readonly Scope[]
   #step: Step

@@ -1,5 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import type { CarryRule } from '../algorithms/carry.ts'
+import type { StateRule } from '../algorithms/carry.ts'
 import type { Details, Tickets, Verb } from '../algorithms/step.ts'
 import type { Decision } from '../decision.ts'
 
@@ -13,7 +13,7 @@ export interface LedgerTerms {
   /** The scopes of the policies, each once. A call brings one key for each, in this order. */
   readonly scopes: readonly string[]
   /** What becomes of a state when the numbers of a policy of that name have changed. Default `'keep'`. */
-  readonly onChange?: CarryRule
+  readonly onChange?: StateRule
 }
 
 /** A granted or refused reservation, as the store answers it. */

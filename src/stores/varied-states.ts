@@ -1,5 +1,5 @@
 import type { Algorithm, Numbers } from '../algorithms/algorithm.ts'
-import { type CarryRule, carry } from '../algorithms/carry.ts'
+import { carry, type StateRule } from '../algorithms/carry.ts'
 import { sameDefinition } from '../algorithms/revive.ts'
 import { Weighing } from '../algorithms/step.ts'
 import { left, type Rows } from './states.ts'
@@ -12,7 +12,7 @@ export class VariedStates implements Rows {
   readonly #rows: (Map<string, Weighing> | undefined)[] = []
 
   /** Points the weighings to the states in that row as they are under the weighings' numbers. */
-  look(weighings: readonly Weighing[], row: number, now: number, rule: CarryRule): void {
+  look(weighings: readonly Weighing[], row: number, now: number, rule: StateRule): void {
     const kept = this.#rows[row]
     for (const weighing of weighings) {
       weighing.i = 0
@@ -59,7 +59,7 @@ export class VariedStates implements Rows {
   }
 }
 
-function stateOf(kept: Weighing | undefined, algorithm: Algorithm, now: number, rule: CarryRule): Numbers {
+function stateOf(kept: Weighing | undefined, algorithm: Algorithm, now: number, rule: StateRule): Numbers {
   if (kept === undefined) return fresh(algorithm)
   if (kept.algorithm === algorithm || sameDefinition(kept.algorithm, algorithm)) return kept.s
   return carry(Array.from(kept.s), kept.algorithm, algorithm, now, rule)

@@ -20,12 +20,15 @@ afterAll(async () => {
 
 const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several', 'punished'] as const
 
-test.each(carryRules)('under several plans by turns, by the rule %s: the same decisions and states', async (rule) => {
-  await fc.assert(
-    fc.asyncProperty(plansOf(), scripts, (policies, script) => compare(client, policies, script, undefined, rule)),
-    { numRuns: 300 },
-  )
-})
+test.each([...carryRules, 'retune'] as const)(
+  'under several plans by turns, by the rule %s: the same decisions and states',
+  async (rule) => {
+    await fc.assert(
+      fc.asyncProperty(plansOf(), scripts, (policies, script) => compare(client, policies, script, undefined, rule)),
+      { numRuns: 300 },
+    )
+  },
+)
 
 test.each(names)('%s: the same decisions and states as the definition and as memory', async (name) => {
   await fc.assert(

@@ -4,7 +4,7 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { type CarryRule, carryRules } from '../../src/algorithms/carry.ts'
+import { carryRules, type StateRule } from '../../src/algorithms/carry.ts'
 import type { Policy } from '../../src/index.ts'
 import { assemble, type Part, parts } from '../../src/stores/redis/lua/script.ts'
 import { type algorithms, compare, plansOf, policiesOf, type Script, scripts } from '../support/differential.ts'
@@ -24,7 +24,7 @@ afterAll(async () => {
 })
 
 type Algorithm = keyof typeof algorithms
-type Name = Parameters<typeof policiesOf>[0] | CarryRule
+type Name = Parameters<typeof policiesOf>[0] | StateRule
 /** A piece of a part's text, and what stands there instead. */
 type Mutation = readonly [from: string, to: string]
 
@@ -274,8 +274,13 @@ const mutations: readonly Mutations[] = [
     ['bucket', 'min(p.capacity, ratioUp(now, p.weight', 'min(p.capacity, ratioUp(now, 1 + p.weight'],
     ['bucket', 'ratioUp(level(from, s, at)', 'ratioUp(level(p, s, at)'],
     ['bucket', 's[3] + ceil(from.capacity / p.weight)', 's[3]'],
-    ['batches', 'from.window ~= p.window or', ''],
-    ['batches', 'or from.aligned ~= p.aligned', ''],
+    ['bucket', 'booked == 0 and 0 or', ''],
+    ['bucket', 'p.capacity + booked * p.drain', 'booked * p.drain'],
+    ['bucket', 'max(units, ahead)', 'units'],
+    ['batches', 'max(0, p.limit - from.limit)', '0'],
+    ['batches', 'spentAt(from, s, start)\n    local booked', 'spentAt(p, s, start)\n    local booked'],
+    ['batches', 'from.window == p.window and', ''],
+    ['batches', 'and from.aligned == p.aligned', ''],
     ['batches', 'min(p.burst, ratioUp(spentAt(from', 'min(p.burst, ratioUp(spentAt(p'],
     ['batches', 's[4] + from.burst', 's[4]'],
     ['slidingWindow', 'or from.span ~= p.span', ''],
@@ -294,7 +299,7 @@ const mutations: readonly Mutations[] = [
   ].map(
     ([part, from, to]): Mutations => ({
       part: part as Part,
-      on: ['keep', 'scale'],
+      on: part === 'batches' || part === 'bucket' ? ['keep', 'scale', 'retune'] : ['keep', 'scale'],
       of: algorithmOf(part as Part, from as string),
       changes: [[from as string, to as string]],
     }),
@@ -312,7 +317,7 @@ describe.each(mutations)('$part', ({ part, on, of, changes }) => {
     expect(parts[part].split(from)).toHaveLength(2)
     const text = assemble({ [part]: parts[part].replace(from, to) })
     const seen = async (name: Name) => {
-      const rule = carryRules.find((each) => each === name)
+      const rule = [...carryRules, 'retune' as const].find((each) => each === name)
       const policies = rule === undefined ? policiesOf(name as Parameters<typeof policiesOf>[0]) : plansOf(of)
       const property = fc.asyncProperty<[Policy[] | Policy[][], Script]>(policies, scripts, (all, script) =>
         compare(client, all, script, text, rule),

@@ -5,7 +5,7 @@ import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { withLimit } from '../../src/algorithms/algorithm.ts'
-import type { CarryRule } from '../../src/algorithms/carry.ts'
+import type { StateRule } from '../../src/algorithms/carry.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   fixedWindow,
@@ -163,7 +163,7 @@ export async function compare(
   policies: readonly Policy[] | readonly (readonly Policy[])[],
   script: Script,
   text?: string,
-  onChange: CarryRule = 'keep',
+  onChange: StateRule = 'keep',
 ): Promise<void> {
   const all = (Array.isArray(policies[0]) ? policies : [policies]) as readonly (readonly Policy[])[]
   let now = script.start

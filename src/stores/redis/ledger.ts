@@ -1,4 +1,4 @@
-import type { CarryRule } from '../../algorithms/carry.ts'
+import type { StateRule } from '../../algorithms/carry.ts'
 import type { Details } from '../../algorithms/step.ts'
 import { type Clock, monotonicClock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
@@ -27,7 +27,7 @@ export interface Shared {
 export class RedisLedger implements Ledger {
   readonly #shared: Shared
   readonly #terms: Terms
-  readonly #onChange: CarryRule
+  readonly #onChange: StateRule
   readonly #starts: readonly string[]
   /** Whether a refusal changes nothing, so that it can be repeated without asking. */
   readonly #repeats: boolean

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Policy } from '../../algorithms/algorithm.ts'
-import type { CarryRule } from '../../algorithms/carry.ts'
+import type { StateRule } from '../../algorithms/carry.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { kinds } from './lua/script.ts'
 
@@ -19,7 +19,7 @@ export function policyId({ name }: Policy): Buffer {
 }
 
 /** @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the script does not know */
-export function packTerms(policies: readonly Policy[], scopes: readonly string[], onChange: CarryRule): Terms {
+export function packTerms(policies: readonly Policy[], scopes: readonly string[], onChange: StateRule): Terms {
   const head = Buffer.alloc(4)
   head.writeUInt16LE(policies.length, 0)
   head.writeUInt16LE(scopes.length, 2)
@@ -30,7 +30,7 @@ export function packTerms(policies: readonly Policy[], scopes: readonly string[]
   return { policies, scopes, packed }
 }
 
-function packPolicy(policy: Policy, scope: number, onChange: CarryRule): Buffer {
+function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer {
   const { algorithm, burst } = policy
   const kind = kinds.indexOf(algorithm.kind) + 1
   if (kind === 0) {
@@ -52,7 +52,8 @@ function packPolicy(policy: Policy, scope: number, onChange: CarryRule): Buffer 
   return packed
 }
 
-function flagsOf({ algorithm, countRefused, shadow }: Policy, onChange: CarryRule): number {
-  const rule = onChange === 'scale' ? 8 : onChange === 'reset' ? 16 : 0
-  return (countRefused ? 1 : 0) + (shadow ? 2 : 0) + (algorithm.promises ? 4 : 0) + rule
+const ruleFlags: Readonly<Record<StateRule, number>> = { keep: 0, scale: 8, reset: 16, retune: 32 }
+
+function flagsOf({ algorithm, countRefused, shadow }: Policy, onChange: StateRule): number {
+  return (countRefused ? 1 : 0) + (shadow ? 2 : 0) + (algorithm.promises ? 4 : 0) + ruleFlags[onChange]
 }

@@ -35,6 +35,10 @@ function makers.batches()
     return mark - givenSince - ceil(max(0, start - since) / p.window) * p.limit
   end
 
+  local function sameWindows(p, from)
+    return from.kind == p.kind and from.window == p.window and from.aligned == p.aligned
+  end
+
   local batches = {}
 
   function batches.define(p, limit, window, burst, aligned, most)
@@ -94,8 +98,19 @@ function makers.batches()
     return max(0, p.burst - spent), spent == 0 and 0 or start + ceil(spent / p.limit) * p.window - at
   end
 
+  function batches.adopt(p, s, at, from)
+    if not sameWindows(p, from) then return false end
+    local start = startOf(from, s, at)
+    local spent = spentAt(from, s, start)
+    local booked = ceil(max(0, spent - from.burst) / from.limit)
+    s[2] = min(p.most, spent + booked * max(0, p.limit - from.limit))
+    s[3] = start
+    s[1] = at
+    return true
+  end
+
   function batches.carry(p, s, at, from, times, per)
-    if from.kind ~= p.kind or from.window ~= p.window or from.aligned ~= p.aligned then return false end
+    if not sameWindows(p, from) then return false end
     local start = startOf(from, s, at)
     s[2] = min(p.burst, ratioUp(spentAt(from, s, start), times, per))
     s[3] = start

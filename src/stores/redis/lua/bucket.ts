@@ -64,6 +64,17 @@ function makers.bucket()
     return room > 0 and floor(room / p.weight) or 0, ceil(now / p.drain)
   end
 
+  function bucket.adopt(p, s, at, from)
+    if from.kind ~= p.kind then return false end
+    local now = level(from, s, at)
+    local units = ratioUp(now, p.weight, from.weight)
+    local booked = ceil(max(0, now - from.capacity) / from.drain)
+    local ahead = booked == 0 and 0 or p.capacity + booked * p.drain
+    s[2] = min(maxSafe, max(units, ahead))
+    s[1] = at
+    return true
+  end
+
   function bucket.carry(p, s, at, from, times, per)
     if from.kind ~= p.kind then return false end
     local now = ratioUp(level(from, s, at), times, per)

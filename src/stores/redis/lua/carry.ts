@@ -17,6 +17,8 @@ function carried(p, definition, value, start, length, now)
   local s = load(from, value, start, length)
   if isNew(s, from.slots) then return new(p) end
   local at = standing(from, s[1], now)
+  local adopt = p.algorithm.adopt
+  if p.retunes and adopt and adopt(p, s, at, from) then return s end
   local most, whole, times, per = capacity(p), capacity(from), 1, 1
   if p.scales then times, per = most, whole end
   if p.algorithm.carry(p, s, at, from, times, per) then return s end

@@ -60,7 +60,7 @@ local function readPolicy(at)
   local kind, flags, count
   p.scope, kind, flags, p.id, p.burst, count, at = unpack('<HBBc8dB', ARGV[1], at)
   p.countRefused, p.shadow, p.promises = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4
-  p.scales, p.forgets = flags % 16 >= 8, flags >= 16
+  p.scales, p.forgets, p.retunes = flags % 16 >= 8, flags % 32 >= 16, flags >= 32
   local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }
   numbers[count + 1] = nil
   define(p, kind, spread(numbers))

@@ -99,7 +99,7 @@ local function smooth(price, rescaled)
     return remaining, max(0, free - at) + (missing > 0 and ceil(missing * p.coolDown) or 0)
   end
 
-  function smooth.carry(p, s, at, from)
+  function smooth.adopt(p, s, at, from)
     if from.kind ~= p.kind then return false end
     if s[4] == 0 then return true end
     local free = freeAt(from, s, at)
@@ -110,6 +110,8 @@ local function smooth(price, rescaled)
     s[5], s[6], s[7] = s[2], s[3], 0
     return true
   end
+
+  smooth.carry = smooth.adopt
 
   return smooth
 end
