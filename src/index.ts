@@ -22,5 +22,6 @@ export { type CostOptions, type Key, RateLimiter, type ReserveOptions } from './
 export type { RateLimiterOptions } from './limiter-options.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'
 export type { Reservation } from './reservation.ts'
+export { type CompareAndSetOptions, compareAndSetStore, type Found } from './stores/compare-and-set.ts'
 export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
 export type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, MaybePromise, Store } from './stores/store.ts'

@@ -1,0 +1,137 @@
+/*
+ * Calls on the same keys of one limiter, carried out together: one reading, all steps in their order, one saving.
+ */
+import type { Policy } from '../../algorithms/algorithm.ts'
+import { Step, type Tickets, type Verb } from '../../algorithms/step.ts'
+import type { HeadgateError } from '../../errors.ts'
+import type { Booking, DecideExtras, LedgerTerms } from '../store.ts'
+import type { Pending } from './deadlines.ts'
+import { emptyRecord, KeyRecord } from './record.ts'
+
+/** One question of a ledger. */
+export interface Call {
+  readonly verb: Verb | 'reset'
+  readonly cost: number
+  /** Of a reservation, in microseconds. */
+  readonly maxWait: number
+  readonly extras: DecideExtras | undefined
+  readonly pending: Pending<Booking | undefined>
+}
+
+/** A record that has to be saved. */
+export interface Write {
+  /** Which of the job's keys. */
+  readonly index: number
+  /** What was read; undefined for nothing. */
+  readonly before: string | undefined
+  readonly text: string
+  /** How many microseconds it tells more than no text would. */
+  readonly life: number
+}
+
+/** A limiter's policies by the keys of a call. */
+export class Terms {
+  readonly step: Step
+  /** For each scope, its policies and where they stand among those of the step. */
+  readonly scopes: readonly { readonly policies: readonly Policy[]; readonly places: readonly number[] }[]
+
+  constructor({ policies, scopes }: LedgerTerms) {
+    this.step = new Step(policies)
+    this.scopes = scopes.map((scope) => {
+      const places = [...policies.keys()].filter((n) => policies[n]?.scope === scope)
+      return { places, policies: places.map((n) => policies[n] as Policy) }
+    })
+  }
+
+  point(records: readonly KeyRecord[]): void {
+    for (const [n, { places }] of this.scopes.entries()) {
+      for (const [m, place] of places.entries()) {
+        const weighing = this.step.weighings[place]
+        if (weighing !== undefined) weighing.s = records[n]?.states[m] as number[]
+      }
+    }
+  }
+}
+
+export class Job {
+  readonly terms: Terms
+  readonly keys: readonly string[]
+  readonly #calls: Call[] = []
+  /** What the calls are told once everything is saved; undefined for a reset, and for those that are over. */
+  #answers: (Booking | undefined)[] = []
+
+  constructor(terms: Terms, keys: readonly string[]) {
+    this.terms = terms
+    this.keys = keys
+  }
+
+  add(call: Call): void {
+    this.#calls.push(call)
+  }
+
+  /** Whether nobody waits for an answer any more. */
+  get over(): boolean {
+    return this.#calls.every(({ pending }) => pending.over)
+  }
+
+  /** Whether no call can write. */
+  get peeks(): boolean {
+    return this.#calls.every(({ verb }) => verb === 'peek')
+  }
+
+  /**
+   * Makes every step on what was read of the keys, and says what has to be saved before `answer`. Where that fails it
+   * may run again, on what is there then.
+   */
+  run(texts: readonly (string | undefined)[], now: number): Write[] {
+    const records = texts.map((text, n) => new KeyRecord(text, this.terms.scopes[n]?.policies ?? [], now))
+    this.#answers = this.#calls.map((call) => (call.pending.over ? undefined : this.#decide(call, records, now)))
+    return records.flatMap((record, index) => {
+      return record.changed ? [{ index, before: texts[index], ...record.save(now) }] : []
+    })
+  }
+
+  #decide(call: Call, records: readonly KeyRecord[], now: number): Booking | undefined {
+    const { verb, cost, maxWait, extras } = call
+    if (verb === 'reset') {
+      for (const record of records) record.reset()
+      return undefined
+    }
+    const { step } = this.terms
+    this.terms.point(records)
+    step.weigh(verb, now, cost, maxWait)
+    if (verb === 'refund') step.refund(extras?.tickets)
+    const decision = step.settle('store', extras)
+    const takes = decision.allowed && verb !== 'peek' && verb !== 'refund'
+    return { decision, wait: Math.ceil(step.delay / 1000), tickets: takes ? step.tickets() : undefined }
+  }
+
+  answer(): void {
+    for (const [n, { pending }] of this.#calls.entries()) pending.answer(this.#answers[n])
+  }
+
+  fail(error: HeadgateError): void {
+    for (const { pending } of this.#calls) pending.fail(error)
+  }
+
+  /**
+   * The text of one key without what this job took, of one that others have written to since: their calls stay. What was
+   * counted of a refused call stays too.
+   */
+  withdrawn(index: number, text: string, now: number): { text: string; life: number } {
+    const { policies, places } = this.terms.scopes[index] as Terms['scopes'][number]
+    const record = new KeyRecord(text, policies, now)
+    const step = new Step(policies)
+    for (const [n, weighing] of step.weighings.entries()) weighing.s = record.states[n] as number[]
+    for (const [n, { cost }] of [...this.#calls.entries()].reverse()) {
+      const tickets: Tickets | undefined = this.#answers[n]?.tickets
+      if (tickets === undefined) continue
+      step.weigh('refund', now, cost, 0)
+      step.refund(places.map((place) => tickets[place]))
+    }
+    return record.save(now)
+  }
+}
+
+/** What is saved of a key that had nothing. */
+export const nothing: { text: string; life: number } = { text: emptyRecord, life: 0 }
