@@ -37,22 +37,23 @@ const known = [
 export function compareAndSetStore<Version>(options: CompareAndSetOptions<Version>): RecordStore {
   const store = 'compareAndSetStore'
   knownOptions(store, options, known)
-  const { read, swap, retries = 30, clock, name = 'The store' } = options
+  const { read, swap, retries = 30, name = 'The store' } = options
   for (const [option, value] of Object.entries({ read, swap })) {
     if (typeof value !== 'function') throw wrongOption(store, option, value, 'Give a function.')
   }
+  const clock = options.clock === undefined ? wallClock : checkClock(options.clock)
   const { prefix, timeout, ttlMargin } = sharedOptions(store, options)
   const swapper = new Swapper({
     read,
     swap,
     retries: positiveInteger(retries, `${store}: retries`, 'HEADGATE_OPTION'),
     ttlMargin,
-    clock: clock && checkClock(clock),
-    otherwise: wallClock,
+    clock,
+    trusting: options.clock === undefined,
     name,
   })
   const line = new Line((jobs) => jobs.map((job) => swapper.execute(job)), timeout)
-  return new RecordStore({ prefix, line, deadlines: new Deadlines(timeout, () => late(name, timeout)) })
+  return new RecordStore({ prefix, clock, line, deadlines: new Deadlines(timeout, () => late(name, timeout)) })
 }
 
 function late(name: string, timeout: number): HeadgateError {

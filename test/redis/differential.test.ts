@@ -3,6 +3,7 @@ import { Redis } from 'ioredis'
 import { afterAll, beforeAll, test } from 'vitest'
 import { algorithms, compare, policiesOf, scripts } from '../support/differential.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { redisSubject } from '../support/redis-subject.ts'
 
 let server: RedisServer
 let client: Redis
@@ -21,7 +22,7 @@ const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'sev
 
 test.each(names)('%s: the same decisions and states as the definition and as memory', async (name) => {
   await fc.assert(
-    fc.asyncProperty(policiesOf(name), scripts, (policies, script) => compare(client, policies, script)),
+    fc.asyncProperty(policiesOf(name), scripts, (policies, script) => compare(redisSubject(client), policies, script)),
     { numRuns: name === 'several' ? 400 : 200 },
   )
 })

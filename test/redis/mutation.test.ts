@@ -7,6 +7,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { assemble, type Part, parts } from '../../src/stores/redis/lua/script.ts'
 import { compare, policiesOf, scripts } from '../support/differential.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { redisSubject } from '../support/redis-subject.ts'
 
 let server: RedisServer
 let client: Redis
@@ -233,7 +234,7 @@ describe.each(mutations)('$part', ({ part, on, changes }) => {
     const text = assemble({ [part]: parts[part].replace(from, to) })
     const seen = async (name: Name) => {
       const property = fc.asyncProperty(policiesOf(name), scripts, (policies, script) =>
-        compare(client, policies, script, text),
+        compare(redisSubject(client, text), policies, script),
       )
       return (await fc.check(property, { numRuns: 1000, seed: 7, endOnFailure: true })).failed
     }

@@ -1,5 +1,11 @@
-import { test } from 'vitest'
-import { testStore } from '../../src/testing/index.ts'
 import { MapDatabase } from '../support/map-store.ts'
+import { describeWholeStore } from '../support/whole-store.ts'
 
-testStore({ name: 'compare-and-set', test, create: (clock) => new MapDatabase().store({ clock }) })
+const database = new MapDatabase()
+
+describeWholeStore({
+  name: 'compare-and-set',
+  create: (clock, prefix) => database.store({ clock, prefix }),
+  text: async (key) => database.texts.get(key)?.text,
+  runs: 200,
+})

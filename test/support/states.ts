@@ -1,4 +1,5 @@
 import type { Policy } from '../../src/index.ts'
+import { KeyRecord } from '../../src/stores/records/record.ts'
 import { policyId } from '../../src/stores/redis/terms.ts'
 
 /** A state as two stores can compare it: of a log, the last time and what each entry holds. */
@@ -19,6 +20,16 @@ export function unpackStates(value: Buffer | null, policies: readonly Policy[]):
     at += 12 + length
   }
   return withoutNew(states)
+}
+
+/** The states in a record (src/stores/records/record.ts), likewise. */
+export function recordStates(
+  text: string | undefined,
+  policies: readonly Policy[],
+  now: number,
+): Record<string, State> {
+  const { states } = new KeyRecord(text, policies, now)
+  return plainStates(new Map(policies.map((policy, n) => [policy, states[n] as number[]])))
 }
 
 /** The states of the reference, likewise. */

@@ -12,6 +12,8 @@ import { emptyRecord, KeyRecord } from './record.ts'
 export interface Call {
   readonly verb: Verb | 'reset'
   readonly cost: number
+  /** When it was asked by this process's clock, in microseconds: for stores that tell no time. */
+  readonly now: number
   /** Of a reservation, in microseconds. */
   readonly maxWait: number
   readonly extras: DecideExtras | undefined
@@ -82,10 +84,14 @@ export class Job {
   /**
    * Makes every step on what was read of the keys, and says what has to be saved before `answer`. Where that fails it
    * may run again, on what is there then.
+   * @param told the store's time in microseconds; undefined for the time of each call
    */
-  run(texts: readonly (string | undefined)[], now: number): Write[] {
+  run(texts: readonly (string | undefined)[], told: number | undefined): Write[] {
+    const now = told ?? this.#calls.at(-1)?.now ?? 0
     const records = texts.map((text, n) => new KeyRecord(text, this.terms.scopes[n]?.policies ?? [], now))
-    this.#answers = this.#calls.map((call) => (call.pending.over ? undefined : this.#decide(call, records, now)))
+    this.#answers = this.#calls.map((call) =>
+      call.pending.over ? undefined : this.#decide(call, records, told ?? call.now),
+    )
     return records.flatMap((record, index) => {
       return record.changed ? [{ index, before: texts[index], ...record.save(now) }] : []
     })

@@ -1,4 +1,5 @@
 import type { Details } from '../../algorithms/step.ts'
+import type { Clock } from '../../clock.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
 import type { Deadlines } from './deadlines.ts'
@@ -9,6 +10,8 @@ import type { Line } from './line.ts'
 /** What the ledgers of one store share. */
 export interface Shared {
   readonly prefix: string
+  /** This process's time. */
+  readonly clock: Clock
   readonly deadlines: Deadlines
   readonly line: Line
 }
@@ -83,8 +86,9 @@ class RecordLedger implements Ledger {
     return keys.map((key, n) => recordKey(this.#shared.prefix, this.#starts[n] as string, key))
   }
 
-  #ask(terms: Terms, keys: readonly string[], call: Omit<Call, 'pending'>): Promise<Booking | undefined> {
+  #ask(terms: Terms, keys: readonly string[], call: Omit<Call, 'pending' | 'now'>): Promise<Booking | undefined> {
     const { deadlines, line } = this.#shared
-    return deadlines.promise((pending) => line.ask(terms, keys, { ...call, pending }))
+    const now = this.#shared.clock()
+    return deadlines.promise((pending) => line.ask(terms, keys, { ...call, now, pending }))
   }
 }

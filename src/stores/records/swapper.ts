@@ -38,9 +38,10 @@ export interface SwapperTerms<Version> extends Swaps<Version> {
   readonly retries: number
   /** In milliseconds. */
   readonly ttlMargin: number
-  /** The time to decide by, whatever the store tells; and the time where it tells none. */
-  readonly clock: Clock | undefined
-  readonly otherwise: Clock
+  /** This process's time. */
+  readonly clock: Clock
+  /** Whether a time that the store tells comes before it. */
+  readonly trusting: boolean
   /** What errors call the store. */
   readonly name: string
 }
@@ -71,7 +72,7 @@ export class Swapper<Version> {
       if (job.over) return
       const writes = job.run(
         found.map((each) => each?.text),
-        this.#now(found),
+        this.#told(found),
       )
       if (await this.#swapAll(job, writes, found)) {
         job.answer()
@@ -91,11 +92,9 @@ export class Swapper<Version> {
     throw new TypeError(`read must give undefined or { text, version }, got a text that is ${shown(found.text)}`)
   }
 
-  #now(found: readonly (Found<Version> | undefined)[]): number {
-    const { clock, otherwise } = this.#terms
-    if (clock !== undefined) return clock()
-    const told = found.flatMap((each) => each?.now ?? [])
-    return told.length === 0 ? otherwise() : Math.max(...told)
+  #told(found: readonly (Found<Version> | undefined)[]): number | undefined {
+    const told = this.#terms.trusting ? found.flatMap((each) => each?.now ?? []) : []
+    return told.length === 0 ? undefined : Math.max(...told)
   }
 
   /** All of them, or none. */
@@ -124,9 +123,10 @@ export class Swapper<Version> {
       if (retry > 0) await sleep(Math.random() * Math.min(2 ** retry, longestPause))
       const found = await this.#read(key)
       if (found === undefined) return
+      const now = this.#told([found]) ?? this.#terms.clock()
       const untouched = found.text === write.text
       const before = write.before === undefined ? nothing : { text: write.before, life: write.life }
-      const saved = untouched ? before : job.withdrawn(write.index, found.text, this.#now([found]))
+      const saved = untouched ? before : job.withdrawn(write.index, found.text, now)
       if (await this.#swap(key, saved, found.version)) return
     }
   }

@@ -1,0 +1,57 @@
+import fc from 'fast-check'
+import { describe, test } from 'vitest'
+import type { Clock, Store } from '../../src/index.ts'
+import { keyStart, recordKey } from '../../src/stores/records/key.ts'
+import { ManualClock, testStore } from '../../src/testing/index.ts'
+import { algorithms, compare, policiesOf, type Subject, scripts } from './differential.ts'
+import { describeGolden } from './golden-on-store.ts'
+import { recordStates } from './states.ts'
+
+export interface WholeStore {
+  name: string
+  /** An empty store on the server of this test file: `prefix` is no other's. */
+  create(clock: Clock, prefix: string): Store
+  /** The text that the server has under a key, of a store that keeps records. */
+  text?(key: string): Promise<string | undefined>
+  /** Random scripts for each algorithm. */
+  runs: number
+}
+
+let prefixes = 0
+
+/** All that says a store decides as the definition does: the contract, random scripts, and the exact oracles. */
+export function describeWholeStore({ name, create, text, runs }: WholeStore): void {
+  testStore({ name, test, create: (clock) => create(clock, `contract-${prefixes++}`) })
+
+  describe(`${name}: the same decisions and states as the definition and as memory`, () => {
+    const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several'] as const
+    test.each(names)(
+      '%s',
+      async (algorithm) => {
+        const prefix = `differential-${prefixes++}`
+        let now: Clock = () => 0
+        const store = create(() => now(), prefix)
+        const subject: Subject = {
+          open(terms, clock) {
+            now = clock
+            return store.open(terms)
+          },
+          ...(text && {
+            async states(limiter, scope, id, own) {
+              return recordStates(await text(recordKey(prefix, keyStart(prefix, limiter, scope), id)), own, now())
+            },
+          }),
+        }
+        const same = fc.asyncProperty(policiesOf(algorithm), scripts, (policies, script) =>
+          compare(subject, policies, script),
+        )
+        await fc.assert(same, { numRuns: algorithm === 'several' ? 2 * runs : runs })
+      },
+      120_000,
+    )
+  })
+
+  const clock = new ManualClock(0)
+  let store: Store | undefined
+  describeGolden(name, clock, () => (store ??= create(clock.now, `golden-${prefixes++}`)))
+}
