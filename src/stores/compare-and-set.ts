@@ -1,8 +1,7 @@
 import { type Clock, checkClock, wallClock } from '../clock.ts'
-import { HeadgateError } from '../errors.ts'
 import { knownOptions, positiveInteger } from '../policy.ts'
 import { type SharedStoreOptions, sharedOptions, wrongOption } from './options.ts'
-import { Deadlines } from './records/deadlines.ts'
+import { deadlines } from './records/deadlines.ts'
 import { RecordStore } from './records/ledger.ts'
 import { Line } from './records/line.ts'
 import { Swapper, type Swaps } from './records/swapper.ts'
@@ -53,13 +52,5 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     name,
   })
   const line = new Line((jobs) => jobs.map((job) => swapper.execute(job)), timeout)
-  return new RecordStore({ prefix, clock, line, deadlines: new Deadlines(timeout, () => late(name, timeout)) })
-}
-
-function late(name: string, timeout: number): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_STORE_TIMEOUT',
-    `${name} did not answer within ${timeout} ms. Whether the call counted is not known. ` +
-      'Look at its connection, or give it a longer timeout.',
-  )
+  return new RecordStore({ prefix, timeout, clock, line, deadlines: deadlines(name, timeout) })
 }

@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers'
-import type { HeadgateError } from '../../errors.ts'
+import { HeadgateError } from '../../errors.ts'
 
 /** A call that waits for its answer: settled once, by an answer, a failure or its deadline. */
 export class Pending<T> {
@@ -80,4 +80,12 @@ export class Deadlines {
       for (const { pending } of due < 0 ? watched : watched.slice(0, due)) pending.fail(this.#error())
     })
   }
+}
+
+/** @param store what the error calls it. @param timeout in milliseconds */
+export function deadlines(store: string, timeout: number): Deadlines {
+  const text =
+    `${store} did not answer within ${timeout} ms. Whether the call counted is not known. ` +
+    'Look at its connection, or give it a longer timeout.'
+  return new Deadlines(timeout, () => new HeadgateError('HEADGATE_STORE_TIMEOUT', text))
 }

@@ -10,6 +10,8 @@ import type { Line } from './line.ts'
 /** What the ledgers of one store share. */
 export interface Shared {
   readonly prefix: string
+  /** In milliseconds. */
+  readonly timeout: number
   /** This process's time. */
   readonly clock: Clock
   readonly deadlines: Deadlines
@@ -19,9 +21,12 @@ export interface Shared {
 /** Keeps the states of each key as a record, a text. */
 export class RecordStore implements Store {
   readonly synchronous = false
+  /** How long a call may take, in milliseconds. */
+  readonly timeout: number
   readonly #shared: Shared
 
   constructor(shared: Shared) {
+    this.timeout = shared.timeout
     this.#shared = shared
   }
 
