@@ -4,6 +4,7 @@
  * - `HEADGATE_LIMIT`, `_WINDOW`, `_BURST`, `_SEGMENTS`, `_NAME`, `_SCOPE`: a policy's number or text is out of range
  * - `HEADGATE_INEXACT`: a policy whose arithmetic would leave the integers below 2^53
  * - `HEADGATE_POLICY`: a policy in a form that is not understood
+ * - `HEADGATE_PENALTY`: a penalty's number or duration is out of range
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of one name in a limiter
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters of one name on a store
  * - `HEADGATE_OPTION`: an option that does not exist, or has a value it cannot have
@@ -27,6 +28,7 @@ export type ErrorCode =
   | 'HEADGATE_SCOPE'
   | 'HEADGATE_INEXACT'
   | 'HEADGATE_POLICY'
+  | 'HEADGATE_PENALTY'
   | 'HEADGATE_DUPLICATE_POLICY'
   | 'HEADGATE_DUPLICATE_LIMITER'
   | 'HEADGATE_OPTION'

@@ -1,40 +1,54 @@
 import type { Policy } from './algorithms/algorithm.ts'
+import { type CarryRule, carryRules } from './algorithms/carry.ts'
+import { type PenaltyOptions, penalty } from './algorithms/penalty.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import { HeadgateError, shown } from './errors.ts'
+import { Family } from './limiter-family.ts'
 import { knownOptions, text } from './policy.ts'
 import { memoryStore } from './stores/memory.ts'
 import type { Store } from './stores/store.ts'
 
+/** One policy or several, in any form that a policy may be written in. */
+export type PolicyLikes = PolicyLike | readonly PolicyLike[]
+
 export interface RateLimiterOptions {
   /** One policy or several: text, the options of a sliding window, or what a constructor made. */
-  policies: PolicyLike | readonly PolicyLike[]
+  policies: PolicyLikes
   /** Where states are kept. Default: a memory store of its own. */
   store?: Store
   /** The namespace in the store, no other limiter's on this store. Default `'default'`. */
   name?: string
+  /** Blocks a key that keeps being refused, each time for longer. Default: nobody is punished. */
+  penalty?: PenaltyOptions
+  /**
+   * What becomes of what a key has used when the numbers of a policy of that name change: it stays the same number of
+   * units (`'keep'`, the default), or the same part of the limit (`'scale'`), or is forgotten (`'reset'`).
+   */
+  onChange?: CarryRule
 }
 
-/** What a limiter is made of, validated. */
-export interface LimiterParts {
-  readonly name: string
-  readonly policies: readonly Policy[]
-  readonly store: Store
-}
+export const limiterOptions: readonly string[] = [
+  'policies',
+  'store',
+  'name',
+  'penalty',
+  'onChange',
+] as const satisfies (keyof RateLimiterOptions)[]
 
 /**
- * Validates what a user wrote, and claims the name on the store.
+ * Validates all but the policies.
  * @throws HeadgateError with the code of what is wrong
  */
-export function readLimiterOptions(options: RateLimiterOptions): LimiterParts {
+export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'>): Family<Limiter> {
   if (typeof options !== 'object' || options === null) {
     throw new HeadgateError(
       'HEADGATE_OPTION',
       `RateLimiter takes an object, got ${shown(options)}. Write new RateLimiter({ policies: ['100/15m'] }).`,
     )
   }
-  knownOptions('RateLimiter', options, ['policies', 'store', 'name'])
+  knownOptions('RateLimiter', options, limiterOptions)
+  const { penalty, onChange = 'keep' } = options
   const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
-  const policies = policiesOf(options.policies)
   const store = options.store ?? memoryStore()
   if (typeof store.open !== 'function') {
     throw new HeadgateError(
@@ -42,26 +56,18 @@ export function readLimiterOptions(options: RateLimiterOptions): LimiterParts {
       `store must be a store, got ${shown(options.store)}. Give memoryStore(), or leave it out.`,
     )
   }
-  if (options.name !== undefined) claimName(store, name)
-  return { name, policies, store }
-}
-
-/** The names that were given to limiters, by the store that they are on: two of one name would share their states. */
-const namesOn = new WeakMap<Store, Set<string>>()
-
-function claimName(store: Store, name: string): void {
-  const names = namesOn.get(store) ?? new Set()
-  if (names.has(name)) {
+  if (!carryRules.includes(onChange)) {
     throw new HeadgateError(
-      'HEADGATE_DUPLICATE_LIMITER',
-      `Another limiter on this store is named ${shown(name)}. Give each its own name, or one limiter to all that share a quota.`,
+      'HEADGATE_OPTION',
+      `onChange must be 'keep', 'scale' or 'reset', got ${shown(onChange)}. Leave it out for 'keep'.`,
     )
   }
-  namesOn.set(store, names.add(name))
+  const named = options.name !== undefined || !store.synchronous
+  return new Family({ name, named, store, onChange, penalty })
 }
 
 /** @throws HeadgateError for a policy that is out of range, none, or two of one name */
-export function policiesOf(likes: PolicyLike | readonly PolicyLike[]): readonly Policy[] {
+export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
   if (likes === undefined) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)
   }
@@ -69,6 +75,7 @@ export function policiesOf(likes: PolicyLike | readonly PolicyLike[]): readonly 
   if (policies.length === 0) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs at least one policy. Give policies: ['100/15m'].`)
   }
+  if (punishment !== undefined) policies.push(penaltyOf(punishment, policies))
   const names = policies.map((policy) => policy.name)
   const twice = names.find((name, n) => names.indexOf(name) !== n)
   if (twice !== undefined) {
@@ -79,4 +86,13 @@ export function policiesOf(likes: PolicyLike | readonly PolicyLike[]): readonly 
     )
   }
   return Object.freeze(policies)
+}
+
+/** It comes last, and punishes nobody where nobody is refused. */
+function penaltyOf(options: PenaltyOptions, policies: readonly Policy[]): Policy {
+  return penalty(
+    options,
+    (policies[0] as Policy).scope,
+    policies.every(({ shadow }) => shadow),
+  )
 }

@@ -3,7 +3,8 @@ import type { Details } from './algorithms/step.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
-import { type RateLimiterOptions, readLimiterOptions } from './limiter-options.ts'
+import type { Family } from './limiter-family.ts'
+import { type PolicyLikes, policiesOf, type RateLimiterOptions, readFamily } from './limiter-options.ts'
 import { knownOptions } from './policy.ts'
 import { Reservation } from './reservation.ts'
 import type { DecideExtras, Ledger, MaybePromise, Store } from './stores/store.ts'
@@ -29,18 +30,30 @@ export class RateLimiter {
   readonly scopes: readonly string[]
   readonly store: Store
   readonly #ledger: Ledger
+  readonly #family: Family<RateLimiter>
 
   /**
    * @throws HeadgateError for a policy that is out of range, two policies of one name, a name that another limiter
    *   has on this store, an unknown option
+   * @param family left out: the one that `under` hands on
    */
-  constructor(options: RateLimiterOptions) {
-    const { name, policies, store } = readLimiterOptions(options)
-    this.name = name
-    this.policies = policies
-    this.scopes = Object.freeze([...new Set(policies.map((policy) => policy.scope))])
-    this.store = store
-    this.#ledger = this.store.open({ name: this.name, policies: this.policies, scopes: this.scopes })
+  constructor(options: RateLimiterOptions, family: Family<RateLimiter> = readFamily(options)) {
+    this.name = family.name
+    this.store = family.store
+    this.policies = policiesOf(options.policies, family.penalty)
+    family.claim()
+    this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
+    this.#family = family
+    this.#ledger = family.open(this.policies, this.scopes)
+  }
+
+  /**
+   * This limiter under other policies, for one plan or tenant: the same name, store and keys. Policies are the same by
+   * their name; where the numbers of one changed, what a key has used goes with it by the rule `onChange`.
+   * @throws HeadgateError as the constructor does
+   */
+  under(policies: PolicyLikes): RateLimiter {
+    return memberOf(this.#family, policies)
   }
 
   /**
@@ -127,6 +140,22 @@ export class RateLimiter {
         `${this.scopes.map(shown).join(' and ')}, got ${shown(key)}. Write consume(${example(this.scopes)}).`,
     )
   }
+}
+
+/** The limiter of those policies in its family, made once as long as they are in use. */
+function memberOf(family: Family<RateLimiter>, policies: PolicyLikes): RateLimiter {
+  const text = typeof policies === 'string' ? policies : JSON.stringify(policies)
+  return family.member(text, () => new RateLimiter({ policies }, family))
+}
+
+/**
+ * Limiters of one name whose policies are known only call by call.
+ * @throws HeadgateError as the constructor of `RateLimiter` does
+ */
+export function limiters(options: Omit<RateLimiterOptions, 'policies'>): (policies: PolicyLikes) => RateLimiter {
+  const family = readFamily<RateLimiter>(options)
+  family.claim()
+  return (policies) => memberOf(family, policies)
 }
 
 function example(scopes: readonly string[]): string {

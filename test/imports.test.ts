@@ -12,7 +12,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['the way in', /^src\/index\.ts$/],
   ['http', /^src\/http\//],
   ['testing', /^src\/testing\//],
-  ['limiter', /^src\/(limiter|limiter-options|reservation)\.ts$/],
+  ['limiter', /^src\/(limiter|limiter-options|limiter-family|reservation)\.ts$/],
   ['stores', /^src\/stores\//],
   ['algorithms', /^src\/algorithms\//],
   ['policy, decision, clock', /^src\/(policy|decision|clock|duration)\.ts$/],

@@ -38,6 +38,8 @@ export interface Algorithm {
   readonly span: number
   /** Whether a future time can be promised to a reservation; where not, the caller has to ask again. */
   readonly promises: boolean
+  /** Whether it judges the refusals of the other policies, and not the call. */
+  readonly punishes?: boolean
 
   /** How long until `cost` is admitted if nothing else comes: 0 is now, Infinity is never. */
   wait(s: Numbers, i: number, at: number, cost: number): number

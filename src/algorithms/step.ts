@@ -33,6 +33,8 @@ export class Weighing {
   at = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
+  /** Whether the call changed the state: only then what was carried over from other numbers is kept too. */
+  wrote = false
 
   constructor(policy: Policy) {
     this.policy = policy
@@ -77,7 +79,8 @@ export class Step {
       const at = now >= last ? now : standing(algorithm, last, now)
       const wait = asks ? algorithm.wait(s, i, at, cost) : this.#forced(weighing, at)
       weighing.at = at
-      weighing.wait = wait === 0 ? 0 : wait + (at - now) // a clock that stands still must first catch up
+      weighing.wrote = false
+      weighing.wait = caughtUp(wait, at - now)
       if (wait !== 0 && !weighing.policy.shadow) delay = Math.max(delay, weighing.wait)
     }
     this.delay = delay
@@ -95,7 +98,8 @@ export class Step {
    * would admit it sooner would let in others meanwhile and be over their promise when it comes.
    */
   #canPromise(): boolean {
-    const [weighing, ...more] = this.weighings.filter(({ policy }) => !policy.shadow)
+    const enforced = this.weighings.filter(({ policy }) => !policy.shadow)
+    const [weighing, ...more] = enforced.filter(({ algorithm, wait }) => !algorithm.punishes || wait > 0)
     if (weighing === undefined || more.length > 0) return false
     const { s, i, at, wait, algorithm } = weighing
     return algorithm.promises && algorithm.fits(s, i, at, this.#cost, wait - (at - this.#now))
@@ -103,10 +107,12 @@ export class Step {
 
   /** Gives the cost back to every policy, of a reservation by its tickets: before `settle`, which then reports. */
   refund(tickets: Tickets | undefined): void {
-    for (const [n, { s, i, at, algorithm }] of this.weighings.entries()) {
+    for (const [n, weighing] of this.weighings.entries()) {
+      const { s, i, at, algorithm } = weighing
       algorithm.report(s, i, at, report)
       if (report.reset === 0 || (tickets !== undefined && tickets[n] === undefined)) continue
       algorithm.refund(s, i, at, this.#cost, tickets?.[n])
+      weighing.wrote = true
     }
   }
 
@@ -121,8 +127,10 @@ export class Step {
 
   #settle(weighing: Weighing): Verdict {
     const { s, i, at, policy, algorithm } = weighing
-    if (this.writes && this.allowed && weighing.wait === 0) algorithm.take(s, i, at, this.#cost, 0)
-    else this.#settleRefused(weighing)
+    if (this.writes && this.allowed && weighing.wait === 0) {
+      algorithm.take(s, i, at, this.#cost, 0)
+      weighing.wrote = true
+    } else this.#settleRefused(weighing)
     const { wait } = weighing
     algorithm.report(s, i, at, report)
     const { name, limit, shadow } = policy
@@ -145,10 +153,11 @@ export class Step {
       weighing.wait = 0
     } else if (policy.countRefused) {
       algorithm.count(s, i, at, this.#cost)
-      if (wait > 0) weighing.wait = algorithm.wait(s, i, at, this.#cost) + lag
+      if (wait > 0 || algorithm.punishes) weighing.wait = caughtUp(algorithm.wait(s, i, at, this.#cost), lag)
     } else if (at < (s[i] as number)) {
       algorithm.take(s, i, at, 0, 0) // the clock went far back: the state must live by the new time from now on
-    }
+    } else return
+    weighing.wrote = true
   }
 
   #nextAfter({ s, i, at, policy, algorithm }: Weighing, remaining: number): number {
@@ -160,6 +169,11 @@ export class Step {
   tickets(): Tickets {
     return this.weighings.map(({ s, i, wait, algorithm }) => (wait === 0 ? algorithm.ticket(s, i) : undefined))
   }
+}
+
+/** A wait as the caller sees it: a clock that stands still, `lag` ahead of the caller's, must first catch up. */
+function caughtUp(wait: number, lag: number): number {
+  return wait === 0 ? 0 : wait + lag
 }
 
 /**

@@ -1,4 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
+import type { CarryRule } from '../algorithms/carry.ts'
 import type { Details, Tickets, Verb } from '../algorithms/step.ts'
 import type { Decision } from '../decision.ts'
 
@@ -11,6 +12,8 @@ export interface LedgerTerms {
   readonly policies: readonly Policy[]
   /** The scopes of the policies, each once. A call brings one key for each, in this order. */
   readonly scopes: readonly string[]
+  /** What becomes of a state when the numbers of a policy of that name have changed. Default `'keep'`. */
+  readonly onChange?: CarryRule
 }
 
 /** A granted or refused reservation, as the store answers it. */
@@ -45,6 +48,8 @@ export interface Ledger {
    * states, so that who has it may also rely on knowing every booking.
    */
   retune?(policies: readonly Policy[]): void
+  /** The same states under other policies, which are the same by their names; where absent, `open` reaches them. */
+  vary?(terms: LedgerTerms): Ledger
 }
 
 /** Keeps states, owns the clock, makes a step atomic. `testStore` of headgate/testing is what one has to pass. */

@@ -28,7 +28,7 @@ const broken = (fails: () => never | Promise<never>): Store => ({
   open: () => ({ decide: fails, reserve: fails, reset: fails }),
 })
 /** Gives units out, and fails to take them back. */
-const forgetful: Store = {
+const forgetful = (): Store => ({
   synchronous: false,
   open: (terms) => ({
     ...broken(later).open(terms),
@@ -37,7 +37,7 @@ const forgetful: Store = {
         .open(terms)
         .reserve(...call),
   }),
-}
+})
 const short = ({ decision, key, limiter, enforced }: DecisionEvent) =>
   `${limiter} ${key} ${decision.allowed ? 'in' : 'out'}${enforced ? '' : ', not enforced'}`
 
@@ -95,7 +95,7 @@ contract((app) => {
   test('a store that fails behind an answered request is told, and nothing breaks', async () => {
     const told: StoreErrorEvent[] = []
     const onStoreError = (event: StoreErrorEvent) => void told.push(event)
-    const { url } = await app({ policies: '9/1h', store: forgetful, count: 'failures', onStoreError })
+    const { url } = await app({ policies: '9/1h', store: forgetful(), count: 'failures', onStoreError })
     expect(await statuses(url, [{}, {}])).toEqual([200, 200])
     expect(told).toHaveLength(2)
     expect(warned).toHaveBeenCalledTimes(1)

@@ -18,7 +18,7 @@ afterAll(async () => {
   await server.stop()
 })
 
-const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several'] as const
+const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several', 'punished'] as const
 
 test.each(names)('%s: the same decisions and states as the definition and as memory', async (name) => {
   await fc.assert(

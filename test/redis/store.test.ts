@@ -121,7 +121,7 @@ describe('state', () => {
     expect(Math.abs((at as number) - Number(seconds) * 1000)).toBeLessThan(2000)
   })
 
-  test('a deploy with other policies keeps what is still promised, and a rolling one keeps both', async () => {
+  test('a deploy with other policies carries over what is used, and a rolling one goes on with both', async () => {
     const day = fixedWindow({ name: 'day', limit: 100, window: '1d' })
     const before = limiterOf([day, fixedWindow({ name: 'burst', limit: 5, window: '1h' })])
     const after = limiterOf([
@@ -130,14 +130,14 @@ describe('state', () => {
       slidingLog({ limit: 50, window: '1m' }),
     ])
     await before.consume('id', { cost: 4 })
-    expect((await after.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([8, 95, 49])
-    expect((await before.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([94, 0])
-    expect((await after.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([7, 93, 48])
+    expect((await after.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([4, 95, 49])
+    expect((await before.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([95, 0])
+    expect((await after.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([3, 94, 48])
     // Both in one call.
     const [one, two] = await Promise.all([after.consume('id'), before.peek('id')])
     expect([one, two].map(({ policies }) => policies.map(({ remaining }) => remaining))).toEqual([
-      [6, 92, 47],
-      [92, 0],
+      [2, 93, 47],
+      [93, 0],
     ])
   })
 
@@ -145,7 +145,8 @@ describe('state', () => {
     const store = redisStore({ client, timeout: '5s' })
     const day = fixedWindow({ name: 'day', limit: 10, window: '1d' })
     const other = fixedWindow({ name: 'other', limit: 10, window: '1d' })
-    const limiters = [[day], [day, other], [other]].map((policies) => new RateLimiter({ policies, store }))
+    const limiter = new RateLimiter({ policies: day, store })
+    const limiters = [limiter, limiter.under([day, other]), limiter.under(other)]
     const [a, b, c, d] = await Promise.all([0, 1, 2, 0].map((n) => (limiters[n] as RateLimiter).consume('id')))
     expect([a, b, c, d].map((decision) => decision?.policies.map(({ remaining }) => remaining))).toEqual([
       [9],
@@ -158,7 +159,7 @@ describe('state', () => {
   test('a log takes 16 bytes for each time it holds', async () => {
     const limiter = limiterOf(slidingLog({ limit: 500, window: '1h' }), { batch: false })
     for (let n = 0; n < 200; n++) await limiter.consume('id')
-    expect(await client.strlen('headgate:test:default:{id}')).toBe(1 + 12 + 24 + 16 * 200)
+    expect(await client.strlen('headgate:test:default:{id}')).toBe(1 + 8 + 10 + 4 + 24 + 16 * 200)
   })
 
   test('reset touches exactly one key', async () => {
@@ -277,7 +278,7 @@ describe('local denial', () => {
     const ip = fixedWindow({ name: 'ip', scope: 'ip', limit: 100, window: '1h' })
     const user = fixedWindow({ name: 'user', scope: 'user', limit: 1, window: '1h' })
     const both = new RateLimiter({ policies: [ip, user], store })
-    const users = new RateLimiter({ policies: [user], store })
+    const users = both.under([user])
     const key = { ip: '::1', user: 'me' }
     await both.consume(key)
     expect((await both.consume(key)).allowed).toBe(false)

@@ -3,6 +3,7 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
+import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   type Clock,
   fixedWindow,
@@ -76,8 +77,20 @@ function policies(build: (numbers: Numbers) => Policy) {
   return (name: string) => numbers.map((each) => build({ ...each, name }))
 }
 
-/** One policy of that algorithm, or several of any. */
-export function policiesOf(algorithm: keyof typeof algorithms | 'several'): fc.Arbitrary<Policy[]> {
+const punishment = fc
+  .record({
+    after: fc.integer({ min: 1, max: 4 }),
+    within: fc.integer({ min: 1, max: 500 }),
+    block: fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 3 }),
+    forget: fc.integer({ min: 1, max: 900 }),
+  })
+  .chain((options) =>
+    fc.tuple(fc.constantFrom('ip', 'user'), fc.boolean()).map(([scope, shadow]) => penalty(options, scope, shadow)),
+  )
+
+/** One policy of that algorithm, or several of any; or two and a penalty. */
+export function policiesOf(algorithm: keyof typeof algorithms | 'several' | 'punished'): fc.Arbitrary<Policy[]> {
+  if (algorithm === 'punished') return fc.tuple(algorithms.bucket('p0'), algorithms.clockWindow('p1'), punishment)
   if (algorithm !== 'several') return algorithms[algorithm]('only').map((policy) => [policy])
   const any = (name: string) => fc.oneof(...Object.values(algorithms).map((build) => build(name)))
   return fc

@@ -1,3 +1,6 @@
+import type { Algorithm } from '../../src/algorithms/algorithm.ts'
+import { carry } from '../../src/algorithms/carry.ts'
+import { sameDefinition } from '../../src/algorithms/revive.ts'
 import { Step } from '../../src/algorithms/step.ts'
 import type {
   Booking,
@@ -25,29 +28,38 @@ export class ReferenceStore implements Store {
   }
 }
 
+/** A state, and the numbers it was written under. */
+interface Kept {
+  readonly algorithm: Algorithm
+  readonly s: number[]
+}
+
+/** By scope and key, a state for each policy by its name. */
+type States = Map<string, Map<string, Kept>>
+
 export class ReferenceLedger implements Ledger {
   readonly #terms: LedgerTerms
   readonly #clock: Clock
   readonly #step: Step
-  /** By scope and key, a state for each policy of the scope. */
-  readonly #states = new Map<string, Map<Policy, number[]>>()
+  readonly #states: States
 
-  constructor(terms: LedgerTerms, clock: Clock) {
+  constructor(terms: LedgerTerms, clock: Clock, states: States = new Map()) {
     this.#terms = terms
     this.#clock = clock
     this.#step = new Step(terms.policies)
+    this.#states = states
   }
 
-  /** The states of a scope's key. */
+  vary(terms: LedgerTerms): ReferenceLedger {
+    return new ReferenceLedger(terms, this.#clock, this.#states)
+  }
+
+  /** The states of a scope's key, as they were last written. */
   states(scope: string, key: string): Map<Policy, number[]> {
-    const name = JSON.stringify([scope, key])
-    let states = this.#states.get(name)
-    if (states === undefined) {
-      states = new Map()
-      for (const policy of this.#terms.policies) {
-        if (policy.scope === scope) states.set(policy, new Array(policy.algorithm.slots).fill(0))
-      }
-      this.#states.set(name, states)
+    const states = new Map<Policy, number[]>()
+    for (const policy of this.#terms.policies) {
+      const kept = this.#kept(scope, key).get(policy.name)
+      if (policy.scope === scope && kept) states.set({ ...policy, algorithm: kept.algorithm }, kept.s)
     }
     return states
   }
@@ -56,13 +68,16 @@ export class ReferenceLedger implements Ledger {
     this.#point(keys)
     this.#step.weigh(verb, this.#clock(), cost, 0)
     if (verb === 'refund') this.#step.refund(extras?.tickets)
-    return this.#step.settle('store', extras)
+    const decision = this.#step.settle('store', extras)
+    this.#keep(keys)
+    return decision
   }
 
   reserve(keys: readonly string[], cost: number, maxWait: number): Booking {
     this.#point(keys)
     this.#step.weigh('reserve', this.#clock(), cost, maxWait)
     const decision = this.#step.settle('store')
+    this.#keep(keys)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     return { decision, wait: Math.ceil(this.#step.delay / 1000), tickets: this.#step.tickets() }
   }
@@ -71,10 +86,34 @@ export class ReferenceLedger implements Ledger {
     for (const [n, scope] of this.#terms.scopes.entries()) this.#states.delete(JSON.stringify([scope, keys[n]]))
   }
 
+  #kept(scope: string, key: string): Map<string, Kept> {
+    const name = JSON.stringify([scope, key])
+    const kept = this.#states.get(name) ?? new Map()
+    this.#states.set(name, kept)
+    return kept
+  }
+
+  /** On copies, carried over where the numbers are others now. */
   #point(keys: readonly string[]): void {
     for (const weighing of this.#step.weighings) {
-      const key = keys[this.#terms.scopes.indexOf(weighing.policy.scope)] as string
-      weighing.s = this.states(weighing.policy.scope, key).get(weighing.policy) as number[]
+      const { policy, algorithm } = weighing
+      const kept = this.#kept(policy.scope, this.#keyOf(policy, keys)).get(policy.name)
+      if (kept === undefined) weighing.s = new Array(algorithm.slots).fill(0)
+      else if (sameDefinition(kept.algorithm, algorithm)) weighing.s = kept.s.slice()
+      else weighing.s = carry(kept.s.slice(), kept.algorithm, algorithm, this.#clock(), this.#terms.onChange ?? 'keep')
     }
+  }
+
+  /** Writes all states of a key if the call changed one of them. */
+  #keep(keys: readonly string[]): void {
+    const written = new Set(this.#step.weighings.filter(({ wrote }) => wrote).map(({ policy }) => policy.scope))
+    for (const { policy, algorithm, s } of this.#step.weighings) {
+      if (!written.has(policy.scope)) continue
+      this.#kept(policy.scope, this.#keyOf(policy, keys)).set(policy.name, { algorithm, s: s as number[] })
+    }
+  }
+
+  #keyOf(policy: Policy, keys: readonly string[]): string {
+    return keys[this.#terms.scopes.indexOf(policy.scope)] as string
   }
 }

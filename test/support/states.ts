@@ -1,5 +1,4 @@
 import type { Policy } from '../../src/index.ts'
-import { KeyRecord } from '../../src/stores/records/record.ts'
 import { policyId } from '../../src/stores/redis/terms.ts'
 
 /** A state as two stores can compare it: of a log, the last time and what each entry holds. */
@@ -9,27 +8,31 @@ export type State = readonly (number | readonly [time: number, units: number])[]
 export function unpackStates(value: Buffer | null, policies: readonly Policy[]): Record<string, State> {
   const states: Record<string, State> = {}
   if (value === null) return states
-  if (value[0] !== 1) throw new Error(`layout ${value[0]}`)
+  if (value[0] !== 2) throw new Error(`layout ${value[0]}`)
   for (let at = 1; at < value.length; ) {
     const id = value.subarray(at, at + 8)
-    const length = value.readUInt32LE(at + 8)
+    at += 9 + value.readUInt8(at + 8)
+    const length = value.readUInt32LE(at)
     const policy = policies.find((each) => policyId(each).equals(id))
     const numbers: number[] = []
-    for (let n = 0; n < length - 8; n += 8) numbers.push(value.readDoubleLE(at + 12 + n))
+    for (let n = 0; n < length - 8; n += 8) numbers.push(value.readDoubleLE(at + 4 + n))
     if (policy) states[policy.name] = policy.algorithm.grows ? entriesOf(numbers, 2, 1) : numbers
-    at += 12 + length
+    at += 4 + length
   }
   return withoutNew(states)
 }
 
 /** The states in a record (src/stores/records/record.ts), likewise. */
-export function recordStates(
-  text: string | undefined,
-  policies: readonly Policy[],
-  now: number,
-): Record<string, State> {
-  const { states } = new KeyRecord(text, policies, now)
-  return plainStates(new Map(policies.map((policy, n) => [policy, states[n] as number[]])))
+export function recordStates(text: string | undefined, policies: readonly Policy[]): Record<string, State> {
+  if (text === undefined) return {}
+  const [version, ...entries] = JSON.parse(text)
+  if (version !== 1) throw new Error(`layout ${version}`)
+  const states = new Map<Policy, number[]>()
+  for (const [name, , , s] of entries) {
+    const policy = policies.find((each) => each.name === name)
+    if (policy) states.set(policy, s)
+  }
+  return plainStates(states)
 }
 
 /** The states of the reference, likewise. */

@@ -24,7 +24,7 @@ export function describeWholeStore({ name, create, text, runs }: WholeStore): vo
   testStore({ name, test, create: (clock) => create(clock, `contract-${prefixes++}`) })
 
   describe(`${name}: the same decisions and states as the definition and as memory`, () => {
-    const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several'] as const
+    const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several', 'punished'] as const
     test.each(names)(
       '%s',
       async (algorithm) => {
@@ -38,7 +38,7 @@ export function describeWholeStore({ name, create, text, runs }: WholeStore): vo
           },
           ...(text && {
             async states(limiter, scope, id, own) {
-              return recordStates(await text(recordKey(prefix, keyStart(prefix, limiter, scope), id)), own, now())
+              return recordStates(await text(recordKey(prefix, keyStart(prefix, limiter, scope), id)), own)
             },
           }),
         }

@@ -1,8 +1,8 @@
 /*
  * Calls on the same keys of one limiter, carried out together: one reading, all steps in their order, one saving.
  */
-import type { Policy } from '../../algorithms/algorithm.ts'
-import { Step, type Tickets, type Verb } from '../../algorithms/step.ts'
+import type { CarryRule } from '../../algorithms/carry.ts'
+import { Step, type Tickets, type Verb, type Weighing } from '../../algorithms/step.ts'
 import type { HeadgateError } from '../../errors.ts'
 import type { Booking, DecideExtras, LedgerTerms } from '../store.ts'
 import type { Pending } from './deadlines.ts'
@@ -33,25 +33,18 @@ export interface Write {
 
 /** A limiter's policies by the keys of a call. */
 export class Terms {
+  readonly onChange: CarryRule
   readonly step: Step
-  /** For each scope, its policies and where they stand among those of the step. */
-  readonly scopes: readonly { readonly policies: readonly Policy[]; readonly places: readonly number[] }[]
+  /** For each scope, its part of the step, and where its policies stand in it. */
+  readonly scopes: readonly { readonly weighings: readonly Weighing[]; readonly places: readonly number[] }[]
 
-  constructor({ policies, scopes }: LedgerTerms) {
+  constructor({ policies, scopes, onChange = 'keep' }: LedgerTerms) {
+    this.onChange = onChange
     this.step = new Step(policies)
     this.scopes = scopes.map((scope) => {
       const places = [...policies.keys()].filter((n) => policies[n]?.scope === scope)
-      return { places, policies: places.map((n) => policies[n] as Policy) }
+      return { places, weighings: places.map((n) => this.step.weighings[n] as Weighing) }
     })
-  }
-
-  point(records: readonly KeyRecord[]): void {
-    for (const [n, { places }] of this.scopes.entries()) {
-      for (const [m, place] of places.entries()) {
-        const weighing = this.step.weighings[place]
-        if (weighing !== undefined) weighing.s = records[n]?.states[m] as number[]
-      }
-    }
   }
 }
 
@@ -87,11 +80,11 @@ export class Job {
    * @param told the store's time in microseconds; undefined for the time of each call
    */
   run(texts: readonly (string | undefined)[], told: number | undefined): Write[] {
+    const records = texts.map((text) => new KeyRecord(text))
+    this.#answers = this.#calls.map((call) => {
+      return call.pending.over ? undefined : this.#decide(call, records, told ?? call.now)
+    })
     const now = told ?? this.#calls.at(-1)?.now ?? 0
-    const records = texts.map((text, n) => new KeyRecord(text, this.terms.scopes[n]?.policies ?? [], now))
-    this.#answers = this.#calls.map((call) =>
-      call.pending.over ? undefined : this.#decide(call, records, told ?? call.now),
-    )
     return records.flatMap((record, index) => {
       return record.changed ? [{ index, before: texts[index], ...record.save(now) }] : []
     })
@@ -103,13 +96,15 @@ export class Job {
       for (const record of records) record.reset()
       return undefined
     }
-    const { step } = this.terms
-    this.terms.point(records)
+    const { step, scopes, onChange } = this.terms
+    for (const [n, { weighings }] of scopes.entries()) records[n]?.point(weighings, now, onChange)
     step.weigh(verb, now, cost, maxWait)
     if (verb === 'refund') step.refund(extras?.tickets)
     const decision = step.settle('store', extras)
     const takes = decision.allowed && verb !== 'peek' && verb !== 'refund'
-    return { decision, wait: Math.ceil(step.delay / 1000), tickets: takes ? step.tickets() : undefined }
+    const tickets = takes ? step.tickets() : undefined
+    for (const [n, { weighings }] of scopes.entries()) records[n]?.keep(weighings, now)
+    return { decision, wait: Math.ceil(step.delay / 1000), tickets }
   }
 
   answer(): void {
@@ -125,15 +120,16 @@ export class Job {
    * counted of a refused call stays too.
    */
   withdrawn(index: number, text: string, now: number): { text: string; life: number } {
-    const { policies, places } = this.terms.scopes[index] as Terms['scopes'][number]
-    const record = new KeyRecord(text, policies, now)
-    const step = new Step(policies)
-    for (const [n, weighing] of step.weighings.entries()) weighing.s = record.states[n] as number[]
+    const { places, weighings } = this.terms.scopes[index] as Terms['scopes'][number]
+    const record = new KeyRecord(text)
+    const step = new Step(weighings.map(({ policy }) => policy))
     for (const [n, { cost }] of [...this.#calls.entries()].reverse()) {
       const tickets: Tickets | undefined = this.#answers[n]?.tickets
       if (tickets === undefined) continue
+      record.point(step.weighings, now, this.terms.onChange)
       step.weigh('refund', now, cost, 0)
       step.refund(places.map((place) => tickets[place]))
+      record.keep(step.weighings, now)
     }
     return record.save(now)
   }

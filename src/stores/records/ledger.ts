@@ -43,16 +43,16 @@ class RecordLedger implements Ledger {
   /** The terms of each scope alone. */
   readonly #parts: readonly Terms[]
 
-  constructor({ name, policies, scopes }: LedgerTerms, shared: Shared) {
+  constructor(terms: LedgerTerms, shared: Shared) {
+    const { name, policies, scopes } = terms
     this.#shared = shared
     this.#policies = policies
-    this.#terms = new Terms({ name, policies, scopes })
+    this.#terms = new Terms(terms)
     this.#starts = scopes.map((scope) => keyStart(shared.prefix, name, scope))
-    const parts = scopes.map((scope) => policies.filter((policy) => policy.scope === scope))
-    const single = scopes.length === 1
-    this.#parts = parts.map((own, n) =>
-      single ? this.#terms : new Terms({ name, policies: own, scopes: [scopes[n] as string] }),
-    )
+    this.#parts = scopes.map((scope) => {
+      if (scopes.length === 1) return this.#terms
+      return new Terms({ ...terms, policies: policies.filter((policy) => policy.scope === scope), scopes: [scope] })
+    })
   }
 
   async decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {

@@ -8,16 +8,24 @@
  * A policy whose numbers have changed since takes over the state it left. A policy of another name, of another deploy
  * that runs beside this one, is kept as it is until it is like new.
  */
-import { type Algorithm, type Numbers, type Policy, Report } from '../../algorithms/algorithm.ts'
-import { carry } from '../../algorithms/carry.ts'
-import { revive, sameDefinition } from '../../algorithms/revive.ts'
-import { standing } from '../../algorithms/step.ts'
+import { type Algorithm, type Numbers, Report } from '../../algorithms/algorithm.ts'
+import { type CarryRule, carry } from '../../algorithms/carry.ts'
+import { type Definition, revive, sameDefinition } from '../../algorithms/revive.ts'
+import { standing, type Weighing } from '../../algorithms/step.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 
 const version = 1
 
 type Packed = readonly [kind: string, span: number, ...parameters: number[]]
-type Entry = readonly [name: string, definition: Packed, until: number, state: readonly number[]]
+type Entry = readonly [name: string, definition: Packed, until: number, state: number[]]
+
+/** One state, and the numbers it was written under. */
+interface Kept {
+  readonly definition: Definition
+  /** When it is like new, in microseconds since the epoch. */
+  readonly until: number
+  readonly s: number[]
+}
 
 /** The text of a key that was reset: like new to everybody. */
 export const emptyRecord: string = JSON.stringify([version])
@@ -25,51 +33,63 @@ export const emptyRecord: string = JSON.stringify([version])
 const report = new Report()
 
 export class KeyRecord {
-  /** One for each policy, all zeros if new. */
-  readonly states: number[][]
-  readonly #policies: readonly Policy[]
-  #others: readonly Entry[]
+  /** By the policy's name. */
+  readonly #kept: Map<string, Kept>
   readonly #found: boolean
-  /** The states as they were read. */
-  #read: string
+  /** The names of the states that have been written. */
+  readonly #written = new Set<string>()
+  /** Whether there is anything to be saved. */
+  changed = false
 
   /**
    * @param text what the store has of the key; undefined for nothing
    * @throws HeadgateError `HEADGATE_STORE` if it is no text of this version
    */
-  constructor(text: string | undefined, policies: readonly Policy[], now: number) {
-    const entries = text === undefined ? [] : parse(text)
+  constructor(text: string | undefined) {
     this.#found = text !== undefined
-    this.#policies = policies
-    this.states = policies.map((policy) => stateOf(policy, entries, now))
-    this.#others = entries.filter(([name]) => policies.every((policy) => policy.name !== name))
-    this.#read = JSON.stringify(this.states)
+    this.#kept = new Map(text === undefined ? [] : parse(text).map(keptOf))
   }
 
-  /** Whether there is anything to be saved. */
-  get changed(): boolean {
-    return JSON.stringify(this.states) !== this.#read
+  /** Points each weighing to its state, carried over where its numbers are others than those it was written under. */
+  point(weighings: readonly Weighing[], now: number, onChange: CarryRule): void {
+    for (const weighing of weighings) weighing.s = this.#stateOf(weighing, now, onChange)
+  }
+
+  #stateOf({ policy, algorithm }: Weighing, now: number, onChange: CarryRule): number[] {
+    const kept = this.#kept.get(policy.name)
+    if (kept !== undefined && sameDefinition(kept.definition, algorithm)) return kept.s
+    const from = kept && revive(kept.definition)
+    if (kept === undefined || from === undefined) return new Array(algorithm.slots).fill(0)
+    return carry(kept.s.slice(), from, algorithm, now, onChange)
+  }
+
+  /** Keeps the states that the weighings point to, if the step has written one of them. */
+  keep(weighings: readonly Weighing[], now: number): void {
+    if (!weighings.some(({ wrote }) => wrote)) return
+    this.changed = true
+    for (const { policy, algorithm, s } of weighings) {
+      this.#written.add(policy.name)
+      this.#kept.set(policy.name, { definition: algorithm, until: likeNewAt(algorithm, s, now), s: s as number[] })
+    }
   }
 
   /** Makes the key like new, to others too. */
   reset(): void {
-    for (const [n, { algorithm }] of this.#policies.entries()) this.states[n] = zeros(algorithm.slots)
-    this.#others = []
-    if (this.#found) this.#read = '' // to be saved, also if it was only of others
+    this.#kept.clear()
+    this.changed = this.#found
   }
 
   /** The text to save, and how many microseconds from now on it tells more than no text would. */
   save(now: number): { text: string; life: number } {
-    const entries = this.#others.filter(([, , until]) => until > now)
-    for (const [n, { name, algorithm }] of this.#policies.entries()) {
-      const { kind, span, parameters } = algorithm
-      const state = this.states[n] as number[]
-      if (state.some((number) => number !== 0)) {
-        entries.push([name, [kind, span, ...parameters], likeNewAt(algorithm, state, now), state])
-      }
+    const entries: Entry[] = []
+    let latest = now
+    for (const [name, { definition, until, s }] of this.#kept) {
+      if (until <= now && !this.#written.has(name)) continue
+      const { kind, span, parameters } = definition
+      entries.push([name, [kind, span, ...parameters], until, s])
+      latest = Math.max(latest, until)
     }
-    const until = entries.reduce((latest, [, , each]) => Math.max(latest, each), now)
-    return { text: JSON.stringify([version, ...entries]), life: until - now }
+    return { text: JSON.stringify([version, ...entries]), life: latest - now }
   }
 }
 
@@ -85,23 +105,12 @@ function parse(text: string): readonly Entry[] {
   )
 }
 
-/** What the key has used goes with the policy when its numbers change. */
-function stateOf({ name, algorithm }: Policy, entries: readonly Entry[], now: number): number[] {
-  const entry = entries.find(([each]) => each === name)
-  if (entry === undefined) return zeros(algorithm.slots)
-  const [, [kind, span, ...parameters], , state] = entry
-  const definition = { kind, span, parameters }
-  if (sameDefinition(definition, algorithm)) return state.slice()
-  const from = revive(definition)
-  return from === undefined ? zeros(algorithm.slots) : carry(state.slice(), from, algorithm, now, 'keep')
+function keptOf([name, [kind, span, ...parameters], until, s]: Entry): [name: string, kept: Kept] {
+  return [name, { definition: { kind, span, parameters }, until, s }]
 }
 
-function likeNewAt(algorithm: Algorithm, state: Numbers, now: number): number {
-  const at = standing(algorithm, state[0] as number, now)
-  algorithm.report(state, 0, at, report)
+function likeNewAt(algorithm: Algorithm, s: Numbers, now: number): number {
+  const at = standing(algorithm, s[0] as number, now)
+  algorithm.report(s, 0, at, report)
   return at + report.reset
-}
-
-function zeros(slots: number): number[] {
-  return new Array<number>(slots).fill(0)
 }

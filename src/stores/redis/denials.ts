@@ -7,6 +7,7 @@
  * elsewhere may take it). Refunds, charges and resets made through the same store forget it; one made elsewhere shows
  * when the time is up.
  */
+import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Clock } from '../../clock.ts'
 import type { Answer } from './answer.ts'
 import { Local, type Passing } from './local.ts'
@@ -50,7 +51,12 @@ export class Denials {
   note(terms: Terms, keys: readonly string[], cost: number, answer: Answer, asked: number, changes: number): void {
     if (changes !== this.#local.changes) return
     const { policies } = terms
-    const spent = answer.numbers.some(({ wait, remaining }, n) => wait !== 0 && remaining === 0 && !policies[n]?.shadow)
+    // Where refusals are punished, only those during a block change nothing.
+    const telling = punished(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
+    const spent = answer.numbers.some(({ wait, remaining }, n) => {
+      const policy = policies[n] as Policy
+      return wait !== 0 && remaining === 0 && !policy.shadow && telling.includes(policy)
+    })
     if (!spent) return
     let holds = Infinity
     for (const { next } of answer.numbers) if (next !== undefined && next > 0) holds = Math.min(holds, next)
@@ -63,4 +69,8 @@ export class Denials {
   forget(keys: readonly string[]): void {
     this.#local.forget(keys)
   }
+}
+
+function punished(policies: readonly Policy[]): boolean {
+  return policies.some(({ algorithm, shadow }) => algorithm.punishes && !shadow)
 }

@@ -1,3 +1,4 @@
+import type { CarryRule } from '../../algorithms/carry.ts'
 import type { Details } from '../../algorithms/step.ts'
 import { type Clock, monotonicClock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
@@ -26,6 +27,7 @@ export interface Shared {
 export class RedisLedger implements Ledger {
   readonly #shared: Shared
   readonly #terms: Terms
+  readonly #onChange: CarryRule
   readonly #starts: readonly string[]
   /** Whether a refusal changes nothing, so that it can be repeated without asking. */
   readonly #repeats: boolean
@@ -33,11 +35,14 @@ export class RedisLedger implements Ledger {
   /** The terms of some of the scopes alone. */
   readonly #parts = new Map<string, Terms>()
 
-  constructor({ name, policies, scopes }: LedgerTerms, shared: Shared) {
+  constructor({ name, policies, scopes, onChange = 'keep' }: LedgerTerms, shared: Shared) {
     this.#shared = shared
-    this.#terms = packTerms(policies, scopes)
+    this.#onChange = onChange
+    this.#terms = packTerms(policies, scopes, onChange)
     this.#starts = scopes.map((scope) => keyStart(shared.prefix, name, scope))
-    this.#repeats = shared.denials !== undefined && !policies.some(({ countRefused }) => countRefused)
+    this.#repeats =
+      shared.denials !== undefined &&
+      !policies.some(({ countRefused, algorithm }) => countRefused && !algorithm.punishes)
     this.#plain = { denial: this.#repeats }
   }
 
@@ -154,7 +159,7 @@ export class RedisLedger implements Ledger {
     let terms = this.#parts.get(name)
     if (terms === undefined) {
       const own = this.#terms.policies.filter(({ scope }) => scopes.includes(scope))
-      terms = packTerms(own, scopes)
+      terms = packTerms(own, scopes, this.#onChange)
       this.#parts.set(name, terms)
     }
     return terms

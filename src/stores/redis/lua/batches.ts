@@ -94,6 +94,16 @@ function makers.batches()
     return max(0, p.burst - spent), spent == 0 and 0 or start + ceil(spent / p.limit) * p.window - at
   end
 
+  function batches.carry(p, s, at, from, times, per)
+    if from.kind ~= p.kind or from.window ~= p.window or from.aligned ~= p.aligned then return false end
+    local start = startOf(from, s, at)
+    s[2] = min(p.burst, ratioUp(spentAt(from, s, start), times, per))
+    s[3] = start
+    s[4] = min(maxSafe, s[4] + from.burst)
+    s[1] = at
+    return true
+  end
+
   return batches
 end
 `

@@ -64,6 +64,15 @@ function makers.bucket()
     return room > 0 and floor(room / p.weight) or 0, ceil(now / p.drain)
   end
 
+  function bucket.carry(p, s, at, from, times, per)
+    if from.kind ~= p.kind then return false end
+    local now = ratioUp(level(from, s, at), times, per)
+    s[2] = now < maxSafe and min(p.capacity, ratioUp(now, p.weight, from.weight)) or p.capacity
+    s[3] = min(maxSafe, s[3] + ceil(from.capacity / p.weight))
+    s[1] = at
+    return true
+  end
+
   return bucket
 end
 `

@@ -9,7 +9,7 @@ local maxSafe, maxFactor = 9007199254740991, 35184372088832
 local function mulDiv(a, b, c)
   local product = a * b
   if product <= maxSafe then return floor(product / c) end
-  local quotient, rest, place = 0, 0, 4398046511104
+  local quotient, rest, place = 0, 0, 562949953421312
   while place >= 1 do
     local digit = floor(a / place) % 128
     rest = rest * 128 + digit * b
@@ -19,6 +19,19 @@ local function mulDiv(a, b, c)
     place = place / 128
   end
   return quotient
+end
+
+local function gcd(a, b)
+  while b ~= 0 do a, b = b, a % b end
+  return a
+end
+
+local function ratioUp(a, times, per)
+  local divisor = gcd(times, per)
+  local c = per / divisor
+  local whole = floor(times / divisor / c)
+  if c > maxFactor then return a == 0 and 0 or never end
+  return a * whole + (a - mulDiv(a, c - (times / divisor - whole * c), c))
 end
 
 -- Built when a call needs it: each function made costs a little, at every call.

@@ -17,11 +17,15 @@ local function standing(p, last, now)
   return now
 end
 
+local function caughtUp(wait, lag)
+  return wait == 0 and 0 or wait + lag
+end
+
 -- A future time is promised by one enforced policy alone.
 local function canPromise(step)
   local only
   for _, p in ipairs(step) do
-    if not p.shadow then
+    if not p.shadow and (not p.punishes or p.wait > 0) then
       if only then return false end
       only = p
     end
@@ -81,7 +85,7 @@ local function settleRefused(step, p)
   elseif p.countRefused then
     algorithm.count(p, s, at, step.cost)
     wrote(step, p)
-    if wait > 0 then p.wait = algorithm.wait(p, s, at, step.cost) + lag end
+    if wait > 0 or p.punishes then p.wait = caughtUp(algorithm.wait(p, s, at, step.cost), lag) end
   elseif at < s[1] then
     algorithm.take(p, s, at, 0, 0)
     wrote(step, p)

@@ -3,17 +3,19 @@
  * and the questions. It reads every key in one MGET, answers the questions in order over the unpacked states, and
  * writes what changed at the end.
  *
- * Policies: for each set of terms "<HH" policies, scopes; for each policy "<HBBc8ddB" scope, kind, flags, id, burst,
- * span, how many parameters, and these as doubles.
+ * Policies: for each set of terms "<HH" policies, scopes; for each policy "<HBBc8dB" scope, kind, flags, id, burst, how
+ * many numbers define it, and these as doubles: span and parameters.
  * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBdd" terms, verb and flags, time in
  * microseconds (-1: Redis TIME), cost; "<H" a key for each scope; a reservation's maxWait; a refund's tickets; a lease's
  * units.
  */
 import { batches } from './batches.ts'
 import { bucket } from './bucket.ts'
+import { carry } from './carry.ts'
 import { exact } from './exact.ts'
 import { frame } from './frame.ts'
 import { leases } from './leases.ts'
+import { penalty } from './penalty.ts'
 import { segmentedWindow } from './segmented-window.ts'
 import { slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'
@@ -31,34 +33,46 @@ export const kinds: readonly string[] = [
   'slidingLog',
   'smoothBursty',
   'smoothWarmingUp',
+  'penalty',
 ]
 
 const main = `
 local kinds = { ${kinds.map((kind) => `'${kind}'`).join(', ')} }
 local algorithms = {}
 
-local function readPolicy(at)
-  local p = {}
-  local kind, flags, count
-  p.scope, kind, flags, p.id, p.burst, p.span, count, at = unpack('<HBBc8ddB', ARGV[1], at)
-  p.kind = kinds[kind]
-  p.countRefused, p.shadow, p.promises = flags % 2 == 1, flags % 4 >= 2, flags >= 4
+-- Makes the policy one of that kind; false if there is none.
+function define(p, kind, span, ...)
+  p.kind, p.span = kinds[kind], span
+  if not p.kind then return false end
   local algorithm = algorithms[kind]
   if not algorithm then
     algorithm = makers[p.kind]()
     algorithms[kind] = algorithm
   end
   p.algorithm = algorithm
-  algorithm.define(p, unpack('<' .. rep('d', count), ARGV[1], at))
-  p.states = sized()
+  algorithm.define(p, ...)
   p.format = '<' .. rep('d', p.slots + 1)
+  return true
+end
+
+local function readPolicy(at)
+  local p = {}
+  local kind, flags, count
+  p.scope, kind, flags, p.id, p.burst, count, at = unpack('<HBBc8dB', ARGV[1], at)
+  p.countRefused, p.shadow, p.promises = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4
+  p.scales, p.forgets = flags % 16 >= 8, flags >= 16
+  local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }
+  numbers[count + 1] = nil
+  define(p, kind, spread(numbers))
+  p.definition = cmsgpack.pack(kind, spread(numbers))
+  p.states = sized()
   return p, at + 8 * count
 end
 
 -- The policies of a scope, and how long the value is that holds just these. The first one's head begins the value.
 local function addTo(own, p)
   local length = 8 * (p.slots + 1)
-  p.head = (#own == 0 and layout or '') .. p.id
+  p.head = (#own == 0 and layout or '') .. p.id .. char(#p.definition) .. p.definition
   if not p.grows then p.head = p.head .. pack('<I4', length) end
   p.recordFormat = '<c' .. #p.head .. rep('d', p.slots + 1)
   own[#own + 1] = p
@@ -162,6 +176,7 @@ export type Part =
   | 'exact'
   | 'states'
   | 'frame'
+  | 'carry'
   | 'leases'
   | 'bucket'
   | 'batches'
@@ -171,6 +186,7 @@ export type Part =
   | 'smooth'
   | 'smoothBursty'
   | 'smoothWarmingUp'
+  | 'penalty'
   | 'main'
 
 /** The parts by name: the algorithms are each a restated step. */
@@ -178,6 +194,7 @@ export const parts: Readonly<Record<Part, string>> = {
   exact,
   states,
   frame,
+  carry,
   leases,
   bucket,
   batches,
@@ -187,6 +204,7 @@ export const parts: Readonly<Record<Part, string>> = {
   smooth,
   smoothBursty,
   smoothWarmingUp,
+  penalty,
   main,
 }
 

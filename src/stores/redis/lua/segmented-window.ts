@@ -76,6 +76,17 @@ function makers.segmentedWindow()
     return max(0, p.limit - used), used == 0 and 0 or leaves(p, newest, age, at)
   end
 
+  function segments.carry(p, s, at, from, times, per)
+    if from.kind ~= p.kind or from.span ~= p.span or from.segments ~= p.segments then return false end
+    segments.take(p, s, at, 0)
+    local room = p.limit
+    for n = 0, p.segments do
+      s[3 + n] = min(room, ratioUp(s[3 + n], times, per))
+      room = room - s[3 + n]
+    end
+    return true
+  end
+
   return segments
 end
 `

@@ -51,6 +51,13 @@ function makers.slidingLog()
     end
   end
 
+  local function trim(p, s)
+    local spare = total(s, s[3] - 1) - p.limit
+    local first = s[2]
+    while total(s, first) <= spare do first = first + 1 end
+    drop(s, first)
+  end
+
   local function settle(p, s, at)
     local shift = ahead(s, at)
     if shift > 0 then rewrite(s, s[2], shift, 0) end
@@ -127,10 +134,7 @@ function makers.slidingLog()
 
   function log.count(p, s, at, cost)
     log.take(p, s, at, min(cost, p.limit), 0)
-    local spare = total(s, s[3] - 1) - p.limit
-    local first = s[2]
-    while total(s, first) <= spare do first = first + 1 end
-    drop(s, first)
+    trim(p, s)
   end
 
   function log.refund(p, s, at, cost, since)
@@ -156,6 +160,18 @@ function makers.slidingLog()
     local newest = time(s, last - 1)
     local used = total(s, last - 1) - total(s, first - 1)
     return newest > now and 0 or max(0, p.limit - used), newest + p.span - now
+  end
+
+  function log.carry(p, s, at, from, times, per)
+    if from.kind ~= p.kind or from.span ~= p.span then return false end
+    settle(p, s, at)
+    local entries, before = {}, s[4]
+    for n = s[2], s[3] - 1 do
+      entries[#entries + 1] = pack('<dd', time(s, n), min(maxSafe, ratioUp(total(s, n) - before, times, per)))
+    end
+    s[2], s[3], s[4], s.log = 0, #entries, 0, concat(entries)
+    if #entries > 0 then trim(p, s) end
+    return true
   end
 
   return log

@@ -82,6 +82,14 @@ function makers.slidingWindow()
     return max(0, p.limit - current - (previous - gone)), reset
   end
 
+  function window.carry(p, s, at, from, times, per)
+    if from.kind ~= p.kind or from.span ~= p.span then return false end
+    window.take(p, s, at, 0)
+    s[3] = min(p.limit, ratioUp(s[3], times, per))
+    s[4] = min(p.limit, ratioUp(s[4], times, per))
+    return true
+  end
+
   return window
 end
 `

@@ -5,7 +5,11 @@ function makers.smoothBursty()
     return 0
   end
 
-  local bursty = smooth(price)
+  local function rescaled(p, stored, most)
+    return most == 0 and 0 or (stored * p.max) / most
+  end
+
+  local bursty = smooth(price, rescaled)
 
   function bursty.define(p, stable, most)
     bursty.set(p, stable, most, stable, stable, 0)

@@ -18,7 +18,11 @@ function makers.smoothWarmingUp()
     return micros + warming.trunc(p.stable * permits)
   end
 
-  warming = smooth(price)
+  local function rescaled(p, stored, most)
+    return (stored * p.max) / most
+  end
+
+  warming = smooth(price, rescaled)
 
   function warming.define(p, stable, warmup, coldFactor)
     local cold = stable * coldFactor

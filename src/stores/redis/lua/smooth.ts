@@ -1,9 +1,9 @@
 /**
- * Restates algorithms/smooth.ts, of which nobody is retuned here. State: last, free, stored, commits, found free, found
+ * Restates algorithms/smooth.ts. State: last, free, stored, commits, found free, found
  * stored, taken. Stored permits are doubles on both sides, and kept as such: the same bits.
  */
 export const smooth = `
-local function smooth(price)
+local function smooth(price, rescaled)
   local mostPermits, longest, patience = 2147483647, 4503599627370496, 60000000
 
   local function trunc(number)
@@ -97,6 +97,18 @@ local function smooth(price)
     if s[4] == 0 then return remaining, 0 end
     local missing = p.max - storedAt(p, s, at, free)
     return remaining, max(0, free - at) + (missing > 0 and ceil(missing * p.coolDown) or 0)
+  end
+
+  function smooth.carry(p, s, at, from)
+    if from.kind ~= p.kind then return false end
+    if s[4] == 0 then return true end
+    local free = freeAt(from, s, at)
+    s[3] = rescaled(p, storedAt(from, s, at, free), from.max)
+    s[2] = max(free, at)
+    s[1] = at
+    s[4] = s[4] + 1
+    s[5], s[6], s[7] = s[2], s[3], 0
+    return true
   end
 
   return smooth

@@ -1,18 +1,20 @@
 /**
- * The packed value of one key: a layout version, then for each policy its id (from name and numbers), the length of
- * what follows, its state, and the time at which it is like new. Policies that this call does not know are another
- * deploy's: they are kept until they are like new.
+ * The packed value of one key: a layout version, then for each policy its id (from its name), its definition (kind, span
+ * and numbers), the length of what follows, its state, and the time at which it is like new. Policies that this call does
+ * not know are another deploy's, or of another plan: they are kept until they are like new. One that is known under
+ * another definition is carried over.
  *
  * A key is read once and written once a call. Where its value holds just the policies of the terms at hand, as nearly
  * always, it is taken apart by their offsets; else record by record.
  */
 export const states = `
-local layout = char(1)
+local layout = char(2)
 local margin
 local unwritten = -1 -- in place of the expiry
 -- By the key's number: its value, or false; the policies whose states are in use, which hold these themselves; the
 -- records of others; the time at which it was changed, until then its name.
 local values, openedFor, others, changedAt
+local carried, define
 
 -- A table with room for as many: to grow it step by step takes longer. What it holds is overwritten before it is read.
 local function sized()
@@ -40,21 +42,25 @@ local function record(p, s)
 end
 
 -- Takes a value apart record by record. Returns the records of policies that are not known here.
-local function takeApart(own, key, value)
+local function takeApart(own, key, value, now)
   local known, unknown = {}, nil
   for _, p in ipairs(own) do known[p.id] = p end
   if sub(value, 1, 1) == layout then
     local at, length = 2, #value
     while at <= length do
-      local id, size = unpack('<c8I4', value, at)
-      local p = known[id]
-      if p then
-        p.states[key] = load(p, value, at + 12, size)
-      else
+      local id, defined = unpack('<c8B', value, at)
+      local size = unpack('<I4', value, at + 9 + defined)
+      local start = at + 13 + defined
+      local p, definition = known[id], sub(value, at + 9, at + 8 + defined)
+      if not p then
         unknown = unknown or {}
-        unknown[#unknown + 1] = sub(value, at, at + 11 + size)
+        unknown[#unknown + 1] = sub(value, at, start + size - 1)
+      elseif definition == p.definition then
+        p.states[key] = load(p, value, start, size)
+      else
+        p.states[key] = carried(p, definition, value, start, size, now)
       end
-      at = at + 12 + size
+      at = start + size
     end
   end
   return unknown
@@ -86,16 +92,17 @@ end
 
 -- Makes the states of a key ready for the terms with these policies.
 local function open(key, own, now)
-  -- Other terms of the same name may have used the key in this call: as if they had written it.
-  local value = openedFor[key] and packed(key, now) or values[key]
+  local value = values[key]
+  -- Other terms of the same name may have changed the key in this call: as if they had written it.
+  if openedFor[key] and changedAt[key] ~= KEYS[key] then value = packed(key, now) end
   openedFor[key] = own
   local first = own[1]
-  if value and #value == own.length and own[2] == nil and sub(value, 1, 13) == first.head then
-    first.states[key] = { unpack(first.format, value, 14) }
+  if value and #value == own.length and own[2] == nil and sub(value, 1, #first.head) == first.head then
+    first.states[key] = { unpack(first.format, value, #first.head + 1) }
     return
   end
   for n = 1, #own do own[n].states[key] = nil end
-  others[key] = value and takeApart(own, key, value)
+  others[key] = value and takeApart(own, key, value, now)
   for n = 1, #own do
     local states = own[n].states
     if not states[key] then states[key] = new(own[n]) end

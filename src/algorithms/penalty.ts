@@ -1,0 +1,164 @@
+/*
+ * Punishment: who keeps being refused is shut out for a while, each time for longer.
+ *
+ * It is a policy like any other, only that it judges the refusals of the others and not the call: it counts none that is
+ * admitted, and while a block lasts it refuses all.
+ *
+ *     refused   x  x x      x                         x xx
+ *     count     1  2 3=after                          1 23
+ *                    |<-- block[0] -->|                  |<------ block[1] ------>|<--- forget --->| like new
+ *
+ * A count opens with a refusal and lasts for `within`. What comes during a block neither counts nor makes it longer, so
+ * its end is known from the start. A block that ends is remembered for `forget`: a new one within that time is the next
+ * of the list, or the last of it again.
+ *
+ * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
+ */
+import { type Duration, milliseconds } from '../duration.ts'
+import { HeadgateError, shown } from '../errors.ts'
+import { knownOptions, positiveInteger, text } from '../policy.ts'
+import { type Algorithm, makePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
+
+/** What is left to a key that is not blocked: more than any limit that is meant. */
+const unlimited = 2 ** 52
+
+export class Penalty implements Algorithm {
+  readonly kind = 'penalty'
+  readonly parameters: readonly number[]
+  readonly slots = 5
+  readonly grows = false
+  readonly promises = false
+  readonly punishes = true
+  readonly span: number
+  readonly after: number
+  readonly within: number
+  readonly forget: number
+  readonly blocks: readonly number[]
+
+  /** Times in microseconds. */
+  constructor(after: number, within: number, forget: number, blocks: readonly number[]) {
+    this.after = after
+    this.within = within
+    this.forget = forget
+    this.blocks = blocks
+    this.span = Math.max(within, ...blocks)
+    this.parameters = [after, within, forget, ...blocks]
+  }
+
+  /** How far the state's times lie ahead because the clock went far back. */
+  #ahead(s: Numbers, i: number, at: number): number {
+    return Math.max(0, (s[i] as number) - at)
+  }
+
+  wait(s: Numbers, i: number, at: number): number {
+    return Math.max(0, (s[i + 4] as number) - this.#ahead(s, i, at) - at)
+  }
+
+  fits(): boolean {
+    return true
+  }
+
+  /** What is admitted leaves no trace. */
+  take(s: Numbers, i: number, at: number): void {
+    const ahead = this.#ahead(s, i, at)
+    if (ahead === 0) return
+    s[i] = at
+    s[i + 1] = Math.max(0, (s[i + 1] as number) - ahead)
+    s[i + 4] = Math.max(0, (s[i + 4] as number) - ahead)
+  }
+
+  count(s: Numbers, i: number, at: number): void {
+    this.take(s, i, at)
+    const since = at - (s[i + 4] as number)
+    if (since < 0) return
+    if (since >= this.forget) s[i + 3] = 0
+    if (s[i + 2] === 0 || at - (s[i + 1] as number) >= this.within) {
+      s[i + 1] = at
+      s[i + 2] = 0
+    }
+    s[i + 2] = (s[i + 2] as number) + 1
+    s[i] = at
+    if ((s[i + 2] as number) >= this.after) this.#block(s, i, at)
+  }
+
+  #block(s: Numbers, i: number, at: number): void {
+    const blocks = s[i + 3] as number
+    s[i + 4] = at + (this.blocks[Math.min(blocks, this.blocks.length - 1)] as number)
+    s[i + 3] = Math.min(blocks + 1, this.blocks.length)
+    s[i + 2] = 0
+  }
+
+  /** A refusal stays one, whatever is given back. */
+  refund(s: Numbers, i: number, at: number): void {
+    this.take(s, i, at)
+  }
+
+  ticket(): Ticket {
+    return [0, 0, 0]
+  }
+
+  report(s: Numbers, i: number, at: number, out: Report): void {
+    const now = at + this.#ahead(s, i, at)
+    const end = s[i + 4] as number
+    const counted = (s[i + 2] as number) > 0 ? (s[i + 1] as number) + this.within : 0
+    out.remaining = end > now ? 0 : unlimited
+    out.reset = Math.max(0, counted - now, (s[i + 3] as number) > 0 ? end + this.forget - now : 0)
+  }
+
+  /** A block stays as it was pronounced, but is no longer than the longest of now. */
+  carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    if (!(from instanceof Penalty)) return false
+    this.take(s, i, at)
+    s[i + 3] = Math.min(s[i + 3] as number, this.blocks.length)
+    s[i + 4] = Math.min(s[i + 4] as number, at + Math.max(...this.blocks))
+    return true
+  }
+}
+
+export interface PenaltyOptions {
+  /** How many refusals it takes. */
+  after: number
+  /** In how long: a count opens with a refusal and lasts for that time. */
+  within: Duration
+  /** How long a key is blocked the first time, the second and so on; the last of the list from then on. */
+  block: Duration | readonly Duration[]
+  /** How long after its end a block is remembered. Default: the longest block. */
+  forget?: Duration
+  /** Which of a call's keys is blocked. Default: that of the limiter's first policy. */
+  scope?: string
+  /** In decisions. Default `'penalty'`. */
+  name?: string
+}
+
+const known = ['after', 'within', 'block', 'forget', 'scope', 'name'] as const satisfies (keyof PenaltyOptions)[]
+
+/**
+ * A policy that blocks the keys which the others keep refusing. Not public: the `penalty` of a limiter.
+ * @throws HeadgateError `HEADGATE_PENALTY` on any option that is out of range
+ */
+export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
+  knownOptions('penalty', options, known)
+  const after = positiveInteger(options.after, 'penalty: after', 'HEADGATE_PENALTY')
+  const within = milliseconds(options.within, 'penalty: within', 'HEADGATE_PENALTY')
+  const list = Array.isArray(options.block) ? (options.block as readonly Duration[]) : [options.block as Duration]
+  const blocks = list.map((block) => milliseconds(block, 'penalty: block', 'HEADGATE_PENALTY'))
+  if (blocks.length < 1 || blocks.length > 20) {
+    throw new HeadgateError(
+      'HEADGATE_PENALTY',
+      `penalty: block must be 1 to 20 durations, got ${shown(options.block)}. Write block: ['1m', '10m', '1h'].`,
+    )
+  }
+  const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
+  const promise = {
+    name: text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME'),
+    scope: text(options.scope ?? scope, 'penalty: scope', 'HEADGATE_SCOPE'),
+    limit: after,
+    window: within,
+    burst: unlimited,
+    countRefused: true,
+    shadow,
+  }
+  const micros = blocks.map((block) => block * 1000)
+  const policy: Policy = makePolicy(promise, new Penalty(after, within * 1000, forget * 1000, micros), () => policy)
+  return policy
+}

@@ -1,0 +1,70 @@
+/** Restates algorithms/penalty.ts. State: last, since, refusals, blocks, end. */
+export const penalty = `
+function makers.penalty()
+  local function ahead(s, at)
+    return max(0, s[1] - at)
+  end
+
+  local unlimited = 4503599627370496
+  local penalty = {}
+
+  function penalty.define(p, after, within, forget, ...)
+    p.slots, p.after, p.within, p.forget, p.blocks, p.punishes = 5, after, within, forget, { ... }, true
+  end
+
+  function penalty.wait(p, s, at)
+    return max(0, s[5] - ahead(s, at) - at)
+  end
+
+  function penalty.fits()
+    return true
+  end
+
+  function penalty.take(p, s, at)
+    local shift = ahead(s, at)
+    if shift == 0 then return end
+    s[1] = at
+    s[2] = max(0, s[2] - shift)
+    s[5] = max(0, s[5] - shift)
+  end
+
+  function penalty.count(p, s, at)
+    penalty.take(p, s, at)
+    local since = at - s[5]
+    if since < 0 then return end
+    if since >= p.forget then s[4] = 0 end
+    if s[3] == 0 or at - s[2] >= p.within then s[2], s[3] = at, 0 end
+    s[3] = s[3] + 1
+    s[1] = at
+    if s[3] < p.after then return end
+    s[5] = at + p.blocks[min(s[4] + 1, #p.blocks)]
+    s[4] = min(s[4] + 1, #p.blocks)
+    s[3] = 0
+  end
+
+  function penalty.refund(p, s, at)
+    penalty.take(p, s, at)
+  end
+
+  function penalty.ticket()
+    return 0, 0, 0
+  end
+
+  function penalty.report(p, s, at)
+    local now = at + ahead(s, at)
+    local counted = s[3] > 0 and s[2] + p.within or 0
+    local forgotten = s[4] > 0 and s[5] + p.forget or 0
+    return s[5] > now and 0 or unlimited, max(0, counted - now, forgotten - now)
+  end
+
+  function penalty.carry(p, s, at, from)
+    if from.kind ~= p.kind then return false end
+    penalty.take(p, s, at)
+    s[4] = min(s[4], #p.blocks)
+    s[5] = min(s[5], at + max(spread(p.blocks)))
+    return true
+  end
+
+  return penalty
+end
+`
