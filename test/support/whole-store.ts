@@ -13,6 +13,8 @@ export interface WholeStore {
   create(clock: Clock, prefix: string): Store
   /** The text that the server has under a key, of a store that keeps records. */
   text?(key: string): Promise<string | undefined>
+  /** Whether each call goes by the time at which it arrives, and not at which it is asked. */
+  arrives?: boolean
   /** Random scripts for each algorithm. */
   runs: number
 }
@@ -20,7 +22,7 @@ export interface WholeStore {
 let prefixes = 0
 
 /** All that says a store decides as the definition does: the contract, random scripts, and the exact oracles. */
-export function describeWholeStore({ name, create, text, runs }: WholeStore): void {
+export function describeWholeStore({ name, create, text, arrives, runs }: WholeStore): void {
   testStore({ name, test, create: (clock) => create(clock, `contract-${prefixes++}`) })
 
   describe(`${name}: the same decisions and states as the definition and as memory`, () => {
@@ -43,7 +45,7 @@ export function describeWholeStore({ name, create, text, runs }: WholeStore): vo
           }),
         }
         const same = fc.asyncProperty(policiesOf(algorithm), scripts, (policies, script) =>
-          compare(subject, policies, script),
+          compare(subject, policies, arrives ? { ...script, awaited: true } : script),
         )
         await fc.assert(same, { numRuns: algorithm === 'several' ? 2 * runs : runs })
       },
