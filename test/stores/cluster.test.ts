@@ -1,3 +1,4 @@
+import cluster from 'node:cluster'
 import { afterAll, beforeAll } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { type ProxyWorker, startWorker } from '../support/cluster-proxy.ts'
@@ -6,6 +7,7 @@ import { describeWholeStore } from '../support/whole-store.ts'
 let worker: ProxyWorker
 
 beforeAll(async () => {
+  cluster.setMaxListeners(0) // a store for each test
   worker = await startWorker()
 })
 

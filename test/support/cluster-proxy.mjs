@@ -15,6 +15,7 @@ function ledgerOf(name, timeout, terms) {
 }
 
 const stores = new Map()
+process.setMaxListeners(0) // a store for each test
 
 function storeOf(name, timeout) {
   if (!stores.has(name)) stores.set(name, clusterStore({ name, timeout }))

@@ -4,6 +4,8 @@ export interface Proxy {
   readonly port: number
   /** `'hang'` passes nothing on; `'lose answers'` passes on what is asked and cuts the line at the answer. */
   fault: 'hang' | 'lose answers' | undefined
+  /** How many answers still pass before they are lost. */
+  spared: number
   close(): void
 }
 
@@ -16,6 +18,7 @@ export async function startProxy(port: number): Promise<Proxy> {
       return (server.address() as { port: number }).port
     },
     fault: undefined,
+    spared: 0,
     close() {
       for (const socket of sockets) socket.destroy()
       server.close()
@@ -36,8 +39,8 @@ export async function startProxy(port: number): Promise<Proxy> {
       if (proxy.fault !== 'hang') far.write(asked)
     })
     far.on('data', (answer) => {
-      if (proxy.fault === 'lose answers') near.destroy()
-      else if (proxy.fault === undefined) near.write(answer)
+      if (proxy.fault === undefined || (proxy.fault === 'lose answers' && proxy.spared-- > 0)) near.write(answer)
+      else if (proxy.fault === 'lose answers') near.destroy()
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
