@@ -1,8 +1,8 @@
 import type { NextFunction, Request, Response } from 'express'
 import { whenEnded } from '../src/http/ended.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
-import { Guard } from '../src/http/guard.ts'
 import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
+import { guardOf } from '../src/http/plans.ts'
 
 declare global {
   namespace Express {
@@ -62,6 +62,6 @@ export function rateLimit(
   what: RateLimitArgument<Request, Response>,
   options?: GuardOptions<Request, Response>,
 ): ExpressMiddleware {
-  const guard = new Guard(express, what, options)
+  const guard = guardOf(express, what, options)
   return (request, response, next) => guard.run(request as unknown as Request, response, next)
 }

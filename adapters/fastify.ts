@@ -8,14 +8,15 @@ import type {
 import plugin from 'fastify-plugin'
 import { whenEnded } from '../src/http/ended.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
-import { Guard } from '../src/http/guard.ts'
+import type { Gate } from '../src/http/gate.ts'
 import type { GuardOptions, RateLimitArgument, RateLimitOptions } from '../src/http/options.ts'
+import { guardOf } from '../src/http/plans.ts'
 
 type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 
 type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
-type FastifyGuard = Guard<FastifyRequest, FastifyReply>
+type FastifyGuard = Gate<FastifyRequest, FastifyReply>
 
 /** Where a route's own guard is kept, on the route's config. The HEAD route that Fastify adds shares the one of GET. */
 const guardOfRoute: unique symbol = Symbol('headgate.guard')
@@ -89,9 +90,8 @@ export function rateLimit(
   options?: Options | Argument,
   done?: (error?: Error) => void,
 ): unknown {
-  if (done !== undefined)
-    return install(what as FastifyInstance, () => new Guard(fastify, options as Argument), {}, done)
-  const everywhere = what === false ? undefined : new Guard(fastify, what as Argument, options as Options)
+  if (done !== undefined) return install(what as FastifyInstance, () => guardOf(fastify, options as Argument), {}, done)
+  const everywhere = what === false ? undefined : guardOf(fastify, what as Argument, options as Options)
   return plugin((app, _none, ready) => install(app, () => everywhere, options as Options, ready), named)
 }
 
@@ -143,7 +143,7 @@ class RouteGuards {
   declared(own: Argument, method: string, url: string): FastifyGuard {
     const name = routeName(method, url)
     const get = method === 'HEAD' ? this.#byName.get(name) : undefined
-    const guard = get?.own === own ? get.guard : new Guard(fastify, own, this.#inherited)
+    const guard = get?.own === own ? get.guard : guardOf(fastify, own, this.#inherited)
     this.#byName.set(name, { own, guard })
     return guard
   }
@@ -152,7 +152,7 @@ class RouteGuards {
   late(config: FastifyContextConfig): FastifyGuard | undefined {
     const own = config.rateLimit
     if (!own) return undefined
-    const guard = this.#late.get(config) ?? new Guard(fastify, own, this.#inherited)
+    const guard = this.#late.get(config) ?? guardOf(fastify, own, this.#inherited)
     this.#late.set(config, guard)
     return guard
   }

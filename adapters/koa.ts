@@ -1,8 +1,8 @@
 import type { Context, Middleware } from 'koa'
 import { whenEnded } from '../src/http/ended.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
-import { Guard } from '../src/http/guard.ts'
 import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
+import { guardOf } from '../src/http/plans.ts'
 
 declare module 'koa' {
   interface DefaultState {
@@ -50,7 +50,7 @@ export function rateLimit(
   what: RateLimitArgument<Context, Context>,
   options?: GuardOptions<Context, Context>,
 ): Middleware {
-  const guard = new Guard(koa, what, options)
+  const guard = guardOf(koa, what, options)
   return async (context, next) => {
     const admitted = guard.check(context, context)
     if (admitted === true || (await admitted)) await next()

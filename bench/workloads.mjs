@@ -3,7 +3,7 @@
  */
 
 /** Marsaglia's xorshift32: 0 <= x < 1, the same in every run. */
-function random(seed) {
+export function random(seed) {
   let x = seed
   return () => {
     x ^= x << 13

@@ -14,6 +14,8 @@
  * - `HEADGATE_ASYNC_STORE`: a synchronous call on a store that needs a promise
  * - `HEADGATE_STORE_TIMEOUT`: a store did not answer within its `timeout`; whether the call counted is not known
  * - `HEADGATE_STORE`: a store failed; `cause` is what it said
+ * - `HEADGATE_STORE_UNAVAILABLE`: a store failed and the choice for that is `'deny'`; `cause` is what it said, `retryAfter`
+ *   how long until it is worth asking again
  * - `HEADGATE_RATE`: a rate of a pacer that cannot be kept
  * - `HEADGATE_QUEUE_FULL`: a pacer has as many waiting as it may have
  * - `HEADGATE_TIMEOUT`: a turn would not come, or did not come, within its `timeout`
@@ -40,6 +42,7 @@ export type ErrorCode =
   | 'HEADGATE_ASYNC_STORE'
   | 'HEADGATE_STORE_TIMEOUT'
   | 'HEADGATE_STORE'
+  | 'HEADGATE_STORE_UNAVAILABLE'
   | 'HEADGATE_RATE'
   | 'HEADGATE_QUEUE_FULL'
   | 'HEADGATE_TIMEOUT'
@@ -48,12 +51,15 @@ export type ErrorCode =
 /** The one error this package throws: for misuse and for broken I/O, never for "refused", which is data. */
 export class HeadgateError extends Error {
   readonly code: ErrorCode
+  /** Of `HEADGATE_STORE_UNAVAILABLE`: in how many milliseconds it is worth asking again. */
+  declare readonly retryAfter?: number
 
   /** @param message what is wrong, then how to put it right */
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfter?: number }) {
     super(message, options)
     this.name = 'HeadgateError'
     this.code = code
+    if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
   }
 }
 

@@ -17,6 +17,9 @@ export type { Clock } from './clock.ts'
 export type { Decision, Source, Verdict } from './decision.ts'
 export type { Duration } from './duration.ts'
 export { type ErrorCode, HeadgateError } from './errors.ts'
+export type { BreakerState, StoreStateEvent } from './failure/breaker.ts'
+export type { OnStoreError, StoreFailure } from './failure/choice.ts'
+export type { Health } from './failure/health.ts'
 export type { DecisionEvent, StoreErrorEvent } from './http/events.ts'
 export type { RequestDecision } from './http/framework.ts'
 export type { Extracted, KeyExtractor, View } from './http/keys.ts'
@@ -26,5 +29,15 @@ export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'
 export type { Reservation } from './reservation.ts'
 export { type CompareAndSetOptions, compareAndSetStore, type Found } from './stores/compare-and-set.ts'
-export { type MemoryStoreOptions, memoryStore } from './stores/memory.ts'
-export type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, MaybePromise, Store } from './stores/store.ts'
+export { type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory.ts'
+export type {
+  Booking,
+  CallExtras,
+  Choice,
+  DecideExtras,
+  DecideVerb,
+  Ledger,
+  LedgerTerms,
+  MaybePromise,
+  Store,
+} from './stores/store.ts'

@@ -2,6 +2,7 @@ import type { Policy } from './algorithms/algorithm.ts'
 import type { CarryRule } from './algorithms/carry.ts'
 import type { PenaltyOptions } from './algorithms/penalty.ts'
 import { HeadgateError, shown } from './errors.ts'
+import { type FailsafeOptions, openLedger } from './failure/failsafe.ts'
 import type { Ledger, Store } from './stores/store.ts'
 
 /** The limiters kept by the text of their policies; more are made again when they are needed. */
@@ -14,6 +15,7 @@ export interface FamilyTerms {
   readonly store: Store
   readonly onChange: CarryRule
   readonly penalty: PenaltyOptions | undefined
+  readonly failure: FailsafeOptions
 }
 
 /** What the limiters of one name on one store have in common, whatever their policies: the states. */
@@ -22,15 +24,17 @@ export class Family<Limiter> {
   readonly store: Store
   readonly penalty: PenaltyOptions | undefined
   readonly #onChange: CarryRule
+  readonly #failure: FailsafeOptions
   readonly #members = new Map<string, Limiter>()
   #claims: boolean
   #first: Ledger | undefined
 
-  constructor({ name, named, store, onChange, penalty }: FamilyTerms) {
+  constructor({ name, named, store, onChange, penalty, failure }: FamilyTerms) {
     this.name = name
     this.store = store
     this.penalty = penalty
     this.#onChange = onChange
+    this.#failure = failure
     this.#claims = named
   }
 
@@ -42,8 +46,8 @@ export class Family<Limiter> {
 
   open(policies: readonly Policy[], scopes: readonly string[]): Ledger {
     const terms = { name: this.name, policies, scopes, onChange: this.#onChange }
-    if (this.#first !== undefined) return this.#first.vary?.(terms) ?? this.store.open(terms)
-    this.#first = this.store.open(terms)
+    if (this.#first !== undefined) return this.#first.vary?.(terms) ?? openLedger(this.store, terms, this.#failure)
+    this.#first = openLedger(this.store, terms, this.#failure)
     return this.#first
   }
 

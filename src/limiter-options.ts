@@ -2,7 +2,10 @@ import type { Policy } from './algorithms/algorithm.ts'
 import { type CarryRule, carryRules } from './algorithms/carry.ts'
 import { type PenaltyOptions, penalty } from './algorithms/penalty.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
+import type { Duration } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
+import type { OnStoreError } from './failure/choice.ts'
+import { failureOptions, readFailureOptions } from './failure/options.ts'
 import { Family } from './limiter-family.ts'
 import { knownOptions, text } from './policy.ts'
 import { memoryStore } from './stores/memory.ts'
@@ -25,6 +28,15 @@ export interface RateLimiterOptions {
    * units (`'keep'`, the default), or the same part of the limit (`'scale'`), or is forgotten (`'reset'`).
    */
   onChange?: CarryRule
+  /**
+   * What happens to calls that the store cannot decide: `'deny'` rejects them with `HEADGATE_STORE_UNAVAILABLE`, `'allow'`
+   * lets them through, `'local'` decides them in this process. Or a function that is told and may say. Default `'local'`.
+   */
+  onStoreError?: OnStoreError | undefined
+  /** How many processes share the limits: a local decision is by that part of them. Default 1. */
+  instances?: number | undefined
+  /** How long a call may wait for the store. Default: what the store itself allows, or 100 ms. */
+  storeTimeout?: Duration | undefined
 }
 
 export const limiterOptions: readonly string[] = [
@@ -33,6 +45,7 @@ export const limiterOptions: readonly string[] = [
   'name',
   'penalty',
   'onChange',
+  ...failureOptions,
 ] as const satisfies (keyof RateLimiterOptions)[]
 
 /**
@@ -63,7 +76,7 @@ export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'
     )
   }
   const named = options.name !== undefined || !store.synchronous
-  return new Family({ name, named, store, onChange, penalty })
+  return new Family({ name, named, store, onChange, penalty, failure: readFailureOptions(options, 'RateLimiter') })
 }
 
 /** @throws HeadgateError for a policy that is out of range, none, or two of one name */

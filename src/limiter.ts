@@ -1,13 +1,15 @@
 import type { Policy } from './algorithms/algorithm.ts'
-import type { Details } from './algorithms/step.ts'
+import type { PenaltyOptions } from './algorithms/penalty.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
+import { healthOf } from './failure/failsafe.ts'
+import type { Health } from './failure/health.ts'
 import type { Family } from './limiter-family.ts'
 import { type PolicyLikes, policiesOf, type RateLimiterOptions, readFamily } from './limiter-options.ts'
 import { knownOptions } from './policy.ts'
 import { Reservation } from './reservation.ts'
-import type { DecideExtras, Ledger, MaybePromise, Store } from './stores/store.ts'
+import type { CallExtras, DecideExtras, Ledger, MaybePromise, Store } from './stores/store.ts'
 
 /** Who is limited: one string for all scopes, or one for each scope of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
@@ -29,6 +31,8 @@ export class RateLimiter {
   /** The scopes of the policies, each once: what a record of keys has to have. */
   readonly scopes: readonly string[]
   readonly store: Store
+  /** How a key is punished that keeps being refused, if it is. */
+  readonly penalty: PenaltyOptions | undefined
   readonly #ledger: Ledger
   readonly #family: Family<RateLimiter>
 
@@ -40,6 +44,7 @@ export class RateLimiter {
   constructor(options: RateLimiterOptions, family: Family<RateLimiter> = readFamily(options)) {
     this.name = family.name
     this.store = family.store
+    this.penalty = family.penalty
     this.policies = policiesOf(options.policies, family.penalty)
     family.claim()
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
@@ -118,11 +123,16 @@ export class RateLimiter {
   }
 
   /** `reserve` with a promise only where the store needs one. @param maxWait in whole milliseconds */
-  book(key: Key, cost: number, maxWait: number, details?: Details): MaybePromise<Reservation> {
+  book(key: Key, cost: number, maxWait: number, details?: CallExtras): MaybePromise<Reservation> {
     const keys = this.#keys(key)
     const booking = this.#ledger.reserve(keys, checkCost(cost), maxWait * 1000, details)
-    if ('then' in booking) return booking.then((booked) => new Reservation(this.#ledger, keys, cost, booked))
-    return new Reservation(this.#ledger, keys, cost, booking)
+    if ('then' in booking) return booking.then((booked) => new Reservation(this.#ledger, keys, cost, booked, details))
+    return new Reservation(this.#ledger, keys, cost, booking, details)
+  }
+
+  /** Whether its store answers, and who answered the calls so far. */
+  health(): Health {
+    return healthOf(this.#ledger)
   }
 
   #keys(key: Key): readonly string[] {

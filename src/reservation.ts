@@ -1,7 +1,7 @@
 import type { Tickets } from './algorithms/step.ts'
 import type { Decision } from './decision.ts'
 import { HeadgateError, shown } from './errors.ts'
-import type { Booking, Ledger } from './stores/store.ts'
+import type { Booking, CallExtras, Ledger } from './stores/store.ts'
 
 /**
  * Units taken ahead of knowing what the call will cost. Settled once: the first `settle` or `cancel` counts, later ones
@@ -17,9 +17,16 @@ export class Reservation {
   readonly #keys: readonly string[]
   readonly #cost: number
   readonly #tickets: Tickets | undefined
+  readonly #onFailure: CallExtras['onFailure']
   #settled: boolean
 
-  constructor(ledger: Ledger, keys: readonly string[], cost: number, { decision, wait, tickets }: Booking) {
+  constructor(
+    ledger: Ledger,
+    keys: readonly string[],
+    cost: number,
+    { decision, wait, tickets }: Booking,
+    extras?: CallExtras,
+  ) {
     this.allowed = decision.allowed
     this.wait = wait
     this.decision = decision
@@ -27,6 +34,7 @@ export class Reservation {
     this.#keys = keys
     this.#cost = cost
     this.#tickets = tickets
+    this.#onFailure = extras?.onFailure
     this.#settled = !decision.allowed
   }
 
@@ -44,9 +52,10 @@ export class Reservation {
     }
     if (this.#settled) return
     this.#settled = true
+    const extras = this.#onFailure && { onFailure: this.#onFailure }
     if (actual < this.#cost)
-      await this.#ledger.decide('refund', this.#keys, this.#cost - actual, { tickets: this.#tickets })
-    if (actual > this.#cost) await this.#ledger.decide('charge', this.#keys, actual - this.#cost)
+      await this.#ledger.decide('refund', this.#keys, this.#cost - actual, { tickets: this.#tickets, ...extras })
+    if (actual > this.#cost) await this.#ledger.decide('charge', this.#keys, actual - this.#cost, extras)
   }
 
   /** Gives everything back: `settle(0)`. */

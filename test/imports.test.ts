@@ -13,10 +13,11 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['http', /^src\/http\//],
   ['testing', /^src\/testing\//],
   ['limiter', /^src\/(limiter|limiter-options|limiter-family|reservation)\.ts$/],
+  ['failure', /^src\/failure\//],
   ['stores', /^src\/stores\//],
   ['algorithms', /^src\/algorithms\//],
   ['policy, decision, clock', /^src\/(policy|decision|clock|duration)\.ts$/],
-  ['errors', /^src\/errors\.ts$/],
+  ['errors', /^src\/(errors|warn)\.ts$/],
 ]
 
 const root = fileURLToPath(new URL('..', import.meta.url))

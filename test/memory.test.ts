@@ -30,15 +30,22 @@ function flood(call: (key: string) => unknown, keys = 1_000_000): void {
 
 describe('a flood of a million new keys', () => {
   test.each([
-    { text: '1/1m fixed-window', most: 12 },
-    { text: '5/1m sliding-log', most: 20 },
-  ])('does not grow the heap beyond what maxKeys: 50000 takes: $text, at most $most MB', ({ text, most }) => {
-    const { allowed } = setUp([policy(text)], { maxKeys: 50_000 })
-    const before = held()
-    flood(allowed)
-    expect(held() - before).toBeLessThan(most * megabyte)
-    expect(allowed('flood-999999', 1)).toBe(policy(text).limit > 1) // still known, so the limiter was alive till here
-  })
+    { text: '1/1m fixed-window', onFull: 'forget', most: 12 },
+    { text: '5/1m sliding-log', onFull: 'forget', most: 20 },
+    { text: '1/1m fixed-window', onFull: 'remember', most: 12 + 21 }, // 600,000 places of 36 bytes
+    { text: '5/1m sliding-log', onFull: 'remember', most: 20 + 64 },
+  ] as const)(
+    'takes no more than maxKeys: 50000 allows: $text, $onFull, at most $most MB',
+    ({ text, onFull, most }) => {
+      const { allowed } = setUp([policy(text)], { maxKeys: 50_000, onFull })
+      const before = held()
+      flood(allowed)
+      expect(held() - before).toBeLessThan(most * megabyte)
+      // Still known, so the limiter was alive till here.
+      if (onFull === 'forget') expect(allowed('flood-999999', 1)).toBe(policy(text).limit > 1)
+      else expect(allowed('flood-0', policy(text).limit), 'a key that had to go is remembered').toBe(false)
+    },
+  )
 
   test.each([
     { what: 'of one call', text: '1/10m fixed-window', taken: 1, cost: 1, keys: 1_000_000 },
@@ -88,7 +95,7 @@ describe('a flood of a million new keys', () => {
 
 describe('bounded', () => {
   test('with room for one key, the newest is held', () => {
-    const { allowed } = setUp([policy('1/1m')], { maxKeys: 1 })
+    const { allowed } = setUp([policy('1/1m')], { maxKeys: 1, onFull: 'forget' })
     expect([allowed('a'), allowed('a'), allowed('b'), allowed('b'), allowed('a')]).toEqual([
       true,
       false,
@@ -99,7 +106,7 @@ describe('bounded', () => {
   })
 
   test('a full table gives up the key with most left', () => {
-    const { allowed } = setUp([policy('10/1m fixed-window')], { maxKeys: 3 })
+    const { allowed } = setUp([policy('10/1m fixed-window')], { maxKeys: 3, onFull: 'forget' })
     allowed('nothing left', 10)
     allowed('most left', 1)
     allowed('little left', 9)

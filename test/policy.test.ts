@@ -201,6 +201,7 @@ test.each([
   { what: 'no keys at all', act: () => memoryStore({ maxKeys: 0 }), code: 'HEADGATE_OPTION' },
   { what: 'half a key', act: () => memoryStore({ maxKeys: 1.5 }), code: 'HEADGATE_OPTION' },
   { what: 'an option of another store', act: () => memoryStore({ max: 5 } as Unchecked), code: 'HEADGATE_OPTION' },
+  { what: 'a store that grows', act: () => memoryStore({ onFull: 'grow' } as Unchecked), code: 'HEADGATE_OPTION' },
   { what: 'Date.now for a clock', act: () => memoryStore({ clock: () => 0.5 }), code: 'HEADGATE_CLOCK' },
 ])('misuse: $what is $code', ({ act, code }) => {
   expect(misuse(act).code).toBe(code)

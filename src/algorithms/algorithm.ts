@@ -62,6 +62,17 @@ export interface Algorithm {
    * rounded up and clamped to what is admitted here. False, and nothing is done, where their windows are not the same.
    */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean
+  /**
+   * Makes the state at `s[i]` at least as strict as it is and as that at `t[j]`, now and for all time to come: for a
+   * store in which keys have to share a state. `at` is the later time by the reckoning of the two.
+   */
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
+  /** Makes a state that was shared a key's own, from a call on: an interval that opens with a call opens with this one. */
+  reopen?(s: Numbers, i: number, at: number): void
+  /** Of a state that grows: how many numbers there are of it at most once it is condensed. */
+  readonly condensed?: number
+  /** Writes to `t[j ...]`, which is all zeros, a state of at most `condensed` numbers that is at least as strict. */
+  condense?(s: Numbers, i: number, at: number, t: Numbers, j: number): void
 }
 
 /** A promise with its arithmetic: what a limiter takes. Made by the constructors, never by hand; immutable. */
@@ -69,11 +80,13 @@ export interface Policy extends Terms {
   readonly algorithm: Algorithm
 }
 
+type Remake = (limit: number, burst: number | undefined) => Policy
+
 /** How each policy is made again with another limit. */
-const makers = new WeakMap<Policy, (limit: number) => Policy>()
+const makers = new WeakMap<Policy, Remake>()
 
 /** Joins a promise with its arithmetic. @param remake makes the same policy with another limit */
-export function makePolicy(promise: Terms, algorithm: Algorithm, remake: (limit: number) => Policy): Policy {
+export function makePolicy(promise: Terms, algorithm: Algorithm, remake: Remake): Policy {
   const policy = Object.freeze({ ...promise, algorithm: Object.freeze(algorithm) })
   makers.set(policy, remake)
   return policy
@@ -81,11 +94,12 @@ export function makePolicy(promise: Terms, algorithm: Algorithm, remake: (limit:
 
 /**
  * The same policy with another limit; its states can be adopted. A burst that was not given follows the limit.
+ * @param burst in place of one that was given; left out, that stays
  * @throws HeadgateError as its constructor does, or `HEADGATE_POLICY` for a policy that no constructor made
  */
-export function withLimit(policy: Policy, limit: number): Policy {
+export function withLimit(policy: Policy, limit: number, burst?: number): Policy {
   const remake = makers.get(policy)
-  if (remake !== undefined) return remake(limit)
+  if (remake !== undefined) return remake(limit, burst)
   throw new HeadgateError(
     'HEADGATE_POLICY',
     'A policy is made by a constructor such as tokenBucket({ limit, window }).',
@@ -100,7 +114,7 @@ export function definePolicy(
   build: (terms: Terms, window: number) => Algorithm,
 ): Policy {
   const promise = terms(name, options, extra)
-  return makePolicy(promise, build(promise, promise.window * 1000), (limit) =>
-    definePolicy(name, { ...options, limit }, extra, build),
+  return makePolicy(promise, build(promise, promise.window * 1000), (limit, burst) =>
+    definePolicy(name, { ...options, limit, ...(options.burst && burst ? { burst } : {}) }, extra, build),
   )
 }

@@ -164,4 +164,22 @@ export class Batches implements Algorithm {
     s[i] = at
     return true
   }
+
+  /** Of two intervals the later: its batches come later. */
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const start = this.#start(s, i, at)
+    const other = this.#start(t, j, at)
+    const spent = this.#spent(s, i, start)
+    const otherSpent = this.#spent(t, j, other)
+    s[i + 1] = Math.max(spent, otherSpent)
+    s[i + 2] = Math.max(spent > 0 ? start : 0, otherSpent > 0 ? other : 0)
+    s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number)
+    s[i] = at
+  }
+
+  /** The interval may be another key's, and end before one that this key opens now. */
+  reopen(s: Numbers, i: number, at: number): void {
+    this.take(s, i, at, 0, 0)
+    if (!this.aligned) s[i + 2] = at
+  }
 }

@@ -146,6 +146,13 @@ export class Bucket implements Algorithm {
     s[i] = at
     return true
   }
+
+  /** What was given back to either is counted: no reservation gives back more than it would have. */
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    s[i + 1] = Math.max(this.#level(s, i, at), this.#level(t, j, at))
+    s[i + 2] = Math.max(s[i + 2] as number, t[j + 2] as number)
+    s[i] = at
+  }
 }
 
 function divideUp(dividend: bigint, divisor: bigint): number {

@@ -113,6 +113,20 @@ export class Penalty implements Algorithm {
     s[i + 4] = Math.min(s[i + 4] as number, at + Math.max(...this.blocks))
     return true
   }
+
+  /** The later start with the higher count, and the later end with the longer record. */
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    this.take(s, i, at)
+    const ahead = this.#ahead(t, j, at)
+    const start = (t[j + 1] as number) - ahead
+    const counted = at - start < this.within ? (t[j + 2] as number) : 0
+    if (at - (s[i + 1] as number) >= this.within) s[i + 2] = 0
+    if (counted > 0) s[i + 1] = Math.max(s[i + 2] === 0 ? 0 : (s[i + 1] as number), start)
+    s[i + 2] = Math.max(s[i + 2] as number, counted)
+    s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number)
+    s[i + 4] = Math.max(s[i + 4] as number, (t[j + 4] as number) - ahead)
+    s[i] = at
+  }
 }
 
 export interface PenaltyOptions {
@@ -128,9 +142,19 @@ export interface PenaltyOptions {
   scope?: string
   /** In decisions. Default `'penalty'`. */
   name?: string
+  /** What a blocked request is answered with over HTTP. Default 429. */
+  status?: 403 | 429
 }
 
-const known = ['after', 'within', 'block', 'forget', 'scope', 'name'] as const satisfies (keyof PenaltyOptions)[]
+const known = [
+  'after',
+  'within',
+  'block',
+  'forget',
+  'scope',
+  'name',
+  'status',
+] as const satisfies (keyof PenaltyOptions)[]
 
 /**
  * A policy that blocks the keys which the others keep refusing. Not public: the `penalty` of a limiter.
@@ -146,6 +170,12 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     throw new HeadgateError(
       'HEADGATE_PENALTY',
       `penalty: block must be 1 to 20 durations, got ${shown(options.block)}. Write block: ['1m', '10m', '1h'].`,
+    )
+  }
+  if (options.status !== undefined && options.status !== 403 && options.status !== 429) {
+    throw new HeadgateError(
+      'HEADGATE_PENALTY',
+      `penalty: status must be 403 or 429, got ${shown(options.status)}. Leave it out for 429.`,
     )
   }
   const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')

@@ -118,6 +118,13 @@ export class SegmentedWindow implements Algorithm {
     }
     return true
   }
+
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    this.take(s, i, at, 0)
+    const age = this.#age(t, j, at)
+    for (let n = age; n <= this.segments; n++)
+      s[i + 2 + n] = Math.max(s[i + 2 + n] as number, t[j + 2 + n - age] as number)
+  }
 }
 
 export interface SegmentedWindowOptions extends PolicyOptions {

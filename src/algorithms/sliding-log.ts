@@ -20,6 +20,7 @@
 import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
+import { condensedLog, condenseLog } from './condense-log.ts'
 import { maxSafe, ratioUp } from './exact.ts'
 
 const header = 4
@@ -32,6 +33,7 @@ export class SlidingLog implements Algorithm {
   readonly parameters: readonly number[]
   readonly slots: number = header
   readonly grows = true
+  readonly condensed: number = condensedLog
   readonly promises = true
   readonly span: number
   readonly limit: number
@@ -217,6 +219,24 @@ export class SlidingLog implements Algorithm {
     }
     if (end > 0) this.#trim(s, i)
     return true
+  }
+
+  /** One entry, the newest time with the most units: a longer log of two would not stay within bounds. */
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const units = Math.max(this.#used(s, i, at), this.#used(t, j, at))
+    const time = Math.max(this.#newest(s, i, at), this.#newest(t, j, at))
+    const entries = units > 0 ? 1 : 0
+    for (const [n, number] of [at, 0, entries, 0, time, units].entries()) s[i + n] = number
+  }
+
+  /** The time of the newest entry by the reckoning of `at`; 0 if there is none. */
+  #newest(s: Numbers, i: number, at: number): number {
+    const end = s[i + 2] as number
+    return end === s[i + 1] ? 0 : this.#time(s, i, end - 1) - this.#ahead(s, i, at)
+  }
+
+  condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    condenseLog(s, i, this.#first(s, i, at), t, j, this.span)
   }
 }
 

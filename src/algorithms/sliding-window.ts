@@ -125,6 +125,14 @@ export class SlidingWindow implements Algorithm {
     s[i + 3] = Math.min(this.limit, ratioUp(s[i + 3] as number, times, per))
     return true
   }
+
+  /** Both counts of the same clock window and of the one before. */
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    this.take(s, i, at, 0)
+    const start = s[i + 1] as number
+    s[i + 2] = Math.max(s[i + 2] as number, this.#current(t, j, start))
+    s[i + 3] = Math.max(s[i + 3] as number, this.#previous(t, j, start))
+  }
 }
 
 /**

@@ -184,4 +184,20 @@ export abstract class Smooth implements Algorithm {
     this.adopt(s, i, at, from)
     return true
   }
+
+  /** The later time, and of what is stored by then what comes dearer. Nothing can be given back. */
+  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const from = this.#free(s, i, at)
+    const other = this.#free(t, j, at)
+    const free = Math.max(from, other)
+    const stored = [this.#stored(s, i, free, from), this.#stored(t, j, free, other)]
+    const dearer = this.price(this.max, this.max) > this.max * this.stable
+    s[i + 2] = dearer ? Math.max(...stored) : Math.min(...stored)
+    s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number) + 1
+    s[i + 1] = free
+    s[i] = at
+    s[i + 4] = free
+    s[i + 5] = s[i + 2] as number
+    s[i + 6] = 0
+  }
 }

@@ -29,7 +29,7 @@ export class Delay {
         `delay: max must be at most 1 hour. Give the patience of a client: '2s'.`,
       )
     }
-    const enforced = policies.filter(({ shadow }) => !shadow)
+    const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes)
     if (enforced.length === 1 && enforced[0]?.algorithm.promises) return
     throw new HeadgateError(
       'HEADGATE_OPTION',

@@ -1,10 +1,12 @@
 import { type Channel, channel } from 'node:diagnostics_channel'
+import type { Details } from '../algorithms/step.ts'
 import type { Decision } from '../decision.ts'
+import { checkChoice, choose, type OnStoreError, type StoreFailure, storeErrors } from '../failure/choice.ts'
 import type { Key } from '../limiter.ts'
-import type { MaybePromise } from '../stores/store.ts'
+import type { CallExtras, Choice, MaybePromise } from '../stores/store.ts'
+import { reason, warnOnce } from '../warn.ts'
 import { callback } from './check.ts'
 import { isPromise } from './keys.ts'
-import { reason, warnOnce } from './warn.ts'
 
 /** What hooks and channels are told of a decision. Of Koa, request and response are both the context. */
 export interface DecisionEvent<Request = unknown, Response = unknown> {
@@ -19,11 +21,8 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly response: Response
 }
 
-/** What hooks and channels are told of a store that failed. */
-export interface StoreErrorEvent<Request = unknown, Response = unknown> {
-  readonly error: unknown
-  readonly key: Key
-  readonly limiter: string
+/** What hooks and channels are told of a request that the store could not decide. */
+export interface StoreErrorEvent<Request = unknown, Response = unknown> extends StoreFailure {
   readonly request: Request
   readonly response: Response
 }
@@ -34,24 +33,29 @@ export interface Hooks<Request, Response> {
   onDecision?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /** Every refusal, enforced or not. */
   onRefused?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
-  /** Every failure of the store, also of those that no request waits for. */
-  onStoreError?: ((event: StoreErrorEvent<Request, Response>) => MaybePromise<unknown>) | undefined
+  /**
+   * What happens to requests that the store cannot decide: `'deny'` answers 503, `'allow'` lets them through, `'local'`
+   * decides them in this process. Or a function that is told of each and may say. Default: the limiter's, `'local'`.
+   */
+  onStoreError?: OnStoreError<StoreErrorEvent<Request, Response>> | undefined
 }
 
 const decisions = channel('headgate:decision')
 const refusals = channel('headgate:refused')
-const storeErrors = channel('headgate:store-error')
 
 /** Tells hooks and channels. An event is made only if somebody listens. */
 export class Events<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
+  /** What a call is told that nobody listens to: the choice, if there is one. */
+  readonly #choice: CallExtras
 
   constructor(limiter: string, { onDecision, onRefused, onStoreError }: Hooks<Request, Response>) {
     this.#limiter = limiter
     callback(onDecision, 'onDecision', '({ decision, key }) => ...')
     callback(onRefused, 'onRefused', '({ decision, key }) => ...')
-    callback(onStoreError, 'onStoreError', '({ error }) => ...')
+    checkChoice(onStoreError, 'onStoreError')
+    this.#choice = typeof onStoreError === 'string' ? { onFailure: () => onStoreError } : {}
     this.#hooks = { onDecision, onRefused, onStoreError }
   }
 
@@ -67,11 +71,18 @@ export class Events<Request, Response> {
     if (!decision.allowed) tell('onRefused', this.#hooks.onRefused, refusals, event)
   }
 
-  storeFailed(error: unknown, key: Key, request: Request, response: Response): void {
-    const { onStoreError } = this.#hooks
-    if (onStoreError === undefined && !storeErrors.hasSubscribers) return
+  /** What a call carries so that, if the store fails it, hook and channel are told and the choice is made. */
+  extras(details: Details, key: Key, request: Request, response: Response): CallExtras {
+    if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) {
+      return { ...details, ...this.#choice }
+    }
+    return { ...details, onFailure: (error) => this.storeFailed(error, key, request, response) }
+  }
+
+  storeFailed(error: unknown, key: Key, request: Request, response: Response): Choice | undefined {
     const event = { error, key, limiter: this.#limiter, request, response }
-    tell('onStoreError', onStoreError, storeErrors, event)
+    if (storeErrors.hasSubscribers) storeErrors.publish(event)
+    return choose(this.#hooks.onStoreError, event)
   }
 }
 

@@ -2,32 +2,25 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { Key, RateLimiter } from '../limiter.ts'
 import type { Reservation } from '../reservation.ts'
-import type { MaybePromise } from '../stores/store.ts'
+import type { CallExtras, MaybePromise } from '../stores/store.ts'
+import { reason, warnOnce } from '../warn.ts'
 import { type Cost, checkedCost, costOf } from './cost.ts'
 import { Enforcement } from './enforcement.ts'
 import { Entry, type Way } from './entry.ts'
 import { Events } from './events.ts'
 import type { Framework, RequestDecision } from './framework.ts'
+import { Gate } from './gate.ts'
 import { Headers } from './headers/headers.ts'
 import { Holding } from './holding.ts'
 import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
-import { extractorsOf, type GuardOptions, inherited, type RateLimitArgument, readOptions } from './options.ts'
+import { extractorsOf, type GuardOptions, inheritedOf, type RateLimitArgument, readOptions } from './options.ts'
 import { Refusing } from './refusing.ts'
-import { reason, warnOnce } from './warn.ts'
-
-/** To a framework, an error that is undefined would mean "go on". */
-function nothingThrown(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_KEY',
-    'A key extractor threw undefined. Throw an Error, or return undefined for no key.',
-  )
-}
 
 /**
  * The HTTP part that no framework owns: from a request to keys, a decision, the response fields, and maybe a refusal.
  * It stays synchronous from end to end when the key extractors and the store do.
  */
-export class Guard<Request, Response> {
+export class Guard<Request, Response> extends Gate<Request, Response> {
   readonly limiter: RateLimiter
   /** What it was told that a limit within its reach inherits. */
   readonly options: GuardOptions<Request, Response>
@@ -47,9 +40,10 @@ export class Guard<Request, Response> {
     what: RateLimitArgument<Request, Response>,
     more: GuardOptions<Request, Response> = {},
   ) {
+    super()
     const { limiter, options } = readOptions(what, more)
     this.limiter = limiter
-    this.options = Object.fromEntries(inherited.map((option) => [option, options[option]]))
+    this.options = inheritedOf(options)
     this.#framework = framework
     const entry = new Entry(framework, options)
     this.#entry = entry.needed ? entry : undefined
@@ -60,36 +54,17 @@ export class Guard<Request, Response> {
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
     this.#enforcement = new Enforcement(options.shadow, options.enforce)
     this.#events = new Events(limiter.name, options)
-    this.#refusing = new Refusing(framework, options)
+    this.#refusing = new Refusing(framework, options, limiter)
   }
 
   /**
-   * Whether the request may go on; if not, it has been answered, or its client is gone. Throws or rejects with what
-   * `skip`, a key extractor, `cost`, the store or `refuse` threw: the adapter hands that to its framework's error path.
+   * Throws or rejects with what `skip`, a key extractor, `cost`, the store or `refuse` threw.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     if (this.#entry === undefined) return this.#limit(request, response)
     const way = this.#entry.of(request)
     if (isPromise(way)) return way.then((resolved) => this.#enter(resolved, request, response))
     return this.#enter(way, request, response)
-  }
-
-  /** `check` for frameworks that are told to go on by a callback: called if admitted, or with the error. */
-  run(request: Request, response: Response, next: (error?: unknown) => void): void {
-    let admitted: MaybePromise<boolean>
-    try {
-      admitted = this.check(request, response)
-    } catch (error) {
-      next(error ?? nothingThrown())
-      return
-    }
-    if (admitted === true) next()
-    else if (admitted !== false) {
-      admitted.then(
-        (go) => go && next(),
-        (error) => next(error ?? nothingThrown()),
-      )
-    }
   }
 
   #enter(way: Way, request: Request, response: Response): MaybePromise<boolean> {
@@ -127,7 +102,7 @@ export class Guard<Request, Response> {
     if (this.#holding !== undefined) return this.#hold(this.#holding, key, cost, request, response)
     let decision: MaybePromise<Decision>
     try {
-      decision = this.limiter.decide(key, cost, this.#headers.details)
+      decision = this.limiter.decide(key, cost, this.#extras(key, request, response))
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
@@ -152,7 +127,7 @@ export class Guard<Request, Response> {
     }
     let reservation: MaybePromise<Reservation>
     try {
-      reservation = holding.book(key, cost, this.#headers.details, this.#enforcement.on(key))
+      reservation = holding.book(key, cost, this.#extras(key, request, response), this.#enforcement.on(key))
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
@@ -173,15 +148,28 @@ export class Guard<Request, Response> {
     return open ? this.#refusing.refuse(decision, request, response) : this.#refusing.tooLate(response)
   }
 
-  /** What the store threw goes on its way; misuse that the limiter found is no failure of the store. */
-  #failed(error: unknown, key: Key, request: Request, response: Response): never {
-    const misuse = error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
-    if (!misuse) this.#events.storeFailed(error, key, request, response)
-    throw error
+  #extras(key: Key, request: Request, response: Response): CallExtras {
+    const { details } = this.#headers
+    return this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
+  }
+
+  /**
+   * 503 where that is the choice. Misuse that the limiter found is no failure of the store; what a store throws that
+   * answers at once goes on its way.
+   */
+  #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
+    const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
+    if (code !== 'HEADGATE_STORE_UNAVAILABLE') {
+      if (code.startsWith('HEADGATE_STORE')) this.#events.storeFailed(error, key, request, response)
+      throw error
+    }
+    if (!this.#enforcement.on(key)) return true
+    return this.#refusing.unavailable((error as HeadgateError).retryAfter, request, response)
   }
 
   #failedToSettle(error: unknown, key: Key, request: Request, response: Response): void {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, which stays as it was. ${reason(error)}`)
-    this.#events.storeFailed(error, key, request, response)
+    const told = error instanceof HeadgateError && error.code === 'HEADGATE_STORE_UNAVAILABLE'
+    if (!told) this.#events.storeFailed(error, key, request, response)
   }
 }

@@ -1,15 +1,14 @@
-import type { Details } from '../algorithms/step.ts'
 import { HeadgateError } from '../errors.ts'
 import type { Key, RateLimiter } from '../limiter.ts'
 import type { Reservation } from '../reservation.ts'
-import type { MaybePromise } from '../stores/store.ts'
+import type { CallExtras, MaybePromise } from '../stores/store.ts'
+import { reason, warnOnce } from '../warn.ts'
 import { flag } from './check.ts'
 import { type Counts, countsOf } from './count.ts'
 import { Delay } from './delay.ts'
 import type { Framework, RequestDecision } from './framework.ts'
 import { isPromise } from './keys.ts'
 import type { GuardOptions } from './options.ts'
-import { reason, warnOnce } from './warn.ts'
 
 /** Tells of an error of the store that no request is waiting for. */
 export type Failed<Request, Response> = (error: unknown, key: Key, request: Request, response: Response) => void
@@ -53,7 +52,7 @@ export class Holding<Request, Response> {
   }
 
   /** @param patient whether this request may be made to wait */
-  book(key: Key, cost: number, details: Details, patient: boolean): MaybePromise<Reservation> {
+  book(key: Key, cost: number, details: CallExtras, patient: boolean): MaybePromise<Reservation> {
     const delay = patient ? this.#delay : undefined
     if (delay === undefined) return this.#limiter.book(key, cost, 0, details)
     const maxWait = delay.enter()

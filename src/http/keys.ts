@@ -1,11 +1,11 @@
 import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions } from '../policy.ts'
 import type { MaybePromise } from '../stores/store.ts'
+import { warnOnce } from '../warn.ts'
 import { AddressKeys } from './address.ts'
 import { flag } from './check.ts'
 import type { Framework } from './framework.ts'
 import { behind, type TrustedProxies } from './proxies.ts'
-import { warnOnce } from './warn.ts'
 
 /** What an extractor may return; nothing, or an empty text, means that the request has no such key. */
 export type Extracted = string | number | bigint | undefined | null

@@ -1,7 +1,10 @@
-import type { PolicyLike } from '../algorithms/shorthand.ts'
+import type { CarryRule } from '../algorithms/carry.ts'
+import type { PenaltyOptions } from '../algorithms/penalty.ts'
 import type { Decision } from '../decision.ts'
+import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import { RateLimiter } from '../limiter.ts'
+import { limiters, RateLimiter } from '../limiter.ts'
+import type { PolicyLikes } from '../limiter-options.ts'
 import { knownOptions, type PolicyOptions } from '../policy.ts'
 import type { MaybePromise, Store } from '../stores/store.ts'
 import type { Cost } from './cost.ts'
@@ -49,13 +52,24 @@ interface LimiterParts {
   store?: Store
   /** The limiter's name, its namespace in the store. */
   name?: string
+  /** How many processes share the limits: what each decides by itself while the store fails. Default 1. */
+  instances?: number
+  /** Blocks a key that keeps being refused, each time for longer. Default: nobody is punished. */
+  penalty?: PenaltyOptions
+  /** What becomes of what a key has used when the numbers of a policy change: `'keep'` (default), `'scale'`, `'reset'`. */
+  onChange?: CarryRule
+  /** How long a request may wait for the store. Default: what the store itself allows, or 100 ms. */
+  storeTimeout?: Duration
 }
+
+/** Policies by the request: the plan of a tenant, say. The same by their names, whatever the numbers. Sync or async. */
+export type PoliciesOf<Request> = (request: Request) => MaybePromise<PolicyLikes>
 
 /** Everything in one object: a limiter, policies, or the limit and window of a sliding window. */
 export type RateLimitOptions<Request, Response> = GuardOptions<Request, Response> &
   (
     | (PolicyOptions & LimiterParts)
-    | ({ policies: PolicyLike | readonly PolicyLike[] } & LimiterParts)
+    | ({ policies: PolicyLikes | PoliciesOf<Request> } & LimiterParts)
     | { limiter: RateLimiter }
   )
 
@@ -63,7 +77,7 @@ export type RateLimitOptions<Request, Response> = GuardOptions<Request, Response
 export type RateLimitArgument<Request, Response> = string | RateLimiter | RateLimitOptions<Request, Response>
 
 /** What a route's own limit has too unless it says otherwise: who is asked and how it is answered, not what it costs. */
-export const inherited = [
+const inherited = [
   'keys',
   'headers',
   'problem',
@@ -77,7 +91,21 @@ export const inherited = [
   'onRefused',
   'onStoreError',
 ] as const
-const guardOptions = [...inherited, 'cost', 'settle', 'count', 'delay']
+const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
+/** The guard's own options out of all. */
+export function guardOptionsOf<Request, Response>(
+  options: GuardOptions<Request, Response>,
+): GuardOptions<Request, Response> {
+  return Object.fromEntries(Object.entries(options).filter(([option]) => guardOptions.includes(option)))
+}
+
+export function inheritedOf<Request, Response>(
+  options: GuardOptions<Request, Response>,
+): GuardOptions<Request, Response> {
+  return Object.fromEntries(inherited.map((option) => [option, options[option]]))
+}
+
+const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout']
 /** `shadow` beside them is the middleware's. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused']
 
@@ -107,15 +135,38 @@ function limiterOf<Request, Response>(options: RateLimitOptions<Request, Respons
     if (options.limiter instanceof RateLimiter) return options.limiter
     throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
   }
-  const parts = options.store === undefined ? {} : { store: options.store }
+  const parts = partsOf(options)
   if ('policies' in options) {
-    knownOptions('rateLimit', options, ['policies', 'store', 'name', ...guardOptions])
-    const { policies, name } = options
-    return new RateLimiter({ policies, ...parts, ...(name === undefined ? {} : { name }) })
+    knownOptions('rateLimit', options, ['policies', 'name', ...limiterParts, ...guardOptions])
+    return new RateLimiter({ policies: options.policies as PolicyLikes, ...parts, ...named(options) })
   }
-  knownOptions('rateLimit', options, [...policyOptions, 'policies', 'limiter', 'store', ...guardOptions])
+  knownOptions('rateLimit', options, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
   const own = Object.fromEntries(Object.entries(options).filter(([option]) => policyOptions.includes(option)))
   return new RateLimiter({ policies: own as unknown as PolicyOptions, ...parts })
+}
+
+/**
+ * The limiters of a middleware whose policies are a function of the request; undefined of any other.
+ * @throws HeadgateError for any of its options that cannot be what it is
+ */
+export function varying<Request, Response>(
+  what: RateLimitArgument<Request, Response>,
+): { policies: PoliciesOf<Request>; limiters: (policies: PolicyLikes) => RateLimiter } | undefined {
+  if (typeof what !== 'object' || what === null || what instanceof RateLimiter || !('policies' in what))
+    return undefined
+  const { policies } = what
+  if (typeof policies !== 'function') return undefined
+  knownOptions('rateLimit', what, ['policies', 'name', ...limiterParts, ...guardOptions])
+  return { policies, limiters: limiters({ ...partsOf(what), ...named(what) }) }
+}
+
+function partsOf({ store, penalty, onChange, instances, storeTimeout }: LimiterParts): Omit<LimiterParts, 'name'> {
+  const given = Object.entries({ store, penalty, onChange, instances, storeTimeout })
+  return Object.fromEntries(given.filter(([, value]) => value !== undefined))
+}
+
+function named({ name }: LimiterParts): Pick<LimiterParts, 'name'> {
+  return name === undefined ? {} : { name }
 }
 
 /**

@@ -10,12 +10,12 @@ export interface Body {
 }
 
 /** The body of a refusal, in the type that the client accepts, plain text if it has no preference. */
-export function refusal(decision: Decision, accept: string | undefined): Body {
+export function refusal(decision: Decision, status: number, accept: string | undefined): Body {
   const text = message(decision)
   if (!prefersJson(accept)) return plain(text)
   const { policy, retryAfter } = decision
   return json({
-    error: 'too_many_requests',
+    error: status === 403 ? 'forbidden' : 'too_many_requests',
     message: text,
     policy,
     retryAfter: retryAfterSeconds(retryAfter) ?? null,
@@ -28,13 +28,20 @@ export function denial(accept: string | undefined, asProblem: boolean): Body {
   return prefersJson(accept) ? json({ error: 'forbidden', message: 'Forbidden.' }) : plain('Forbidden.')
 }
 
+/** The body for a request that cannot be decided. */
+export function unavailable(seconds: number, accept: string | undefined, asProblem: boolean): Body {
+  const text = `Service unavailable. ${again(seconds)}`
+  if (asProblem) return problem({ type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text })
+  return prefersJson(accept) ? json({ error: 'unavailable', message: text, retryAfter: seconds }) : plain(text)
+}
+
 /** Problem details (RFC 9457) with the type and member that draft-11 registers. */
-export function quotaProblem(decision: Decision): Body {
+export function quotaProblem(decision: Decision, status: number): Body {
   const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
   return problem({
     type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
     title: 'Request cannot be satisfied as assigned quota has been exceeded',
-    status: 429,
+    status,
     detail: message(decision),
     'violated-policies': violated.map(({ name }) => name),
   })
@@ -48,7 +55,11 @@ export function retryAfterSeconds(retryAfter: number): number | undefined {
 function message({ retryAfter }: Decision): string {
   const seconds = retryAfterSeconds(retryAfter)
   if (seconds === undefined) return 'Too many requests: this one costs more than is ever admitted at once.'
-  return `Too many requests. Try again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`
+  return `Too many requests. ${again(seconds)}`
+}
+
+function again(seconds: number): string {
+  return `Try again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`
 }
 
 function plain(text: string): Body {

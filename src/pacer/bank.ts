@@ -1,5 +1,6 @@
 /*
- * What a pacer asks of its store: one place that bounds how long an answer may take, and knows what may be given back.
+ * What a pacer asks of its store, and what may be given back. How long an answer may take, and what happens when there is
+ * none, is the matter of the ledger: see src/failure.
  */
 import { type Policy, withLimit } from '../algorithms/algorithm.ts'
 import { Smooth } from '../algorithms/smooth.ts'
@@ -8,36 +9,33 @@ import type { Clock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { longestWindow } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
+import { type FailsafeOptions, openLedger } from '../failure/failsafe.ts'
 import type { RateLimiter } from '../limiter.ts'
 import type { Booking, Ledger, MaybePromise } from '../stores/store.ts'
-import { type Agenda, Entry } from './agenda.ts'
 
 /** The longest wait that is booked, in microseconds. */
 const longestWait = longestWindow * 1000
 
 export class Bank {
   readonly #limiter: RateLimiter
-  readonly #agenda: Agenda
   readonly #clock: Clock
-  /** How long an answer may take, in microseconds. */
-  readonly #patience: number
+  readonly #failure: FailsafeOptions
   policies: readonly Policy[]
   #ledger: Ledger
   /** How often the rate was set: what was booked at another rate is not given back at this one. */
   generation = 0
 
-  constructor(limiter: RateLimiter, agenda: Agenda, clock: Clock, storeTimeout: number) {
+  constructor(limiter: RateLimiter, clock: Clock, failure: FailsafeOptions) {
     this.#limiter = limiter
-    this.#agenda = agenda
     this.#clock = clock
-    this.#patience = storeTimeout * 1000
+    this.#failure = failure
     this.policies = limiter.policies
     this.#ledger = this.#open()
   }
 
   #open(): Ledger {
     const { name, scopes, store } = this.#limiter
-    return store.open({ name, policies: this.policies, scopes })
+    return openLedger(store, { name, policies: this.policies, scopes }, this.#failure)
   }
 
   /** Whether a time to come can be promised: by one enforced policy alone, whose algorithm can (see step.ts). */
@@ -68,57 +66,20 @@ export class Bank {
 
   /** @param maxWait microseconds */
   reserve(keys: readonly string[], cost: number, maxWait: number): MaybePromise<Booking> {
-    const answer = this.#ledger.reserve(keys, cost, Math.min(longestWait, maxWait))
-    return answer instanceof Promise
-      ? this.#bounded(answer, ({ decision, tickets }) => {
-          if (decision.allowed) this.refund(keys, cost, tickets)
-        })
-      : answer
+    return this.#ledger.reserve(keys, cost, Math.min(longestWait, maxWait))
   }
 
   consume(keys: readonly string[], cost: number): MaybePromise<Decision> {
-    const answer = this.#ledger.decide('consume', keys, cost)
-    return answer instanceof Promise
-      ? this.#bounded(answer, ({ allowed }) => {
-          if (allowed) this.refund(keys, cost, undefined)
-        })
-      : answer
+    return this.#ledger.decide('consume', keys, cost)
   }
 
   /** Gives units back; a store that fails or does not answer keeps them, which errs to the strict side. */
   refund(keys: readonly string[], cost: number, tickets: Tickets | undefined): MaybePromise<unknown> {
-    const answer = this.#ledger.decide('refund', keys, cost, tickets === undefined ? undefined : { tickets })
-    return answer instanceof Promise ? quietly(this.#bounded(answer, () => undefined)) : answer
+    return quietly(this.#ledger.decide('refund', keys, cost, tickets && { tickets }))
   }
 
   charge(keys: readonly string[], cost: number): MaybePromise<Decision> {
-    const answer = this.#ledger.decide('charge', keys, cost)
-    return answer instanceof Promise ? this.#bounded(answer, () => undefined) : answer
-  }
-
-  /** Rejects when the store does not answer in time. @param late what to do with an answer that comes all the same */
-  #bounded<T>(answer: Promise<T>, late: (value: T) => void): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const alarm = new Alarm(() => reject(unanswered(this.#patience / 1000)))
-      this.#agenda.add(alarm, this.#clock() + this.#patience)
-      const settle = (inTime: () => void, tooLate: () => void) => {
-        if (!alarm.pending) return tooLate()
-        this.#agenda.remove(alarm)
-        inTime()
-      }
-      answer.then(
-        (value) =>
-          settle(
-            () => resolve(value),
-            () => late(value),
-          ),
-        (error) =>
-          settle(
-            () => reject(error),
-            () => undefined,
-          ),
-      )
-    })
+    return this.#ledger.decide('charge', keys, cost)
   }
 
   /** Permits in the policy's window. */
@@ -167,22 +128,6 @@ export class Bank {
   }
 }
 
-class Alarm extends Entry {
-  readonly due: () => void
-
-  constructor(due: () => void) {
-    super()
-    this.due = due
-  }
-}
-
 function quietly(answer: MaybePromise<unknown>): MaybePromise<unknown> {
   return answer instanceof Promise ? answer.catch(() => undefined) : answer
-}
-
-function unanswered(patience: number): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_STORE_TIMEOUT',
-    `The store did not answer within ${patience} ms; whether the call counted is not known. See the option storeTimeout.`,
-  )
 }

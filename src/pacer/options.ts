@@ -1,8 +1,11 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
-import { type Duration, milliseconds } from '../duration.ts'
+import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
+import type { OnStoreError } from '../failure/choice.ts'
+import type { FailsafeOptions } from '../failure/failsafe.ts'
+import { failureOptions, readFailureOptions } from '../failure/options.ts'
 import { RateLimiter } from '../limiter.ts'
 import { knownOptions, positiveInteger } from '../policy.ts'
 import { memoryStore } from '../stores/memory.ts'
@@ -23,8 +26,16 @@ export interface PacerOptions {
   concurrency?: number
   /** Whether the process may end while callers wait. Default false. */
   unref?: boolean
-  /** How long an answer of the store may take; then the call rejects with `HEADGATE_STORE_TIMEOUT`. Default `'5s'`. */
+  /** How long an answer of the store may take. Default `'5s'`. */
   storeTimeout?: Duration
+  /**
+   * What happens to calls that the store cannot decide: `'deny'` rejects them with `HEADGATE_STORE_UNAVAILABLE`, `'allow'`
+   * gives them their turn at once, `'local'` paces them in this process. Or a function that is told and may say.
+   * Default `'local'`.
+   */
+  onStoreError?: OnStoreError
+  /** How many processes share the pace: each keeps that part of it while the store fails. Default 1. */
+  instances?: number
   /** Called after something changed, once for all that changed in one turn of the event loop. */
   onProgress?: (progress: Progress) => void
   /** Whole microseconds since the epoch: for tests. Default: a monotonic clock. */
@@ -45,7 +56,7 @@ const known = [
   'order',
   'concurrency',
   'unref',
-  'storeTimeout',
+  ...failureOptions,
   'onProgress',
   'clock',
   'sleeper',
@@ -58,7 +69,7 @@ export interface PacerParts {
   readonly maxQueue: number
   readonly order: 'oldest' | 'newest'
   readonly concurrency: number
-  readonly storeTimeout: number
+  readonly failure: FailsafeOptions
   readonly onProgress: ((progress: Progress) => void) | undefined
 }
 
@@ -77,14 +88,16 @@ export function readOptions(what: PolicyLike | PacerTerms, more: PacerOptions): 
   }
   const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
   const store = options.store ?? memoryStore({ clock })
+  const sleeper = options.sleeper ?? timerSleeper(unref)
+  const failure = readFailureOptions({ ...options, storeTimeout: options.storeTimeout ?? '5s' }, 'Pacer')
   return {
     limiter: new RateLimiter({ policies, store, name }),
     clock,
-    sleeper: options.sleeper ?? timerSleeper(unref),
+    sleeper,
     maxQueue: count(options.maxQueue, 'maxQueue', 0),
     order,
     concurrency: count(options.concurrency, 'concurrency', 1),
-    storeTimeout: milliseconds(options.storeTimeout ?? '5s', 'Pacer: storeTimeout', 'HEADGATE_OPTION'),
+    failure: { ...failure, clock, sleeper },
     onProgress,
   }
 }

@@ -32,10 +32,10 @@ export class Pacer extends Pace {
   constructor(what: PolicyLike | PacerTerms, options: PacerOptions = {}) {
     super()
     const parts = readOptions(what, options)
-    const { limiter, clock, sleeper, storeTimeout, onProgress, maxQueue, order, concurrency } = parts
+    const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency } = parts
     this.name = limiter.name
     const agenda = new Agenda(clock, sleeper)
-    this.#bank = new Bank(limiter, agenda, clock, storeTimeout)
+    this.#bank = new Bank(limiter, clock, failure)
     this.#events = new Events(this.name, onProgress && once(() => onProgress(this.progress)))
     this.#shop = {
       agenda,

@@ -2,7 +2,10 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import { type Details, Step, type Verb, type Weighing } from '../algorithms/step.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
+import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions, positiveInteger } from '../policy.ts'
+import { randomSeed, type Seed } from './key-hash.ts'
+import { type Found, nothing } from './sketch.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from './store.ts'
 import { blank, Table } from './table.ts'
 
@@ -12,8 +15,30 @@ export interface MemoryStoreOptions {
    * addresses when all of them are in use; memory is taken as keys come and given to others as they lapse.
    */
   maxKeys?: number
+  /**
+   * What becomes of a key that has to give way to another while it still counts. `'remember'` (default): its state is
+   * kept in a table of fixed size and it goes on from there, so that nobody is let in more often than is due; far beyond
+   * ten times `maxKeys` live keys some are refused for others. `'forget'`: it is like new when it comes back, which
+   * admits many times the limit where more keys are live than there is room for.
+   *
+   * That table is made when it is first needed: for each scope of each limiter 12 * `maxKeys` places of 4 bytes and 8 for
+   * each number of a state (28 a place with a bucket, 36 with a window), at most 64 MiB. docs/memory.md has the figures.
+   */
+  onFull?: 'remember' | 'forget'
   /** Whole microseconds since the epoch. Default: a monotonic clock. */
   clock?: Clock
+}
+
+/** What a memory store holds, summed over the limiters that are in use. */
+export interface MemoryStoreStats {
+  /** Keys that are held now, each scope of each limiter by itself; never more than `maxKeys` of each. */
+  readonly keys: number
+  /** How often a key had to give way to another while it still counted. More than a few: `maxKeys` is too small. */
+  readonly evictions: number
+  /** Keys that are not held and whose state is remembered now, each in a place of its own. */
+  readonly remembered: number
+  /** How often a key found no place of its own and was merged with others. More than a few: some are refused for others. */
+  readonly merged: number
 }
 
 /**
@@ -28,52 +53,91 @@ export class MemoryStore implements Store {
   readonly synchronous = true
   readonly #clock: Clock
   readonly #maxKeys: number
+  /** Places remembered keys; undefined if they are forgotten. */
+  readonly #seed: Seed | undefined
+  /** A limiter that nobody uses any more is let go, states and all. */
+  readonly #ledgers = new Set<WeakRef<MemoryLedger>>()
+  readonly #gone = new FinalizationRegistry<WeakRef<MemoryLedger>>((ledger) => this.#ledgers.delete(ledger))
 
-  constructor(options: MemoryStoreOptions) {
-    knownOptions('memoryStore', options, ['maxKeys', 'clock'])
+  /** @param seed for tests: the same places in every run */
+  constructor(options: MemoryStoreOptions, seed: Seed = randomSeed()) {
+    knownOptions('memoryStore', options, ['maxKeys', 'onFull', 'clock'])
     this.#maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
     this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
+    this.#seed = remembers(options.onFull ?? 'remember') ? seed : undefined
   }
 
   open(terms: LedgerTerms): Ledger {
-    return new MemoryLedger(terms, this.#maxKeys, this.#clock)
+    const ledger = new MemoryLedger(terms, this.#maxKeys, this.#seed, this.#clock)
+    const reference = new WeakRef(ledger)
+    this.#ledgers.add(reference)
+    this.#gone.register(ledger, reference)
+    return ledger
   }
+
+  /** Counts every key once: cheap enough for a gauge that is read each second. */
+  stats(): MemoryStoreStats {
+    const tables = Array.from(this.#ledgers, (ledger) => ledger.deref()?.tables ?? []).flat()
+    const sum = (count: (table: Table) => number) => tables.reduce((total, table) => total + count(table), 0)
+    return {
+      keys: sum(({ size }) => size),
+      evictions: sum(({ evictions }) => evictions),
+      remembered: sum(({ remembered }) => remembered),
+      merged: sum(({ merged }) => merged),
+    }
+  }
+}
+
+function remembers(onFull: unknown): boolean {
+  if (onFull === 'remember' || onFull === 'forget') return onFull === 'remember'
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `memoryStore: onFull must be 'remember' or 'forget', got ${shown(onFull)}. Leave it out to remember.`,
+  )
 }
 
 /** The keys of one scope, and the row of the one that calls. */
 class Scope {
-  readonly #table: Table
+  readonly table: Table
   #weighings: readonly Weighing[]
   #row = blank
+  #found: Found = nothing
 
-  constructor(weighings: readonly Weighing[], maxKeys: number) {
+  constructor(weighings: readonly Weighing[], maxKeys: number, seed: Seed | undefined) {
     this.#weighings = weighings
-    this.#table = new Table(
+    this.table = new Table(
       weighings.map(({ policy }) => policy),
       maxKeys,
+      seed,
     )
   }
 
-  find(key: string): void {
-    this.#row = this.#table.find(key)
-    this.#table.point(this.#weighings, this.#row)
+  find(key: string, now: number): void {
+    this.#row = this.table.find(key)
+    if (this.#row === blank) this.#found = this.table.recall(this.#weighings, key, now)
+    else this.table.point(this.#weighings, this.#row)
   }
 
   /** Gives the key a row if it has none, now that something will be written. */
   claim(key: string, now: number): void {
     if (this.#row !== blank) return
-    this.#row = this.#table.claim(key, now)
-    this.#table.point(this.#weighings, this.#row)
+    this.#row = this.table.claim(this.#weighings, key, this.#found, now)
+    this.table.point(this.#weighings, this.#row)
   }
 
-  forget(key: string): void {
-    this.#table.forget(key)
+  /** The same for a refund: to a key that nothing is known of nothing is written. */
+  claimKnown(key: string, now: number): void {
+    if (this.#found !== nothing) this.claim(key, now)
+  }
+
+  forget(key: string, now: number): void {
+    this.table.forget(this.#weighings, key, now)
   }
 
   /** Goes on under the same policies with other limits. */
   retune(weighings: readonly Weighing[], now: number): void {
     this.#weighings = weighings
-    this.#table.retune(
+    this.table.retune(
       weighings.map(({ policy }) => policy),
       now,
     )
@@ -82,7 +146,7 @@ class Scope {
   /** Only where it is this scope that refuses: a key refused for the sake of another is nothing to hold on to. */
   noteRefused(): void {
     const refuses = this.#weighings.some(({ wait, policy }) => wait > 0 && !policy.shadow)
-    if (refuses && this.#row !== blank) this.#table.noteRefused(this.#row)
+    if (refuses && this.#row !== blank) this.table.noteRefused(this.#row)
   }
 }
 
@@ -92,11 +156,15 @@ class MemoryLedger implements Ledger {
   readonly #scopes: readonly Scope[]
   #step: Step
 
-  constructor({ policies, scopes }: LedgerTerms, maxKeys: number, clock: Clock) {
+  constructor({ policies, scopes }: LedgerTerms, maxKeys: number, seed: Seed | undefined, clock: Clock) {
     this.#clock = clock
     this.#names = scopes
     this.#step = new Step(policies)
-    this.#scopes = scopes.map((scope) => new Scope(this.#weighingsOf(scope), maxKeys))
+    this.#scopes = scopes.map((scope) => new Scope(this.#weighingsOf(scope), maxKeys, seed))
+  }
+
+  get tables(): Table[] {
+    return this.#scopes.map(({ table }) => table)
   }
 
   #weighingsOf(scope: string): readonly Weighing[] {
@@ -112,7 +180,7 @@ class MemoryLedger implements Ledger {
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
     const now = this.#clock()
     this.#weigh(verb, now, keys, cost, 0)
-    if (verb === 'refund') this.#step.refund(extras?.tickets)
+    if (verb === 'refund') this.#refund(now, keys, extras)
     return this.#settle(now, keys, extras)
   }
 
@@ -125,12 +193,18 @@ class MemoryLedger implements Ledger {
   }
 
   reset(keys: readonly string[]): void {
-    for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string)
+    const now = this.#clock()
+    for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string, now)
+  }
+
+  #refund(now: number, keys: readonly string[], extras?: DecideExtras): void {
+    for (const [n, scope] of this.#scopes.entries()) scope.claimKnown(keys[n] as string, now)
+    this.#step.refund(extras?.tickets)
   }
 
   #weigh(verb: Verb, now: number, keys: readonly string[], cost: number, maxWait: number): void {
     const scopes = this.#scopes
-    for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).find(keys[n] as string)
+    for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).find(keys[n] as string, now)
     this.#step.weigh(verb, now, cost, maxWait)
   }
 

@@ -28,7 +28,15 @@ export interface Booking {
 /** A reservation aside, every verb is the same question: this cost, by these keys. */
 export type DecideVerb = Exclude<Verb, 'reserve'>
 
-export interface DecideExtras extends Details {
+/** What happens to calls that the store cannot decide: refused, let through, or decided in this process. */
+export type Choice = 'deny' | 'allow' | 'local'
+
+export interface CallExtras extends Details {
+  /** Told when the store fails this call; says what happens then, if the limiter's own choice is not to. Not for stores. */
+  readonly onFailure?: (error: unknown) => Choice | undefined
+}
+
+export interface DecideExtras extends CallExtras {
   /** With `refund`: the tickets of the reservation that is being settled. */
   readonly tickets?: Tickets | undefined
 }
@@ -40,7 +48,7 @@ export interface DecideExtras extends Details {
 export interface Ledger {
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): MaybePromise<Decision>
   /** @param maxWait in whole microseconds */
-  reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): MaybePromise<Booking>
+  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallExtras): MaybePromise<Booking>
   /** Forgets these keys: each is like new. */
   reset(keys: readonly string[]): MaybePromise<void>
   /**
@@ -56,5 +64,7 @@ export interface Ledger {
 export interface Store {
   /** Whether every ledger answers at once, never with a promise. */
   readonly synchronous: boolean
+  /** How long a call takes at most, in milliseconds, if the store itself sees to that. */
+  readonly timeout?: number
   open(terms: LedgerTerms): Ledger
 }

@@ -1,14 +1,18 @@
 /*
- * The keys of one scope and their states: a Map from key to row, and all rows in one array of numbers.
+ * The keys of one scope: a Map from key to the row of its states.
  *
  * No object and no timer per key. A row that is like new again is dropped in passing: each new key looks at the next
  * few rows. When the table is full, the row that gives way is the one whose loss matters least: among the next few, one
  * that is like new, else the one with most left. A key that is being refused goes only when all of them are. (Least
- * recently used would be the wrong order: a flood of new keys would free just those who wait as they were told.)
+ * recently used would be the wrong order: a flood of new keys would free just those who wait as they were told.) What
+ * gives way while it still counts is remembered in little room: see sketch.ts.
  */
 import { createHash } from 'node:crypto'
-import { type Policy, Report } from '../algorithms/algorithm.ts'
-import { standing, Weighing } from '../algorithms/step.ts'
+import type { Policy } from '../algorithms/algorithm.ts'
+import { Weighing } from '../algorithms/step.ts'
+import type { Seed } from './key-hash.ts'
+import { cells, type Found, nothing, Sketch } from './sketch.ts'
+import { States } from './states.ts'
 
 /** Row 0 stays zero: the state of every key that is not here. */
 export const blank = 0
@@ -28,67 +32,99 @@ function digest(key: string): string {
   return `#${createHash('sha512').update(key, 'utf16le').digest('base64url')}`
 }
 
+function kept(key: string): string {
+  return key.length > longestKey ? digest(key) : key
+}
+
 export class Table {
   #policies: readonly Policy[]
   /** For looking at rows in passing. */
   #weighings: readonly Weighing[]
-  readonly #report = new Report()
   readonly #maxKeys: number
+  readonly #states: States
   readonly #rowOf = new Map<string, number>()
   #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
   readonly #free: number[] = []
   #hand = 0
+  /** Places remembered keys; without one they are forgotten. */
+  readonly #seed: Seed | undefined
+  #sketch: Sketch | undefined
+  #evictions = 0
 
-  /** Fixed-size states, `#width` numbers a row; `#offsets` is where in a row each policy's begins. */
-  #slab = new Float64Array(0)
-  readonly #width: number
-  readonly #offsets: number[] = []
-  /** Growing states, an array each: `#logs[row * #logsPerRow + offset]`. */
-  readonly #logs: number[][] = []
-  readonly #logsPerRow: number
-
-  constructor(policies: readonly Policy[], maxKeys: number) {
+  constructor(policies: readonly Policy[], maxKeys: number, seed: Seed | undefined) {
     this.#policies = policies
     this.#weighings = policies.map((policy) => new Weighing(policy))
     this.#maxKeys = maxKeys
-    let width = 0
-    let logs = 0
-    for (const { algorithm } of policies) {
-      this.#offsets.push(algorithm.grows ? logs++ : width)
-      if (!algorithm.grows) width += algorithm.slots
-    }
-    this.#width = width
-    this.#logsPerRow = logs
-    this.#resize(Math.min(1024, maxKeys + 1))
-    this.#clearLogs(blank)
+    this.#seed = seed
+    this.#states = new States(policies, false)
+    this.#resize(Math.min(1024, maxKeys + 2))
+    this.#states.clear(blank)
   }
 
   get size(): number {
     return this.#rowOf.size
   }
 
+  /** Keys that had to give way while they still counted. */
+  get evictions(): number {
+    return this.#evictions
+  }
+
+  get remembered(): number {
+    return this.#sketch?.held ?? 0
+  }
+
+  get merged(): number {
+    return this.#sketch?.merged ?? 0
+  }
+
   /** The key's row, or `blank`. */
   find(key: string): number {
-    const row = this.#rowOf.get(key.length > longestKey ? digest(key) : key)
+    const row = this.#rowOf.get(kept(key))
     return row === undefined ? blank : row
   }
 
-  /** A row for a key that has none. */
-  claim(key: string, now: number): number {
+  /** Points each weighing, one per policy of this table, to its state in that row. */
+  point(weighings: readonly Weighing[], row: number): void {
+    this.#states.point(weighings, row)
+  }
+
+  /** Points the weighings to what a key without a row starts from. */
+  recall(weighings: readonly Weighing[], key: string, now: number): Found {
+    const sketch = this.#sketch
+    const found = sketch === undefined || sketch.empty ? nothing : sketch.find(weighings, kept(key), now)
+    if (found === nothing) this.#states.point(weighings, blank)
+    return found
+  }
+
+  /** A row for a key that has none. @param found what `recall` said, with the weighings as it left them */
+  claim(weighings: readonly Weighing[], key: string, found: Found, now: number): number {
+    const row = this.#free.pop() ?? this.#nextRow()
+    if (found !== nothing) this.#states.copy(weighings, row, now)
+    if (found === cells) this.#states.reopen(row, now)
+    this.#sketch?.release(found)
     this.#makeRoom(now)
-    const row = this.#free.pop() ?? this.#keyOf.length
-    if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#maxKeys + 1))
-    const kept = key.length > longestKey ? digest(key) : key
-    this.#keyOf[row] = kept
-    this.#rowOf.set(kept, row)
-    this.#clearLogs(row)
+    const name = kept(key)
+    this.#keyOf[row] = name
+    this.#rowOf.set(name, row)
     return row
   }
 
-  forget(key: string): void {
+  #nextRow(): number {
+    const row = this.#keyOf.push(undefined) - 1
+    // One row more than keys: who comes has one before another gives way.
+    if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#maxKeys + 2))
+    this.#states.clear(row)
+    return row
+  }
+
+  /** Makes the key like new. Cells that it shares cannot: it gets a row of its own, as long as there is room for one. */
+  forget(weighings: readonly Weighing[], key: string, now: number): void {
     const row = this.find(key)
     if (row !== blank) this.#release(row)
+    this.#sketch?.release(this.recall(weighings, key, now))
+    if (this.recall(weighings, key, now) !== nothing) this.claim(weighings, key, nothing, now)
   }
 
   /** Notes that the key was refused, so that it is the last to give way. */
@@ -96,34 +132,17 @@ export class Table {
     this.#refused[row] = 1
   }
 
-  /** Points each weighing, one per policy of this table, to its state in that row. */
-  point(weighings: readonly Weighing[], row: number): void {
-    for (let n = 0; n < weighings.length; n++) {
-      const weighing = weighings[n] as Weighing
-      const offset = this.#offsets[n] as number
-      if (weighing.algorithm.grows) {
-        weighing.s = this.#logs[row * this.#logsPerRow + offset] as number[]
-      } else {
-        weighing.s = this.#slab
-        weighing.i = row * this.#width + offset
-      }
-    }
-  }
-
   /** Goes on under the same policies with other limits: each state is adopted. */
   retune(policies: readonly Policy[], now: number): void {
-    for (const row of this.#rowOf.values()) {
-      this.point(this.#weighings, row)
-      for (const [n, { s, i, algorithm }] of this.#weighings.entries()) {
-        policies[n]?.algorithm.adopt?.(s, i, standing(algorithm, s[i] as number, now), algorithm)
-      }
-    }
+    this.#states.retune(policies, this.#rowOf.values(), now)
+    this.#sketch?.retune(policies, now)
     this.#policies = policies
     this.#weighings = policies.map((policy) => new Weighing(policy))
   }
 
-  /** Drops rows that are like new; if the table is full all the same, the one whose loss matters least. */
+  /** Drops rows that are like new; if the table is full all the same, the one whose loss matters least gives way. */
   #makeRoom(now: number): void {
+    this.#sketch?.sweep(now)
     const full = this.#rowOf.size >= this.#maxKeys
     let victim = blank
     let most = -Infinity
@@ -132,7 +151,7 @@ export class Table {
       if (this.#keyOf[this.#hand] === undefined) continue
       const left = this.#left(this.#hand, now)
       if (left === 1) {
-        if (!full && this.#idle(this.#hand, now) < grace) continue
+        if (!full && this.#states.idle(this.#hand, now) < grace) continue
         this.#release(this.#hand)
         if (full) return
       } else if (left > most) {
@@ -140,46 +159,35 @@ export class Table {
         victim = this.#hand
       }
     }
-    if (full && this.#rowOf.size >= this.#maxKeys) this.#release(victim)
+    if (full) this.#evict(victim, now)
   }
 
-  /** How much a key has left by its tightest policy: 1 is like new, 0 nothing; -1 if it has been refused since it was new. */
+  /** How much a key has left by its tightest policy; -1 if it has been refused since it was new. */
   #left(row: number, now: number): number {
-    let left = 1
-    this.point(this.#weighings, row)
-    for (const { s, i, policy, algorithm } of this.#weighings) {
-      algorithm.report(s, i, standing(algorithm, s[i] as number, now), this.#report)
-      if (this.#report.reset === 0 && now >= (s[i] as number)) continue
-      left = Math.min(left, this.#report.remaining / (policy.burst + 1))
-    }
+    const left = this.#states.left(row, now)
     return left < 1 && this.#refused[row] === 1 ? -1 : left
   }
 
-  #idle(row: number, now: number): number {
-    this.point(this.#weighings, row)
-    return now - Math.max(...this.#weighings.map(({ s, i }) => s[i] as number))
+  #evict(row: number, now: number): void {
+    this.#evictions++
+    if (this.#seed !== undefined) {
+      this.#sketch ??= new Sketch(this.#policies, this.#maxKeys, this.#seed)
+      this.#states.point(this.#weighings, row)
+      this.#sketch.remember(this.#weighings, this.#keyOf[row] as string, now)
+    }
+    this.#release(row)
   }
 
   #release(row: number): void {
     this.#rowOf.delete(this.#keyOf[row] as string)
     this.#keyOf[row] = undefined
     this.#refused[row] = 0
-    this.#slab.fill(0, row * this.#width, (row + 1) * this.#width)
-    for (let n = 0; n < this.#logsPerRow; n++) this.#logs[row * this.#logsPerRow + n] = []
+    this.#states.clear(row)
     this.#free.push(row)
   }
 
-  #clearLogs(row: number): void {
-    for (const [n, { algorithm }] of this.#policies.entries()) {
-      if (!algorithm.grows) continue
-      this.#logs[row * this.#logsPerRow + (this.#offsets[n] as number)] = new Array(algorithm.slots).fill(0)
-    }
-  }
-
   #resize(rows: number): void {
-    const slab = new Float64Array(rows * this.#width)
-    slab.set(this.#slab)
-    this.#slab = slab
+    this.#states.resize(rows)
     const refused = new Uint8Array(rows)
     refused.set(this.#refused)
     this.#refused = refused

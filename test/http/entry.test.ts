@@ -1,8 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
 import { watchForwarded } from '../../src/http/keys.ts'
-import { forgetWarnings } from '../../src/http/warn.ts'
 import { byCookie, byHeader, byIp, byParam, combine } from '../../src/index.ts'
+import { forgetWarnings } from '../../src/warn.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 

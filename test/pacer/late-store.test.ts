@@ -69,7 +69,7 @@ describe('a store that answers later', () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const store = new LateStore(timeline, 20)
-      const pacer = timeline.pacer(policy, { store, concurrency: 1 })
+      const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'deny' })
       store.failing = true
       timeline.write(
         'A',
@@ -81,7 +81,7 @@ describe('a store that answers later', () => {
       )
       await timeline.pass(15)
       store.failing = false
-      expect(await timeline.read()).toBe('A!store+10 B+30')
+      expect(await timeline.read()).toBe('A!HEADGATE_STORE_UNAVAILABLE+10 B+30')
       expect([pacer.running, pacer.waiting]).toEqual([0, 0])
     }
   })
@@ -90,15 +90,15 @@ describe('a store that answers later', () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const store = new LateStore(timeline, 20)
-      const pacer = timeline.pacer(policy, { store, storeTimeout: '2s' })
+      const pacer = timeline.pacer(policy, { store, storeTimeout: '2s', onStoreError: 'deny' })
       store.silent = true
       timeline.write('A', pacer.acquire())
-      expect(await timeline.read()).toBe('A!HEADGATE_STORE_TIMEOUT+2000')
+      expect(await timeline.read()).toBe('A!HEADGATE_STORE_UNAVAILABLE+2000')
     }
   })
 
   test('nor by settle and cancel', async () => {
-    const pacer = timeline.pacer(even, { store, storeTimeout: '2s' })
+    const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError: 'deny' })
     const reservations = Promise.all([pacer.reserve(), pacer.reserve(), pacer.reserve()])
     await timeline.pass(20)
     const [more, less, none] = await reservations
@@ -107,18 +107,22 @@ describe('a store that answers later', () => {
     timeline.write('less', less.settle(0))
     timeline.write('none', none.cancel())
     // What is given back is kept by a store that does not answer, as by one that fails; what is charged may be unknown.
-    expect(await timeline.read()).toBe('more!HEADGATE_STORE_TIMEOUT+2020 less+2020 none+2020')
+    expect(await timeline.read()).toBe('more!HEADGATE_STORE_UNAVAILABLE+2020 less+2020 none+2020')
     expect(timeline.now).toBeGreaterThan(2020)
   })
 
   test('an answer that comes after all gives its permits back', async () => {
-    const pacer = timeline.pacer(slidingLog({ limit: 1, window: '60s' }), { store, storeTimeout: 1000 })
+    const pacer = timeline.pacer(slidingLog({ limit: 1, window: '60s' }), {
+      store,
+      storeTimeout: 1000,
+      onStoreError: 'deny',
+    })
     store.latency = 5000
     timeline.write('A', pacer.acquire())
     await timeline.pass(8000)
     store.latency = 20
     timeline.write('B', pacer.acquire())
-    expect(await timeline.read()).toBe('A!HEADGATE_STORE_TIMEOUT+1000 B+8020')
+    expect(await timeline.read()).toBe('A!HEADGATE_STORE_UNAVAILABLE+1000 B+8020')
   })
 
   test('a rate set anew: what was promised is kept, and owed to the new rate', async () => {

@@ -57,7 +57,8 @@ describe.each(clients)('%s', (name, client) => {
       memoryStore({ clock: clock.now }),
       redisStore({ client: client(), clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
     ]
-    const [memory, redis] = stores.map((store) => new RateLimiter({ name: `two-${name}`, policies, store }))
+    const penalty = { after: 6, within: '10s', block: ['3s', '20s'], scope: 'ip' }
+    const [memory, redis] = stores.map((store) => new RateLimiter({ name: `two-${name}`, policies, store, penalty }))
     if (memory === undefined || redis === undefined) throw new Error('two limiters')
     for (let n = 0; n < 60; n++) {
       const key = { ip: `ip-${n % 3}`, user: `user-${n % 2}` }

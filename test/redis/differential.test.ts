@@ -1,7 +1,8 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, test } from 'vitest'
-import { algorithms, compare, policiesOf, scripts } from '../support/differential.ts'
+import { carryRules } from '../../src/algorithms/carry.ts'
+import { algorithms, compare, plansOf, policiesOf, scripts } from '../support/differential.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { redisSubject } from '../support/redis-subject.ts'
 
@@ -19,6 +20,13 @@ afterAll(async () => {
 })
 
 const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several', 'punished'] as const
+
+test.each(carryRules)('under several plans by turns, by the rule %s: the same decisions and states', async (rule) => {
+  await fc.assert(
+    fc.asyncProperty(plansOf(), scripts, (policies, script) => compare(redisSubject(client), policies, script, rule)),
+    { numRuns: 300 },
+  )
+})
 
 test.each(names)('%s: the same decisions and states as the definition and as memory', async (name) => {
   await fc.assert(

@@ -24,7 +24,8 @@ const policies = fixedWindow({ limit: 100, window: '1h' })
 let names = 0
 
 function limiterOf(client: RedisClient, options: object = {}): RateLimiter {
-  return new RateLimiter({ name: `failure-${names++}`, policies, store: redisStore({ client, ...options }) })
+  const store = redisStore({ client, ...options })
+  return new RateLimiter({ name: `failure-${names++}`, policies, store, onStoreError: 'deny' })
 }
 
 function ioredis(port: number, options: object = {}): Redis {
@@ -103,7 +104,8 @@ test('an error of Redis is told with its cause', async () => {
   const client = ioredis(server.port)
   const limiter = limiterOf(client)
   await client.set(`headgate:${limiter.name}:default:{id}`, '\x02broken')
-  await expect(limiter.consume('id')).rejects.toMatchObject({ code: 'HEADGATE_STORE', cause: expect.any(Error) })
+  const cause = { code: 'HEADGATE_STORE', cause: expect.any(Error) }
+  await expect(limiter.consume('id')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE', cause })
 })
 
 test.each(['ioredis', 'node-redis'])('%s: a call whose answer was lost is not carried out again', async (name) => {

@@ -4,8 +4,10 @@
 import fc from 'fast-check'
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { type CarryRule, carryRules } from '../../src/algorithms/carry.ts'
+import type { Policy } from '../../src/index.ts'
 import { assemble, type Part, parts } from '../../src/stores/redis/lua/script.ts'
-import { compare, policiesOf, scripts } from '../support/differential.ts'
+import { type algorithms, compare, plansOf, policiesOf, type Script, scripts } from '../support/differential.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { redisSubject } from '../support/redis-subject.ts'
 
@@ -22,11 +24,21 @@ afterAll(async () => {
   await server.stop()
 })
 
-type Name = Parameters<typeof policiesOf>[0]
+type Algorithm = keyof typeof algorithms
+type Name = Parameters<typeof policiesOf>[0] | CarryRule
 /** A piece of a part's text, and what stands there instead. */
 type Mutation = readonly [from: string, to: string]
 
-const mutations: readonly { part: Part; on: readonly Name[]; changes: readonly Mutation[] }[] = [
+interface Mutations {
+  part: Part
+  /** What shows it: policies, or plans under a rule, */
+  on: readonly Name[]
+  /** of this algorithm alone. */
+  of?: Algorithm | undefined
+  changes: readonly Mutation[]
+}
+
+const mutations: readonly Mutations[] = [
   {
     part: 'bucket',
     on: ['bucket'],
@@ -226,15 +238,85 @@ const mutations: readonly { part: Part; on: readonly Name[]; changes: readonly M
       ['if p.wait == 0 then', 'if p.wait ~= 0 then'],
     ],
   },
+  {
+    part: 'penalty',
+    on: ['punished'],
+    changes: [
+      ['max(0, s[1] - at)', 'min(0, s[1] - at)'],
+      ['s[5] - ahead(s, at) - at)', 's[5] + ahead(s, at) - at)'],
+      ['s[2] = max(0, s[2] - shift)', 's[2] = max(0, s[2])'],
+      ['s[5] = max(0, s[5] - shift)', 's[5] = max(0, s[5])'],
+      ['if since < 0 then', 'if since <= 0 then'],
+      ['since >= p.forget', 'since > p.forget'],
+      ['at - s[2] >= p.within', 'at - s[2] > p.within'],
+      ['s[3] = s[3] + 1', 's[3] = s[3] + 2'],
+      ['s[3] < p.after', 's[3] <= p.after'],
+      ['p.blocks[min(s[4] + 1, #p.blocks)]', 'p.blocks[1]'],
+      ['s[4] = min(s[4] + 1, #p.blocks)', 's[4] = s[4] + 1'],
+      ['s[2] + p.within or 0', 's[2] - p.within or 0'],
+      ['s[5] + p.forget or 0', 's[5] - p.forget or 0'],
+      ['s[5] > now and 0', 's[5] >= now and 0'],
+    ],
+  },
+  {
+    part: 'carry',
+    on: ['keep', 'scale', 'reset'],
+    changes: [
+      ['p.forgets or', 'not p.forgets or'],
+      ['standing(from, s[1], now)', 'standing(p, s[1], now)'],
+      ['if p.scales then', 'if not p.scales then'],
+      ['times, per = most, whole', 'times, per = whole, most'],
+      ['min(most, ratioUp', 'max(most, ratioUp'],
+      ['if isNew(s, from.slots) then return new(p) end', ''],
+      ['if used > 0 then', 'if used > 1 then'],
+    ],
+  },
+  ...[
+    ['bucket', 'min(p.capacity, ratioUp(now, p.weight', 'min(p.capacity, ratioUp(now, 1 + p.weight'],
+    ['bucket', 'ratioUp(level(from, s, at)', 'ratioUp(level(p, s, at)'],
+    ['bucket', 's[3] + ceil(from.capacity / p.weight)', 's[3]'],
+    ['batches', 'from.window ~= p.window or', ''],
+    ['batches', 'or from.aligned ~= p.aligned', ''],
+    ['batches', 'min(p.burst, ratioUp(spentAt(from', 'min(p.burst, ratioUp(spentAt(p'],
+    ['batches', 's[4] + from.burst', 's[4]'],
+    ['slidingWindow', 'or from.span ~= p.span', ''],
+    ['slidingWindow', 's[4] = min(p.limit, ratioUp(s[4]', 's[4] = min(p.limit, ratioUp(s[3]'],
+    ['slidingWindow', 's[3] = min(p.limit, ratioUp(s[3]', 's[3] = max(p.limit, ratioUp(s[3]'],
+    ['segmentedWindow', 'from.span ~= p.span or', ''],
+    ['segmentedWindow', 'or from.segments ~= p.segments', ''],
+    ['segmentedWindow', 'room = room - s[3 + n]', ''],
+    ['slidingLog', 'or from.span ~= p.span', ''],
+    ['slidingLog', 'ratioUp(total(s, n) - before', 'ratioUp(total(s, n)'],
+    ['smooth', 'if from.kind ~= p.kind then return false end', ''],
+    ['smooth', 's[2] = max(free, at)', 's[2] = min(free, at)'],
+    ['smooth', 's[3] = rescaled(p, storedAt(from', 's[3] = rescaled(p, storedAt(p'],
+    ['smoothBursty', '(stored * p.max) / most', 'stored'],
+    ['smoothWarmingUp', '(stored * p.max) / most', 'stored'],
+  ].map(
+    ([part, from, to]): Mutations => ({
+      part: part as Part,
+      on: ['keep', 'scale'],
+      of: algorithmOf(part as Part, from as string),
+      changes: [[from as string, to as string]],
+    }),
+  ),
 ]
 
-describe.each(mutations)('$part', ({ part, on, changes }) => {
+/** Undefined where it takes two different ones. */
+function algorithmOf(part: Part, from: string): Algorithm | undefined {
+  if (part === 'smooth' || from.includes('aligned')) return undefined
+  return part === 'batches' ? 'firstRequest' : (part as Algorithm)
+}
+
+describe.each(mutations)('$part', ({ part, on, of, changes }) => {
   test.each(changes)('%s => %s', async (from, to) => {
     expect(parts[part].split(from)).toHaveLength(2)
     const text = assemble({ [part]: parts[part].replace(from, to) })
     const seen = async (name: Name) => {
-      const property = fc.asyncProperty(policiesOf(name), scripts, (policies, script) =>
-        compare(redisSubject(client, text), policies, script),
+      const rule = carryRules.find((each) => each === name)
+      const policies = rule === undefined ? policiesOf(name as Parameters<typeof policiesOf>[0]) : plansOf(of)
+      const property = fc.asyncProperty<[Policy[] | Policy[][], Script]>(policies, scripts, (all, script) =>
+        compare(redisSubject(client, text), all, script, rule),
       )
       return (await fc.check(property, { numRuns: 1000, seed: 7, endOnFailure: true })).failed
     }

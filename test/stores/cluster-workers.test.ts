@@ -5,6 +5,7 @@ import { fixedWindow, memoryStore, type Policy, RateLimiter, slidingLog, tokenBu
 import { type ClusterStore, type ClusterStoreOptions, clusterStore } from '../../src/stores/cluster/index.ts'
 import { WorkerStore } from '../../src/stores/cluster/worker.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
 import { type ProxyWorker, startWorker } from '../support/cluster-proxy.ts'
 import { failure } from '../support/failure.ts'
 
@@ -79,7 +80,7 @@ test.each(['json', 'advanced'] as const)('answers pass through %s as they are', 
 
 test('a primary without the store: rejects at the timeout and says what to do', async () => {
   const store = (await started()).store('nobody', 100)
-  const limiter = new RateLimiter({ name: 'api', policies: hundred, store })
+  const limiter = new BareLimiter({ name: 'api', policies: [hundred], store })
   const calls = [limiter.consume('k'), limiter.peek('k'), limiter.reset('k'), limiter.reserve('k')]
   for (const { code } of await Promise.all(calls.map(failure))) expect(code).toBe('HEADGATE_STORE_TIMEOUT')
   await expect(limiter.consume('k')).rejects.toThrow('Call clusterStore() in the primary')
@@ -104,7 +105,7 @@ test('no connection to a primary: an error at once', async () => {
   const send = process.send
   try {
     Object.assign(process, { send: undefined })
-    const { code, after } = await failure(new RateLimiter({ policies: hundred, store }).consume('k'))
+    const { code, after } = await failure(new BareLimiter({ name: 'api', policies: [hundred], store }).consume('k'))
     expect(code).toBe('HEADGATE_STORE')
     expect(after).toBeLessThan(1000)
   } finally {

@@ -3,6 +3,7 @@ import { MemcacheClient } from 'memcache-client'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type MemcachedStoreOptions, memcachedStore } from '../../src/stores/memcached.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { type MemcachedServer, startMemcached } from '../support/memcached-server.ts'
 import { startProxy } from '../support/proxy.ts'
@@ -28,9 +29,9 @@ function clientOf(port = server.port): MemcacheClient {
 const hundred = fixedWindow({ limit: 100, window: '1h' })
 let names = 0
 
-function limiterOf(options: Partial<MemcachedStoreOptions> = {}, policies = [hundred]): RateLimiter {
+function limiterOf(options: Partial<MemcachedStoreOptions> = {}, policies = [hundred]): BareLimiter {
   const store = memcachedStore({ client: clientOf(), timeout: '5s', ...options })
-  return new RateLimiter({ name: `own-${names++}`, policies, store })
+  return new BareLimiter({ name: `own-${names++}`, policies, store })
 }
 
 test('a text lives until it is like new: a second, 60 days, 38 years', async () => {

@@ -5,6 +5,7 @@ import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
 import { startProxy } from '../support/proxy.ts'
@@ -34,9 +35,9 @@ function poolOf(options: object = {}): Pool {
 const hundred = fixedWindow({ limit: 100, window: '1h' })
 let names = 0
 
-function limiterOf(options: Partial<PostgresStoreOptions> = {}, policies = [hundred]): RateLimiter {
+function limiterOf(options: Partial<PostgresStoreOptions> = {}, policies = [hundred]): BareLimiter {
   const store = postgresStore({ pool, timeout: '5s', ...options })
-  return new RateLimiter({ name: `own-${names++}`, policies, store })
+  return new BareLimiter({ name: `own-${names++}`, policies, store })
 }
 
 /** Has a row for itself until told to let go. */

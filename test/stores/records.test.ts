@@ -10,6 +10,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { ReferenceStore } from '../support/reference-store.ts'
@@ -46,7 +47,7 @@ test('what changes nothing is not written', async () => {
 
 test('who is always slower gives up after so many tries', async () => {
   const database = new MapDatabase()
-  const limiter = new RateLimiter({ policies: limit(2), store: database.store({ retries: 3 }) })
+  const limiter = new BareLimiter({ name: 'l', policies: [limit(2)], store: database.store({ retries: 3 }) })
   database.before = (key) => database.texts.set(key, { text: '[1]', revision: Math.random(), ttl: 1 })
   const error = await limiter.consume('k').catch((reason) => reason)
   expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringContaining('4 times') })
@@ -108,7 +109,7 @@ test('what others took of it in between stays taken', async () => {
 
 test('a store that hangs: rejects at the timeout, and holds up nobody afterwards', async () => {
   const database = new MapDatabase()
-  const limiter = new RateLimiter({ policies: limit(5), store: database.store({ timeout: 50 }) })
+  const limiter = new BareLimiter({ name: 'l', policies: [limit(5)], store: database.store({ timeout: 50 }) })
   let go = () => {}
   database.before = () => new Promise<void>((resolve) => (go = resolve))
   const hung = failure(limiter.consume('k'))
@@ -141,7 +142,11 @@ test.each<[what: string, options: object, told: RegExp]>([
   ['there is something else', { read: () => ({ text: '{}', version: 1 }) }, /no record of this version/],
 ])('%s: an error with its cause', async (_, options, told) => {
   const plain = { read: () => undefined, swap: () => true, ...('swap' in options ? { name: 'Etcd' } : {}) }
-  const limiter = new RateLimiter({ policies: limit(5), store: compareAndSetStore({ ...plain, ...options }) })
+  const limiter = new BareLimiter({
+    name: 'l',
+    policies: [limit(5)],
+    store: compareAndSetStore({ ...plain, ...options }),
+  })
   const error = await limiter.consume('k').catch((reason) => reason)
   expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringMatching(told) })
 })

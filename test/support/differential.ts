@@ -3,6 +3,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
+import { withLimit } from '../../src/algorithms/algorithm.ts'
+import type { CarryRule } from '../../src/algorithms/carry.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   type Clock,
@@ -12,6 +14,7 @@ import {
   type LedgerTerms,
   memoryStore,
   type Policy,
+  type Store,
   segmentedWindow,
   slidingLog,
   slidingWindow,
@@ -19,12 +22,12 @@ import {
   smoothWarmingUp,
   tokenBucket,
 } from '../../src/index.ts'
-import { ReferenceStore } from './reference-store.ts'
+import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
 import { plainStates, type State } from './states.ts'
 
 /** A store to be compared, on a server that many runs share. */
 export interface Subject {
-  open(terms: LedgerTerms, clock: Clock): Ledger
+  store(clock: Clock): Store
   /** What it keeps of a key, by policy name; left out where nobody can look. */
   states?(limiter: string, scope: string, id: string, own: readonly Policy[]): Promise<Record<string, State>>
 }
@@ -77,12 +80,15 @@ function policies(build: (numbers: Numbers) => Policy) {
   return (name: string) => numbers.map((each) => build({ ...each, name }))
 }
 
+/** Milliseconds; often such that a script meets their very end. */
+const span = fc.oneof(fc.constantFrom(1, 7, 10, 100), fc.integer({ min: 1, max: 700 }))
+
 const punishment = fc
   .record({
     after: fc.integer({ min: 1, max: 4 }),
-    within: fc.integer({ min: 1, max: 500 }),
-    block: fc.array(fc.integer({ min: 1, max: 400 }), { minLength: 1, maxLength: 3 }),
-    forget: fc.integer({ min: 1, max: 900 }),
+    within: span,
+    block: fc.array(span, { minLength: 1, maxLength: 3 }),
+    forget: span,
   })
   .chain((options) =>
     fc.tuple(fc.constantFrom('ip', 'user'), fc.boolean()).map(([scope, shadow]) => penalty(options, scope, shadow)),
@@ -113,6 +119,7 @@ const operation = fc.record({
   ),
   maxWait: fc.constantFrom(0, 1000, 7000, 10_000, 100_000, 1_000_000),
   details: fc.record({ at: fc.boolean(), nextAfter: fc.boolean() }),
+  plan: fc.nat(2),
 })
 
 export const scripts = fc.record({
@@ -122,19 +129,56 @@ export const scripts = fc.record({
   awaited: fc.boolean(),
 })
 
-type Script = typeof scripts extends fc.Arbitrary<infer T> ? T : never
+export type Script = typeof scripts extends fc.Arbitrary<infer T> ? T : never
 type Answer = Awaited<ReturnType<Ledger['decide'] | Ledger['reserve']>> | undefined
 
 let runs = 0
 
-/** Plays a script on all three and throws at the first difference. */
-export async function compare(subject: Subject, policies: readonly Policy[], script: Script): Promise<void> {
+/** The same names and scopes under several plans: other numbers and windows, of that algorithm or of any. */
+export function plansOf(algorithm?: keyof typeof algorithms): fc.Arbitrary<Policy[][]> {
+  const builds = algorithm === undefined ? Object.values(algorithms) : [algorithms[algorithm]]
+  const of = (scope: string, n: number) => {
+    const same = fc.constantFrom(...builds).chain((build) => fc.array(build(`p${n}`), three))
+    const other = fc.array(fc.oneof(...builds.map((build) => build(`p${n}`))), three)
+    return fc.oneof(same.map(ofOneWindow), same, other).map((all) => all.map((each) => ({ ...each, scope })))
+  }
+  return fc
+    .array(fc.constantFrom('ip', 'user'), { minLength: 1, maxLength: 2 })
+    .chain((scopes) => fc.tuple(...scopes.map(of)))
+    .map((columns) => [0, 1, 2].map((n) => columns.map((all) => all[n] as Policy)))
+}
+
+const three = { minLength: 3, maxLength: 3 }
+
+/** Most changes are of the limit alone; where it cannot be done exactly the policy stays as it is. */
+function ofOneWindow([first, ...more]: Policy[]): Policy[] {
+  const changed = more.map(({ limit }) => {
+    try {
+      return withLimit(first as Policy, limit)
+    } catch {
+      return first as Policy
+    }
+  })
+  return [first as Policy, ...changed]
+}
+
+/** Plays a script on all three and throws at the first difference. With several plans, each call goes by one of them. */
+export async function compare(
+  subject: Subject,
+  policies: readonly Policy[] | readonly (readonly Policy[])[],
+  script: Script,
+  onChange: CarryRule = 'keep',
+): Promise<void> {
+  const all = (Array.isArray(policies[0]) ? policies : [policies]) as readonly (readonly Policy[])[]
   let now = script.start
   const clock = () => now
-  const scopes = [...new Set(policies.map(({ scope }) => scope))]
-  const terms: LedgerTerms = { name: `${process.pid}-${runs++}`, policies, scopes }
-  const reference = new ReferenceStore(clock).open(terms)
-  const ledgers = [memoryStore({ clock }).open(terms), subject.open(terms, clock)]
+  const scopes = [...new Set(all.flatMap((plan) => plan.map(({ scope }) => scope)))]
+  const name = `${process.pid}-${runs++}`
+  const terms = all.map((plan): LedgerTerms => ({ name, policies: plan, scopes, onChange }))
+  const references = ledgersOf(new ReferenceStore(clock), terms) as ReferenceLedger[]
+  const stores = [...(all.length > 1 ? [] : [memoryStore({ clock })]), subject.store(clock)].map((store) =>
+    ledgersOf(store, terms),
+  )
   const reservations: { keys: string[]; cost: number; tickets: { tickets: never }[] }[] = []
   const pending: Promise<void>[] = []
 
@@ -142,17 +186,19 @@ export async function compare(subject: Subject, policies: readonly Policy[], scr
     if (subject.states === undefined) return
     for (const scope of scopes) {
       for (const id of ['0', '1']) {
-        const own = policies.filter((policy) => policy.scope === scope)
-        const states = await subject.states(terms.name, scope, id, own)
-        same(states, plainStates(reference.states(scope, id)), { scope, id, now })
+        const kept = (references[0] as ReferenceLedger).states(scope, id)
+        const states = await subject.states(name, scope, id, [...kept.keys()])
+        same(states, plainStates(kept), { scope, id, now })
       }
     }
   }
 
-  for (const { verb, ids, cost, later, maxWait, details } of script.operations) {
+  for (const { verb, ids, cost, later, maxWait, details, plan } of script.operations) {
+    const reference = references[plan % all.length] as ReferenceLedger
+    const ledgers = stores.map((each) => each[plan % all.length] as Ledger)
     now = Math.max(0, now + later)
     const keys = scopes.map((_, n) => `${ids[n]}`)
-    const context = { verb, keys, cost, now, maxWait }
+    const context = { verb, keys, cost, now, maxWait, plan }
     if (verb === 'reserve') {
       const expected = reference.reserve(keys, cost, maxWait)
       const bookings = await Promise.all(ledgers.map((ledger) => ledger.reserve(keys, cost, maxWait)))
@@ -184,6 +230,11 @@ export async function compare(subject: Subject, policies: readonly Policy[], scr
   }
   await Promise.all(pending)
   await sameStates()
+}
+
+function ledgersOf(store: Store, [first, ...more]: readonly LedgerTerms[]): Ledger[] {
+  const ledger = store.open(first as LedgerTerms)
+  return [ledger, ...more.map((terms) => ledger.vary?.(terms) ?? store.open(terms))]
 }
 
 function same(actual: unknown, expected: unknown, context: object): void {

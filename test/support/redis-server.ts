@@ -10,6 +10,12 @@ import { freePort, until } from './ports.ts'
 
 const host = '127.0.0.1'
 
+/** What is left to do when the process ends, however it ends. */
+const cleanups: (() => void)[] = []
+process.once('exit', () => {
+  for (const cleanup of cleanups) cleanup()
+})
+
 export interface RedisServer {
   readonly port: number
   readonly pid: number
@@ -18,6 +24,8 @@ export interface RedisServer {
   /** Stops it; with `start` it comes up again on the same port, empty. */
   stop(): Promise<void>
   start(): Promise<void>
+  /** Starts it without waiting until it answers. */
+  launch(...options: string[]): void
 }
 
 export async function startRedis(...options: string[]): Promise<RedisServer> {
@@ -30,9 +38,12 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
       return child?.pid as number
     },
     command: (...words) => command(port, words),
-    async start() {
+    launch(...more) {
       const quiet = ['--bind', host, '--port', `${port}`, '--dir', folder, '--save', '', '--appendonly', 'no']
-      child = spawn('redis-server', [...quiet, '--loglevel', 'warning', ...options], { stdio: 'ignore' })
+      child = spawn('redis-server', [...quiet, '--loglevel', 'warning', ...options, ...more], { stdio: 'ignore' })
+    },
+    async start() {
+      server.launch()
       await until('redis-server', async () => (await command(port, ['PING'])).startsWith('+PONG'))
     },
     async stop() {
@@ -44,7 +55,7 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
       await ended
     },
   }
-  process.once('exit', () => {
+  cleanups.push(() => {
     child?.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   })

@@ -8,8 +8,7 @@ import { unpackStates } from './states.ts'
 export function redisSubject(client: Redis, script?: string): Subject {
   const prefix = 'diff'
   return {
-    open: (terms, clock) =>
-      new RedisStore({ client, clock, ttlMargin: '1d', timeout: '20s', prefix }, script).open(terms),
+    store: (clock) => new RedisStore({ client, clock, ttlMargin: '1d', timeout: '20s', prefix }, script),
     async states(limiter, scope, id, own) {
       return unpackStates(await client.getBuffer(`${keyStart(prefix, limiter, scope)}${encodeId(id)}}`), own)
     },

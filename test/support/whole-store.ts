@@ -1,9 +1,10 @@
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
+import { carryRules } from '../../src/algorithms/carry.ts'
 import type { Clock, Store } from '../../src/index.ts'
 import { keyStart, recordKey } from '../../src/stores/records/key.ts'
 import { ManualClock, testStore } from '../../src/testing/index.ts'
-import { algorithms, compare, policiesOf, type Subject, scripts } from './differential.ts'
+import { algorithms, compare, plansOf, policiesOf, type Subject, scripts } from './differential.ts'
 import { describeGolden } from './golden-on-store.ts'
 import { recordStates } from './states.ts'
 
@@ -25,29 +26,44 @@ let prefixes = 0
 export function describeWholeStore({ name, create, text, arrives, runs }: WholeStore): void {
   testStore({ name, test, create: (clock) => create(clock, `contract-${prefixes++}`) })
 
+  const subjectOf = (): Subject => {
+    const prefix = `differential-${prefixes++}`
+    let now: Clock = () => 0
+    const store = create(() => now(), prefix)
+    return {
+      store(clock) {
+        now = clock
+        return store
+      },
+      ...(text && {
+        async states(limiter, scope, id, own) {
+          return recordStates(await text(recordKey(prefix, keyStart(prefix, limiter, scope), id)), own)
+        },
+      }),
+    }
+  }
+
   describe(`${name}: the same decisions and states as the definition and as memory`, () => {
     const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several', 'punished'] as const
     test.each(names)(
       '%s',
       async (algorithm) => {
-        const prefix = `differential-${prefixes++}`
-        let now: Clock = () => 0
-        const store = create(() => now(), prefix)
-        const subject: Subject = {
-          open(terms, clock) {
-            now = clock
-            return store.open(terms)
-          },
-          ...(text && {
-            async states(limiter, scope, id, own) {
-              return recordStates(await text(recordKey(prefix, keyStart(prefix, limiter, scope), id)), own)
-            },
-          }),
-        }
+        const subject = subjectOf()
         const same = fc.asyncProperty(policiesOf(algorithm), scripts, (policies, script) =>
           compare(subject, policies, arrives ? { ...script, awaited: true } : script),
         )
         await fc.assert(same, { numRuns: algorithm === 'several' ? 2 * runs : runs })
+      },
+      120_000,
+    )
+
+    // A memory store does not carry states over yet, so neither does one that asks it.
+    test.each(text === undefined ? [] : carryRules)(
+      'under several plans by turns, by the rule %s',
+      async (rule) => {
+        const subject = subjectOf()
+        const same = fc.asyncProperty(plansOf(), scripts, (plans, script) => compare(subject, plans, script, rule))
+        await fc.assert(same, { numRuns: 2 * runs })
       },
       120_000,
     )

@@ -9,14 +9,21 @@ export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader'>
 /** Writes the fields of one dialect; seconds are whole and rounded up. */
 export type Writer = <Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key) => void
 
-/** A policy that is told, and where its verdict stands. A shadow is not promised to anybody and is not told. */
+/** A policy that is told, and where its verdict stands. */
 export interface Told {
   readonly policy: Policy
   readonly place: number
 }
 
-export function bindingOf({ policies, policy }: Decision): Verdict {
-  return (policies.length === 1 ? policies[0] : policies.find(({ name }) => name === policy)) as Verdict
+/** The verdict of the binding policy, or of the first, where the binding one is not told. */
+export function bindingOf(decision: Decision, told: readonly Told[]): Verdict {
+  if (decision.policies.length === 1) return decision.policies[0] as Verdict
+  return verdictOf(decision, told.find(({ policy }) => policy.name === decision.policy) ?? (told[0] as Told))
+}
+
+/** When all is as new; of a block, no sooner than its end. */
+export function resetOf({ resetAfter }: Verdict, { retryAfter }: Decision): number {
+  return retryAfter > resetAfter && retryAfter < Infinity ? retryAfter : resetAfter
 }
 
 export function verdictOf(decision: Decision, { place }: Told): Verdict {

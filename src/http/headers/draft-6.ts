@@ -1,14 +1,14 @@
-import { bindingOf, type Told, type Writer, wholeSeconds } from './dialect.ts'
+import { bindingOf, resetOf, type Told, type Writer, wholeSeconds } from './dialect.ts'
 
 /** draft-ietf-httpapi-ratelimit-headers-06: three fields of the binding policy, and every policy in RateLimit-Policy. */
 export function draft6(told: readonly Told[]): Writer {
   const promises = quotaPolicies(told)
   return (decision, sink, response) => {
-    const binding = bindingOf(decision)
+    const binding = bindingOf(decision, told)
     sink.setHeader(response, 'RateLimit-Policy', promises)
     sink.setHeader(response, 'RateLimit-Limit', String(binding.limit))
     sink.setHeader(response, 'RateLimit-Remaining', String(decision.remaining))
-    sink.setHeader(response, 'RateLimit-Reset', String(wholeSeconds(binding.resetAfter)))
+    sink.setHeader(response, 'RateLimit-Reset', String(wholeSeconds(resetOf(binding, decision))))
   }
 }
 

@@ -22,7 +22,7 @@ export class Headers {
   /** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
   constructor(wanted: HeadersOption, policies: readonly Policy[]) {
     const options = readHeaders(wanted)
-    this.#told = policies.map((policy, place) => ({ policy, place })).filter(({ policy }) => !policy.shadow)
+    this.#told = policies.map((policy, place) => ({ policy, place })).filter(isTold)
     this.#near = options.near === true
     const writers = writersOf(options, this.#told)
     this.#writers = this.#told.length > 0 ? writers : []
@@ -31,6 +31,7 @@ export class Headers {
   }
 
   write<Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key): void {
+    if (decision.source === 'open') return // nothing was counted: there is nothing true to tell
     if (this.#near && !this.#isNear(decision)) return
     for (const writer of this.#writers) writer(decision, sink, response, key)
   }
@@ -41,10 +42,15 @@ export class Headers {
   }
 }
 
+/** A shadow is not promised to anybody; a penalty is no quota. */
+function isTold({ policy }: Told): boolean {
+  return !policy.shadow && !policy.algorithm.punishes
+}
+
 function writersOf({ dialects, legacy: names, pk }: ReadHeaders, told: readonly Told[]): readonly Writer[] {
   const partitions = pk === undefined ? undefined : new PartitionKeys(pk)
   const make: Record<Dialect, () => Writer> = {
-    legacy: () => legacy(names),
+    legacy: () => legacy(told, names),
     'draft-6': () => draft6(told),
     'draft-7': () => draft7(told),
     'draft-8': () => draft8(told, partitions),

@@ -1,7 +1,7 @@
 import { monotonicClock } from '../../clock.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { knownOptions } from '../../policy.ts'
-import { bindingOf, type Writer, wholeSeconds } from './dialect.ts'
+import { bindingOf, resetOf, type Told, type Writer, wholeSeconds } from './dialect.ts'
 
 /** What the three fields are called, and how the time of the reset is told. */
 export interface LegacyOptions {
@@ -16,7 +16,7 @@ export interface LegacyOptions {
 }
 
 /** The fields that came before any draft: the binding policy's limit, what is left, when it is full again. */
-export function legacy(options: LegacyOptions = {}): Writer {
+export function legacy(told: readonly Told[], options: LegacyOptions = {}): Writer {
   knownOptions('headers.legacy', options, ['limit', 'remaining', 'reset', 'resetAs'])
   const limitName = fieldName(options.limit ?? 'X-RateLimit-Limit', 'limit')
   const remainingName = fieldName(options.remaining ?? 'X-RateLimit-Remaining', 'remaining')
@@ -25,11 +25,11 @@ export function legacy(options: LegacyOptions = {}): Writer {
   const limit = new NumberText()
   const reset = new NumberText()
   return (decision, sink, response) => {
-    const binding = bindingOf(decision)
+    const binding = bindingOf(decision, told)
     const from = epoch ? (decision.at ?? now()) : 0
     sink.setHeader(response, limitName, limit.of(binding.limit))
     sink.setHeader(response, remainingName, String(decision.remaining))
-    sink.setHeader(response, resetName, reset.of(wholeSeconds(from + binding.resetAfter)))
+    sink.setHeader(response, resetName, reset.of(wholeSeconds(from + resetOf(binding, decision))))
   }
 }
 

@@ -13,6 +13,8 @@ export interface QuestionExtras {
   readonly denial?: boolean
   /** How many units to take, this call's cost among them. */
   readonly lease?: number | undefined
+  /** Of a refund, whether penalties count it: the call was refused elsewhere. */
+  readonly punish?: boolean
 }
 
 const none: QuestionExtras = {}
@@ -53,6 +55,7 @@ const nextFlag = 8
 const denialFlag = 16
 const leaseFlag = 32
 const ticketsFlag = 64
+const punishFlag = 128
 
 /** The bytes that `writeQuestion` needs at most. */
 export function sizeOf({ terms }: Question): number {
@@ -64,12 +67,13 @@ export function sizeOf({ terms }: Question): number {
  * @param termsIndex which of the call's terms are its own, counted from 1
  */
 export function writeHead(buffer: Buffer, at: number, question: Question, termsIndex: number): number {
-  const { tickets, details, denial, lease } = question.extras
+  const { tickets, details, denial, lease, punish } = question.extras
   let what: number = verbs[question.verb]
   if (details?.nextAfter === true) what += nextFlag
   if (denial === true) what += denialFlag
   if (lease !== undefined) what += leaseFlag
   if (tickets !== undefined) what += ticketsFlag
+  if (punish === true) what += punishFlag
   at = buffer.writeUInt16LE(termsIndex, at)
   at = buffer.writeUInt8(what, at)
   at = buffer.writeDoubleLE(question.now, at)

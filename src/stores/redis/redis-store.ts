@@ -50,6 +50,7 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
 
 export class RedisStore implements Store {
   readonly synchronous = false
+  readonly timeout: number
   readonly #shared: Shared
 
   /** @param text the script: the tests change it */
@@ -65,6 +66,7 @@ export class RedisStore implements Store {
     const elapsed = clock ?? monotonicClock
     const { prefix, timeout, ttlMargin } = sharedOptions('redisStore', options)
     const units = leases && positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION')
+    this.timeout = timeout
     this.#shared = {
       caller: new Caller({
         connection,

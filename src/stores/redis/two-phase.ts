@@ -53,13 +53,14 @@ async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   })
 }
 
-/** A policy that counts refused calls has counted this one by what it took. */
+/** A policy that counts refused calls has counted this one by what it took; a penalty is told of it. */
 async function giveBack(ask: Ask, whole: Question, { terms, keys }: Group, answer: Answer): Promise<Answer> {
   if (!answer.allowed) return answer
   const tickets = answer.tickets?.map((ticket, n) => (terms.policies[n]?.countRefused ? undefined : ticket))
   const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.denial === true }
-  const after = await ask(new Question(terms, 'refund', keys, whole.cost, whole.now, { tickets, details }))
-  const numbers = after.numbers.map((each, n) => ({ ...each, wait: answer.numbers[n]?.wait ?? 0 }))
+  const extras = { tickets, details, punish: true }
+  const after = await ask(new Question(terms, 'refund', keys, whole.cost, whole.now, extras))
+  const numbers = after.numbers.map((each, n) => ({ ...each, wait: each.wait || (answer.numbers[n]?.wait ?? 0) }))
   return { ...after, allowed: true, numbers }
 }
 

@@ -92,6 +92,18 @@ local function settleRefused(step, p)
   end
 end
 
+-- The call was refused by policies of another slot.
+local function punish(step)
+  for n = 1, #step do
+    local p = step[n]
+    if p.punishes then
+      p.algorithm.count(p, p.s, p.at)
+      wrote(step, p)
+      p.wait = caughtUp(p.algorithm.wait(p, p.s, p.at), p.at - step.now)
+    end
+  end
+end
+
 local function nextAfter(step, p, remaining)
   if remaining >= p.burst then return 0 end
   return p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - step.now)

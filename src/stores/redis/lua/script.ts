@@ -135,7 +135,7 @@ while at <= length do
     keys[scope] = key
     if verb == reset then
       forget(key, now)
-    elseif openedFor[key] ~= step.own[scope] then
+    elseif openedFor[key] ~= step.own[scope] or (provisional[key] and changedAt[key] == KEYS[key]) then
       open(key, step.own[scope], now)
     end
   end
@@ -151,8 +151,9 @@ while at <= length do
     if verb == reserve then maxWait, at = unpack('<d', questions, at) end
     weigh(step, verb, now, cost, maxWait)
     if verb == refund then
-      if what >= 64 then tickets, at = readTickets(step, at) end
+      if what % 128 >= 64 then tickets, at = readTickets(step, at) end
       giveBack(step, tickets)
+      if what >= 128 then punish(step) end
     end
     settle(step, what % 16 >= 8 or (what % 32 >= 16 and not step.allowed))
     if verb == reserve and step.allowed then answerTickets(step) end
@@ -163,10 +164,7 @@ while at <= length do
   end
 end
 
-for n = 1, #KEYS do
-  local name, changed = KEYS[n], changedAt[n]
-  if changed ~= name then save(n, name, changed) end
-end
+for n = 1, #KEYS do save(n, KEYS[n]) end
 reply[1] = serverTime or -1
 return reply
 end)()

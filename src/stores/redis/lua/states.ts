@@ -12,8 +12,12 @@ local layout = char(2)
 local margin
 local unwritten = -1 -- in place of the expiry
 -- By the key's number: its value, or false; the policies whose states are in use, which hold these themselves; the
--- records of others; the time at which it was changed, until then its name.
+-- records of others; the time at which it was changed, until then its name; of a value that is still to be written, when
+-- it is like new and when it was changed.
 local values, openedFor, others, changedAt
+local expiries = {}
+-- By the key's number, whether a state was carried over to this question's time: unless it changes it, to that of the next.
+local provisional = {}
 local carried, define
 
 -- A table with room for as many: to grow it step by step takes longer. What it holds is overwritten before it is read.
@@ -59,6 +63,7 @@ local function takeApart(own, key, value, now)
         p.states[key] = load(p, value, start, size)
       else
         p.states[key] = carried(p, definition, value, start, size, now)
+        provisional[key] = true
       end
       at = start + size
     end
@@ -92,11 +97,13 @@ end
 
 -- Makes the states of a key ready for the terms with these policies.
 local function open(key, own, now)
-  local value = values[key]
   -- Other terms of the same name may have changed the key in this call: as if they had written it.
-  if openedFor[key] and changedAt[key] ~= KEYS[key] then value = packed(key, now) end
-  openedFor[key] = own
-  local first = own[1]
+  if openedFor[key] and changedAt[key] ~= KEYS[key] then
+    local written, expires = packed(key, now)
+    values[key], expiries[key], changedAt[key] = written, { expires, changedAt[key] }, KEYS[key]
+  end
+  openedFor[key], provisional[key] = own, nil
+  local value, first = values[key], own[1]
   if value and #value == own.length and own[2] == nil and sub(value, 1, #first.head) == first.head then
     first.states[key] = { unpack(first.format, value, #first.head + 1) }
     return
@@ -110,15 +117,21 @@ local function open(key, own, now)
 end
 
 local function forget(key, now)
-  values[key], openedFor[key], others[key], changedAt[key] = false, nil, nil, now
+  values[key], openedFor[key], others[key], changedAt[key], expiries[key] = false, nil, nil, now, nil
 end
 
 local lastLife, lifeText
 
--- Writes the key with a life until it is like new, and a margin for clocks that differ.
-local function save(key, name, now)
-  local value, expires = nil, unwritten
-  if openedFor[key] then value, expires = packed(key, now) end
+-- Writes the key, if it changed, with a life until it is like new, and a margin for clocks that differ.
+local function save(key, name)
+  local now, value, expires = changedAt[key], values[key], unwritten
+  if now ~= name then
+    if openedFor[key] then value, expires = packed(key, now) end
+  elseif expiries[key] then
+    expires, now = spread(expiries[key])
+  else
+    return
+  end
   local life = ceil((expires - now) / 1000) + margin
   if expires == unwritten or life <= 0 then return call('DEL', name) end
   -- Often the key before has as long a life.

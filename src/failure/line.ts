@@ -1,0 +1,66 @@
+import type { Clock } from '../clock.ts'
+import { HeadgateError } from '../errors.ts'
+import type { Store } from '../stores/store.ts'
+import { type Breaker, breakerOf } from './breaker.ts'
+import { Deadlines, type Sleeper } from './deadlines.ts'
+
+const defaultTimeout = 100
+/** A store that keeps a timeout of its own is left to: it may be able to take its call back. */
+const grace = 10
+
+/** The line to a store: what is asked over it is answered or fails within the deadline, and the breaker is told. */
+export class Line {
+  readonly store: Store
+  readonly breaker: Breaker
+  readonly #deadlines: Deadlines
+  /** Questions that failed or were not answered in time. */
+  errors = 0
+
+  /** @param timeout in milliseconds; undefined for the store's own, or 100 */
+  constructor(store: Store, timeout: number | undefined, clock: Clock, sleeper: Sleeper) {
+    const own = store.timeout === undefined ? defaultTimeout : store.timeout + grace
+    this.store = store
+    this.breaker = breakerOf(store, clock)
+    this.#deadlines = new Deadlines(timeout ?? own, clock, sleeper)
+  }
+
+  /** @param late what to do with an answer that comes when its time was up */
+  ask<T>(question: () => T | Promise<T>, late: (answer: T) => void = () => undefined): Promise<T> {
+    return this.#deadlines.bound(attempt(question), late).then(
+      (answer) => {
+        this.breaker.succeeded()
+        return answer
+      },
+      (error) => {
+        if (!isMisuse(error)) {
+          this.errors++
+          this.breaker.failed(error)
+        }
+        throw error
+      },
+    )
+  }
+
+  /** Asks for the sake of the answer alone, if it is time to: nobody waits for it. */
+  probe(question: () => unknown): void {
+    if (!this.breaker.probes()) return
+    this.#deadlines
+      .bound(attempt(question), () => undefined)
+      .then(
+        () => this.breaker.probed(true),
+        (error) => {
+          this.errors++
+          this.breaker.probed(false, error)
+        },
+      )
+  }
+}
+
+function attempt<T>(question: () => T | Promise<T>): Promise<T> {
+  return new Promise((resolve) => resolve(question()))
+}
+
+/** Misuse that the store found is no failure of the store. */
+export function isMisuse(error: unknown): boolean {
+  return error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
+}

@@ -1,0 +1,219 @@
+import { channel } from 'node:diagnostics_channel'
+import { describe, expect, test, vi } from 'vitest'
+import { HeadgateError, type Ledger, memoryStore, RateLimiter, type StoreFailure } from '../../src/index.ts'
+import { forgetWarnings } from '../../src/warn.ts'
+import { settle, told, World } from '../support/failing-store.ts'
+
+const choices = ['deny', 'allow', 'local'] as const
+
+describe('a store that does not answer', () => {
+  test('a call is answered at its deadline, and at once when five were not answered', async () => {
+    const world = new World('10/1h fixed-window')
+    expect(await world.consume('k')).toBe('store 9')
+    world.store.mode = 'hangs'
+    for (let n = 0; n < 5; n++) {
+      const answered = vi.fn()
+      const call = world.consume(`k${n}`).then(answered)
+      await world.at(100 * n + 99)
+      expect(answered).not.toHaveBeenCalled()
+      await world.at(100 * n + 100)
+      await call
+      expect(answered).toHaveBeenCalledWith('fallback 9')
+    }
+    world.asked()
+    expect(await world.consume('k')).toBe('fallback 9')
+    expect([world.asked(), world.health.state]).toEqual([[], 'open'])
+  })
+
+  test('one timer for all calls, and none when they are over', async () => {
+    const world = new World('10/1h')
+    world.store.mode = 'hangs'
+    const calls = [world.consume('a'), world.consume('b')]
+    await world.at(60)
+    calls.push(world.consume('c'))
+    expect(world.timers.size).toBe(1)
+    await world.at(100)
+    expect([...world.timers].map(({ at }) => at - world.start)).toEqual([160])
+    await world.at(160)
+    expect(await Promise.all(calls)).toEqual(['fallback 9', 'fallback 9', 'fallback 9'])
+    expect(world.timers.size).toBe(0)
+    world.store.mode = 'up'
+    await world.consume()
+    expect(world.timers.size).toBe(0)
+  })
+
+  test('an answer that comes after all is given back', async () => {
+    const world = new World('10/1h fixed-window')
+    world.store.mode = 'hangs'
+    const calls = [told(world.ledger.decide('consume', ['k'], 3)), world.ledger.reserve(['k'], 4, 0)] as const
+    await world.at(100)
+    expect(await calls[0]).toBe('fallback 7')
+    expect((await calls[1]).decision.remaining).toBe(3)
+    world.store.mode = 'up'
+    world.store.release()
+    await settle()
+    // What was spent here, 7, is charged; what was taken there is given back.
+    expect(await world.peek()).toBe('store 3')
+  })
+})
+
+describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) => {
+  test.each(choices)('%s, by every verb', async (onStoreError) => {
+    const world = new World('10/1h fixed-window', { onStoreError })
+    const { ledger, store } = world
+    await world.consume('k', 4)
+    store.mode = mode
+    for (const open of [false, true]) {
+      const answers = [
+        told(ledger.decide('consume', ['k'], 3)),
+        told(ledger.decide('peek', ['k'], 1)),
+        told(ledger.decide('charge', ['k'], 2)),
+        told(ledger.decide('refund', ['k'], 1)),
+        told(Promise.resolve(ledger.reserve(['k'], 2, 0)).then(({ decision }) => decision)),
+      ]
+      await world.at(open ? 200 : 100)
+      expect(await Promise.all(answers)).toEqual(
+        {
+          deny: Array(5).fill('HEADGATE_STORE_UNAVAILABLE'),
+          allow: Array(5).fill('open 10'),
+          local: open
+            ? ['fallback 1', 'fallback 1', 'fallback 0', 'fallback 0', 'fallback no 3599900']
+            : ['fallback 7', 'fallback 7', 'fallback 5', 'fallback 6', 'fallback 4'],
+        }[onStoreError],
+      )
+      expect(world.health.state).toBe('open')
+    }
+    const { sources, denied, errors } = world.health
+    const by = { deny: [0, 0, 10], allow: [0, 10, 0], local: [10, 0, 0] }[onStoreError]
+    expect([sources.fallback, sources.open, denied, errors, sources.store]).toEqual([...by, 5, 1])
+  })
+})
+
+test('a refusal of the door carries its cause and when to come again', async () => {
+  const world = new World('10/1h', { onStoreError: 'deny' })
+  await world.down()
+  const error = await (world.ledger.decide('consume', ['k'], 1) as Promise<unknown>).catch((reason) => reason)
+  expect(error).toBeInstanceOf(HeadgateError)
+  expect(error).toMatchObject({
+    code: 'HEADGATE_STORE_UNAVAILABLE',
+    retryAfter: 500,
+    cause: { message: 'store failed' },
+  })
+})
+
+test('a decision of the open door: allowed, and the numbers of a new key', async () => {
+  const policies = ['10/1h fixed-window', '5/1m burst 8']
+  const world = new World(policies, { onStoreError: 'allow' })
+  await world.down()
+  const decision = await world.ledger.decide('consume', ['k'], 1, { at: true, nextAfter: true })
+  expect(decision).toMatchObject({
+    allowed: true,
+    limit: 5,
+    remaining: 8,
+    retryAfter: 0,
+    resetAfter: 0,
+    source: 'open',
+  })
+  expect(decision.policies).toMatchObject([
+    { name: '1h', limit: 10, remaining: 10 },
+    { name: '1m', limit: 5, remaining: 8, nextAfter: 0 },
+  ])
+  expect(decision.at).toBeGreaterThan(0)
+})
+
+describe('a function', () => {
+  test('chooses for each call, and is told why and for whom', async () => {
+    const told: StoreFailure[] = []
+    const world = new World('10/1h', {
+      onStoreError: (event) => {
+        told.push(event)
+        return event.key === 'login' ? 'deny' : event.key === 'health' ? 'allow' : undefined
+      },
+    })
+    await world.down()
+    told.length = 0
+    expect(await world.consume('login')).toBe('HEADGATE_STORE_UNAVAILABLE')
+    expect(await world.consume('health')).toBe('open 10')
+    expect(await world.consume('k')).toBe('fallback 9')
+    expect(told).toMatchObject(
+      ['login', 'health', 'k'].map((key) => ({ key, limiter: 'api', error: { message: 'store failed' } })),
+    )
+  })
+
+  test('that throws, rejects or says something else breaks nothing', async () => {
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const bad = [
+      () => {
+        throw new Error('bad')
+      },
+      async () => {
+        throw new Error('bad')
+      },
+      () => 'refuse' as never,
+    ]
+    for (const onStoreError of bad) {
+      forgetWarnings()
+      const world = new World('10/1h', { onStoreError })
+      await world.down()
+      expect(await world.consume('k')).toBe('fallback 9')
+    }
+    expect(warned).toHaveBeenCalledTimes(2)
+    warned.mockRestore()
+  })
+})
+
+test('the channel headgate:store-error tells of a limiter without any middleware', async () => {
+  const events: unknown[] = []
+  const listener = (event: unknown) => events.push(event)
+  channel('headgate:store-error').subscribe(listener)
+  const world = new World(['10/1h', { name: 'user', scope: 'user', limit: 5, window: '1h' }])
+  world.store.mode = 'fails'
+  await world.consume('k')
+  channel('headgate:store-error').unsubscribe(listener)
+  await world.consume('k')
+  const key = { default: 'k', user: 'k' }
+  expect(events).toMatchObject([{ error: { message: 'store failed' }, key, limiter: 'api' }])
+})
+
+test('misuse that the store finds is no failure', async () => {
+  const world = new World('10/1h')
+  const misuse = new HeadgateError('HEADGATE_KEY', 'no such key')
+  ;(world.store.open as unknown) = undefined
+  const ledger: Ledger = { decide: () => Promise.reject(misuse), reserve: vi.fn(), reset: vi.fn() }
+  const limiter = new RateLimiter({ policies: '1/1h', store: { synchronous: false, open: () => ledger } })
+  for (let n = 0; n < 6; n++) await expect(limiter.consume('k')).rejects.toBe(misuse)
+  expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
+})
+
+test('health', async () => {
+  const world = new World('10/1h')
+  await world.consume()
+  expect(world.health).toEqual({
+    state: 'closed',
+    since: world.start,
+    sources: { store: 1, fallback: 0, open: 0 },
+    denied: 0,
+    errors: 0,
+    lastError: undefined,
+    owing: 0,
+  })
+  await world.at(1000)
+  await world.down()
+  expect(world.health).toMatchObject({ state: 'open', since: world.start + 1000, errors: 5, owing: 5 })
+  expect(world.health.lastError).toMatchObject({ message: 'store failed' })
+  await world.up()
+  expect(world.health).toMatchObject({ state: 'closed', since: world.start + 1500, errors: 5, owing: 0 })
+  expect(new RateLimiter({ policies: '1/1h', store: memoryStore() }).health()).toMatchObject({ state: 'closed' })
+})
+
+test.each([
+  [{ onStoreError: 'refuse' }],
+  [{ onStoreError: null }],
+  [{ instances: 0 }],
+  [{ instances: 1.5 }],
+  [{ storeTimeout: 'soon' }],
+])('%o is told at construction', (options) => {
+  expect(() => new RateLimiter({ policies: '1/1h', ...options } as never)).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_OPTION' }),
+  )
+})
