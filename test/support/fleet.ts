@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url'
 const program = fileURLToPath(new URL('./fleet-worker.mjs', import.meta.url))
 
 export const processes = 8
-export const calls = 2000
+const calls = 2000
 export const limit = 1000
 
 /** What each process of a fleet does: see fleet-worker.mjs. */

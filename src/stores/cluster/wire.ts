@@ -27,7 +27,7 @@ export interface Questions {
   readonly questions: readonly (readonly [id: number, terms: number, question: Question])[]
 }
 
-export interface Failure {
+interface Failure {
   readonly code: ErrorCode
   readonly message: string
 }
