@@ -69,7 +69,6 @@ export class Swapper<Version> {
       if (retry > 0) await sleep(Math.random() * Math.min(2 ** retry, longestPause))
       if (job.over) return
       const found = await Promise.all(job.keys.map((key) => this.#read(key)))
-      if (job.over) return
       const writes = job.run(
         found.map((each) => each?.text),
         this.#told(found),
