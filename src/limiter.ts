@@ -154,8 +154,18 @@ export class RateLimiter {
 
 /** The limiter of those policies in its family, made once as long as they are in use. */
 function memberOf(family: Family<RateLimiter>, policies: PolicyLikes): RateLimiter {
-  const text = typeof policies === 'string' ? policies : JSON.stringify(policies)
-  return family.member(text, () => new RateLimiter({ policies }, family))
+  const make = () => new RateLimiter({ policies }, family)
+  const text = textOf(policies)
+  return text === undefined ? make() : family.member(text, make)
+}
+
+/** Undefined for what is no policy: its limiter says so when it is made. */
+function textOf(policies: PolicyLikes): string | undefined {
+  try {
+    return JSON.stringify(policies)
+  } catch {
+    return undefined
+  }
 }
 
 /**

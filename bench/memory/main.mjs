@@ -55,5 +55,5 @@ for (const [name, terms] of Object.entries(policies)) {
 }
 for (const store of ['forget', 'LRU']) {
   for (const live of [6000, 10_000])
-    print('slidingWindow', store, { live, abusive: 1, greed: 10 }, policies.slidingWindow)
+    print('slidingWindow', store, { live, abusive: 1, greed: 10, windows: 2 }, policies.slidingWindow)
 }

@@ -1,13 +1,14 @@
 import type { Policy } from '../algorithms/algorithm.ts'
+import type { CarryRule } from '../algorithms/carry.ts'
 import { type Details, Step, type Verb, type Weighing } from '../algorithms/step.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions, positiveInteger } from '../policy.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
-import { type Found, nothing } from './sketch.ts'
+import { FixedScope, type Scope, VariedRows, VariedScope } from './memory-scope.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from './store.ts'
-import { blank, Table } from './table.ts'
+import type { Table } from './table.ts'
 
 export interface MemoryStoreOptions {
   /**
@@ -68,7 +69,9 @@ export class MemoryStore implements Store {
   }
 
   open(terms: LedgerTerms): Ledger {
-    const ledger = new MemoryLedger(terms, this.#maxKeys, this.#seed, this.#clock)
+    const ledger = new MemoryLedger(terms, this.#maxKeys, this.#clock, (_, weighings) => {
+      return new FixedScope(weighings, this.#maxKeys, this.#seed)
+    })
     const reference = new WeakRef(ledger)
     this.#ledgers.add(reference)
     this.#gone.register(ledger, reference)
@@ -96,79 +99,53 @@ function remembers(onFull: unknown): boolean {
   )
 }
 
-/** The keys of one scope, and the row of the one that calls. */
-class Scope {
-  readonly table: Table
-  #weighings: readonly Weighing[]
-  #row = blank
-  #found: Found = nothing
-
-  constructor(weighings: readonly Weighing[], maxKeys: number, seed: Seed | undefined) {
-    this.#weighings = weighings
-    this.table = new Table(
-      weighings.map(({ policy }) => policy),
-      maxKeys,
-      seed,
-    )
-  }
-
-  find(key: string, now: number): void {
-    this.#row = this.table.find(key)
-    if (this.#row === blank) this.#found = this.table.recall(this.#weighings, key, now)
-    else this.table.point(this.#weighings, this.#row)
-  }
-
-  /** Gives the key a row if it has none, now that something will be written. */
-  claim(key: string, now: number): void {
-    if (this.#row !== blank) return
-    this.#row = this.table.claim(this.#weighings, key, this.#found, now)
-    this.table.point(this.#weighings, this.#row)
-  }
-
-  /** The same for a refund: to a key that nothing is known of nothing is written. */
-  claimKnown(key: string, now: number): void {
-    if (this.#found !== nothing) this.claim(key, now)
-  }
-
-  forget(key: string, now: number): void {
-    this.table.forget(this.#weighings, key, now)
-  }
-
-  /** Goes on under the same policies with other limits. */
-  retune(weighings: readonly Weighing[], now: number): void {
-    this.#weighings = weighings
-    this.table.retune(
-      weighings.map(({ policy }) => policy),
-      now,
-    )
-  }
-
-  /** Only where it is this scope that refuses: a key refused for the sake of another is nothing to hold on to. */
-  noteRefused(): void {
-    const refuses = this.#weighings.some(({ wait, policy }) => wait > 0 && !policy.shadow)
-    if (refuses && this.#row !== blank) this.table.noteRefused(this.#row)
-  }
-}
+/** Makes the part of a ledger that has the keys of one scope. */
+type MakeScope = (scope: string, weighings: readonly Weighing[]) => Scope
 
 class MemoryLedger implements Ledger {
   readonly #clock: Clock
+  readonly #maxKeys: number
+  readonly #onChange: CarryRule
   readonly #names: readonly string[]
-  readonly #scopes: readonly Scope[]
+  #scopes: readonly Scope[]
   #step: Step
+  /** Once policies vary, the keys of every scope for all of them. */
+  #varied: Map<string, VariedRows> | undefined
 
-  constructor({ policies, scopes }: LedgerTerms, maxKeys: number, seed: Seed | undefined, clock: Clock) {
+  constructor(
+    { policies, scopes, onChange = 'keep' }: LedgerTerms,
+    maxKeys: number,
+    clock: Clock,
+    makeScope: MakeScope,
+  ) {
     this.#clock = clock
+    this.#onChange = onChange
+    this.#maxKeys = maxKeys
     this.#names = scopes
     this.#step = new Step(policies)
-    this.#scopes = scopes.map((scope) => new Scope(this.#weighingsOf(scope), maxKeys, seed))
+    this.#scopes = scopes.map((scope) => makeScope(scope, this.#weighingsOf(scope)))
   }
 
   get tables(): Table[] {
-    return this.#scopes.map(({ table }) => table)
+    return [...(this.#varied?.values() ?? this.#scopes)].map(({ table }) => table)
   }
 
   #weighingsOf(scope: string): readonly Weighing[] {
     return this.#step.weighings.filter(({ policy }) => policy.scope === scope)
+  }
+
+  vary(terms: LedgerTerms): Ledger {
+    const scopes = this.#scopes.map((scope) => scope.varied(this.#onChange))
+    this.#scopes = scopes
+    const rows = this.#varied ?? new Map(scopes.map((scope, n) => [this.#names[n] as string, scope.rows]))
+    this.#varied = rows
+    const ledger = new MemoryLedger(terms, this.#maxKeys, this.#clock, (scope, weighings) => {
+      const own = rows.get(scope) ?? new VariedRows(this.#maxKeys)
+      rows.set(scope, own)
+      return new VariedScope(weighings, own, terms.onChange ?? 'keep')
+    })
+    ledger.#varied = rows
+    return ledger
   }
 
   retune(policies: readonly Policy[]): void {
@@ -212,6 +189,7 @@ class MemoryLedger implements Ledger {
     const scopes = this.#scopes
     if (this.#step.writes) for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).claim(keys[n] as string, now)
     const decision = this.#step.settle('store', details)
+    if (this.#varied !== undefined) for (const [n, scope] of scopes.entries()) scope.keep(keys[n] as string, now)
     if (!decision.allowed) for (const scope of scopes) scope.noteRefused()
     return decision
   }

@@ -8,6 +8,9 @@ import { standing, Weighing } from '../algorithms/step.ts'
 const report = new Report()
 const rival = new Report()
 
+/** What a table asks of its rows. */
+export type Rows = Pick<States, 'resize' | 'point' | 'clear' | 'copy' | 'reopen' | 'retune' | 'left' | 'idle'>
+
 export class States {
   /** For looking at rows in passing. */
   #weighings: readonly Weighing[]
@@ -92,7 +95,8 @@ export class States {
     for (const [n, weighing] of weighings.entries()) {
       const { s, i, algorithm } = weighing
       const to = this.#weighings[n] as Weighing
-      const slots = algorithm.condensed ?? algorithm.slots
+      let slots = algorithm.condensed ?? algorithm.slots
+      while (slots > algorithm.slots && s[i + slots - 1] === 0) slots-- // a log takes no more room than it has entries
       if (this.#condensed && algorithm.condense) algorithm.condense(s, i, timeOf(weighing, now), to.s, to.i)
       else for (let k = 0; k < slots; k++) to.s[to.i + k] = s[i + k] as number
     }

@@ -12,7 +12,7 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import { Weighing } from '../algorithms/step.ts'
 import type { Seed } from './key-hash.ts'
 import { cells, type Found, nothing, Sketch } from './sketch.ts'
-import { States } from './states.ts'
+import { type Rows, States } from './states.ts'
 
 /** Row 0 stays zero: the state of every key that is not here. */
 export const blank = 0
@@ -41,7 +41,7 @@ export class Table {
   /** For looking at rows in passing. */
   #weighings: readonly Weighing[]
   readonly #maxKeys: number
-  readonly #states: States
+  readonly #states: Rows
   readonly #rowOf = new Map<string, number>()
   #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
@@ -52,12 +52,12 @@ export class Table {
   #sketch: Sketch | undefined
   #evictions = 0
 
-  constructor(policies: readonly Policy[], maxKeys: number, seed: Seed | undefined) {
+  constructor(policies: readonly Policy[], maxKeys: number, seed: Seed | undefined, states?: Rows) {
     this.#policies = policies
     this.#weighings = policies.map((policy) => new Weighing(policy))
     this.#maxKeys = maxKeys
     this.#seed = seed
-    this.#states = new States(policies, false)
+    this.#states = states ?? new States(policies, false)
     this.#resize(Math.min(1024, maxKeys + 2))
     this.#states.clear(blank)
   }
@@ -125,6 +125,17 @@ export class Table {
     if (row !== blank) this.#release(row)
     this.#sketch?.release(this.recall(weighings, key, now))
     if (this.recall(weighings, key, now) !== nothing) this.claim(weighings, key, nothing, now)
+  }
+
+  /** Takes over the keys of another table. @param move copies the states of a row there to one here */
+  takeOver(from: Table, move: (from: number, to: number) => void): void {
+    for (const [name, row] of from.#rowOf) {
+      const to = this.#nextRow()
+      this.#keyOf[to] = name
+      this.#rowOf.set(name, to)
+      this.#refused[to] = from.#refused[row] as number
+      move(row, to)
+    }
   }
 
   /** Notes that the key was refused, so that it is the last to give way. */

@@ -22,7 +22,12 @@ interface Reply {
 export async function startWorker(serialization: 'json' | 'advanced' = 'json'): Promise<ProxyWorker> {
   cluster.setupPrimary({ exec: fileURLToPath(new URL('./cluster-proxy.mjs', import.meta.url)), serialization })
   const worker = cluster.fork()
-  await once(worker, 'message')
+  await Promise.race([
+    once(worker, 'message'),
+    once(worker, 'exit').then(() => {
+      throw new Error('the worker ended at once')
+    }),
+  ])
   const waiting = new Map<number, (reply: Reply) => void>()
   let calls = 0
   worker.on('message', (reply: Reply) => {

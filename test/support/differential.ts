@@ -176,9 +176,7 @@ export async function compare(
   const name = `${process.pid}-${runs++}`
   const terms = all.map((plan): LedgerTerms => ({ name, policies: plan, scopes, onChange }))
   const references = ledgersOf(new ReferenceStore(clock), terms) as ReferenceLedger[]
-  const stores = [...(all.length > 1 ? [] : [memoryStore({ clock })]), subject.store(clock)].map((store) =>
-    ledgersOf(store, terms),
-  )
+  const stores = [memoryStore({ clock }), subject.store(clock)].map((store) => ledgersOf(store, terms))
   const reservations: { keys: string[]; cost: number; tickets: { tickets: never }[] }[] = []
   const pending: Promise<void>[] = []
 

@@ -4,7 +4,7 @@ import { carryRules } from '../../src/algorithms/carry.ts'
 import type { Clock, Store } from '../../src/index.ts'
 import { keyStart, recordKey } from '../../src/stores/records/key.ts'
 import { ManualClock, testStore } from '../../src/testing/index.ts'
-import { algorithms, compare, plansOf, policiesOf, type Subject, scripts } from './differential.ts'
+import { algorithms, compare, plansOf, policiesOf, type Script, type Subject, scripts } from './differential.ts'
 import { describeGolden } from './golden-on-store.ts'
 import { recordStates } from './states.ts'
 
@@ -26,6 +26,7 @@ let prefixes = 0
 export function describeWholeStore({ name, create, text, arrives, runs }: WholeStore): void {
   testStore({ name, test, create: (clock) => create(clock, `contract-${prefixes++}`) })
 
+  const played = (script: Script): Script => (arrives ? { ...script, awaited: true } : script)
   const subjectOf = (): Subject => {
     const prefix = `differential-${prefixes++}`
     let now: Clock = () => 0
@@ -50,19 +51,20 @@ export function describeWholeStore({ name, create, text, arrives, runs }: WholeS
       async (algorithm) => {
         const subject = subjectOf()
         const same = fc.asyncProperty(policiesOf(algorithm), scripts, (policies, script) =>
-          compare(subject, policies, arrives ? { ...script, awaited: true } : script),
+          compare(subject, policies, played(script)),
         )
         await fc.assert(same, { numRuns: algorithm === 'several' ? 2 * runs : runs })
       },
       120_000,
     )
 
-    // A memory store does not carry states over yet, so neither does one that asks it.
-    test.each(text === undefined ? [] : carryRules)(
+    test.each(carryRules)(
       'under several plans by turns, by the rule %s',
       async (rule) => {
         const subject = subjectOf()
-        const same = fc.asyncProperty(plansOf(), scripts, (plans, script) => compare(subject, plans, script, rule))
+        const same = fc.asyncProperty(plansOf(), scripts, (plans, script) =>
+          compare(subject, plans, played(script), rule),
+        )
         await fc.assert(same, { numRuns: 2 * runs })
       },
       120_000,
