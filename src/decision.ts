@@ -46,41 +46,42 @@ export interface Decision {
 }
 
 /**
- * Joins the verdicts. Where every policy is a shadow the call is allowed and the numbers are those of the shadows.
+ * The decision that the verdicts make. Where every policy is a shadow the call is allowed and the numbers are those of the
+ * shadows.
  * @param allowed the joint outcome: a refund is allowed whatever is left
  * @param at if it was asked for: milliseconds since the epoch, rounded down as waits are rounded up
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
-  const binding = verdicts[0] as Verdict
   if (verdicts.length > 1) return joinAll(allowed, verdicts, source, at)
-  return decisionOf(allowed, binding, binding.remaining, binding.resetAfter, verdicts, source, at)
+  const { limit, remaining, resetAfter, retryAfter: wait, name: policy } = verdicts[0] as Verdict
+  const retryAfter = allowed ? 0 : wait
+  const policies = verdicts
+  const decision = { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }
+  return at === undefined ? decision : dated(decision, at)
 }
 
 function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source, at: number | undefined): Decision {
   let binding = verdicts[0] as Verdict
   let { remaining, resetAfter } = binding
-  for (const verdict of verdicts) {
+  for (let n = 1; n < verdicts.length; n++) {
+    const verdict = verdicts[n] as Verdict
     resetAfter = Math.max(resetAfter, verdict.resetAfter)
     if (verdict.shadow && !binding.shadow) continue
     const first = binding.shadow && !verdict.shadow
     remaining = first ? verdict.remaining : Math.min(remaining, verdict.remaining)
     if (first || binds(allowed, verdict, binding)) binding = verdict
   }
-  return decisionOf(allowed, binding, remaining, resetAfter, verdicts, source, at)
+  const { limit, name: policy, retryAfter: wait } = binding
+  const retryAfter = allowed ? 0 : wait
+  const decision = { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
+  return at === undefined ? decision : dated(decision, at)
 }
 
-/** Two literals and no spread: this is built for every call. */
-function decisionOf(
-  allowed: boolean,
-  { limit, name: policy, retryAfter: wait }: Verdict,
-  remaining: number,
-  resetAfter: number,
-  policies: readonly Verdict[],
-  source: Source,
-  at: number | undefined,
+/** A literal and no spread: this is built for every request. */
+function dated(
+  { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }: Decision,
+  at: number,
 ): Decision {
-  const retryAfter = allowed ? 0 : wait
-  if (at === undefined) return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }
   return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, at }
 }
 

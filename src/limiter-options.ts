@@ -39,7 +39,7 @@ export interface RateLimiterOptions {
   storeTimeout?: Duration | undefined
 }
 
-export const limiterOptions: readonly string[] = [
+const limiterOptions: readonly string[] = [
   'policies',
   'store',
   'name',

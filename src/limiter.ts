@@ -74,12 +74,7 @@ export class RateLimiter {
    * @throws HeadgateError `HEADGATE_ASYNC_STORE`, `HEADGATE_COST` or `HEADGATE_KEY`
    */
   consumeSync(key: Key, options?: CostOptions): Decision {
-    if (!this.store.synchronous) {
-      throw new HeadgateError(
-        'HEADGATE_ASYNC_STORE',
-        'consumeSync needs a store that answers at once, as memoryStore() does. Use await limiter.consume(key).',
-      )
-    }
+    if (!this.store.synchronous) throw needsPromise()
     return this.decide(key, costOf(options)) as Decision
   }
 
@@ -186,15 +181,30 @@ function example(scopes: readonly string[]): string {
 
 /** @throws HeadgateError `HEADGATE_OPTION` for a cost that is given in another way than as `{ cost }` */
 function costOf(options: CostOptions | undefined): number {
-  if (options === undefined) return 1
+  return options === undefined ? 1 : givenCost(options)
+}
+
+function givenCost(options: CostOptions): number {
   if (options?.cost === undefined) knownOptions('A call', options, ['cost'])
   return options.cost === undefined ? 1 : options.cost
 }
 
+// Errors are made apart: what every call goes through stays small enough to be inlined.
 function checkCost(cost: number): number {
   if (Number.isSafeInteger(cost) && cost >= 1) return cost
-  throw new HeadgateError(
+  throw wrongCost(cost)
+}
+
+function wrongCost(cost: unknown): HeadgateError {
+  return new HeadgateError(
     'HEADGATE_COST',
     `A cost must be a whole number from 1 to 2^53 - 1, got ${shown(cost)}. To look without taking, use peek(key).`,
+  )
+}
+
+function needsPromise(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_ASYNC_STORE',
+    'consumeSync needs a store that answers at once, as memoryStore() does. Use await limiter.consume(key).',
   )
 }

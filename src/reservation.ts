@@ -1,24 +1,17 @@
 import type { Tickets } from './algorithms/step.ts'
 import type { Decision } from './decision.ts'
-import { HeadgateError, shown } from './errors.ts'
-import type { Booking, CallExtras, Ledger } from './stores/store.ts'
+import { Settlement } from './settlement.ts'
+import type { Booking, CallExtras, Ledger, MaybePromise } from './stores/store.ts'
 
-/**
- * Units taken ahead of knowing what the call will cost. Settled once: the first `settle` or `cancel` counts, later ones
- * and those of a refused reservation do nothing. One that is never settled stays spent in full.
- */
-export class Reservation {
-  /** Whether the units were taken. */
-  readonly allowed: boolean
+/** Units taken from a limiter ahead of knowing what the call will cost. */
+export class Reservation extends Settlement {
   /** How long to wait before acting, in whole milliseconds; 0 if refused, see `decision.retryAfter`. */
   readonly wait: number
   readonly decision: Decision
   readonly #ledger: Ledger
   readonly #keys: readonly string[]
-  readonly #cost: number
   readonly #tickets: Tickets | undefined
-  readonly #onFailure: CallExtras['onFailure']
-  #settled: boolean
+  readonly #extras: CallExtras | undefined
 
   constructor(
     ledger: Ledger,
@@ -27,39 +20,20 @@ export class Reservation {
     { decision, wait, tickets }: Booking,
     extras?: CallExtras,
   ) {
-    this.allowed = decision.allowed
+    super(decision.allowed, cost)
     this.wait = wait
     this.decision = decision
     this.#ledger = ledger
     this.#keys = keys
-    this.#cost = cost
     this.#tickets = tickets
-    this.#onFailure = extras?.onFailure
-    this.#settled = !decision.allowed
+    this.#extras = extras?.onFailure && { onFailure: extras.onFailure }
   }
 
-  /**
-   * Corrects the reservation to what the call really cost: gives the rest back, or charges what goes beyond. What time
-   * has given back already is not given twice.
-   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a safe integer of at least 0.
-   */
-  async settle(actual: number): Promise<void> {
-    if (!Number.isSafeInteger(actual) || actual < 0) {
-      throw new HeadgateError(
-        'HEADGATE_COST',
-        `The actual cost must be a whole number from 0 to 2^53 - 1, got ${shown(actual)}. Round it up: Math.ceil(cost).`,
-      )
-    }
-    if (this.#settled) return
-    this.#settled = true
-    const extras = this.#onFailure && { onFailure: this.#onFailure }
-    if (actual < this.#cost)
-      await this.#ledger.decide('refund', this.#keys, this.#cost - actual, { tickets: this.#tickets, ...extras })
-    if (actual > this.#cost) await this.#ledger.decide('charge', this.#keys, actual - this.#cost, extras)
+  protected giveBack(units: number): MaybePromise<unknown> {
+    return this.#ledger.decide('refund', this.#keys, units, { tickets: this.#tickets, ...this.#extras })
   }
 
-  /** Gives everything back: `settle(0)`. */
-  async cancel(): Promise<void> {
-    return this.settle(0)
+  protected charge(units: number): MaybePromise<unknown> {
+    return this.#ledger.decide('charge', this.#keys, units, this.#extras)
   }
 }

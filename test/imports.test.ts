@@ -12,7 +12,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['the way in', /^src\/index\.ts$/],
   ['http', /^src\/http\//],
   ['testing', /^src\/testing\//],
-  ['limiter', /^src\/(limiter|limiter-options|limiter-family|reservation)\.ts$/],
+  ['limiter', /^src\/(limiter|limiter-options|limiter-family|reservation|settlement)\.ts$/],
   ['failure', /^src\/failure\//],
   ['stores', /^src\/stores\//],
   ['algorithms', /^src\/algorithms\//],

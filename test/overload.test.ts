@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { leastRecentlyUsed, overload } from '../bench/memory/overload.mjs'
+import { leastRecentlyUsed, overload } from '../bench/overload/overload.mjs'
 import {
   type Clock,
   fixedWindow,

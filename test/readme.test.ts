@@ -6,7 +6,8 @@ import { describe, expect, test } from 'vitest'
 
 const root = new URL('../', import.meta.url)
 const docs = new URL('docs/', root)
-const pages = ['README.md', ...(existsSync(docs) ? readdirSync(docs).map((name) => `docs/${name}`) : [])]
+const names = existsSync(docs) ? readdirSync(docs).filter((name) => name.endsWith('.md')) : []
+const pages = ['README.md', ...names.map((name) => `docs/${name}`).filter((page) => examples(page).length > 0)]
 
 /** The examples of a page: what stands in its fences marked js. */
 function examples(page: string): { line: number; code: string }[] {

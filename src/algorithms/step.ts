@@ -70,18 +70,18 @@ export class Step {
     this.#now = now
     this.#cost = cost
     const weighings = this.weighings
-    const asks = verb !== 'charge' && verb !== 'refund'
+    const forced = verb === 'charge' || verb === 'refund'
     let delay = 0
     for (let n = 0; n < weighings.length; n++) {
       const weighing = weighings[n] as Weighing
       const { s, i, algorithm } = weighing
       const last = s[i] as number
       const at = now >= last ? now : standing(algorithm, last, now)
-      const wait = asks ? algorithm.wait(s, i, at, cost) : this.#forced(weighing, at)
+      const wait = forced ? this.#forced(weighing, at) : algorithm.wait(s, i, at, cost)
       weighing.at = at
-      weighing.wrote = false
       weighing.wait = caughtUp(wait, at - now)
-      if (wait !== 0 && !weighing.policy.shadow) delay = Math.max(delay, weighing.wait)
+      weighing.wrote = false
+      if (wait !== 0 && !weighing.policy.shadow && weighing.wait > delay) delay = weighing.wait
     }
     this.delay = delay
     this.allowed = delay === 0 || (verb === 'reserve' && delay <= maxWait && this.#canPromise())
@@ -117,27 +117,38 @@ export class Step {
   }
 
   settle(source: Source, details?: Details): Decision {
-    this.#next = details?.nextAfter === true
-    const at = details?.at ? Math.floor(this.#now / 1000) : undefined
-    const weighings = this.weighings
-    const policies =
-      weighings.length === 1 ? [this.#settle(weighings[0] as Weighing)] : weighings.map((each) => this.#settle(each))
-    return join(this.allowed, policies, source, at)
+    this.#next = details !== undefined && details.nextAfter === true
+    const at = details !== undefined && details.at === true ? Math.floor(this.#now / 1000) : undefined
+    const { weighings } = this
+    const verdicts = weighings.length === 1 ? [this.#settle(weighings[0] as Weighing)] : this.#settleAll()
+    return join(this.allowed, verdicts, source, at)
+  }
+
+  #settleAll(): Verdict[] {
+    const verdicts: Verdict[] = []
+    for (let n = 0; n < this.weighings.length; n++) verdicts.push(this.#settle(this.weighings[n] as Weighing))
+    return verdicts
   }
 
   #settle(weighing: Weighing): Verdict {
     const { s, i, at, policy, algorithm } = weighing
-    if (this.writes && this.allowed && weighing.wait === 0) {
+    if (weighing.wait === 0 && this.writes && this.allowed) {
       algorithm.take(s, i, at, this.#cost, 0)
       weighing.wrote = true
     } else this.#settleRefused(weighing)
-    const { wait } = weighing
     algorithm.report(s, i, at, report)
+    const resetAfter = Math.ceil((report.reset + (at - this.#now)) / 1000)
+    if (weighing.wait !== 0 || this.#next) return this.#verdict(weighing, report.remaining, resetAfter)
+    const { name, limit, shadow } = policy
+    return { name, allowed: true, limit, remaining: report.remaining, retryAfter: 0, resetAfter, shadow }
+  }
+
+  /** What is said of a policy that does not admit the call, or where more is asked for. */
+  #verdict(weighing: Weighing, remaining: number, resetAfter: number): Verdict {
+    const { wait, policy } = weighing
     const { name, limit, shadow } = policy
     const allowed = wait === 0
-    const remaining = report.remaining
-    const retryAfter = allowed ? 0 : Math.ceil(wait / 1000)
-    const resetAfter = Math.ceil((report.reset + (at - this.#now)) / 1000)
+    const retryAfter = Math.ceil(wait / 1000)
     if (!this.#next) return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow }
     const nextAfter = this.#nextAfter(weighing, remaining)
     return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow, nextAfter }
@@ -167,8 +178,13 @@ export class Step {
 
   /** What settling the reservation just made must know. */
   tickets(): Tickets {
-    return this.weighings.map(({ s, i, wait, algorithm }) => (wait === 0 ? algorithm.ticket(s, i) : undefined))
+    const { weighings } = this
+    return weighings.length === 1 ? [ticketOf(weighings[0] as Weighing)] : weighings.map(ticketOf)
   }
+}
+
+function ticketOf({ s, i, wait, algorithm }: Weighing): Ticket | undefined {
+  return wait === 0 ? algorithm.ticket(s, i) : undefined
 }
 
 /** A wait as the caller sees it: a clock that stands still, `lag` ahead of the caller's, must first catch up. */

@@ -9,9 +9,17 @@ export const timer: Sleeper = (milliseconds, wake) => {
   return () => clearTimeout(timeout)
 }
 
+/** What becomes of a question: one of these is called, once. */
+export interface Outcome<T> {
+  readonly answered: (answer: T) => void
+  readonly failed: (error: unknown) => void
+  /** The answer came when the time was up. */
+  readonly late: (answer: T) => void
+}
+
 interface Pending {
   readonly due: number
-  readonly expire: () => void
+  readonly failed: (error: unknown) => void
 }
 
 /**
@@ -32,19 +40,14 @@ export class Deadlines {
     this.#sleeper = sleeper
   }
 
-  /**
-   * The answer, or `HEADGATE_STORE_TIMEOUT` when its time is up.
-   * @param late what to do with an answer that comes all the same
-   */
-  bound<T>(answer: Promise<T>, late: (value: T) => void): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const call = { due: this.#clock() + this.timeout * 1000, expire: () => reject(unanswered(this.timeout)) }
-      this.#add(call)
-      answer.then(
-        (value) => (this.#remove(call) ? resolve(value) : late(value)),
-        (error) => this.#remove(call) && reject(error),
-      )
-    })
+  /** Fails with `HEADGATE_STORE_TIMEOUT` when the time is up. */
+  watch<T>(answer: PromiseLike<T>, { answered, failed, late }: Outcome<T>): void {
+    const call = { due: this.#clock() + this.timeout * 1000, failed }
+    this.#add(call)
+    answer.then(
+      (value) => (this.#remove(call) ? answered(value) : late(value)),
+      (error) => this.#remove(call) && failed(error),
+    )
   }
 
   #add(call: Pending): void {
@@ -77,7 +80,7 @@ export class Deadlines {
         return
       }
       this.#pending.delete(call)
-      call.expire()
+      call.failed(unanswered(this.timeout))
     }
     this.#disarm()
   }

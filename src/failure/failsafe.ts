@@ -72,9 +72,18 @@ class Failsafe implements Ledger {
     const late = ({ allowed }: Decision) => {
       if (verb === 'consume' && allowed) void this.#giveBack(keys, cost)
     }
+    // Of a reservation that the store granted: one that may have been given back is not given back twice.
+    const tickets = verb === 'refund' && !this.#line.breaker.closed ? extras?.tickets : undefined
+    const giveBackLater = () => tickets && this.#postponed.add(() => this.#giveBack(keys, cost, tickets))
     return this.#call(keys, extras, () => this.#ledger.decide(verb, keys, cost, extras), late, {
-      local: () => this.#decideHere(verb, keys, cost, extras),
-      open: () => this.#letThrough(extras),
+      local: () => {
+        giveBackLater()
+        return this.#decideHere(verb, keys, cost, extras)
+      },
+      open: () => {
+        giveBackLater()
+        return this.#letThrough(extras)
+      },
     })
   }
 
@@ -94,11 +103,8 @@ class Failsafe implements Ledger {
   reset(keys: readonly string[]): Promise<void> {
     this.#accounts.forget(keys)
     this.#books.reset(keys)
-    const asked = this.#line.breaker.closed
     const reset = () => this.#ledger.reset(keys)
-    const later = () => {
-      if (!asked) this.#postponed.add(() => this.#line.ask(reset))
-    }
+    const later = () => this.#postponed.add(() => this.#line.ask(reset))
     return this.#call(keys, undefined, reset, () => undefined, { local: later, open: later })
   }
 
@@ -131,17 +137,26 @@ class Failsafe implements Ledger {
       return this.#instead(breaker.lastError, keys, extras, instead)
     }
     const settled = this.#accounts.settle(keys)
-    const asked = this.#line.ask(settled === undefined ? question : () => settled.then(question), late)
-    return asked.then(
-      (answer) => {
-        this.#counters.sources.store++
-        return answer
-      },
-      (error) => {
-        if (isMisuse(error)) throw error
-        return this.#instead(error, keys, extras, instead)
-      },
-    )
+    let over = false
+    const afterSettling = async () => {
+      await settled
+      if (over) throw new Error('answered already')
+      return question()
+    }
+    return new Promise((resolve, reject) => {
+      this.#line.put(settled === undefined ? question : afterSettling, {
+        answered: (answer) => {
+          this.#counters.sources.store++
+          resolve(answer)
+        },
+        failed: (error) => {
+          over = true
+          if (isMisuse(error)) reject(error)
+          else resolve(this.#instead(error, keys, extras, instead))
+        },
+        late,
+      })
+    })
   }
 
   /** Answers in place of the store. */
@@ -161,14 +176,11 @@ class Failsafe implements Ledger {
   }
 
   #decideHere(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
-    if (verb !== 'refund') {
-      if (verb !== 'peek') this.#accounts.note(keys)
-      return this.#books.decide(verb, keys, cost, extras)
-    }
-    if (extras?.tickets === undefined) return this.#refundHere(keys, cost, extras)
-    // Of a reservation that the store granted. One that may have been given back already is not given back twice.
-    if (!this.#line.breaker.closed) this.#postponed.add(() => this.#giveBack(keys, cost, extras.tickets))
-    return this.#books.decide('peek', keys, 1, extras)
+    const granted = verb === 'refund' && extras?.tickets !== undefined // by the store: here there is nothing of it
+    if (verb === 'peek' || granted) return this.#books.decide('peek', keys, cost, extras)
+    if (verb === 'refund') return this.#refundHere(keys, cost, extras)
+    this.#accounts.note(keys)
+    return this.#books.decide(verb, keys, cost, extras)
   }
 
   /** Gives back what was taken here, and at the store what that has been told of. */

@@ -2,7 +2,7 @@ import type { Clock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
 import type { Store } from '../stores/store.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
-import { Deadlines, type Sleeper } from './deadlines.ts'
+import { Deadlines, type Outcome, type Sleeper } from './deadlines.ts'
 
 const defaultTimeout = 100
 /** A store that keeps a timeout of its own is left to: it may be able to take its call back. */
@@ -24,40 +24,49 @@ export class Line {
     this.#deadlines = new Deadlines(timeout ?? own, clock, sleeper)
   }
 
-  /** @param late what to do with an answer that comes when its time was up */
-  ask<T>(question: () => T | Promise<T>, late: (answer: T) => void = () => undefined): Promise<T> {
-    return this.#deadlines.bound(attempt(question), late).then(
-      (answer) => {
+  ask<T>(question: () => T | Promise<T>): Promise<T> {
+    return new Promise((answered, failed) => this.put(question, { answered, failed, late: () => undefined }))
+  }
+
+  /** `ask` without a promise of its own: most calls go this way. */
+  put<T>(question: () => T | Promise<T>, { answered, failed, late }: Outcome<T>): void {
+    this.#deadlines.watch(attempt(question), {
+      answered: (answer) => {
         this.breaker.succeeded()
-        return answer
+        answered(answer)
       },
-      (error) => {
+      failed: (error) => {
         if (!isMisuse(error)) {
           this.errors++
           this.breaker.failed(error)
         }
-        throw error
+        failed(error)
       },
-    )
+      late,
+    })
   }
 
   /** Asks for the sake of the answer alone, if it is time to: nobody waits for it. */
   probe(question: () => unknown): void {
     if (!this.breaker.probes()) return
-    this.#deadlines
-      .bound(attempt(question), () => undefined)
-      .then(
-        () => this.breaker.probed(true),
-        (error) => {
-          this.errors++
-          this.breaker.probed(false, error)
-        },
-      )
+    this.#deadlines.watch(attempt(question), {
+      answered: () => this.breaker.probed(true),
+      failed: (error) => {
+        if (!isMisuse(error)) this.errors++
+        this.breaker.probed(isMisuse(error), error)
+      },
+      late: () => undefined,
+    })
   }
 }
 
 function attempt<T>(question: () => T | Promise<T>): Promise<T> {
-  return new Promise((resolve) => resolve(question()))
+  try {
+    const answer = question()
+    return answer instanceof Promise ? answer : Promise.resolve(answer)
+  } catch (error) {
+    return Promise.reject(error)
+  }
 }
 
 /** Misuse that the store found is no failure of the store. */

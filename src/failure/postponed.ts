@@ -3,7 +3,7 @@ import type { Breaker } from './breaker.ts'
 /** The most operations kept; then the oldest is dropped. */
 const most = 10_000
 
-/** What could not be asked of the store while its breaker was open, and is once it closes: what is given back, resets. */
+/** What could not be asked of the store while it was away, and is asked once it answers: what is given back, resets. */
 export class Postponed {
   readonly #breaker: Breaker
   readonly #runs: (() => Promise<unknown>)[] = []
@@ -13,21 +13,21 @@ export class Postponed {
     this.#breaker = breaker
   }
 
-  /** Runs it now if the store answers, else when it does: once, whatever comes of it. */
+  /** Runs it now if the store answers, else when it does: once, whatever comes of it, and in the order they came. */
   add(run: () => Promise<unknown>): void {
     if (this.#runs.length >= most) this.#runs.shift()
     this.#runs.push(run)
-    if (this.#breaker.closed) this.#run()
-    else if (!this.#waiting) {
-      this.#waiting = true
-      this.#breaker.whenAnswering(() => {
-        this.#waiting = false
-        this.#run()
-      })
-    }
+    if (this.#waiting) return
+    this.#waiting = true
+    if (this.#breaker.closed) void this.#run()
+    else this.#breaker.whenAnswering(() => void this.#run())
   }
 
-  #run(): void {
-    for (const run of this.#runs.splice(0)) run().catch(() => undefined)
+  async #run(): Promise<void> {
+    for (let run = this.#runs.shift(); run !== undefined; run = this.#breaker.closed ? this.#runs.shift() : undefined) {
+      await run().catch(() => undefined)
+    }
+    this.#waiting = this.#runs.length > 0
+    if (this.#waiting) this.#breaker.whenAnswering(() => void this.#run())
   }
 }

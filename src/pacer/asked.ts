@@ -4,8 +4,7 @@
  * Nobody overtakes the first, however small: what it waits for would go to others for ever. The store is asked one
  * question at a time, and not before the time that the last answer named.
  */
-import type { Decision } from '../decision.ts'
-import type { MaybePromise } from '../stores/store.ts'
+import type { Booking, MaybePromise } from '../stores/store.ts'
 import { Entry } from './agenda.ts'
 import { Line } from './line.ts'
 import type { Place } from './place.ts'
@@ -54,10 +53,7 @@ export class Asked implements Queue {
   reserved(): void {}
 
   giveBack(turn: Turn, units: number): MaybePromise<unknown> {
-    const { bank } = this.#lane.shop
-    return turn.generation === bank.generation && turn.tickets !== undefined
-      ? bank.refund(this.#lane.keys, units, turn.tickets)
-      : undefined
+    return this.#lane.shop.bank.refund(this.#lane.keys, units, turn.tickets, turn.generation)
   }
 
   /** Who is first asks again: at a higher rate its turn may have come. */
@@ -82,17 +78,18 @@ export class Asked implements Queue {
       const waiter = this.#line.first
       if (waiter === undefined) return
       this.#asking = true
-      const answer = lane.shop.bank.consume(lane.keys, waiter.cost)
+      const { generation } = lane.shop.bank
+      const answer = lane.shop.bank.reserve(lane.keys, waiter.cost, 0)
       if (answer instanceof Promise) {
-        this.#await(waiter, answer)
+        this.#await(waiter, answer, generation)
         return
       }
       this.#asking = false
-      if (!this.#answered(waiter, answer)) return
+      if (!this.#answered(waiter, answer, generation)) return
     }
   }
 
-  #await(waiter: Waiter, answer: Promise<Decision>): void {
+  #await(waiter: Waiter, answer: Promise<Booking>, generation: number): void {
     const lane = this.#lane
     lane.asking++
     const done = (answered: () => boolean) => {
@@ -103,21 +100,21 @@ export class Asked implements Queue {
       lane.settled()
     }
     answer.then(
-      (decision) => done(() => this.#answered(waiter, decision)),
+      (booking) => done(() => this.#answered(waiter, booking, generation)),
       (error) => done(() => this.#answer(waiter, () => lane.refuse(waiter, error))),
     )
   }
 
   /** Whether to ask on at once. */
-  #answered(waiter: Waiter, decision: Decision): boolean {
+  #answered(waiter: Waiter, { decision, tickets }: Booking, generation: number): boolean {
     const lane = this.#lane
     const here = waiter.stage === 'line' && !lane.stopped
-    if (decision.allowed) {
-      if (!here) void lane.shop.bank.refund(lane.keys, waiter.cost, undefined)
-      else this.#answer(waiter, () => lane.admit(waiter))
+    if (decision.allowed && here) return this.#answer(waiter, () => lane.admit(waiter))
+    if (decision.allowed) void lane.shop.bank.refund(lane.keys, waiter.cost, tickets, generation)
+    if (!here) {
+      this.#stay(waiter)
       return true
     }
-    if (!here) return true
     if (decision.retryAfter === Infinity || decision.retryAfter * 1000 > lane.patience(waiter)) {
       return this.#answer(waiter, () => lane.refuseFor(waiter, decision))
     }

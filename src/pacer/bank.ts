@@ -69,12 +69,18 @@ export class Bank {
     return this.#ledger.reserve(keys, cost, Math.min(longestWait, maxWait))
   }
 
-  consume(keys: readonly string[], cost: number): MaybePromise<Decision> {
-    return this.#ledger.decide('consume', keys, cost)
-  }
-
-  /** Gives units back; a store that fails or does not answer keeps them, which errs to the strict side. */
-  refund(keys: readonly string[], cost: number, tickets: Tickets | undefined): MaybePromise<unknown> {
+  /**
+   * Gives units back; a store that fails or does not answer keeps them, which errs to the strict side. So does what was
+   * taken at another rate.
+   * @param generation that in which they were asked for
+   */
+  refund(
+    keys: readonly string[],
+    cost: number,
+    tickets: Tickets | undefined,
+    generation: number,
+  ): MaybePromise<unknown> {
+    if (generation !== this.generation) return undefined
     return quietly(this.#ledger.decide('refund', keys, cost, tickets && { tickets }))
   }
 
@@ -89,7 +95,9 @@ export class Bank {
   }
 
   /**
-   * @param owed by key, the units promised for later: where states cannot be adopted, a new one starts with these
+   * States go on under the new rate. In a store that processes share they are carried over by the policy's name, and
+   * what is booked ahead ends at the limit unless the state has the times themselves: that much is charged anew.
+   * @param owed by key, the units promised for later
    * @throws HeadgateError `HEADGATE_RATE` or what the policy's constructor says
    */
   setRate(rate: number, owed: ReadonlyMap<string, number>): void {
@@ -102,20 +110,27 @@ export class Bank {
       return
     }
     this.#ledger = this.#open()
-    for (const [key, units] of owed) void quietly(this.#ledger.decide('charge', this.keys(key), units))
+    if (next.algorithm instanceof Smooth || next.algorithm.grows) return
+    for (const [key, units] of owed) void quietly(this.charge(this.keys(key), units))
   }
 
   /**
    * Sees to it that no turn comes before `until`, after the rate was raised: what part of a reservation was given back
-   * at the old rate counts for less time at the new one.
+   * at the old rate counts for less time at the new one, and so does what was charged anew. Where others book as well,
+   * none at that time either.
    */
   cover(keys: readonly string[], until: number): void {
-    if (!this.exclusive) return
-    const { retryAfter, remaining } = this.#ledger.decide('peek', keys, 1) as Decision
-    const short = until - this.#clock() - retryAfter * 1000
-    if (short <= 0) return
-    const { limit, window } = this.#tunable()
-    void this.#ledger.decide('charge', keys, remaining + Math.ceil((short * limit) / (window * 1000)))
+    const { generation } = this
+    const seen = this.#ledger.decide('peek', keys, 1)
+    const fill = ({ retryAfter, remaining }: Decision): MaybePromise<unknown> => {
+      const short = until - this.#clock() - retryAfter * 1000
+      if (short <= 0 || generation !== this.generation) return undefined
+      const { limit, window } = this.#tunable()
+      const last = this.exclusive ? 0 : 1
+      return this.charge(keys, remaining + Math.ceil((short * limit) / (window * 1000)) + last)
+    }
+    if (seen instanceof Promise) void quietly(seen.then(fill))
+    else void fill(seen)
   }
 
   #tunable(): Policy {

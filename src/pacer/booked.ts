@@ -9,10 +9,13 @@
  *     who waits           A       B       C       D             and the turn at 800 goes back
  *
  * Turns of different costs are not exchanged: nothing would be as promised any more. There the priority decides only
- * among equals.
+ * among equals, and when one gives up, all that was booked behind its turn is given back and booked anew, which is never
+ * later. Where others may book as well (a fleet, reservations) nothing that is promised can be moved: who waits for the
+ * same cost moves up, and of the last turn goes back what nobody behind it was promised.
  */
 import type { Booking, MaybePromise } from '../stores/store.ts'
 import { Line } from './line.ts'
+import { Lines } from './lines.ts'
 import type { Place } from './place.ts'
 import type { Queue } from './queue.ts'
 import { Turn, Turns } from './turn.ts'
@@ -21,8 +24,9 @@ import type { Waiter } from './waiter.ts'
 export class Booked implements Queue {
   readonly #lane: Place
   readonly #turns = new Turns()
-  /** Who has a turn, by cost. */
-  readonly #lines = new Map<number, Line>()
+  readonly #lines = new Lines()
+  /** Whether those behind somebody who left are yet to move up. */
+  #closing = false
   /** Who has none yet. */
   readonly #line = new Line()
 
@@ -56,18 +60,19 @@ export class Booked implements Queue {
   #book(waiter: Waiter): void {
     const lane = this.#lane
     waiter.stage = 'asking'
+    const { generation } = lane.shop.bank
     const answer = lane.shop.bank.reserve(lane.keys, waiter.cost, lane.patience(waiter))
-    if (answer instanceof Promise) this.#await(waiter, answer)
-    else this.#booked(waiter, answer)
+    if (answer instanceof Promise) this.#await(waiter, answer, generation)
+    else this.#booked(waiter, answer, generation)
   }
 
-  #await(waiter: Waiter, answer: Promise<Booking>): void {
+  #await(waiter: Waiter, answer: Promise<Booking>, generation: number): void {
     const lane = this.#lane
     lane.asking++
     answer.then(
       (booking) => {
         lane.asking--
-        this.#booked(waiter, booking)
+        this.#booked(waiter, booking, generation)
         lane.settled()
       },
       (error) => {
@@ -78,7 +83,7 @@ export class Booked implements Queue {
     )
   }
 
-  #booked(waiter: Waiter, { decision, wait, tickets }: Booking): void {
+  #booked(waiter: Waiter, { decision, wait, tickets }: Booking, generation: number): void {
     const lane = this.#lane
     const here = waiter.stage === 'asking'
     if (!decision.allowed) {
@@ -86,7 +91,7 @@ export class Booked implements Queue {
     } else if (wait === 0 && here && !lane.stopped && this.#turns.first === undefined) {
       lane.admit(waiter)
     } else {
-      const turn = new Turn(waiter.cost, tickets, lane.shop.bank.generation, false, this.#come)
+      const turn = new Turn(waiter.cost, tickets, generation, false, this.#come)
       turn.at = lane.now + wait * 1000
       this.#turns.add(turn)
       this.#keep(waiter, turn, here)
@@ -102,7 +107,7 @@ export class Booked implements Queue {
       return
     }
     waiter.stage = 'booked'
-    this.#lineOf(waiter.cost).add(waiter)
+    this.#lines.add(waiter)
     lane.shop.agenda.add(turn, turn.at)
     lane.queue(waiter)
     if (turn.at <= lane.now) lane.shop.agenda.run()
@@ -110,36 +115,64 @@ export class Booked implements Queue {
 
   readonly #come = (turn: Turn): void => {
     this.#turns.remove(turn)
-    const waiter = this.#take(turn.cost)
+    const waiter = this.#lines.take(turn.cost)
     if (waiter !== undefined) this.#lane.admit(waiter)
-  }
-
-  #lineOf(cost: number): Line {
-    let line = this.#lines.get(cost)
-    if (line === undefined) {
-      line = new Line()
-      this.#lines.set(cost, line)
-    }
-    return line
-  }
-
-  #take(cost: number): Waiter | undefined {
-    const line = this.#lines.get(cost)
-    const waiter = line?.shift()
-    if (line?.first === undefined) this.#lines.delete(cost)
-    return waiter
   }
 
   leave(waiter: Waiter): void {
     if (waiter.stage === 'line') this.#line.remove(waiter)
     if (waiter.stage !== 'booked') return
-    const line = this.#lineOf(waiter.cost)
-    line.remove(waiter)
-    if (line.first === undefined) this.#lines.delete(waiter.cost)
+    if (this.#closing) return
+    if (this.#lines.mixed && this.#movable) {
+      this.#closing = true
+      queueMicrotask(() => this.#closeUp())
+      return
+    }
+    this.#lines.remove(waiter)
     const turn = this.#turns.lastOf(waiter.cost)
     if (turn === undefined) return
     this.#lane.shop.agenda.remove(turn)
     this.giveBack(turn, turn.cost)
+  }
+
+  /** Whether all turns can be given back and booked anew with nobody the worse for it. */
+  get #movable(): boolean {
+    const { bank } = this.#lane.shop
+    return bank.exclusive && this.#turns.reserved === 0 && this.#turns.first?.generation === bank.generation
+  }
+
+  /**
+   * Where turns differ in cost those who left are still in their lines: once for all of them, what was booked behind their
+   * turns is given back and booked anew.
+   */
+  #closeUp(): void {
+    this.#closing = false
+    const { shop } = this.#lane
+    const vacant = this.#lines.vacant(this.#turns)
+    const behind: Turn[] = []
+    const movable = this.#movable
+    for (let turn = this.#turns.last; turn !== undefined && vacant.size > 0; ) {
+      const { before } = turn
+      const stays = !vacant.delete(turn)
+      if (stays && movable) behind.push(turn)
+      if (!stays || movable) {
+        shop.agenda.remove(turn)
+        this.giveBack(turn, turn.cost)
+      }
+      turn = before
+    }
+    for (const turn of behind.reverse()) this.#rebook(turn)
+    shop.agenda.run()
+    this.#lane.settled()
+  }
+
+  /** No later than it was promised. */
+  #rebook(turn: Turn): void {
+    const { shop, keys, now } = this.#lane
+    const { decision, wait, tickets } = shop.bank.reserve(keys, turn.cost, Infinity) as Booking
+    const next = new Turn(turn.cost, tickets, turn.generation, false, this.#come)
+    this.#turns.add(next)
+    shop.agenda.add(next, decision.allowed ? Math.min(turn.at, now + wait * 1000) : turn.at)
   }
 
   /** Books for oneself: the wait is the caller's. */
@@ -163,17 +196,12 @@ export class Booked implements Queue {
     const { bank } = this.#lane.shop
     const whole = bank.exclusive && this.#turns.last === turn && turn.at > this.#lane.now
     if (units === turn.cost) this.#turns.remove(turn)
-    if (turn.generation !== bank.generation || (!whole && turn.tickets === undefined)) return undefined
-    return bank.refund(this.#lane.keys, units, whole ? undefined : turn.tickets)
+    if (!whole && turn.tickets === undefined) return undefined
+    return bank.refund(this.#lane.keys, units, whole ? undefined : turn.tickets, turn.generation)
   }
 
   /** Gives every turn back, the last one first, so that each is the last: a turn that passes unused is not made up for. */
   stop(): void {
-    const waiters: Waiter[] = []
-    for (const line of this.#lines.values()) {
-      for (let waiter = line.shift(); waiter !== undefined; waiter = line.shift()) waiters.push(waiter)
-    }
-    this.#lines.clear()
     for (let turn = this.#turns.last; turn !== undefined; ) {
       const { before } = turn
       if (!turn.reserved) {
@@ -182,7 +210,7 @@ export class Booked implements Queue {
       }
       turn = before
     }
-    for (const waiter of waiters.sort((a, b) => a.number - b.number)) {
+    for (const waiter of this.#lines.clear()) {
       waiter.stage = 'line'
       this.#line.add(waiter)
     }

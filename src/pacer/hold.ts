@@ -1,34 +1,42 @@
+import type { Clock } from '../clock.ts'
 import { type Agenda, Entry } from './agenda.ts'
 
-/** A time during which nobody of a lane is let through. */
+/** A time during which nobody of a lane is let through. Only while somebody waits for its end is there a timer for it. */
 export class Hold {
   /** Its end, in microseconds; of the last one if there is none now. */
   until = 0
   readonly #agenda: Agenda
+  readonly #clock: Clock
   readonly #over: () => void
   #end: End | undefined
 
-  /** @param over called when its time is over */
-  constructor(agenda: Agenda, over: () => void) {
+  /** @param over called when its time is over, if somebody waits for that */
+  constructor(agenda: Agenda, clock: Clock, over: () => void) {
     this.#agenda = agenda
+    this.#clock = clock
     this.#over = over
   }
 
+  /** Those who wait for its end go before those who come when it is due already. */
   get on(): boolean {
-    return this.#end !== undefined
+    return this.#end !== undefined || this.#clock() < this.until
   }
 
   begin(until: number): void {
-    this.end()
+    this.unwatch()
     this.until = until
+  }
+
+  watch(): void {
+    if (this.#end !== undefined || !this.on) return
     this.#end = new End(() => {
       this.#end = undefined
       this.#over()
     })
-    this.#agenda.add(this.#end, until)
+    this.#agenda.add(this.#end, this.until)
   }
 
-  end(): void {
+  unwatch(): void {
     if (this.#end !== undefined) this.#agenda.remove(this.#end)
     this.#end = undefined
   }

@@ -21,6 +21,7 @@ export class Lane implements Place {
   readonly keys: readonly string[]
   readonly queueing: Queue
   readonly #gate = new Line()
+  #opening = false
   /** All who queue, as they came. */
   readonly #waiting = new Roll()
   /** Running, or on the way to it. */
@@ -33,7 +34,7 @@ export class Lane implements Place {
     this.shop = shop
     this.key = key
     this.keys = shop.bank.keys(key)
-    this.#hold = new Hold(shop.agenda, () => {
+    this.#hold = new Hold(shop.agenda, shop.clock, () => {
       if (!this.stopped) this.queueing.go()
       this.settled()
     })
@@ -50,18 +51,18 @@ export class Lane implements Place {
 
   /** Whether nobody is let through for now. */
   get stopped(): boolean {
-    return this.shop.paused || this.#hold.on
+    return this.shop.closed || this.shop.paused || this.#hold.on
   }
 
   /** Milliseconds that nobody will be let through; Infinity while paused. */
   get stoppedFor(): number {
     if (this.shop.paused) return Infinity
-    return this.#hold.on ? Math.ceil((this.#hold.until - this.now) / 1000) : 0
+    return Math.max(0, Math.ceil((this.#hold.until - this.now) / 1000))
   }
 
   /** Whether nothing is lost if it is forgotten. */
   get idle(): boolean {
-    return this.free && !this.stopped && this.queueing.empty
+    return this.free && !this.#hold.on && this.queueing.empty
   }
 
   /** Whether nobody waits or runs. */
@@ -84,6 +85,7 @@ export class Lane implements Place {
       waiter.stage = 'gate'
       this.#gate.add(waiter)
     }
+    if (waiter.stage !== 'done' && call.timeout > 0) this.#watch(waiter)
     return waiter
   }
 
@@ -91,6 +93,11 @@ export class Lane implements Place {
     if (waiter.runs) this.running++
     waiter.stage = 'asking'
     this.queueing.seek(waiter)
+  }
+
+  /** Ends the wait at its deadline. */
+  #watch(waiter: Waiter): void {
+    if (waiter.deadline < Infinity && !waiter.pending) this.shop.agenda.add(waiter, waiter.deadline)
   }
 
   /** How much longer it would wait, in microseconds: not at all if there is no room to wait. */
@@ -106,7 +113,8 @@ export class Lane implements Place {
 
   /** Has it queue if it would and may; else it is refused. */
   mayWait(waiter: Waiter): boolean {
-    if (this.full(waiter)) this.refuse(waiter, queueFull(this.shop.maxQueue))
+    if (this.shop.closed) this.refuse(waiter, closed())
+    else if (this.full(waiter)) this.refuse(waiter, queueFull(this.shop.maxQueue))
     else if (!waiter.queued && waiter.deadline <= this.now) this.refuse(waiter, timedOut(0))
     else {
       this.queue(waiter)
@@ -118,11 +126,12 @@ export class Lane implements Place {
   /** Counts it among those who queue; if they are too many the one that waits the longest goes. */
   queue(waiter: Waiter): void {
     if (waiter.queued) return
-    const { maxQueue, agenda, events } = this.shop
+    const { maxQueue, events } = this.shop
     const oldest = this.#waiting.first
     waiter.queued = true
     this.#waiting.add(waiter)
-    if (waiter.deadline < Infinity) agenda.add(waiter, waiter.deadline)
+    this.#watch(waiter)
+    this.#hold.watch()
     if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
     events.queued(this, waiter)
   }
@@ -136,7 +145,8 @@ export class Lane implements Place {
   }
 
   refuseFor(waiter: Waiter, { retryAfter }: Decision): void {
-    if (retryAfter === Infinity) this.refuse(waiter, tooLarge(waiter.cost))
+    if (this.shop.closed) this.refuse(waiter, closed())
+    else if (retryAfter === Infinity) this.refuse(waiter, tooLarge(waiter.cost))
     else if (waiter.deadline > this.now && this.patience(waiter) === 0) {
       this.refuse(waiter, queueFull(this.shop.maxQueue))
     } else this.refuse(waiter, waiter.deadline < Infinity ? timedOut(waiter.timeout) : tooLate())
@@ -168,6 +178,7 @@ export class Lane implements Place {
   #done(waiter: Waiter): void {
     waiter.stage = 'done'
     if (waiter.queued) this.#waiting.remove(waiter)
+    if (this.waiting === 0) this.#hold.unwatch()
     this.shop.agenda.remove(waiter)
     waiter.release?.()
   }
@@ -175,10 +186,18 @@ export class Lane implements Place {
   /** What ran has ended: the next may come. */
   finished(): void {
     this.running--
+    this.#openGate()
+    this.settled()
+  }
+
+  /** One after the other, however many of them end at once. */
+  #openGate(): void {
+    if (this.#opening) return
+    this.#opening = true
     while (this.running < this.shop.concurrency && this.#gate.first !== undefined) {
       this.#pass(this.#gate.shift() as Waiter)
     }
-    this.settled()
+    this.#opening = false
   }
 
   settled(): void {
@@ -190,11 +209,12 @@ export class Lane implements Place {
     if (this.shop.closed || until <= Math.max(this.now, this.#hold.until)) return
     const { stopped } = this
     this.#hold.begin(until)
+    if (this.waiting > 0) this.#hold.watch()
     if (!stopped) this.queueing.stop()
   }
 
   close(): void {
     while (this.#waiting.first !== undefined) this.leave(this.#waiting.first, closed())
-    this.#hold.end()
+    this.#hold.unwatch()
   }
 }

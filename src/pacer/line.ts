@@ -46,6 +46,17 @@ export class Line {
     if (rank.first === undefined) this.#ranks.splice(this.#ranks.indexOf(rank), 1)
   }
 
+  /** In order. Whoever is being looked at may be taken out. */
+  *[Symbol.iterator](): Generator<Waiter, undefined> {
+    for (const { first } of [...this.#ranks]) {
+      for (let waiter = first; waiter !== undefined; ) {
+        const { after } = waiter
+        yield waiter
+        waiter = after
+      }
+    }
+  }
+
   /** Takes out who is first. */
   shift(): Waiter | undefined {
     const waiter = this.first

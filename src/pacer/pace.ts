@@ -18,6 +18,8 @@ export interface ThrottleOptions extends AcquireOptions {
   permits?: number
 }
 
+const none: AcquireOptions = {}
+
 /** One queue with one pace: a pacer, or one key of it. */
 export abstract class Pace {
   protected abstract lane(): Lane
@@ -28,8 +30,8 @@ export abstract class Pace {
    * `HEADGATE_QUEUE_FULL`; `HEADGATE_CLOSED`; `HEADGATE_COST` for more permits than can ever be had at once; or what
    * the store said. With the signal's reason if that is aborted.
    */
-  acquire(permits = 1, options: AcquireOptions = {}): Promise<number> {
-    return this.#enter(permits, options, false, (lane) => lane)
+  acquire(permits = 1, options: AcquireOptions = none): Promise<number> {
+    return this.#enter(permits, options, false)
   }
 
   /**
@@ -88,7 +90,7 @@ export abstract class Pace {
     lane.hold(lane.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
   }
 
-  #enter(permits: number, options: AcquireOptions, runs: boolean, entered: (lane: Lane) => unknown): Promise<number> {
+  #enter(permits: number, options: AcquireOptions, runs: boolean, entered?: (lane: Lane) => void): Promise<number> {
     return new Promise((admit, refuse) => {
       const { signal, priority = 0 } = options
       signal?.throwIfAborted()
@@ -96,7 +98,7 @@ export abstract class Pace {
       const cost = permitsOf(permits)
       const timeout = timeoutOf(options.timeout, 'timeout')
       const lane = this.lane()
-      entered(lane)
+      entered?.(lane)
       lane.enter({ cost, priority, runs, timeout, signal, admit, refuse })
     })
   }

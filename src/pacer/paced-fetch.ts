@@ -80,7 +80,7 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
       }
       const { response, refused } = await pace.throttle(send, { signal: signalOf(request) })
       if (!refused || !again) return response
-      await response.body?.cancel()
+      await response.body?.cancel().catch(() => undefined) // it may have broken off
     }
   }
 }
@@ -145,7 +145,8 @@ function repeatable({ input, init }: Sent): boolean {
 }
 
 function signalOf({ input, init }: Sent): AbortSignal | undefined {
-  return init?.signal ?? (input instanceof Request ? input.signal : undefined)
+  if (init?.signal !== undefined) return init.signal ?? undefined
+  return input instanceof Request ? input.signal : undefined
 }
 
 function urlOf(input: Input): URL {

@@ -16,9 +16,10 @@ export function reserve(lane: Lane, cost: number, maxWait: number): MaybePromise
   const refused = (retryAfter: number) => new PacerReservation(lane.now, cost, Infinity, retryAfter, undefined)
   if (lane.stopped) return refused(lane.stoppedFor)
   if (!shop.promises && lane.waiting > 0) return refused(Infinity)
+  const { generation } = shop.bank
   const granted = ({ decision, wait, tickets }: Booking): PacerReservation => {
     if (!decision.allowed) return refused(decision.retryAfter)
-    const turn = new Turn(cost, tickets, shop.bank.generation, true, () => undefined)
+    const turn = new Turn(cost, tickets, generation, true, () => undefined)
     const { now } = lane
     turn.at = now + wait * 1000
     queueing.reserved(turn)
@@ -28,5 +29,11 @@ export function reserve(lane: Lane, cost: number, maxWait: number): MaybePromise
     })
   }
   const booking = shop.bank.reserve(keys, cost, shop.promises ? maxWait : 0)
-  return booking instanceof Promise ? booking.then(granted) : granted(booking)
+  if (!(booking instanceof Promise)) return granted(booking)
+  lane.asking++
+  const answered = () => {
+    lane.asking--
+    lane.settled()
+  }
+  return booking.then(granted).finally(answered)
 }

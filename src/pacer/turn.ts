@@ -37,6 +37,8 @@ export class Turn extends Entry {
 export class Turns {
   first: Turn | undefined
   last: Turn | undefined
+  /** How many of them are reservations. */
+  reserved = 0
 
   add(turn: Turn): void {
     turn.before = this.last
@@ -44,6 +46,7 @@ export class Turns {
     else this.last.after = turn
     this.last = turn
     turn.listed = true
+    if (turn.reserved) this.reserved++
   }
 
   remove(turn: Turn): void {
@@ -56,6 +59,7 @@ export class Turns {
     turn.before = undefined
     turn.after = undefined
     turn.listed = false
+    if (turn.reserved) this.reserved--
   }
 
   /** Reservations are not on the agenda: those whose time has come go from the list when someone looks. */

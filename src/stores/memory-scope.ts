@@ -43,13 +43,17 @@ export class FixedScope implements Scope {
   }
 
   find(key: string, now: number): void {
-    this.#row = this.table.find(key)
-    if (this.#row === blank) this.#found = this.table.recall(this.#weighings, key, now)
-    else this.table.point(this.#weighings, this.#row)
+    const row = this.table.find(key)
+    this.#row = row
+    if (row === blank) this.#found = this.table.recall(this.#weighings, key, now)
+    else this.table.point(this.#weighings, row)
   }
 
   claim(key: string, now: number): void {
-    if (this.#row !== blank) return
+    if (this.#row === blank) this.#claimRow(key, now)
+  }
+
+  #claimRow(key: string, now: number): void {
     this.#row = this.table.claim(this.#weighings, key, this.#found, now)
     this.table.point(this.#weighings, this.#row)
   }
@@ -92,7 +96,11 @@ export class FixedScope implements Scope {
 }
 
 function refuses(weighings: readonly Weighing[]): boolean {
-  return weighings.some(({ wait, policy }) => wait > 0 && !policy.shadow)
+  for (let n = 0; n < weighings.length; n++) {
+    const { wait, policy } = weighings[n] as Weighing
+    if (wait > 0 && !policy.shadow) return true
+  }
+  return false
 }
 
 /** The keys of one scope under policies that vary. When they are too many, some are forgotten, as by `onFull: 'forget'`. */

@@ -186,11 +186,24 @@ class MemoryLedger implements Ledger {
   }
 
   #settle(now: number, keys: readonly string[], details?: Details): Decision {
-    const scopes = this.#scopes
-    if (this.#step.writes) for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).claim(keys[n] as string, now)
+    if (this.#step.writes) this.#claim(keys, now)
     const decision = this.#step.settle('store', details)
-    if (this.#varied !== undefined) for (const [n, scope] of scopes.entries()) scope.keep(keys[n] as string, now)
-    if (!decision.allowed) for (const scope of scopes) scope.noteRefused()
+    if (this.#varied !== undefined) this.#keep(keys, now)
+    if (!decision.allowed) this.#noteRefused()
     return decision
+  }
+
+  #claim(keys: readonly string[], now: number): void {
+    const scopes = this.#scopes
+    for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).claim(keys[n] as string, now)
+  }
+
+  #keep(keys: readonly string[], now: number): void {
+    for (const [n, scope] of this.#scopes.entries()) scope.keep(keys[n] as string, now)
+  }
+
+  #noteRefused(): void {
+    const scopes = this.#scopes
+    for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).noteRefused()
   }
 }

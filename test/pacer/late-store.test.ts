@@ -97,6 +97,26 @@ describe('a store that answers later', () => {
     }
   })
 
+  test.each([
+    ['fails', 'local', 'A+10 B+110 C+210'],
+    ['fails', 'allow', 'A+10 B+10 C+10'],
+    ['is silent', 'local', 'A+2000 B+2100 C+2200'],
+    ['is silent', 'allow', 'A+2000 B+2000 C+2000'],
+  ] as const)('a store that %s: %s', async (how, onStoreError, expected) => {
+    const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError })
+    store.failing = how === 'fails'
+    store.silent = how === 'is silent'
+    for (const name of 'ABC') timeline.write(name, pacer.acquire())
+    expect(await timeline.read()).toBe(expected)
+  })
+
+  test('one instance of several keeps its part of the pace', async () => {
+    const pacer = timeline.pacer(even, { store, instances: 2 })
+    store.failing = true
+    for (const name of 'ABC') timeline.write(name, pacer.acquire())
+    expect(await timeline.read()).toBe('A+10 B+210 C+410')
+  })
+
   test('nor by settle and cancel', async () => {
     const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError: 'deny' })
     const reservations = Promise.all([pacer.reserve(), pacer.reserve(), pacer.reserve()])

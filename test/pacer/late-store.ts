@@ -10,6 +10,8 @@ export class LateStore implements Store {
   latency: number
   failing = false
   silent = false
+  /** How much later than usual an answer comes, once it is decided. */
+  silentFor = 0
   calls = 0
 
   /** @param shared the ledgers of all processes, by name: those of a server */
@@ -35,10 +37,11 @@ export class LateStore implements Store {
   /** Decided half-way, as by a server. */
   async #later<T>(decide: () => T): Promise<Awaited<T>> {
     this.calls++
+    const late = this.silentFor
     await this.#sleep(Math.floor(this.latency / 2))
     if (this.failing) throw new Error('store')
     const answer = await decide()
-    await this.#sleep(this.silent ? 1e9 : Math.ceil(this.latency / 2))
+    await this.#sleep(this.silent ? 1e9 : late + Math.ceil(this.latency / 2))
     return answer
   }
 

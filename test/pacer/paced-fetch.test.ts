@@ -116,6 +116,34 @@ describe('pacedFetch', () => {
     expect(timeline.sleeps.size).toBe(0)
   })
 
+  test('a refusal whose body breaks off is repeated all the same', async () => {
+    const timeline = new Timeline(start)
+    const answers = [429, 200].map((status) => {
+      const body = new ReadableStream({ start: (controller) => controller.error(new Error('cut')) })
+      return new Response(status === 429 ? body : 'answer', { status, headers: { 'retry-after': '1' } })
+    })
+    const get = pacedFetch((async () => answers.shift()) as never, { pacer: timeline.pacer(even), random: () => 0 })
+    timeline.write('A', get(url))
+    expect(await timeline.read()).toBe('A+1000')
+  })
+
+  test('a signal of null takes that of the request away, as in fetch', async () => {
+    const { timeline, get } = site([])
+    const request = new Request(url, { signal: AbortSignal.abort('gone') })
+    timeline.write('A', get(request, { signal: null }))
+    timeline.write('B', get(request))
+    expect(await timeline.read()).toBe('B!gone+0 200+0 A+0')
+  })
+
+  test('what was sent before is not sent again', async () => {
+    const { timeline, get } = site([])
+    const request = new Request(url, { method: 'PUT', body: 'x' })
+    await request.text()
+    timeline.write('A', get(request))
+    expect(await timeline.read()).toMatch(/^A!.*(used|unusable|read).*\+0$/i)
+    expect(timeline.sleeps.size).toBe(0)
+  })
+
   test('a pace for each host', async () => {
     const { timeline, pacer, get } = site([[429, { 'retry-after': '1' }]], { key: ({ host }) => host })
     timeline.write('A', get('http://one/'))

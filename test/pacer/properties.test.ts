@@ -193,6 +193,43 @@ describe('an aborted wait leaves no trace', () => {
   })
 })
 
+describe('those behind one who gives up move up, whatever each asks for', () => {
+  const policies: [string, Policy][] = [
+    ['gcra', gcra({ limit: 10, window, burst: 3 })],
+    ['smoothBursty', smoothBursty({ rate: 10 })],
+    ['slidingLog', slidingLog({ limit: 3, window })],
+    ['tokenBucket', tokenBucket({ limit: 10, window, burst: 3 })],
+  ]
+  const call = fc.record({ cost: fc.integer({ min: 1, max: 3 }), leaves: fc.boolean() })
+
+  /** Calls that come at once; who leaves does so at once, before its turn. */
+  async function turns(policy: Policy, calls: readonly { cost: number; leaves: boolean }[]): Promise<string> {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(policy)
+    await pacer.acquire(3) // all that goes at once
+    const controller = new AbortController()
+    for (const { cost, leaves } of calls) {
+      const call = pacer.acquire(cost, leaves ? { signal: controller.signal } : {})
+      if (leaves) call.catch(() => undefined)
+      else timeline.write(`${cost}`, call)
+    }
+    controller.abort()
+    const text = await timeline.read()
+    expect([pacer.waiting, timeline.sleeps.size]).toEqual([0, 0])
+    return text
+  }
+
+  test.each(policies)('%s', async (_, policy) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 12 }), async (calls) => {
+        const staying = calls.filter(({ leaves }) => !leaves)
+        expect(await turns(policy, calls)).toBe(await turns(policy, staying))
+      }),
+      { numRuns: 100 },
+    )
+  })
+})
+
 describe('acquire(n) is n times acquire(1)', () => {
   /** When a last call has its turn, after `costs`. */
   async function last(policy: Policy, costs: readonly number[]): Promise<number> {

@@ -135,6 +135,18 @@ describe('throttle and wrap', () => {
     expect(pacer.running).toBe(0)
   })
 
+  test('a long queue of which none can have its turn is refused at once, one after the other', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even, { concurrency: 1 })
+    let refused = 0
+    const run = pacer.throttle(() => new Promise<void>((resolve) => timeline.sleeper(10, resolve)))
+    for (let n = 0; n < 20_000; n++) pacer.throttle(() => 1, { permits: 2 }).catch(() => refused++)
+    await timeline.pass(10)
+    await run
+    expect(refused).toBe(20_000)
+    expect([pacer.running, pacer.waiting]).toEqual([0, 0])
+  })
+
   test('an aborted run leaves its place to the next', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even, { concurrency: 1 })

@@ -15,8 +15,7 @@ export class FailingStore implements Store {
   mode: Mode = 'up'
   /** What it was asked, also what it did not answer. */
   calls: string[] = []
-  /** Lets what hangs be answered after all. */
-  release: () => void = () => {}
+  readonly #held: (() => void)[] = []
 
   constructor(clock: ManualClock) {
     this.#clock = clock
@@ -35,6 +34,11 @@ export class FailingStore implements Store {
     }
   }
 
+  /** Lets what hangs be answered after all. */
+  release(): void {
+    for (const answer of this.#held.splice(0)) answer()
+  }
+
   #answer<T>(call: string, decide: () => T): Promise<T> {
     this.calls.push(call)
     const { mode } = this
@@ -42,13 +46,7 @@ export class FailingStore implements Store {
     if (mode === 'fails') return Promise.reject(new Error('store failed'))
     if (mode === 'up') return Promise.resolve(decide())
     if (mode === 'lost') decide()
-    return new Promise((resolve) => {
-      const before = this.release
-      this.release = () => {
-        before()
-        resolve(decide())
-      }
-    })
+    return new Promise((resolve) => this.#held.push(() => resolve(decide())))
   }
 }
 

@@ -54,3 +54,12 @@ export function zipf(keys, calls, seed = 7) {
     return keys[low]
   })
 }
+
+/** IPv6 addresses, each of a network of its own, as flat strings. */
+export function addresses6(count) {
+  return Array.from({ length: count }, (_, n) => {
+    const bits = Math.imul(n, 2654435761) >>> 0
+    const text = `2001:db8:${(bits >>> 16).toString(16)}:${(bits & 0xffff).toString(16)}:3:4:5:6`
+    return Buffer.from(text, 'latin1').toString('latin1')
+  })
+}

@@ -5,7 +5,7 @@
  * as much as it may, 3 unless told. Beside the store two ledgers without bound run: one is asked the same, and its answers are what is
  * due; one is told only what the store admitted, and says of each answer by itself whether it was right.
  */
-import { random } from '../workloads.mjs'
+import { random } from '../lib/keys.mjs'
 
 const start = Date.UTC(2026, 0, 1) * 1000
 const window = 60_000_000

@@ -1,5 +1,5 @@
 /*
- * npm run bench:memory: what a store of 5,000 keys admits when more are live, and whom it refuses wrongly. Counted, not
+ * npm run bench:overload: what a store of 5,000 keys admits when more are live, and whom it refuses wrongly. Counted, not
  * timed, on a clock of its own; only the places of the remembered keys are others in each run. With words, only the
  * policies that have them all.
  */

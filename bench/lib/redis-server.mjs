@@ -1,0 +1,48 @@
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
+import { connect, createServer } from 'node:net'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const running = new Set()
+process.once('exit', () => {
+  for (const child of running) child.kill()
+})
+
+/** A redis-server of its own on a loopback port, a free one unless told, which stops with this process. */
+export async function startServer(at) {
+  const port = at ?? (await freePort())
+  const options = ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no']
+  const child = spawn('redis-server', options, { stdio: 'ignore' })
+  child.once('error', () => {
+    console.error('redis-server is missing. Run: apt-get install redis-server')
+    process.exit(1)
+  })
+  running.add(child)
+  child.once('exit', () => running.delete(child))
+  for (let tries = 0; tries < 200 && !(await answers(port)); tries++) await sleep(20)
+  if (child.exitCode !== null) throw new Error(`redis-server has ended. Is port ${port} taken?`)
+  const ended = once(child, 'exit')
+  const kill = async () => {
+    child.kill('SIGKILL')
+    await ended
+  }
+  return { port, pid: child.pid, stop: () => child.kill(), kill }
+}
+
+async function freePort() {
+  const listener = createServer().listen(0, '127.0.0.1')
+  await once(listener, 'listening')
+  const { port } = /** @type {import('node:net').AddressInfo} */ (listener.address())
+  listener.close()
+  return port
+}
+
+function answers(port) {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.destroy()
+      resolve(true)
+    })
+    socket.once('error', () => resolve(false))
+  })
+}

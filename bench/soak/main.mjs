@@ -1,0 +1,56 @@
+/*
+ * The soak: npm run soak [-- --minutes 10 --seed 1]. Everything at once, for long; it ends with the counts of the oracles, a
+ * flat heap and no open handle, or with what is wrong and an exit code.
+ */
+import { spawnSync } from 'node:child_process'
+import { parseArgs } from 'node:util'
+import { Heap } from './heap.mjs'
+import { http } from './http.mjs'
+import { memory } from './memory.mjs'
+import { pacers } from './pacers.mjs'
+import { random } from './random.mjs'
+import { redis } from './redis.mjs'
+
+const { values } = parseArgs({
+  options: { minutes: { type: 'string', default: '10' }, seed: { type: 'string', default: `${Date.now() % 1e6}` } },
+})
+const minutes = Number(values.minutes)
+const parts = { memory, pacers, http, redis }
+if (spawnSync('redis-server', ['--version']).error) {
+  console.log('redis-server is missing, so that part is left out. Run: apt-get install redis-server')
+  delete parts.redis
+}
+console.log(`${minutes} minutes of ${Object.keys(parts).join(', ')}; seed ${values.seed}; Node ${process.version}`)
+/** What is open before anything begins: this program's own output. */
+const own = process.getActiveResourcesInfo()
+
+process.on('unhandledRejection', (reason) => fail(`unhandled rejection: ${reason}`))
+const until = performance.now() + minutes * 60_000
+const heap = new Heap(until)
+const runs = Object.entries(parts).map(async ([name, part], n) => {
+  const counts = await part({ until, random: random(Number(values.seed) + n) })
+  console.log(`\n${name}:`, counts)
+})
+for (const run of await Promise.allSettled(runs)) {
+  if (run.status === 'rejected') fail(run.reason?.stack ?? run.reason)
+}
+
+const { early, late, most } = heap.end()
+const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(2)} MB`
+console.log(`\nheap after gc: early ${megabytes(early)}, late ${megabytes(late)}, allowed ${megabytes(most)}`)
+if (late > most) fail('the heap is not flat')
+
+// What was just closed is gone in the next turn of the event loop; then nothing keeps this process.
+setImmediate(() => {
+  const open = process.getActiveResourcesInfo()
+  for (const resource of own) if (open.includes(resource)) open.splice(open.indexOf(resource), 1)
+  console.log(`open handles: ${open.length === 0 ? 'none' : open.join(', ')}`)
+  if (open.length > 0) fail('something is left open')
+  setTimeout(() => process.exit(fail('the process does not end by itself')), 5000).unref()
+})
+
+function fail(what) {
+  console.error(`FAILED: ${what}`)
+  process.exitCode = 1
+  return 1
+}

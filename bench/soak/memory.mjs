@@ -1,0 +1,106 @@
+/*
+ * Memory store against the oracle: random keys, costs, policies and jumps of the clock. Every answer has to be that of the
+ * oracle. In one world keys come and go for ever and time goes on, at times by far; in the other the same keys stay
+ * while the clock jumps both ways.
+ */
+import { setImmediate } from 'node:timers/promises'
+import { memoryStore, RateLimiter } from '../../dist/src/index.js'
+import { ManualClock } from '../../dist/src/testing/index.js'
+import { Joined, oracles } from './oracle.mjs'
+
+const policies = [
+  [['sliding-log', 7, 1000]],
+  [['token-bucket', 13, 3000]],
+  [['gcra', 9, 700]],
+  [['fixed-window', 11, 2000]],
+  [
+    ['leaky-bucket', 5, 250],
+    ['sliding-log', 30, 10_000],
+    ['fixed-window', 17, 5000],
+  ],
+]
+/** Calls before the other parts have their turn. */
+const slice = 200
+/** How many keys the oracle may know before it forgets those that cannot count any more: its memory stays flat, too. */
+const crowd = 5000
+
+class World {
+  constructor(terms, random, jumps) {
+    this.random = random
+    this.jumps = jumps
+    this.terms = terms
+    this.clock = new ManualClock()
+    this.limiter = new RateLimiter({
+      policies: terms.map(([name, limit, window]) => `${limit}/${window}ms ${name}`),
+      store: memoryStore({ maxKeys: 20_000, clock: this.clock.now }),
+    })
+    this.oracle = new Map()
+    this.newest = 0
+    if (jumps) for (let n = 0; n < 500; n++) this.of(`${n}`)
+  }
+
+  of(key) {
+    let found = this.oracle.get(key)
+    if (found === undefined) {
+      found = new Joined(this.terms.map(([name, limit, window]) => oracles[name](limit, window)))
+      this.oracle.set(key, found)
+    }
+    return found
+  }
+
+  move() {
+    const { random, clock } = this
+    const odds = random.next()
+    if (odds < 0.6) return
+    if (odds < 0.97) clock.set(clock.milliseconds + random.below(8000) / 1000)
+    else if (!this.jumps || odds < 0.98) clock.set(clock.milliseconds + random.pick([50, 1000, 2000, 86_400_000]))
+    else clock.set(clock.milliseconds - random.pick([0.001, 5, 300, 999, 5000, 60_000]))
+  }
+
+  /** Of the newest thousand keys, or of those that stay; some more often than others. */
+  key() {
+    const { random } = this
+    if (this.jumps) return `${random.below(random.pick([5, 50, 500]))}`
+    if (random.chance(0.2)) this.newest++
+    return `${this.newest - random.below(random.pick([5, 50, 1000]))}`
+  }
+
+  async step(counts) {
+    const { random, clock, limiter } = this
+    this.move()
+    const key = this.key()
+    const cost = random.pick([1, 1, 1, 2, 5])
+    const expected = this.of(key).consume(clock.now(), cost)
+    const books = !this.jumps && random.chance(0.02)
+    const reservation = books ? await limiter.reserve(key, { cost }) : undefined
+    const answer = reservation ?? limiter.consumeSync(key, { cost })
+    if (answer.allowed !== expected) {
+      throw new Error(`${this.terms} at ${clock.milliseconds}, key ${key}: ${answer.allowed}, the oracle ${expected}`)
+    }
+    if (expected) counts.admitted++
+    else counts.refused++
+    if (reservation === undefined || !expected) return
+    await reservation.cancel()
+    this.of(key).undo(cost)
+    counts.cancelled++
+  }
+
+  prune() {
+    if (this.oracle.size < crowd) return
+    for (const [key, oracle] of this.oracle) if (oracle.lapsed(this.clock.now())) this.oracle.delete(key)
+  }
+}
+
+export async function memory({ until, random }) {
+  const counts = { admitted: 0, refused: 0, cancelled: 0, keys: 0 }
+  const worlds = policies.flatMap((terms) => [new World(terms, random, false), new World(terms, random, true)])
+  while (performance.now() < until) {
+    for (const world of worlds) {
+      for (let n = 0; n < slice; n++) await world.step(counts)
+      world.prune()
+      await setImmediate()
+    }
+  }
+  for (const { newest, jumps } of worlds) counts.keys += jumps ? 500 : newest
+  return counts
+}

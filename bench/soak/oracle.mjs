@@ -1,0 +1,149 @@
+/*
+ * What may be admitted, counted again in the most naive way: no state is ever compressed, no number is ever a float, and
+ * nothing is shared with the library. Times are BigInt microseconds. One object is one key.
+ *
+ * Each has its own reckoning of the time: a clock that goes back by less than a window stands still, one that goes back
+ * further is believed, with what was used at the last call that was admitted.
+ */
+
+class Oracle {
+  last = 0n
+
+  constructor(limit, window) {
+    this.limit = BigInt(limit)
+    this.window = BigInt(window) * 1000n
+    this.span = this.window
+  }
+
+  /** The clock is believed to have gone back to `at`. */
+  back(_at) {}
+
+  /** The time by its own reckoning. */
+  reckon(now) {
+    const at = now < this.last && this.last - now < this.span ? this.last : now
+    if (at < this.last) {
+      this.back(at)
+      this.last = at
+    }
+    return at
+  }
+}
+
+/** Every unit's time. */
+class Log extends Oracle {
+  units = []
+
+  /** @override */
+  back(at) {
+    this.units = this.units.map((time) => time - (this.last - at))
+  }
+
+  held(at) {
+    return this.units.filter((time) => time > at - this.window)
+  }
+
+  fits(at, cost) {
+    return BigInt(this.held(at).length) + cost <= this.limit
+  }
+
+  take(at, cost) {
+    this.units = this.held(at)
+    for (let n = 0n; n < cost; n++) this.units.push(at)
+  }
+
+  undo(cost) {
+    this.units.length -= Number(cost)
+  }
+}
+
+/** Tokens times the window: so a microsecond brings `limit` of them. */
+class TokenBucket extends Oracle {
+  constructor(limit, window, burst = limit) {
+    super(limit, window)
+    this.full = BigInt(burst) * this.window
+    this.tokens = this.full
+    this.span = (this.full + this.limit - 1n) / this.limit
+  }
+
+  now(at) {
+    const elapsed = at > this.last ? at - this.last : 0n
+    const tokens = this.tokens + elapsed * this.limit
+    return tokens > this.full ? this.full : tokens
+  }
+
+  fits(at, cost) {
+    return this.now(at) >= cost * this.window
+  }
+
+  take(at, cost) {
+    this.tokens = this.now(at) - cost * this.window
+  }
+
+  undo(cost) {
+    this.tokens += cost * this.window
+  }
+}
+
+/** A count for each window of the clock. */
+class FixedWindow extends Oracle {
+  index = 0n
+  count = 0n
+
+  /** @override */
+  back(at) {
+    this.index = at / this.window
+  }
+
+  held(at) {
+    return at / this.window === this.index ? this.count : 0n
+  }
+
+  fits(at, cost) {
+    return this.held(at) + cost <= this.limit
+  }
+
+  take(at, cost) {
+    this.count = this.held(at) + cost
+    this.index = at / this.window
+  }
+
+  undo(cost) {
+    this.count -= cost
+  }
+}
+
+export const oracles = {
+  'sliding-log': (limit, window) => new Log(limit, window),
+  'token-bucket': (limit, window) => new TokenBucket(limit, window),
+  gcra: (limit, window) => new TokenBucket(limit, window),
+  'leaky-bucket': (limit, window) => new TokenBucket(limit, window),
+  'fixed-window': (limit, window) => new FixedWindow(limit, window),
+}
+
+/** Several policies on one key: all admit or none takes. */
+export class Joined {
+  constructor(each) {
+    this.each = each
+  }
+
+  consume(now, units) {
+    const cost = BigInt(units)
+    const times = this.each.map((oracle) => oracle.reckon(BigInt(now)))
+    if (!this.each.every((oracle, n) => oracle.fits(times[n], cost))) return false
+    for (const [n, oracle] of this.each.entries()) {
+      oracle.take(times[n], cost)
+      oracle.last = times[n]
+    }
+    return true
+  }
+
+  /** Takes the last consume back. */
+  undo(units) {
+    for (const oracle of this.each) oracle.undo(BigInt(units))
+  }
+
+  /** Whether nothing of it counts any more. */
+  lapsed(now) {
+    return this.each.every((oracle) => BigInt(now) - oracle.last > 2n * oracle.span)
+  }
+}

@@ -1,0 +1,182 @@
+import { memoryStore, RateLimiter, slidingLog } from '../../dist/src/index.js'
+import { addresses, uniform, zipf } from '../lib/keys.mjs'
+import { defineSuite } from '../lib/suite.mjs'
+import { syncLoop, timed } from '../lib/timing.mjs'
+import { floors, ours, peers, read, several } from '../targets/memory.mjs'
+
+/** So large that nothing is refused, however long it is asked. */
+const open = 1_000_000_000
+const calls = 2 ** 21
+const hot = ['203.0.113.7']
+
+const workloads = {
+  'one hot key': { keys: 1, order: () => hot },
+  '10,000 keys': { keys: 10_000, order: () => uniform(addresses(10_000), calls) },
+  '1,000,000 keys, Zipf': { keys: 1_000_000, order: () => zipf(addresses(1_000_000), calls) },
+}
+
+/** What the quick set has of these. */
+const quick = {
+  'one hot key': /^(?!.*(awaited|fixedWindow))/,
+  '1,000,000 keys, Zipf': /^(lru-cache|headgate slidingWindow$|rate-limiter-flexible|express|@fastify)/,
+}
+
+async function decide(make, { keys, order }) {
+  const asked = order()
+  const loop = make(asked, { limit: open, keys })
+  if (keys > 1) await loop(calls) // every key is there before anything is measured
+  return timed(loop)
+}
+
+async function refuse(make) {
+  const loop = make(hot, { limit: 5, keys: 1 })
+  const admitted = await loop(8)
+  if (admitted !== 5) throw new Error(`admitted ${admitted} of 8, the limit is 5`)
+  return timed(loop, false)
+}
+
+const kinds = [
+  ['floor', floors],
+  ['headgate', ours],
+  ['peer', peers],
+]
+
+const decisions = Object.entries(workloads).flatMap(([workload, terms]) =>
+  kinds.flatMap(([kind, makers]) =>
+    Object.entries(makers)
+      .filter(([target]) => target !== 'clock read' || terms.keys === 1)
+      .map(([target, make]) => ({
+        workload,
+        target,
+        kind,
+        quick: quick[workload]?.test(target) ?? false,
+        measure: () => decide(make, terms),
+      })),
+  ),
+)
+
+const refusals = [
+  ['headgate', ours],
+  ['peer', peers],
+].flatMap(([kind, makers]) =>
+  Object.entries(makers).map(([target, make]) => ({
+    workload: 'a refused decision',
+    target,
+    kind,
+    quick: target === 'headgate slidingWindow' || target === 'rate-limiter-flexible',
+    measure: () => refuse(make),
+  })),
+)
+
+const unions = Object.entries(several).flatMap(([target, make]) =>
+  [1, 4].map((count) => ({
+    workload: 'several policies at once, one hot key',
+    target: `${target}, ${count === 1 ? 'one' : 'four'}`,
+    kind: target.startsWith('headgate') ? 'headgate' : 'peer',
+    measure: () => timed(make(hot, { limit: open, count })),
+  })),
+)
+
+const aDay = 86_400_000_000
+
+/**
+ * A log that is full, on a clock that moves on by one call's share with each call: each is admitted, and each drops the
+ * oldest. The first `limit` calls fill it.
+ */
+export async function fullLog(limit) {
+  let now = aDay * 20_000
+  const share = aDay / limit
+  const store = memoryStore({ clock: () => now })
+  const limiter = new RateLimiter({ policies: slidingLog({ limit, window: '1d' }), store })
+  const loop = syncLoop(hot, (key) => {
+    now += share
+    return read(limiter.consumeSync(key))
+  })
+  loop(limit)
+  return timed(loop)
+}
+
+/** What a log usually is: an array of times, those that have left filtered out at each call. */
+export async function filteredLog(limit) {
+  let now = aDay * 20_000
+  const share = aDay / limit
+  let times = Array.from({ length: limit }, (_, n) => now - aDay + (n + 1) * share)
+  return timed(
+    syncLoop(hot, () => {
+      now += share
+      times = times.filter((time) => time > now - aDay)
+      if (times.length >= limit) return false
+      times.push(now)
+      return true
+    }),
+  )
+}
+
+const logs = [100, 10_000].flatMap((limit) => [
+  { target: `headgate slidingLog, ${limit} a day`, kind: 'headgate', measure: () => fullLog(limit) },
+  { target: `an array of times, filtered, ${limit} a day`, kind: 'floor', measure: () => filteredLog(limit) },
+])
+
+/** CPU time first: it is what a busy machine leaves as it is. On a quiet one both are the same. */
+const columns = [
+  { metric: 'cpuNs', label: 'CPU ns' },
+  { metric: 'ns', label: 'wall ns' },
+]
+const toHeadgate = { to: 'headgate slidingWindow', label: 'to headgate' }
+const table = { metric: 'cpuNs', columns, ratio: toHeadgate }
+
+export default defineSuite({
+  name: 'core',
+  title: 'A decision in memory',
+  rounds: 5,
+  workloads: [
+    { ...table, name: 'one hot key', plot: true },
+    { ...table, name: '10,000 keys', plot: true },
+    { ...table, name: '1,000,000 keys, Zipf', plot: true },
+    { ...table, name: 'a refused decision', plot: true },
+    {
+      ...table,
+      name: 'several policies at once, one hot key',
+      ratio: { to: 'headgate slidingWindow, one', label: 'to one policy of headgate' },
+    },
+    {
+      ...table,
+      name: 'a full log, one hot key',
+      ratio: { to: 'headgate slidingLog, 100 a day', label: 'to headgate, 100 a day' },
+    },
+  ],
+  cases: [
+    ...decisions,
+    ...refusals,
+    ...unions,
+    ...logs.map((each) => ({ workload: 'a full log, one hot key', ...each })),
+  ],
+  aims: [
+    { workload: 'one hot key', target: 'headgate slidingWindow', metric: 'cpuNs', most: 90 },
+    {
+      workload: 'one hot key',
+      target: 'rate-limiter-flexible',
+      metric: 'cpuNs',
+      to: 'headgate slidingWindow',
+      least: 2.4,
+    },
+    { workload: '10,000 keys', target: 'headgate slidingWindow', metric: 'cpuNs', most: 140 },
+    { workload: '1,000,000 keys, Zipf', target: 'headgate slidingWindow', metric: 'cpuNs', most: 600 },
+    {
+      workload: '1,000,000 keys, Zipf',
+      target: 'headgate slidingWindow',
+      metric: 'cpuNs',
+      to: 'lru-cache get + set',
+      most: 1.3,
+    },
+    { workload: 'a refused decision', target: 'headgate slidingWindow', metric: 'cpuNs', most: 90 },
+    {
+      workload: 'several policies at once, one hot key',
+      target: 'headgate slidingWindow, four',
+      metric: 'cpuNs',
+      to: 'headgate slidingWindow, one',
+      most: 2,
+    },
+    { workload: 'a full log, one hot key', target: 'headgate slidingLog, 10000 a day', metric: 'cpuNs', most: 200 },
+  ],
+})

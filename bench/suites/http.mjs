@@ -1,0 +1,117 @@
+import { addresses, addresses6 } from '../lib/keys.mjs'
+import { defineSuite } from '../lib/suite.mjs'
+import { timed } from '../lib/timing.mjs'
+import { bare, byHand, draftByHand, expressRateLimit, headgate, through } from '../targets/express.mjs'
+import { fastifyTargets, koaTargets } from '../targets/koa-fastify.mjs'
+
+const open = 1_000_000_000
+/** So many clients call in turn: more than any cache of the last address would hold. */
+const clients = 2 ** 13
+
+const callers = {
+  'Express, IPv4': () => addresses(clients),
+  'Express, IPv6': () => addresses6(clients),
+  'Express, ::ffff: IPv4': () => addresses(clients).map((address) => `::ffff:${address}`),
+}
+
+const floor = 'request and response alone'
+const floorCase = { target: floor, kind: 'floor', make: () => bare }
+
+const legacy = [
+  floorCase,
+  { target: 'three headers by hand', kind: 'floor', make: () => byHand },
+  { target: 'headgate/express', kind: 'headgate', make: (limit) => headgate(limit, 'legacy') },
+  { target: 'express-rate-limit', kind: 'peer', make: (limit) => expressRateLimit(limit, 'legacy') },
+]
+
+const drafts = [
+  floorCase,
+  { target: 'two headers by hand', kind: 'floor', make: () => draftByHand },
+  { target: 'headgate/express, draft-8', kind: 'headgate', make: (limit) => headgate(limit, 'draft-8') },
+  { target: 'headgate/express, draft-11', kind: 'headgate', make: (limit) => headgate(limit, 'draft-11') },
+  { target: 'express-rate-limit, draft-8', kind: 'peer', make: (limit) => expressRateLimit(limit, 'draft-8') },
+]
+
+function admitting(workload, targets, from) {
+  return targets.map(({ target, kind, make }) => ({
+    workload,
+    target,
+    kind,
+    quick: workload === 'Express, IPv4' || workload === 'Express, IPv6',
+    measure: () => timed(through(from(), make(open))),
+  }))
+}
+
+/** Every client has had its one request; then all are refused. */
+function refusing() {
+  const few = () => addresses(16)
+  return legacy
+    .filter(({ kind, target }) => kind !== 'floor' || target === floor)
+    .map(({ target, kind, make }) => ({
+      workload: 'Express, refused',
+      target,
+      kind,
+      measure: async () => {
+        if (kind === 'floor') return timed(through(few(), make(open)))
+        const loop = through(few(), make(3))
+        const admitted = await loop(64)
+        if (admitted !== 48) throw new Error(`admitted ${admitted} of 64, allowed are 48`)
+        return timed(loop, false)
+      },
+    }))
+}
+
+function whole(workload, targets) {
+  return Object.entries(targets).map(([target, make]) => ({
+    workload,
+    target,
+    kind: target.startsWith('headgate') ? 'headgate' : /alone|by hand/.test(target) ? 'floor' : 'peer',
+    measure: async () => timed(await make(addresses(clients), open)),
+  }))
+}
+
+const columns = [
+  { metric: 'cpuNs', label: 'CPU ns a request' },
+  { metric: 'cpuNsAdded', label: 'CPU ns added' },
+  { metric: 'nsAdded', label: 'wall ns added' },
+]
+const table = { metric: 'cpuNsAdded', columns, floor, ratio: { to: 'headgate/express', label: 'added, to headgate' } }
+
+export default defineSuite({
+  name: 'http',
+  title: 'A request, without its sockets',
+  rounds: 5,
+  workloads: [
+    { ...table, name: 'Express, IPv4', plot: true },
+    { ...table, name: 'Express, IPv6', plot: true },
+    { ...table, name: 'Express, ::ffff: IPv4' },
+    {
+      ...table,
+      name: 'Express, draft headers',
+      ratio: { to: 'headgate/express, draft-8', label: 'added, to headgate' },
+    },
+    { ...table, name: 'Express, refused' },
+    { ...table, name: 'Koa', floor: 'Koa alone', ratio: { to: 'headgate/koa', label: 'added, to headgate' } },
+    {
+      ...table,
+      name: 'Fastify',
+      floor: 'Fastify alone',
+      ratio: { to: 'headgate/fastify', label: 'added, to headgate' },
+    },
+  ],
+  cases: [
+    ...Object.entries(callers).flatMap(([workload, from]) => admitting(workload, legacy, from)),
+    ...admitting('Express, draft headers', drafts, callers['Express, IPv4']),
+    ...refusing(),
+    ...whole('Koa', koaTargets),
+    ...whole('Fastify', fastifyTargets),
+  ],
+  aims: [
+    { workload: 'Express, IPv4', target: 'headgate/express', metric: 'cpuNsAdded', most: 1000 },
+    { workload: 'Express, IPv6', target: 'headgate/express', metric: 'cpuNsAdded', most: 1200 },
+    { workload: 'Express, ::ffff: IPv4', target: 'headgate/express', metric: 'cpuNsAdded', most: 1200 },
+    { workload: 'Express, draft headers', target: 'headgate/express, draft-8', metric: 'cpuNsAdded', most: 1300 },
+    { workload: 'Koa', target: 'headgate/koa', metric: 'cpuNsAdded', most: 1000 },
+    { workload: 'Fastify', target: 'headgate/fastify', metric: 'cpuNsAdded', most: 1000 },
+  ],
+})

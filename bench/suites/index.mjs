@@ -1,0 +1,8 @@
+/** In the order of docs/performance.md. */
+export const names = ['core', 'http', 'sockets', 'memory', 'full', 'redis', 'pacer', 'growth', 'garbage', 'profile']
+
+export async function loadSuite(name) {
+  if (!names.includes(name)) throw new Error(`There is no suite ${name}. There are ${names.join(', ')}.`)
+  const { default: suite } = await import(`./${name}.mjs`)
+  return suite
+}

@@ -1,0 +1,89 @@
+import { defineSuite } from '../lib/suite.mjs'
+import { floors, ours, peers } from '../targets/pacers.mjs'
+
+function timers() {
+  return process.getActiveResourcesInfo().filter((name) => name === 'Timeout').length
+}
+
+function cpu() {
+  const { user, system } = process.cpuUsage()
+  return user + system
+}
+
+/**
+ * All call at once, at a quarter as many a second. CPU time, which waiting does not take; how many timers wait with them;
+ * and whether they went in the order in which they came.
+ */
+export async function crowd(make, waiters, limited = true) {
+  await warm(make, Math.ceil(waiters / 5))
+  const limit = Math.ceil(waiters / 4)
+  const before = timers()
+  const run = make(limit)
+  const order = []
+  const since = performance.now()
+  const start = cpu()
+  const turns = Array.from({ length: waiters }, (_, n) => run(() => order.push(n)))
+  const entering = cpu() - start
+  const waiting = timers() - before
+  await Promise.all(turns)
+  const whole = cpu() - start
+  const seconds = (performance.now() - since) / 1000
+  if (order.length !== waiters) throw new Error(`${order.length} of ${waiters} had their turn`)
+  // A window of the clock may end as soon as they come: then two windows' calls go at once, and no more.
+  if (limited && waiters > (seconds + 2) * limit)
+    throw new Error(`${waiters} went in ${seconds} s at ${limit} a second`)
+  const ordered = order.every((each, n) => each === n)
+  return { cpuUs: whole / waiters, enterUs: entering / waiters, timers: waiting, ordered: ordered ? 1 : 0 }
+}
+
+/** Some have gone at once and some have waited before anything is measured. */
+async function warm(make, calls) {
+  const run = make(Math.ceil(calls / 2))
+  await Promise.all(Array.from({ length: calls }, () => run(() => 0)))
+}
+
+const many = 'waiters at once: 100,000'
+const fewer = 'waiters at once: 5,000'
+
+function cases(workload, waiters, kind, makers) {
+  return Object.entries(makers).map(([target, make]) => ({
+    workload,
+    target,
+    kind,
+    measure: () => crowd(make, waiters, kind !== 'floor'),
+  }))
+}
+
+const { bottleneck, 'p-throttle, strict': strict, ...quick } = peers
+
+const columns = [
+  { metric: 'cpuUs', label: 'CPU us a call' },
+  { metric: 'enterUs', label: 'of it to enter' },
+  { metric: 'timers', label: 'timers' },
+  { metric: 'ordered', label: 'in order' },
+]
+const table = { metric: 'cpuUs', columns, ratio: { to: 'headgate slidingLog', label: 'CPU, to headgate' }, plot: true }
+
+export default defineSuite({
+  name: 'pacer',
+  title: 'Waiting for a turn',
+  rounds: 3,
+  workloads: [
+    { ...table, name: many },
+    {
+      ...table,
+      name: fewer,
+      about:
+        'The same with so few waiters that bottleneck and strict p-throttle, which take longer the more wait, are done in seconds.',
+    },
+  ],
+  cases: [
+    ...cases(many, 100_000, 'floor', floors),
+    ...cases(many, 100_000, 'headgate', ours),
+    ...cases(many, 100_000, 'peer', quick),
+    ...cases(fewer, 5_000, 'floor', floors),
+    ...cases(fewer, 5_000, 'headgate', ours),
+    ...cases(fewer, 5_000, 'peer', { ...quick, 'p-throttle, strict': strict, bottleneck }),
+  ],
+  aims: [{ workload: many, target: 'headgate slidingLog', metric: 'cpuUs', most: 2 }],
+})

@@ -1,0 +1,61 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+
+/*
+ * Requests and responses of node:http without their sockets, which cost many times more and would hide what is measured.
+ */
+
+/** After so many requests the event loop turns, as it does between real ones: what they left to it is not piled up. */
+const turn = 64
+
+/**
+ * A class of such messages on the framework's prototype, as if the framework had set it: to set it on each costs most.
+ * @returns {any}
+ */
+function made(Base, prototype) {
+  const Made = class extends Base {}
+  Object.setPrototypeOf(Made.prototype, prototype)
+  return Made
+}
+
+/**
+ * A loop of requests from these addresses in turn (a power of two of them), one after the other.
+ * @param handle `(request, response, pass)`: calls `pass` or ends the response, at once or later
+ * @param prototypes of the framework's own request and response
+ */
+export function requests(addresses, handle, prototypes = {}) {
+  const { request: ofRequest = IncomingMessage.prototype, response: ofResponse = ServerResponse.prototype } = prototypes
+  let passed = 0
+  let ended = 0
+  let wake = () => {}
+  const pass = (error) => {
+    if (error) throw error
+    passed++
+    wake()
+  }
+  const Request = made(IncomingMessage, ofRequest)
+  const Response = made(ServerResponse, ofResponse)
+  Response.prototype.end = function () {
+    if (this.statusCode === 200) passed++
+    else ended++
+    wake()
+    return this
+  }
+  const mask = addresses.length - 1
+
+  return async (n) => {
+    passed = 0
+    ended = 0
+    for (let i = 0; i < n; i++) {
+      const request = new Request({ remoteAddress: addresses[i & mask], encrypted: false })
+      request.method = 'GET'
+      request.url = '/'
+      const response = new Response(request)
+      handle(request, response, pass)
+      // Who answers at once is not made to wait; who needs a promise gets it awaited.
+      if (passed + ended <= i) await new Promise((resolve) => (wake = () => resolve(true)))
+      if (i % turn === turn - 1) await new Promise((resolve) => setImmediate(resolve))
+    }
+    if (passed + ended !== n) throw new Error(`${passed} passed and ${ended} were refused of ${n}`)
+    return passed
+  }
+}

@@ -1,0 +1,57 @@
+import Bottleneck from 'bottleneck'
+import { RateLimiter as Limiter } from 'limiter'
+import PQueue from 'p-queue'
+import pThrottle from 'p-throttle'
+import { fixedWindow, gcra, slidingLog, smoothBursty } from '../../dist/src/index.js'
+import { Pacer } from '../../dist/src/pacer/index.js'
+
+/*
+ * What makes callers wait: each is made for `limit` calls a second, all at once if it can, and gives a function that runs
+ * another in its turn.
+ */
+
+const second = 1000
+
+/** What waiting costs by itself: a promise and a timer for each caller, and no limit. */
+export const floors = {
+  'a promise and a timer each': (_limit) => (turn) =>
+    new Promise((resolve) => setTimeout(() => resolve(turn()), second)),
+}
+
+function headgate(policy) {
+  return (limit) => {
+    const pacer = new Pacer(policy(limit))
+    return (turn) => pacer.throttle(turn)
+  }
+}
+
+export const ours = {
+  'headgate slidingLog': headgate((limit) => slidingLog({ limit, window: second })),
+  'headgate gcra': headgate((limit) => gcra({ limit, window: second, burst: limit })),
+  'headgate fixedWindow': headgate((limit) => fixedWindow({ limit, window: second })),
+  'headgate smoothBursty': headgate((limit) => smoothBursty({ rate: limit })),
+}
+
+export const peers = {
+  'p-throttle': (limit) => pThrottle({ limit, interval: second })((turn) => turn()),
+  'p-throttle, strict': (limit) => pThrottle({ limit, interval: second, strict: true })((turn) => turn()),
+  'p-queue': (limit) => {
+    const queue = new PQueue({ intervalCap: limit, interval: second })
+    return (turn) => queue.add(turn)
+  },
+  limiter: (limit) => {
+    const limiter = new Limiter({ tokensPerInterval: limit, interval: second })
+    return async (turn) => {
+      await limiter.removeTokens(1)
+      return turn()
+    }
+  },
+  bottleneck: (limit) => {
+    const limiter = new Bottleneck({
+      reservoir: limit,
+      reservoirRefreshAmount: limit,
+      reservoirRefreshInterval: second,
+    })
+    return (turn) => limiter.schedule(async () => turn())
+  },
+}

@@ -1,0 +1,132 @@
+import { createRequire } from 'node:module'
+import { RedisStore as HonoStore } from 'hono-rate-limiter'
+import { RedisStore as ExpressStore } from 'rate-limit-redis'
+import { RateLimiterRedis } from 'rate-limiter-flexible'
+import { fixedWindow, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../dist/src/index.js'
+import { redisStore } from '../../dist/src/stores/redis/index.js'
+
+/*
+ * Limiters on Redis: each is given a client and a limit in an hour, and gives a function that asks for one call of a key and
+ * resolves with whether it was admitted.
+ */
+
+const load = createRequire(import.meta.url)
+const FastifyStore = load('@fastify/rate-limit/store/RedisStore')
+const KoaLimiter = load('koa-ratelimit/limiter/redis')
+
+const windowMs = 3_600_000
+
+function headgate(policies, options = {}) {
+  return ({ client }, limit) => {
+    // Nothing here is a call that takes too long: a machine that is busy may be slow to answer.
+    const store = redisStore({ client, timeout: '30s', ...options })
+    const limiter = new RateLimiter({ name: 'bench', policies: policies(limit), store })
+    return async (key) => (await limiter.consume(key)).allowed
+  }
+}
+
+const window = '1h'
+const bucket = (limit) => tokenBucket({ limit, window })
+
+export const ours = {
+  'headgate tokenBucket': headgate(bucket),
+  'headgate fixedWindow': headgate((limit) => fixedWindow({ limit, window })),
+  'headgate slidingWindow': headgate((limit) => slidingWindow({ limit, window })),
+  'headgate slidingLog of 100': headgate((limit) => slidingLog({ limit: Math.min(limit, 100), window })),
+  'headgate, two policies': headgate((limit) => [bucket(limit), slidingWindow({ name: 'day', limit, window: '1d' })]),
+}
+
+export const variants = {
+  'headgate tokenBucket, batch: false': headgate(bucket, { batch: false }),
+  'headgate tokenBucket, denyCache: false': headgate(bucket, { denyCache: false }),
+  'headgate fixedWindow, leases of 100': headgate((limit) => fixedWindow({ limit, window }), {
+    leases: { units: 100 },
+  }),
+}
+
+/** The script of a token bucket as it is usually written: one number, one policy, one call. */
+const bareBucket = `
+  local time = redis.call('TIME')
+  local now = time[1] * 1000000 + time[2]
+  local burst = tonumber(ARGV[1])
+  local interval = tonumber(ARGV[2])
+  local value = redis.call('GET', KEYS[1])
+  local tat = math.max(value and tonumber(value) or 0, now) + interval
+  if tat - now > burst * interval then return -1 end
+  redis.call('SET', KEYS[1], string.format('%d', tat), 'PX', math.ceil((tat - now) / 1000) + 1000)
+  return math.floor(burst - (tat - now) / interval)
+`
+
+export const floors = {
+  INCR: (bare, limit) => async (key) => (await bare.incr(key)) <= limit,
+  'EVALSHA of a bare bucket': async (bare, limit) => {
+    const sha = await bare.load(bareBucket)
+    const terms = [`${limit}`, `${Math.ceil((windowMs * 1000) / limit)}`]
+    return async (key) => (await bare.evalSha(sha, [key], terms)) >= 0
+  },
+}
+
+const flexible = {
+  'rate-limiter-flexible': ({ client, packaged }, limit, options = {}) => {
+    const terms = {
+      storeClient: client,
+      useRedisPackage: packaged,
+      points: limit,
+      duration: windowMs / 1000,
+      ...options,
+    }
+    const limiter = new RateLimiterRedis(terms)
+    return async (key) => {
+      try {
+        await limiter.consume(key)
+        return true
+      } catch (refusal) {
+        if (refusal instanceof Error) throw refusal
+        return false
+      }
+    }
+  },
+}
+
+/** Those that take any client. */
+export const anyClient = {
+  'rate-limit-redis': async (bare, limit) => {
+    const store = new ExpressStore({ sendCommand: (...command) => bare.send(command) })
+    await store.init(/** @type {any} */ ({ windowMs }))
+    return async (key) => (await store.increment(key)).totalHits <= limit
+  },
+  ...flexible,
+  'hono-rate-limiter': async (bare, limit) => {
+    const client = {
+      scriptLoad: bare.load,
+      evalsha: bare.evalSha,
+      decr: (key) => bare.send(['DECR', key]),
+      del: (key) => bare.send(['DEL', key]),
+    }
+    const store = new HonoStore(/** @type {any} */ ({ client }))
+    store.init(/** @type {any} */ ({ windowMs }))
+    return async (key) => (await store.increment(key)).totalHits <= limit
+  },
+}
+
+/** Those that need ioredis. */
+export const ioredisOnly = {
+  '@fastify/rate-limit': ({ client }, limit) => {
+    const store = new FastifyStore(false, false, client)
+    return (key) =>
+      new Promise((resolve, reject) =>
+        store.incr(key, (error, answer) => (error ? reject(error) : resolve(answer.current <= limit)), windowMs, limit),
+      )
+  },
+  // Of its window of `duration` microseconds it keeps each call, as its middleware does: its limit is its cost.
+  'koa-ratelimit': ({ client }, limit) => {
+    const limiter = (id) => new KoaLimiter({ id, db: client, max: limit, duration: windowMs * 1000 })
+    return async (key) => (await limiter(key).get()).remaining > 0
+  },
+}
+
+/** What answers at home once a key is out: as its documentation has it for refused keys. */
+export const blocking = {
+  'rate-limiter-flexible, inMemoryBlockOnConsumed': (bare, limit) =>
+    flexible['rate-limiter-flexible'](bare, limit, { inMemoryBlockOnConsumed: limit }),
+}

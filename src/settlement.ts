@@ -1,0 +1,45 @@
+import { HeadgateError, shown } from './errors.ts'
+import type { MaybePromise } from './stores/store.ts'
+
+/**
+ * Units taken ahead of knowing what the call will cost. Settled once: the first `settle` or `cancel` counts, later ones
+ * and those of a refused reservation do nothing. One that is never settled stays spent in full.
+ */
+export abstract class Settlement {
+  /** Whether the units were taken. */
+  readonly allowed: boolean
+  readonly #cost: number
+  #settled: boolean
+
+  constructor(allowed: boolean, cost: number) {
+    this.allowed = allowed
+    this.#cost = cost
+    this.#settled = !allowed
+  }
+
+  protected abstract giveBack(units: number): MaybePromise<unknown>
+  protected abstract charge(units: number): MaybePromise<unknown>
+
+  /**
+   * Corrects the reservation to what was really needed: gives the rest back, or charges what goes beyond. What time has
+   * given back already is not given twice.
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a safe integer of at least 0.
+   */
+  async settle(actual: number): Promise<void> {
+    if (!Number.isSafeInteger(actual) || actual < 0) {
+      throw new HeadgateError(
+        'HEADGATE_COST',
+        `The actual cost must be a whole number from 0 to 2^53 - 1, got ${shown(actual)}. Round it up: Math.ceil(cost).`,
+      )
+    }
+    if (this.#settled) return
+    this.#settled = true
+    if (actual < this.#cost) await this.giveBack(this.#cost - actual)
+    if (actual > this.#cost) await this.charge(actual - this.#cost)
+  }
+
+  /** Gives everything back: `settle(0)`. */
+  async cancel(): Promise<void> {
+    return this.settle(0)
+  }
+}

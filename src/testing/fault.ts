@@ -1,0 +1,51 @@
+import { type Duration, milliseconds } from '../duration.ts'
+import { HeadgateError, shown } from '../errors.ts'
+import { knownOptions } from '../policy.ts'
+
+const kinds = ['delay', 'error', 'hang', 'lost-reply', 'partition'] as const
+
+/** What can go wrong between a limiter and its store: see `faultyStore`. */
+export type FaultKind = (typeof kinds)[number]
+
+export interface Fault {
+  kind: FaultKind
+  /** How long a delay is, there and back together. */
+  by?: Duration
+}
+
+/** A fault that is met from `from` (default: at once) to before `to` (default: for ever), since the store was wrapped. */
+export interface ScheduledFault extends Fault {
+  from?: Duration
+  to?: Duration
+}
+
+/** A fault, checked, in milliseconds. */
+export interface TimedFault {
+  readonly kind: FaultKind
+  readonly by: number
+  readonly from: number
+  readonly to: number
+}
+
+/** @throws HeadgateError `HEADGATE_OPTION` */
+export function timedFault(fault: ScheduledFault): TimedFault {
+  knownOptions('A fault', fault, ['kind', 'by', 'from', 'to'])
+  const { kind, by, from = 0, to } = fault
+  if (!kinds.includes(kind)) throw wrong(`kind cannot be ${shown(kind)}`, `Give one of ${kinds.join(', ')}.`)
+  if ((kind === 'delay') !== (by !== undefined)) {
+    throw wrong(`${kind} ${by === undefined ? 'needs a' : 'takes no'} \`by\``, "Write { kind: 'delay', by: '50ms' }.")
+  }
+  const read = (time: Duration, what: string) => milliseconds(time, `A fault: ${what}`, 'HEADGATE_OPTION', 0)
+  const timed = {
+    kind,
+    by: by === undefined ? 0 : read(by, 'by'),
+    from: read(from, 'from'),
+    to: to === undefined ? Infinity : read(to, 'to'),
+  }
+  if (timed.from >= timed.to) throw wrong(`from ${shown(from)} to ${shown(to)} is no time`, 'Give a later `to`.')
+  return timed
+}
+
+function wrong(what: string, fix: string): HeadgateError {
+  return new HeadgateError('HEADGATE_OPTION', `A fault: ${what}. ${fix}`)
+}

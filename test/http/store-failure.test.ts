@@ -1,0 +1,136 @@
+import fastify from 'fastify'
+import { expect, test, vi } from 'vitest'
+import { rateLimit as forExpress } from '../../adapters/express.ts'
+import { rateLimit as forFastify } from '../../adapters/fastify.ts'
+import { RateLimiter, type Store, type StoreErrorEvent } from '../../src/index.ts'
+import { contract, statuses } from '../support/contract.ts'
+import { get } from '../support/frameworks.ts'
+
+/** A store that is away; a new one each time, as breakers go by the store. */
+const away = (): Store => {
+  const fails = () => Promise.reject(new Error('store is down'))
+  return { synchronous: false, open: () => ({ decide: fails, reserve: fails, reset: fails }) }
+}
+const fields = (headers: Record<string, unknown>) => Object.keys(headers).filter((name) => name.includes('ratelimit'))
+
+contract((app) => {
+  test('deny: 503 with Retry-After, in the form that the client accepts, and nobody is let in', async () => {
+    const { url, handled } = await app({ policies: '9/1h', store: away(), onStoreError: 'deny' })
+    const plain = await get(url)
+    expect(plain).toMatchObject({ status: 503, body: 'Service unavailable. Try again in 1 second.\n' })
+    expect(plain.headers).toMatchObject({
+      'retry-after': '1',
+      'cache-control': 'no-store',
+      'content-type': 'text/plain; charset=utf-8',
+    })
+    expect(fields(plain.headers)).toEqual([])
+    const json = await get(url, { accept: 'application/json' })
+    expect([json.status, JSON.parse(json.body)]).toEqual([
+      503,
+      { error: 'unavailable', message: 'Service unavailable. Try again in 1 second.', retryAfter: 1 },
+    ])
+    expect(handled()).toBe(0)
+  })
+
+  test('deny, as problem details', async () => {
+    const { url } = await app({ policies: '9/1h', store: away(), onStoreError: 'deny', problem: true })
+    const { status, headers, body } = await get(url)
+    expect([status, headers['content-type']]).toEqual([503, expect.stringMatching(/^application\/problem\+json/)])
+    expect(JSON.parse(body)).toEqual({
+      type: 'about:blank',
+      title: 'Service Unavailable',
+      status: 503,
+      detail: 'Service unavailable. Try again in 1 second.',
+    })
+  })
+
+  test('deny holds with settle, count and delay; shadow and enforce refuse nobody', async () => {
+    for (const more of [{ settle: true }, { count: 'failures' }, { delay: { max: '1s' } }]) {
+      const limit = { policies: '9/1h token-bucket', store: away(), onStoreError: 'deny', ...more }
+      expect(await statuses((await app(limit)).url, Array(7).fill({}))).toEqual(Array(7).fill(503))
+    }
+    for (const more of [{ shadow: true }, { enforce: 0 }]) {
+      const limit = { policies: '9/1h', store: away(), onStoreError: 'deny', ...more }
+      expect(await statuses((await app(limit)).url, Array(7).fill({}))).toEqual(Array(7).fill(200))
+    }
+  })
+
+  test('allow: let through, and no field that would tell numbers nobody knows', async () => {
+    const { url, decision } = await app({
+      policies: '1/1h',
+      store: away(),
+      onStoreError: 'allow',
+      headers: ['legacy', 'draft-11'],
+    })
+    expect(await statuses(url, Array(7).fill({}))).toEqual(Array(7).fill(200))
+    expect(fields((await get(url)).headers)).toEqual([])
+    expect(decision()).toMatchObject({ allowed: true, source: 'open' })
+  })
+
+  test('local, the default: the limit goes on, by this share of it', async () => {
+    const { url, decision } = await app({ limit: 8, window: '1h', store: away(), instances: 4 })
+    const { status, headers } = await get(url)
+    expect([status, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual([200, '2', '1'])
+    expect(decision()).toMatchObject({ source: 'fallback' })
+    expect(await statuses(url, [{}, {}])).toEqual([200, 429])
+  })
+
+  test('a function chooses by the request', async () => {
+    const told: StoreErrorEvent[] = []
+    const onStoreError = (event: StoreErrorEvent) => {
+      told.push(event)
+      return event.key === 'vip' ? 'allow' : event.key === 'login' ? 'deny' : undefined
+    }
+    const keys = (request: { headers: Record<string, string> }) => request.headers['x-key']
+    const { url } = await app({ policies: '1/1h', store: away(), keys, onStoreError })
+    const answers = await statuses(
+      url,
+      ['vip', 'vip', 'login', 'ann', 'ann'].map((key) => ({ 'x-key': key })),
+    )
+    expect(answers).toEqual([200, 200, 503, 200, 429])
+    expect(told.map(({ key }) => key)).toEqual(['vip', 'vip', 'login', 'ann', 'ann'])
+    expect(told[0]).toMatchObject({ limiter: 'default', error: { message: 'store is down' } })
+    expect([told[0]?.request, told[0]?.response]).not.toContain(undefined)
+  })
+
+  test('a store that never answers holds nobody for longer than its time', async () => {
+    const never = () => new Promise<never>(() => undefined)
+    const store = { synchronous: false, open: () => ({ decide: never, reserve: never, reset: never }) }
+    const { url } = await app({ policies: '9/1h', store, storeTimeout: 20, onStoreError: 'deny' })
+    expect(await statuses(url, [{}, {}])).toEqual([503, 503])
+  })
+})
+
+test("a middleware's choice comes before that of a limiter it is given", async () => {
+  const limiter = new RateLimiter({ policies: '1/1h', store: away(), onStoreError: 'deny' })
+  await expect(limiter.consume('k')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE' })
+  const status = async (options: object) => {
+    const next = vi.fn()
+    const ended = new Promise((resolve) => {
+      const response = { setHeader: vi.fn(), end: resolve, statusCode: 200, headersSent: false }
+      forExpress(limiter, { keys: () => 'k', ...options })(
+        { headers: {} } as never,
+        response as never,
+        (error?: unknown) => {
+          next(error)
+          resolve('next')
+        },
+      )
+    })
+    return (await ended) === 'next' ? 'in' : 'out'
+  }
+  expect([await status({}), await status({ onStoreError: 'allow' })]).toEqual(['out', 'in'])
+})
+
+test("Fastify: a route's own limit inherits the choice", async () => {
+  const app = fastify()
+  await app.register(forFastify({ policies: '9/1h', store: away(), onStoreError: 'deny' }))
+  app.get('/own', { config: { rateLimit: { policies: '5/1h', store: away() } } }, async () => 'own')
+  app.get(
+    '/other',
+    { config: { rateLimit: { policies: '5/1h', store: away(), onStoreError: 'allow' } } },
+    async () => '',
+  )
+  expect([(await app.inject('/own')).statusCode, (await app.inject('/other')).statusCode]).toEqual([503, 200])
+  await app.close()
+})

@@ -1,0 +1,78 @@
+import { Redis } from 'ioredis'
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { gcra, memoryStore, type Policy, slidingLog, smoothBursty, smoothWarmingUp } from '../../src/index.ts'
+import { Pacer } from '../../src/pacer/index.ts'
+import { redisStore } from '../../src/stores/redis/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import { type RedisServer, startRedis } from '../support/redis-server.ts'
+
+/* Rates set at run time on a real Redis, by a clock that stands still: every wait is exact. */
+
+let server: RedisServer
+const clients: Redis[] = []
+let clock: ManualClock
+
+beforeAll(async () => {
+  server = await startRedis()
+})
+
+beforeEach(async () => {
+  await server.command('FLUSHALL')
+  clock = new ManualClock()
+})
+
+afterAll(async () => {
+  for (const client of clients) client.disconnect()
+  await server.stop()
+})
+
+/** A pacer as in a process of its own. */
+function process(policy: Policy): Pacer {
+  const client = new Redis(server.port)
+  clients.push(client)
+  const store = redisStore({ client, clock: clock.now, timeout: 5000 })
+  return new Pacer(policy, { store, clock: clock.now, sleeper: clock.sleeper, name: 'fleet' })
+}
+
+async function waits(pacer: Pacer, calls: number): Promise<number[]> {
+  const all: number[] = []
+  for (let n = 0; n < calls; n++) all.push((await pacer.reserve()).wait)
+  return all
+}
+
+const policies: [string, (rate: number) => Policy][] = [
+  ['slidingLog', (limit) => slidingLog({ name: 'pace', limit, window: '1s' })],
+  ['smoothBursty', (rate) => smoothBursty({ name: 'pace', rate })],
+  ['smoothWarmingUp', (rate) => smoothWarmingUp({ name: 'pace', rate, warmup: '1s' })],
+]
+
+describe.each(policies)('%s', (_, policyOf) => {
+  test.each([
+    ['raised', 4, 8],
+    ['lowered', 8, 4],
+  ])('%s: as in memory, for who set it and for a process that began with it', async (_, from, to) => {
+    const store = memoryStore({ clock: clock.now })
+    const alone = new Pacer(policyOf(from), { store, clock: clock.now, sleeper: clock.sleeper })
+    const one = process(policyOf(from))
+    expect(await waits(one, 10)).toEqual(await waits(alone, 10))
+    alone.setRate(to)
+    const two = process(policyOf(to))
+    expect(await waits(two, 2)).toEqual(await waits(alone, 2))
+    one.setRate(to)
+    expect(await waits(one, 2)).toEqual(await waits(alone, 2))
+    expect(await waits(two, 2)).toEqual(await waits(alone, 2))
+  })
+})
+
+test.each([
+  ['raised', 4, 8, [2375, 2500]],
+  ['lowered', 8, 4, [2500, 2750]],
+])('a bucket, %s: who set it keeps what it has promised', async (_, from, to, expected) => {
+  const pacer = process(gcra({ name: 'pace', limit: from, window: '1s', burst: 1 }))
+  const promised = await waits(pacer, 10)
+  expect(promised.at(-1)).toBe((9 * 1000) / from)
+  pacer.setRate(to)
+  await pacer.reserve(1, { maxWait: 0 }) // what setting it has asked of Redis is answered before this
+  await pacer.reserve(1, { maxWait: 0 })
+  expect(await waits(pacer, 2)).toEqual(expected)
+})

@@ -1,0 +1,61 @@
+import { expect, test } from 'vitest'
+import { gcra, slidingWindow } from '../../src/index.ts'
+import { Timeline } from './timeline.ts'
+
+const policies = [gcra({ limit: 10, window: '1s', burst: 1 }), slidingWindow({ limit: 1, window: '50ms' })]
+
+test('a hold that nobody waits for has no timer: the process may end', async () => {
+  for (const policy of policies) {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(policy)
+    pacer.hold('1h')
+    pacer.key('k').hold('1h')
+    expect(timeline.sleeps.size).toBe(0)
+    timeline.write('A', pacer.acquire(1, { timeout: '5s' }))
+    expect(timeline.sleeps.size).toBe(1)
+    await timeline.pass(6000)
+    expect(timeline.sleeps.size).toBe(0)
+    await timeline.pass(3_594_000)
+    timeline.write('B', pacer.acquire())
+    expect(await timeline.read()).toBe('A!HEADGATE_TIMEOUT+5000 B+3600000')
+  }
+})
+
+test('a longer hold goes on from a shorter one, a shorter one changes nothing', async () => {
+  for (const policy of policies) {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(policy)
+    pacer.hold('1s')
+    for (const name of 'AB') timeline.write(name, pacer.acquire())
+    await timeline.pass(500)
+    pacer.hold('1s')
+    pacer.hold('100ms')
+    await timeline.pass(500)
+    timeline.write('C', pacer.acquire())
+    expect(await timeline.read()).toBe('A+1500 B+1600 C+1700')
+    expect(timeline.sleeps.size).toBe(0)
+  }
+})
+
+test('when the timer is late, who comes meanwhile does not overtake who waits', async () => {
+  for (const policy of policies) {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(policy)
+    pacer.hold('1s')
+    timeline.write('A', pacer.acquire())
+    timeline.clock.advance(1005)
+    timeline.write('B', pacer.acquire())
+    expect(await timeline.read()).toMatch(/^A\+1005 B\+1(100|105)$/)
+  }
+})
+
+test('keys that were held are forgotten when others come', async () => {
+  const timeline = new Timeline()
+  const pacer = timeline.pacer(policies[0]!)
+  for (let n = 0; n < 100; n++) pacer.key(`host-${n}`).hold('1s')
+  expect(pacer.keys).toBe(100)
+  await timeline.pass(1000)
+  for (let n = 0; n < 100; n++) await pacer.key(`other-${n}`).acquire()
+  await timeline.pass(1000)
+  expect(pacer.keys).toBe(0)
+})

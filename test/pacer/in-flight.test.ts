@@ -1,0 +1,146 @@
+import { describe, expect, test } from 'vitest'
+import { gcra, type Policy, slidingLog, slidingWindow } from '../../src/index.ts'
+import { LateStore } from './late-store.ts'
+import { Timeline } from './timeline.ts'
+
+/* What happens while the store is being asked: 10 ms there, 10 ms back. */
+
+const booked = gcra({ limit: 10, window: '1s', burst: 1 })
+const asked = slidingWindow({ limit: 1, window: '100ms' })
+const both: [string, Policy][] = [
+  ['booked', booked],
+  ['asked', asked],
+]
+
+function late(policy: Policy, options = {}) {
+  const timeline = new Timeline()
+  const store = new LateStore(timeline, 20)
+  return { timeline, store, pacer: timeline.pacer(policy, { store, ...options }) }
+}
+
+describe.each(both)('%s', (_, policy) => {
+  test('a timeout ends the wait for the store, too; what comes after all is given back', async () => {
+    const { timeline, store, pacer } = late(policy)
+    store.latency = 400
+    timeline.write('A', pacer.acquire(1, { timeout: 100 }))
+    timeline.write('B', pacer.tryAcquire(1, { timeout: 100 }))
+    await timeline.pass(2000)
+    store.latency = 20
+    timeline.write('C', pacer.tryAcquire())
+    expect(await timeline.read()).toBe('A!HEADGATE_TIMEOUT+100 B+100=false C+2020')
+    expect([pacer.waiting, timeline.sleeps.size]).toEqual([0, 0])
+  })
+
+  test('a timeout of 0 is no time in the queue: the store is asked all the same', async () => {
+    const { timeline, pacer } = late(policy)
+    timeline.write('A', pacer.tryAcquire())
+    expect(await timeline.read()).toBe('A+20')
+  })
+
+  test('a pause finds it: from its answer on it waits as others do', async () => {
+    const { timeline, pacer } = late(policy)
+    timeline.write('A', pacer.acquire(1, { timeout: 500 }))
+    timeline.write('B', pacer.acquire())
+    await timeline.pass(5)
+    pacer.pause()
+    await timeline.pass(100)
+    expect(pacer.waiting).toBe(2)
+    timeline.write('drained', pacer.drain())
+    await timeline.pass(900)
+    pacer.resume()
+    expect(await timeline.read()).toBe('A!HEADGATE_TIMEOUT+500 B+1025 drained+1025')
+  })
+
+  test('close refuses it, whatever the answer', async () => {
+    const { timeline, pacer } = late(policy)
+    for (const name of 'ABC') timeline.write(name, pacer.acquire())
+    await timeline.pass(5)
+    pacer.close()
+    timeline.write('drained', pacer.drain())
+    const events = (await timeline.read()).split(' ').sort()
+    expect(events).toEqual(['A!HEADGATE_CLOSED+20', 'B!HEADGATE_CLOSED+20', 'C!HEADGATE_CLOSED+20', 'drained+20'])
+    expect([pacer.waiting, timeline.sleeps.size]).toEqual([0, 0])
+  })
+})
+
+test('a rate set meanwhile: what was taken at the old one is not given back at the new one', async () => {
+  for (const leaves of [true, false]) {
+    const { timeline, store, pacer } = late(slidingLog({ limit: 2, window: '60s' }), {
+      storeTimeout: leaves ? 5000 : 100,
+    })
+    const controller = new AbortController()
+    store.latency = leaves ? 20 : 1000
+    timeline.write('A', pacer.acquire(1, { signal: controller.signal }))
+    await timeline.pass(5)
+    pacer.setRate(1)
+    store.latency = 10
+    timeline.write('B', pacer.acquire())
+    await timeline.pass(leaves ? 7 : 400)
+    if (leaves) controller.abort('gone')
+    await timeline.pass(2000)
+    timeline.write('C', pacer.acquire(1, { timeout: '1s' }))
+    const events = await timeline.read()
+    expect(events).toContain('C!HEADGATE_TIMEOUT')
+  }
+})
+
+test('an answer too late gives back what it took, not what another took since', async () => {
+  // Several policies, so that turns are asked for: never more than 2 in a second.
+  const timeline = new Timeline()
+  const policies = [
+    slidingLog({ name: 'hard', limit: 2, window: '1s' }),
+    slidingLog({ name: 'long', limit: 99, window: '1h' }),
+  ]
+  const store = new LateStore(timeline, 20)
+  const pacer = timeline.pacer({ policies } as never, { store, storeTimeout: 100, onStoreError: 'deny' })
+  store.latency = 0
+  const other = (name: string) => timeline.write(name, pacer.acquire())
+  store.silentFor = 930
+  other('A') // taken at 0, never told: its answer comes at 930
+  await timeline.pass(900)
+  store.silentFor = 0
+  other('B')
+  await timeline.pass(50)
+  other('C')
+  await timeline.pass(50)
+  other('D')
+  expect(await timeline.read()).toBe('A!HEADGATE_STORE_UNAVAILABLE+100 B+900 C+950 D+1900')
+})
+
+test('a key that is being booked is not forgotten', async () => {
+  const { timeline, pacer } = late(booked)
+  const one = pacer.key('one')
+  timeline.write('A', one.acquire())
+  const reservation = one.reserve()
+  timeline.write('drained', pacer.drain())
+  await timeline.pass(5)
+  expect(pacer.keys).toBe(1)
+  await timeline.pass(15)
+  expect((await reservation).wait).toBe(100)
+  expect(pacer.keys).toBe(1)
+})
+
+test('a store that throws is one that fails', async () => {
+  const timeline = new Timeline()
+  const broken = () => {
+    throw new Error('broken')
+  }
+  for (const [, policy] of both) {
+    const store = { synchronous: false, open: () => ({ decide: broken, reserve: broken, reset: broken }) }
+    const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'deny' })
+    for (const name of 'AB')
+      timeline.write(
+        name,
+        pacer.throttle(() => 1),
+      )
+    await timeline.pass(10)
+    expect([pacer.running, pacer.waiting]).toEqual([0, 0])
+    await expect(pacer.reserve()).rejects.toMatchObject({
+      code: 'HEADGATE_STORE_UNAVAILABLE',
+      cause: new Error('broken'),
+    })
+  }
+  expect(timeline.events.join(' ')).toBe(
+    [0, 0, 10, 10].map((at, n) => `${'AB'[n % 2]}!HEADGATE_STORE_UNAVAILABLE+${at}`).join(' '),
+  )
+})

@@ -1,0 +1,199 @@
+import { beforeEach, describe, expect, test, vi } from 'vitest'
+import { type Ledger, memoryStore, policy, type Store } from '../../src/index.ts'
+import { type Fault, faultyStore, ManualClock, type ScheduledFault, testStore } from '../../src/testing/index.ts'
+
+testStore({ name: 'faulty without a fault', test, create: (clock) => faultyStore(memoryStore({ clock })) })
+
+let clock: ManualClock
+let start: number
+let events: string[]
+beforeEach(() => {
+  clock = new ManualClock()
+  start = clock.milliseconds
+  events = []
+})
+
+function world(...faults: ScheduledFault[]) {
+  const store = faultyStore(memoryStore({ clock: clock.now }), { clock, faults })
+  const ledger = open(store)
+  /** Writes a call down when it ends, with what it left: "A 4+0", or "A!HEADGATE_STORE+0". */
+  const call = (name: string) => {
+    Promise.resolve(ledger.decide('consume', ['k'], 1)).then(
+      ({ remaining }) => events.push(`${name} ${remaining}+${clock.milliseconds - start}`),
+      (error) => events.push(`${name}!${error.code}+${clock.milliseconds - start}`),
+    )
+  }
+  return { store, ledger, call }
+}
+
+/** What a limiter asks, without what that does when the store fails. */
+function open(store: Store): Ledger {
+  return store.open({ name: 'faulty', policies: [policy('5/1h fixed-window')], scopes: ['default'] })
+}
+
+describe('what each fault does: B meets it, then all is well', () => {
+  test.each<[Fault, string, number]>([
+    [{ kind: 'error' }, 'A 4+0 B!HEADGATE_STORE+1000 C 3+5000', 0],
+    [{ kind: 'hang' }, 'A 4+0 C 3+5000', 0],
+    [{ kind: 'lost-reply' }, 'A 4+0 C 2+5000', 0],
+    [{ kind: 'delay', by: '250ms' }, 'A 4+0 B 3+1250 C 2+5000', 1],
+    [{ kind: 'partition' }, 'A 4+0 B 3+5000 C 2+5000', 1],
+  ])('%j', async (fault, expected, sleeping) => {
+    for (const switched of [false, true]) {
+      events = []
+      const before = clock.milliseconds
+      start = before
+      const { store, call } = world(...(switched ? [] : [{ from: '1s', to: 5000, ...fault }]))
+      call('A')
+      await clock.pass('1s')
+      if (switched) store.fail(fault)
+      call('B')
+      await clock.pass(0)
+      expect(clock.sleeping).toBe(switched && fault.kind === 'partition' ? 0 : sleeping)
+      await clock.pass(4000)
+      if (switched) store.heal()
+      await clock.pass(0)
+      call('C')
+      await clock.pass('1h')
+      expect(events.join(' ')).toBe(expected)
+      expect(store.counts).toEqual({
+        ...{ calls: 3, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 },
+        [fault.kind]: 1,
+      })
+      expect(clock.sleeping).toBe(0)
+    }
+  })
+})
+
+describe('the schedule', () => {
+  test('a fault lasts from `from` to before `to`; of several the first counts; without times it lasts for ever', async () => {
+    const { call } = world({ kind: 'error', from: 1000, to: 2000 }, { kind: 'delay', by: 10, to: 3000 })
+    for (const name of 'ABCDEFG') {
+      call(name)
+      await clock.pass('500ms')
+    }
+    expect(events.join(' ')).toBe(
+      'A 4+10 B 3+510 C!HEADGATE_STORE+1000 D!HEADGATE_STORE+1500 E 2+2010 F 1+2510 G 0+3000',
+    )
+  })
+
+  test('a switch goes before it, the last one set counts, and heal gives back to it', async () => {
+    const { store, call } = world({ kind: 'error' })
+    store.fail('partition')
+    call('A')
+    await clock.pass(10)
+    store.fail({ kind: 'delay', by: 7 })
+    call('B')
+    await clock.pass(10)
+    store.heal()
+    call('C')
+    await clock.pass(10)
+    expect(events.join(' ')).toBe('A 4+10 B 3+17 C!HEADGATE_STORE+20')
+  })
+
+  test('partitions that follow on each other are one; what they hold up arrives in order', async () => {
+    const { store, call } = world({ kind: 'partition', to: 1000 }, { kind: 'partition', from: 1000, to: 1500 })
+    for (const name of 'ABC') call(name)
+    expect(clock.sleeping).toBe(1)
+    await clock.pass(1200)
+    store.fail('partition')
+    call('D')
+    await clock.pass(1000)
+    expect(events).toEqual([])
+    store.heal()
+    await clock.pass(0)
+    expect(events.join(' ')).toBe('A 4+2200 B 3+2200 C 2+2200 D 1+2200')
+  })
+
+  test('real time without a clock', async () => {
+    const store = faultyStore(memoryStore(), { faults: [{ kind: 'delay', by: '40ms', to: '1h' }] })
+    const ledger = open(store)
+    const before = performance.now()
+    await ledger.decide('consume', ['k'], 1)
+    expect(performance.now() - before).toBeGreaterThanOrEqual(38) // timers count whole milliseconds, from before the call
+  })
+})
+
+test('every verb goes the same way', async () => {
+  const { store, ledger } = world()
+  store.fail('error')
+  const verbs = [
+    ...(['consume', 'peek', 'charge', 'refund'] as const).map((verb) => () => ledger.decide(verb, ['k'], 1)),
+    () => ledger.reserve(['k'], 1, 0),
+    () => ledger.reset(['k']),
+  ]
+  for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ code: 'HEADGATE_STORE' })
+  expect(store.counts.error).toBe(verbs.length)
+})
+
+test.each([
+  [{ kind: 'explosion' }],
+  [{ kind: 'delay' }],
+  [{ kind: 'hang', by: 5 }],
+  [{ kind: 'delay', by: -1 }],
+  [{ kind: 'hang', from: 'soon' }],
+  [{ kind: 'hang', from: 5, to: 5 }],
+  [{ kind: 'hang', until: 5 }],
+  ['hang'],
+])('%j is refused', (fault) => {
+  expect(() => world(fault as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+})
+
+test('a switch that is refused changes nothing', async () => {
+  const { store, call } = world()
+  store.fail('error')
+  expect(() => store.fail('explosion' as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+  call('A')
+  await clock.pass(1)
+  expect(events.join(' ')).toBe('A!HEADGATE_STORE+0')
+})
+
+describe('sleeping by a manual clock', () => {
+  const sleep = (name: string, milliseconds: number) =>
+    clock.sleeper(milliseconds, () => events.push(`${name}+${clock.milliseconds - start}`))
+
+  test('advance wakes each at its own time, in order, and no sooner', () => {
+    sleep('C', 200)
+    sleep('A', 100)
+    sleep('B', 100)
+    sleep('D', 0.5)
+    clock.advance(100)
+    expect(events.join(' ')).toBe('D+0.5 A+100 B+100')
+    clock.advance(99)
+    expect(events.length).toBe(3)
+    clock.advance(1)
+    expect(events.at(-1)).toBe('C+200')
+  })
+
+  test('who was called off is not woken; who goes to sleep again is', () => {
+    sleep('A', 100)()
+    clock.sleeper(50, () => sleep('B', 50))
+    expect(clock.sleeping).toBe(1)
+    clock.advance(100)
+    expect(events.join(' ')).toBe('B+100')
+    expect(clock.sleeping).toBe(0)
+  })
+
+  test('set jumps there, forwards waking who is due, backwards nobody', () => {
+    sleep('A', 100)
+    clock.set(start - 1000)
+    expect(events).toEqual([])
+    clock.set(start + 500)
+    expect(events.join(' ')).toBe('A+500')
+  })
+
+  test('pass lets promises go on wherever somebody wakes', async () => {
+    const napping = async () => {
+      for (let n = 0; n < 3; n++) {
+        await new Promise<void>((resolve) => clock.sleeper(100, resolve))
+        events.push(`${n}+${clock.milliseconds - start}`)
+      }
+    }
+    const done = vi.fn()
+    void napping().then(done)
+    await clock.pass('1s')
+    expect(events.join(' ')).toBe('0+100 1+200 2+300')
+    expect(done).toHaveBeenCalledOnce()
+    expect(clock.milliseconds - start).toBe(1000)
+  })
+})
