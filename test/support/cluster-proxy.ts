@@ -58,6 +58,7 @@ export async function startWorker(serialization: 'json' | 'advanced' = 'json'): 
     worker,
     store: (name, timeout = 10_000) => ({
       synchronous: false,
+      timeout, // else the limiter's own is shorter
       open: (terms) => ledgerOf(name, timeout, terms),
     }),
     async stop() {
