@@ -28,6 +28,7 @@ export { type CostOptions, type Key, RateLimiter, type ReserveOptions } from './
 export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'
 export type { Reservation } from './reservation.ts'
+export { type CompareAndSetOptions, compareAndSetStore, type Found } from './stores/compare-and-set.ts'
 export { type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory.ts'
 export type {
   Booking,

@@ -97,6 +97,11 @@ describe('a consumer without any framework', () => {
     expect(answer('names.cjs', [`const all = require('${subpath}')`, names])).toEqual(imported)
   })
 
+  test('has the command that prints the migration', () => {
+    const printed = run(join(consumer, 'node_modules', '.bin', 'headgate-postgres'), ['limits.mine'], consumer)
+    expect(printed).toMatch(/^create table if not exists "limits"\."mine"/)
+  })
+
   test('cannot reach past exports', () => {
     const lines = [
       `import('${manifest.name}/dist/src/limiter.js').catch(({ code }) => console.log(JSON.stringify(code)))`,

@@ -4,6 +4,7 @@ import { afterAll, beforeAll, test } from 'vitest'
 import { carryRules } from '../../src/algorithms/carry.ts'
 import { algorithms, compare, plansOf, policiesOf, scripts } from '../support/differential.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { redisSubject } from '../support/redis-subject.ts'
 
 let server: RedisServer
 let client: Redis
@@ -24,7 +25,7 @@ test.each([...carryRules, 'retune'] as const)(
   'under several plans by turns, by the rule %s: the same decisions and states',
   async (rule) => {
     await fc.assert(
-      fc.asyncProperty(plansOf(), scripts, (policies, script) => compare(client, policies, script, undefined, rule)),
+      fc.asyncProperty(plansOf(), scripts, (policies, script) => compare(redisSubject(client), policies, script, rule)),
       { numRuns: 300 },
     )
   },
@@ -32,7 +33,7 @@ test.each([...carryRules, 'retune'] as const)(
 
 test.each(names)('%s: the same decisions and states as the definition and as memory', async (name) => {
   await fc.assert(
-    fc.asyncProperty(policiesOf(name), scripts, (policies, script) => compare(client, policies, script)),
+    fc.asyncProperty(policiesOf(name), scripts, (policies, script) => compare(redisSubject(client), policies, script)),
     { numRuns: name === 'several' ? 400 : 200 },
   )
 })

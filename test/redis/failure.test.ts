@@ -1,10 +1,11 @@
-import { connect, createServer, type Server, type Socket } from 'node:net'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fixedWindow, HeadgateError, RateLimiter } from '../../src/index.ts'
+import { fixedWindow, RateLimiter } from '../../src/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
+import { failure } from '../support/failure.ts'
+import { startProxy } from '../support/proxy.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 
 let server: RedisServer
@@ -40,18 +41,6 @@ async function nodeRedis(port: number): Promise<RedisClient> {
   await client.connect()
   closes.push(() => client.destroy())
   return client
-}
-
-/** The code of the error that the store failed a call with, and how long it took. */
-async function failure(call: Promise<unknown>): Promise<{ code: string; after: number }> {
-  const started = performance.now()
-  const error = await call.then(
-    () => undefined,
-    (reason: unknown) => reason,
-  )
-  if (!(error instanceof HeadgateError)) throw new Error(`no HeadgateError: ${error}`)
-  const { code } = error.code === 'HEADGATE_STORE_UNAVAILABLE' ? (error.cause as HeadgateError) : error
-  return { code, after: performance.now() - started }
 }
 
 test('survives SCRIPT FLUSH: nothing counts twice, and in many calls at once', async () => {
@@ -119,40 +108,16 @@ test('an error of Redis is told with its cause', async () => {
   await expect(limiter.consume('id')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE', cause })
 })
 
-/** Between client and server: can lose the answers and cut the line after the call was carried out. */
-async function startProxy(port: number): Promise<{ port: number; loseAnswers: boolean; server: Server }> {
-  const sockets = new Set<Socket>()
-  const proxy = { port: 0, loseAnswers: false, server: createServer() }
-  proxy.server.on('connection', (near) => {
-    const far = connect(port, '127.0.0.1')
-    sockets.add(near)
-    near.on('error', () => {})
-    far.on('error', () => {})
-    near.pipe(far)
-    far.on('data', (answer) => {
-      if (!proxy.loseAnswers) near.write(answer)
-      else near.destroy()
-    })
-    near.on('close', () => far.destroy())
-  })
-  await new Promise<void>((resolve) => proxy.server.listen(0, '127.0.0.1', resolve))
-  proxy.port = (proxy.server.address() as { port: number }).port
-  closes.push(() => {
-    for (const socket of sockets) socket.destroy()
-    proxy.server.close()
-  })
-  return proxy
-}
-
 test.each(['ioredis', 'node-redis'])('%s: a call whose answer was lost is not carried out again', async (name) => {
   const proxy = await startProxy(server.port)
+  closes.push(() => proxy.close())
   const client = name === 'ioredis' ? ioredis(proxy.port, { retryStrategy: () => 10 }) : await nodeRedis(proxy.port)
   const limiter = limiterOf(client, { timeout: '1s' })
   await limiter.peek('id')
-  proxy.loseAnswers = true
+  proxy.fault = 'lose answers'
   const lost = failure(limiter.consume('id'))
   await sleep(40)
-  proxy.loseAnswers = false
+  proxy.fault = undefined
   expect((await lost).code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
   await sleep(100)
   const direct = new RateLimiter({ name: limiter.name, policies, store: redisStore({ client: ioredis(server.port) }) })

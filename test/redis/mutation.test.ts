@@ -9,6 +9,7 @@ import type { Policy } from '../../src/index.ts'
 import { assemble, type Part, parts } from '../../src/stores/redis/lua/script.ts'
 import { type algorithms, compare, plansOf, policiesOf, type Script, scripts } from '../support/differential.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { redisSubject } from '../support/redis-subject.ts'
 
 let server: RedisServer
 let client: Redis
@@ -320,7 +321,7 @@ describe.each(mutations)('$part', ({ part, on, of, changes }) => {
       const rule = [...carryRules, 'retune' as const].find((each) => each === name)
       const policies = rule === undefined ? policiesOf(name as Parameters<typeof policiesOf>[0]) : plansOf(of)
       const property = fc.asyncProperty<[Policy[] | Policy[][], Script]>(policies, scripts, (all, script) =>
-        compare(client, all, script, text, rule),
+        compare(redisSubject(client, text), all, script, rule),
       )
       return (await fc.check(property, { numRuns: 1000, seed: 7, endOnFailure: true })).failed
     }

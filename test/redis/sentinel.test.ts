@@ -7,7 +7,8 @@ import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { RateLimiter } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
-import { freePort, startRedis } from '../support/redis-server.ts'
+import { freePort } from '../support/ports.ts'
+import { startRedis } from '../support/redis-server.ts'
 
 /** A sentinel that watches one master, alone: it is a quorum of one. */
 async function startSentinel(master: number): Promise<{ port: number; stop: () => void }> {

@@ -1,13 +1,13 @@
 /*
- * Random scripts, step by step on the reference, on the memory store and on Redis: equal decisions, equal states.
+ * Random scripts, step by step on the reference, on the memory store and on another store: equal decisions, equal states.
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import type { Redis } from 'ioredis'
 import { withLimit } from '../../src/algorithms/algorithm.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
+  type Clock,
   fixedWindow,
   gcra,
   type Ledger,
@@ -22,10 +22,15 @@ import {
   smoothWarmingUp,
   tokenBucket,
 } from '../../src/index.ts'
-import { encodeId, keyStart } from '../../src/stores/redis/keys.ts'
-import { RedisStore, type RedisStoreOptions } from '../../src/stores/redis/redis-store.ts'
 import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
-import { plainStates, unpackStates } from './states.ts'
+import { plainStates, type State } from './states.ts'
+
+/** A store to be compared, on a server that many runs share. */
+export interface Subject {
+  store(clock: Clock): Store
+  /** What it keeps of a key, by policy name; left out where nobody can look. */
+  states?(limiter: string, scope: string, id: string, own: readonly Policy[]): Promise<Record<string, State>>
+}
 
 /** Policies without a name and a scope of their own. */
 export const algorithms = {
@@ -159,30 +164,29 @@ function ofOneWindow([first, ...more]: Policy[]): Policy[] {
 
 /** Plays a script on all three and throws at the first difference. With several plans, each call goes by one of them. */
 export async function compare(
-  client: Redis,
+  subject: Subject,
   policies: readonly Policy[] | readonly (readonly Policy[])[],
   script: Script,
-  text?: string,
   onChange: StateRule = 'keep',
 ): Promise<void> {
   const all = (Array.isArray(policies[0]) ? policies : [policies]) as readonly (readonly Policy[])[]
   let now = script.start
   const clock = () => now
-  const options: RedisStoreOptions = { client, clock, ttlMargin: '1d', timeout: '20s', prefix: 'diff' }
   const scopes = [...new Set(all.flatMap((plan) => plan.map(({ scope }) => scope)))]
   const name = `${process.pid}-${runs++}`
   const terms = all.map((plan): LedgerTerms => ({ name, policies: plan, scopes, onChange }))
   const references = ledgersOf(new ReferenceStore(clock), terms) as ReferenceLedger[]
-  const stores = [memoryStore({ clock }), new RedisStore(options, text)].map((store) => ledgersOf(store, terms))
+  const stores = [memoryStore({ clock }), subject.store(clock)].map((store) => ledgersOf(store, terms))
   const reservations: { keys: string[]; cost: number; tickets: { tickets: never }[] }[] = []
   const pending: Promise<void>[] = []
 
   async function sameStates(): Promise<void> {
+    if (subject.states === undefined) return
     for (const scope of scopes) {
       for (const id of ['0', '1']) {
-        const value = await client.getBuffer(`${keyStart('diff', name, scope)}${encodeId(id)}}`)
         const kept = (references[0] as ReferenceLedger).states(scope, id)
-        same(unpackStates(value, [...kept.keys()]), plainStates(kept), { scope, id, now })
+        const states = await subject.states(name, scope, id, [...kept.keys()])
+        same(states, plainStates(kept), { scope, id, now })
       }
     }
   }

@@ -3,10 +3,10 @@
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
-import { connect, createServer, type Socket } from 'node:net'
+import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { setTimeout as sleep } from 'node:timers/promises'
+import { freePort, until } from './ports.ts'
 
 const host = '127.0.0.1'
 
@@ -44,7 +44,7 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
     },
     async start() {
       server.launch()
-      await until(async () => (await command(port, ['PING'])).startsWith('+PONG'))
+      await until('redis-server', async () => (await command(port, ['PING'])).startsWith('+PONG'))
     },
     async stop() {
       const ending = child
@@ -80,7 +80,7 @@ export async function startCluster(): Promise<RedisCluster> {
   }
   for (const node of others) await first.command('CLUSTER', 'MEET', host, `${node.port}`)
   for (const node of nodes) {
-    await until(async () => {
+    await until('redis-server', async () => {
       const info = await node.command('CLUSTER', 'INFO')
       return info.includes('cluster_state:ok') && info.includes('cluster_known_nodes:3')
     })
@@ -91,25 +91,6 @@ export async function startCluster(): Promise<RedisCluster> {
       await Promise.all(nodes.map((node) => node.stop()))
     },
   }
-}
-
-/** A free port whose cluster bus port (10000 above) exists too. */
-export async function freePort(): Promise<number> {
-  for (;;) {
-    const listener = createServer()
-    await new Promise<void>((resolve) => listener.listen(0, host, resolve))
-    const { port } = listener.address() as { port: number }
-    await new Promise((resolve) => listener.close(resolve))
-    if (port < 55000) return port
-  }
-}
-
-async function until(condition: () => Promise<boolean>): Promise<void> {
-  for (let tries = 0; tries < 500; tries++) {
-    if (await condition().catch(() => false)) return
-    await sleep(20)
-  }
-  throw new Error('redis-server is not ready after 10 s')
 }
 
 function command(port: number, words: readonly string[]): Promise<string> {

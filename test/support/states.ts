@@ -22,6 +22,19 @@ export function unpackStates(value: Buffer | null, policies: readonly Policy[]):
   return withoutNew(states)
 }
 
+/** The states in a record (src/stores/records/record.ts), likewise. */
+export function recordStates(text: string | undefined, policies: readonly Policy[]): Record<string, State> {
+  if (text === undefined) return {}
+  const [version, ...entries] = JSON.parse(text)
+  if (version !== 1) throw new Error(`layout ${version}`)
+  const states = new Map<Policy, number[]>()
+  for (const [name, , , s] of entries) {
+    const policy = policies.find((each) => each.name === name)
+    if (policy) states.set(policy, s)
+  }
+  return plainStates(states)
+}
+
 /** The states of the reference, likewise. */
 export function plainStates(all: ReadonlyMap<Policy, number[]>): Record<string, State> {
   const states: Record<string, State> = {}

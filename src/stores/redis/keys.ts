@@ -1,31 +1,15 @@
 /*
  * The key of a state: prefix:limiter:scope:{id}.
  *
- * The braces are Redis Cluster's hash tag, so all states of one id live in one slot. Whatever is in an id, a limiter's
- * name or a scope, its encoding has none of the characters that mean something here, and two texts never share one.
+ * The braces are Redis Cluster's hash tag, so all states of one id live in one slot.
  */
-import { createHash } from 'node:crypto'
+import { encodeName } from '../encode.ts'
 
-/** Unit by unit (UTF-16), so that lone surrogates stay apart; a colon may stay in an id, where nothing comes after it. */
-const escapedInId = /[^\w.:@-]/g
-const escapedInName = /[^\w.-]/g
-
-/** Longer ones are hashed: `#` and SHA-256 in 43 characters. */
-const longest = 128
-
-function encode(text: string, escaped: RegExp): string {
-  if (text === '') return '%'
-  const encoded = text.replace(escaped, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  return encoded.length <= longest ? encoded : `#${createHash('sha256').update(encoded).digest('base64url')}`
-}
-
-export function encodeId(id: string): string {
-  return encode(id, escapedInId)
-}
+export { encodeId } from '../encode.ts'
 
 /** What stands before an id's encoding: ends with the opening brace. */
 export function keyStart(prefix: string, limiter: string, scope: string): string {
-  return `${prefix}:${encode(limiter, escapedInName)}:${encode(scope, escapedInName)}:{`
+  return `${prefix}:${encodeName(limiter)}:${encodeName(scope)}:{`
 }
 
 const slots = 16384

@@ -1,7 +1,7 @@
 import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.ts'
-import { type Duration, milliseconds } from '../../duration.ts'
-import { HeadgateError, shown } from '../../errors.ts'
+import type { HeadgateError } from '../../errors.ts'
 import { knownOptions, positiveInteger } from '../../policy.ts'
+import { type SharedStoreOptions, sharedOptions, wrongOption } from '../options.ts'
 import type { Ledger, LedgerTerms, Store } from '../store.ts'
 import { Caller } from './caller.ts'
 import { connectionOf, type RedisClient } from './client.ts'
@@ -10,15 +10,9 @@ import { Leases } from './leases.ts'
 import { RedisLedger, type Shared } from './ledger.ts'
 import { script } from './lua/script.ts'
 
-export interface RedisStoreOptions {
+export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. It stays yours to close. */
   client: RedisClient
-  /** What every key begins with: letters, digits and `_ . : -`. Default `'headgate'`. */
-  prefix?: string
-  /** How long a call may take, whatever the client does; then it rejects with `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
-  timeout?: Duration
-  /** How much longer than until it is like new a key is kept, against clocks that differ. Default `'1s'`. */
-  ttlMargin?: Duration
   /** Whose time counts: that of Redis (default), read once a call, or that of this process. */
   time?: 'redis' | 'client'
   /** With `time: 'client'`, which it implies: whole microseconds since the epoch. Default: the wall clock. */
@@ -70,17 +64,18 @@ export class RedisStore implements Store {
     const clock = clockOf(options)
     if (typeof denyCache !== 'boolean') throw wrong('denyCache', denyCache, 'Give true or false.')
     const elapsed = clock ?? monotonicClock
+    const { prefix, timeout, ttlMargin } = sharedOptions('redisStore', options)
     const units = leases && positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION')
-    this.timeout = milliseconds(options.timeout ?? 100, 'redisStore: timeout', 'HEADGATE_OPTION')
+    this.timeout = timeout
     this.#shared = {
       caller: new Caller({
         connection,
         script: text,
-        timeout: this.timeout,
-        ttlMargin: milliseconds(options.ttlMargin ?? 1000, 'redisStore: ttlMargin', 'HEADGATE_OPTION', 0),
+        timeout,
+        ttlMargin,
         batch: batchOf(options.batch),
       }),
-      prefix: prefixOf(options.prefix),
+      prefix,
       cluster: connection.cluster,
       clock,
       denials: denyCache ? new Denials(elapsed) : undefined,
@@ -91,11 +86,6 @@ export class RedisStore implements Store {
   open(terms: LedgerTerms): Ledger {
     return new RedisLedger(terms, this.#shared)
   }
-}
-
-function prefixOf(prefix: unknown = 'headgate'): string {
-  if (typeof prefix === 'string' && /^[\w.:-]{1,128}$/.test(prefix)) return prefix
-  throw wrong('prefix', prefix, "Give letters, digits and _ . : - such as 'myapp:limits'.")
 }
 
 /** Undefined for the time of Redis. */
@@ -116,5 +106,5 @@ function batchOf(batch: RedisStoreOptions['batch'] = true): number {
 }
 
 function wrong(option: string, value: unknown, fix: string): HeadgateError {
-  return new HeadgateError('HEADGATE_OPTION', `redisStore: ${option} cannot be ${shown(value)}. ${fix}`)
+  return wrongOption('redisStore', option, value, fix)
 }

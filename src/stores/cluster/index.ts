@@ -1,0 +1,1 @@
+export { type ClusterStore, type ClusterStoreOptions, clusterStore } from './cluster-store.ts'

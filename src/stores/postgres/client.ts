@@ -1,0 +1,89 @@
+/*
+ * What is needed of a pool of `pg`. Nothing of it is imported.
+ */
+import { wrongOption } from '../options.ts'
+
+export interface PostgresClient {
+  /** Without parameters: several statements in one round trip, by the simple protocol. */
+  query(text: string): Promise<unknown>
+  escapeLiteral(text: string): string
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
+  /** @param broken whether the connection is to be closed */
+  release(broken?: boolean): void
+}
+
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>
+}
+
+/** The rows of one statement. */
+export interface Rows {
+  readonly rows: readonly Readonly<Record<string, unknown>>[]
+}
+
+/** @throws HeadgateError `HEADGATE_OPTION` if it is no pool */
+export function checkPool(pool: unknown): PostgresPool {
+  const is = typeof pool === 'object' && pool !== null && 'connect' in pool && typeof pool.connect === 'function'
+  if (is && 'totalCount' in pool) return pool as PostgresPool
+  throw wrongOption('postgresStore', 'pool', pool, "Write postgresStore({ pool: new Pool() }), with the Pool of 'pg'.")
+}
+
+/**
+ * Lends a connection for something that takes at most so long, in milliseconds. One that takes longer, or that is left
+ * in a transaction that cannot be ended, is closed: nobody else may get it.
+ */
+export async function withClient<T>(
+  pool: PostgresPool,
+  longest: number,
+  use: (client: PostgresClient) => Promise<T>,
+): Promise<T> {
+  const client = await connected(pool, longest)
+  let lent = true
+  const giveBack = (broken: boolean) => {
+    if (!lent) return
+    lent = false
+    clearTimeout(timer)
+    if (!broken) client.removeListener('error', ignore)
+    client.release(broken)
+  }
+  const timer = setTimeout(giveBack, longest, true)
+  client.on('error', ignore)
+  try {
+    const result = await use(client)
+    giveBack(false)
+    return result
+  } catch (error) {
+    const ended = lent && (await client.query('rollback').then(yes, no))
+    giveBack(!ended)
+    throw error
+  }
+}
+
+/** The error of a connection that is lost comes to whoever has asked, too. */
+const ignore = (): void => {}
+const yes = (): boolean => true
+const no = (): boolean => false
+
+/** A pool may wait for ever; a connection that comes too late goes back. */
+async function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {
+  let late = false
+  let timer: NodeJS.Timeout | undefined
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => {
+      late = true
+      reject(new Error(`no connection within ${longest} ms`))
+    }, longest)
+  })
+  const connecting = pool.connect().then((client) => {
+    clearTimeout(timer)
+    if (late) client.release()
+    return client
+  })
+  try {
+    return await Promise.race([connecting, tooLong])
+  } finally {
+    clearTimeout(timer)
+    connecting.catch(ignore)
+  }
+}

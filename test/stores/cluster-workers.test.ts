@@ -1,0 +1,126 @@
+/* What only a cluster has: several workers, one that dies, a primary that does not answer. */
+import cluster from 'node:cluster'
+import { afterEach, expect, test } from 'vitest'
+import { fixedWindow, memoryStore, type Policy, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
+import { type ClusterStore, type ClusterStoreOptions, clusterStore } from '../../src/stores/cluster/index.ts'
+import { WorkerStore } from '../../src/stores/cluster/worker.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
+import { type ProxyWorker, startWorker } from '../support/cluster-proxy.ts'
+import { failure } from '../support/failure.ts'
+
+const workers: ProxyWorker[] = []
+const stores: ClusterStore[] = []
+
+afterEach(async () => {
+  for (const store of stores.splice(0)) store.close()
+  await Promise.all(workers.splice(0).map((worker) => worker.stop()))
+})
+
+async function started(serialization?: 'json' | 'advanced'): Promise<ProxyWorker> {
+  const worker = await startWorker(serialization)
+  workers.push(worker)
+  return worker
+}
+
+function primary(options: ClusterStoreOptions): ClusterStore {
+  const store = clusterStore(options)
+  stores.push(store)
+  return store
+}
+
+const hundred = fixedWindow({ limit: 100, window: '1h' })
+
+test('the primary and its workers are one limit', async () => {
+  const own = new RateLimiter({ name: 'api', policies: hundred, store: primary({ name: 'one' }) })
+  const fleet = (await Promise.all([started(), started()])).map((worker) => {
+    return new RateLimiter({ name: 'api', policies: hundred, store: worker.store('one') })
+  })
+  expect(own.consumeSync('k').remaining).toBe(99)
+  expect((await fleet[0]?.consume('k'))?.remaining).toBe(98)
+  expect((await fleet[1]?.consume('k', { cost: 8 }))?.remaining).toBe(90)
+  await fleet[0]?.reset('k')
+  expect(own.consumeSync('k').remaining).toBe(99)
+})
+
+test('a worker that dies leaves nothing but what it took, and a new one goes on', async () => {
+  primary({ name: 'dies' })
+  const first = await started()
+  const limiter = new RateLimiter({ name: 'api', policies: hundred, store: first.store('dies') })
+  await limiter.consume('k')
+  void limiter.consume('k').catch(() => {})
+  await first.stop()
+  const again = new RateLimiter({ name: 'api', policies: hundred, store: (await started()).store('dies') })
+  expect([98, 97]).toContain((await again.consume('k')).remaining)
+})
+
+test.each(['json', 'advanced'] as const)('answers pass through %s as they are', async (serialization) => {
+  const clock = new ManualClock()
+  primary({ name: serialization, clock: clock.now })
+  const policies: Policy[] = [
+    tokenBucket({ name: 'a', limit: 5, window: '1s' }),
+    slidingLog({ name: 'b', limit: 9, window: '1m', scope: 'user' }),
+    fixedWindow({ name: 'c', limit: 1, window: '1m', shadow: true }),
+  ]
+  const worker = await started(serialization)
+  const [remote, local] = [worker.store(serialization), memoryStore({ clock: clock.now })].map((store) => {
+    return new RateLimiter({ name: 'api', policies, store })
+  }) as [RateLimiter, RateLimiter]
+  const key = { default: 'k\ud800\0', user: 'u' }
+  for (const limiter of [remote, local]) await limiter.consume(key)
+  expect(await remote.consume(key, { cost: 6 })).toStrictEqual(await local.consume(key, { cost: 6 }))
+  expect((await remote.consume(key, { cost: 6 })).retryAfter).toBe(Infinity)
+  const details = { at: true, nextAfter: true }
+  expect(await remote.decide(key, 1, details)).toStrictEqual(await local.decide(key, 1, details))
+  const booked = await Promise.all([remote, local].map((limiter) => limiter.reserve(key, { cost: 2 })))
+  expect(booked[0]?.decision).toStrictEqual(booked[1]?.decision)
+  for (const reservation of booked) await reservation.settle(1)
+  expect(await remote.peek(key)).toStrictEqual(await local.peek(key))
+})
+
+test('a primary without the store: rejects at the timeout and says what to do', async () => {
+  const store = (await started()).store('nobody', 100)
+  const limiter = new BareLimiter({ name: 'api', policies: [hundred], store })
+  const calls = [limiter.consume('k'), limiter.peek('k'), limiter.reset('k'), limiter.reserve('k')]
+  for (const { code } of await Promise.all(calls.map(failure))) expect(code).toBe('HEADGATE_STORE_TIMEOUT')
+  await expect(limiter.consume('k')).rejects.toThrow('Call clusterStore() in the primary')
+})
+
+test('what is asked in one turn is one message', async () => {
+  primary({ name: 'turns' })
+  const worker = await started()
+  const limiter = new RateLimiter({ name: 'api', policies: hundred, store: worker.store('turns') })
+  await limiter.consume('k')
+  const sizes: number[] = []
+  const count = (_: unknown, { questions }: { questions?: unknown[] }) => questions && sizes.push(questions.length)
+  cluster.on('message', count)
+  await Promise.all(Array.from({ length: 100 }, (_, n) => limiter.consume(`${n % 7}`)))
+  cluster.removeListener('message', count)
+  expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(100)
+  expect(sizes.length).toBeLessThan(50)
+})
+
+test('no connection to a primary: an error at once', async () => {
+  const store = new WorkerStore('alone', 5000)
+  const send = process.send
+  try {
+    Object.assign(process, { send: undefined })
+    const { code, after } = await failure(new BareLimiter({ name: 'api', policies: [hundred], store }).consume('k'))
+    expect(code).toBe('HEADGATE_STORE')
+    expect(after).toBeLessThan(1000)
+  } finally {
+    Object.assign(process, { send })
+    store.close()
+  }
+})
+
+test('misuse is told at construction', () => {
+  const store = primary({ name: 'twice' })
+  expect(() => clusterStore({ name: 'twice' })).toThrow(/is open/)
+  expect(() => clusterStore({ timeout: 0 })).toThrow(/timeout/)
+  expect(() => clusterStore({ maxKeys: 0 })).toThrow(/maxKeys/)
+  expect(() => clusterStore({ maxKey: 1 } as never)).toThrow(/no option "maxKey"/)
+  const algorithm = { ...hundred.algorithm, kind: 'mine', wait: () => 0 }
+  const policies = { ...hundred, algorithm } as unknown as Policy
+  expect(() => new RateLimiter({ policies, store })).toThrow(/does not know the algorithm "mine"/)
+})

@@ -1,0 +1,11 @@
+import { MapDatabase } from '../support/map-store.ts'
+import { describeWholeStore } from '../support/whole-store.ts'
+
+const database = new MapDatabase()
+
+describeWholeStore({
+  name: 'compare-and-set',
+  create: (clock, prefix) => database.store({ clock, prefix }),
+  text: async (key) => database.texts.get(key)?.text,
+  runs: 200,
+})

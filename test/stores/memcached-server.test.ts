@@ -1,0 +1,113 @@
+/* What only Memcached has: lifetimes, and a server that fails. */
+import { MemcacheClient } from 'memcache-client'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
+import { type MemcachedStoreOptions, memcachedStore } from '../../src/stores/memcached.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
+import { failure } from '../support/failure.ts'
+import { type MemcachedServer, startMemcached } from '../support/memcached-server.ts'
+import { startProxy } from '../support/proxy.ts'
+
+let server: MemcachedServer
+const closes: (() => unknown)[] = []
+
+beforeAll(async () => {
+  server = await startMemcached()
+})
+
+afterAll(async () => {
+  for (const close of closes) close()
+  await server.stop()
+})
+
+function clientOf(port = server.port): MemcacheClient {
+  const client = new MemcacheClient({ server: `127.0.0.1:${port}`, noDelay: true })
+  closes.push(() => client.shutdown())
+  return client
+}
+
+const hundred = fixedWindow({ limit: 100, window: '1h' })
+let names = 0
+
+function limiterOf(options: Partial<MemcachedStoreOptions> = {}, policies = [hundred]): BareLimiter {
+  const store = memcachedStore({ client: clientOf(), timeout: '5s', ...options })
+  return new BareLimiter({ name: `own-${names++}`, policies, store })
+}
+
+test('a text lives until it is like new: a second, 60 days, 38 years', async () => {
+  const client = clientOf()
+  for (const [window, cost, exists] of [
+    ['50ms', 1, false],
+    ['60d', 1, true],
+    ['366d', 3800, true],
+  ] as const) {
+    const limiter = limiterOf({ client, ttlMargin: 0 }, [tokenBucket({ limit: 100, window, burst: 4000 })])
+    await limiter.consume('k', { cost })
+    await new Promise((resolve) => setTimeout(resolve, exists ? 0 : 2100))
+    expect((await client.gets(`headgate:${limiter.name}:default:k`)) !== undefined).toBe(exists)
+  }
+})
+
+test('two processes race for one key: none of the calls is lost', async () => {
+  const fleet = [1, 2].map(() => {
+    return new RateLimiter({
+      name: 'race',
+      policies: hundred,
+      store: memcachedStore({ client: clientOf(), timeout: '5s' }),
+    })
+  })
+  for (let round = 0; round < 20; round++) await Promise.all(fleet.map((limiter) => limiter.consume('k')))
+  expect((await fleet[0]?.peek('k'))?.remaining).toBe(60)
+})
+
+test('what is no client, and one that tells no cas unique, is told', async () => {
+  expect(() => memcachedStore({ client: {} as never })).toThrow(/It needs gets\(\)/)
+  const client = { gets: async () => ({ value: '[1]' }), cas: async () => [], add: async () => [] }
+  expect((await failure(limiterOf({ client }).consume('k'))).code).toBe('HEADGATE_STORE')
+})
+
+test('a server that hangs: rejects at the timeout, and goes on when it is back', async () => {
+  const own = await startMemcached()
+  closes.push(() => own.stop())
+  const limiter = limiterOf({ client: clientOf(own.port), timeout: 100 })
+  await limiter.consume('k')
+  process.kill(own.pid, 'SIGSTOP')
+  const calls = [limiter.consume('k'), limiter.peek('k'), limiter.refund('k'), limiter.reset('k'), limiter.reserve('l')]
+  for (const { code, after } of await Promise.all(calls.map(failure))) {
+    expect(code).toBe('HEADGATE_STORE_TIMEOUT')
+    expect(after).toBeLessThan(300)
+  }
+  process.kill(own.pid, 'SIGCONT')
+  await expect.poll(() => limiter.peek('k').catch(() => undefined)).toMatchObject({ remaining: 99 })
+})
+
+test('a server that is killed: fails within the timeout; when it is back it is empty', async () => {
+  const own = await startMemcached()
+  closes.push(() => own.stop())
+  const limiter = limiterOf({ client: clientOf(own.port), timeout: 150 })
+  await limiter.consume('k', { cost: 10 })
+  await own.stop()
+  for (let n = 0; n < 3; n++) {
+    const { code, after } = await failure(limiter.consume('k'))
+    expect(code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
+    expect(after).toBeLessThan(400)
+  }
+  await own.start()
+  await expect
+    .poll(() => limiter.peek('k').catch(() => undefined), { timeout: 10_000 })
+    .toMatchObject({ remaining: 100 })
+})
+
+test.each([
+  [0, 'of the reading', 99],
+  [1, 'of the saving', 98],
+])('a call whose answer was lost is not carried out again: after %i, that %s', async (spared, _, remaining) => {
+  const proxy = await startProxy(server.port)
+  closes.push(() => proxy.close())
+  const limiter = limiterOf({ client: clientOf(proxy.port), timeout: '1s' })
+  await limiter.consume('k')
+  Object.assign(proxy, { fault: 'lose answers', spared })
+  expect((await failure(limiter.consume('k'))).code).toBe('HEADGATE_STORE')
+  proxy.fault = undefined
+  await expect.poll(() => limiter.peek('k').catch(() => undefined)).toMatchObject({ remaining })
+})

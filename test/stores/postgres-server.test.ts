@@ -1,0 +1,243 @@
+/* What only Postgres has: rows and their locks, expiry, a schema, a server that fails. */
+import { execFileSync } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { Client, Pool } from 'pg'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
+import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
+import { failure } from '../support/failure.ts'
+import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { startProxy } from '../support/proxy.ts'
+
+let server: PostgresServer
+let pool: Pool
+const closes: (() => unknown)[] = []
+
+beforeAll(async () => {
+  server = await startPostgres()
+  pool = poolOf()
+  await postgresStore({ pool }).migrate()
+}, 60_000)
+
+afterAll(async () => {
+  for (const close of closes) await close()
+  await server.stop()
+})
+
+function poolOf(options: object = {}): Pool {
+  const own = new Pool({ ...server.config, ...options })
+  own.on('error', () => {})
+  closes.push(() => own.end())
+  return own
+}
+
+const hundred = fixedWindow({ limit: 100, window: '1h' })
+let names = 0
+
+function limiterOf(options: Partial<PostgresStoreOptions> = {}, policies = [hundred]): BareLimiter {
+  const store = postgresStore({ pool, timeout: '5s', ...options })
+  return new BareLimiter({ name: `own-${names++}`, policies, store })
+}
+
+/** Has a row for itself until told to let go. */
+async function holding(key: string): Promise<() => Promise<void>> {
+  const client = new Client(server.config)
+  await client.connect()
+  await client.query('begin')
+  await client.query('select from headgate where key = $1 for update', [key])
+  return async () => {
+    await client.query('rollback')
+    await client.end()
+  }
+}
+
+test('calls of one turn, on many keys, are two round trips; peeks and refusals leave no row', async () => {
+  const texts: string[] = []
+  const counted = {
+    totalCount: 0,
+    async connect() {
+      const client = await pool.connect()
+      const query = (text: string) => {
+        texts.push(text)
+        return client.query(text)
+      }
+      return Object.assign(Object.create(client), { query }) as typeof client
+    },
+  }
+  const limiter = limiterOf({ pool: counted })
+  await Promise.all(Array.from({ length: 50 }, (_, n) => limiter.consume(`${n}`)))
+  expect(texts).toHaveLength(2)
+  await Promise.all(Array.from({ length: 50 }, (_, n) => limiter.peek(`new-${n}`)))
+  expect(texts).toHaveLength(3)
+  expect((await limiter.consume('refused', { cost: 101 })).allowed).toBe(false)
+  const { rows } = await pool.query(`select key from headgate where key like 'headgate:${limiter.name}:%'`)
+  expect(rows).toHaveLength(50)
+})
+
+test('a hot key holds up no other, and is had as soon as it is free', async () => {
+  const limiter = limiterOf()
+  await Promise.all(['hot', 'cold'].map((id) => limiter.consume(id)))
+  const letGo = await holding(`headgate:${limiter.name}:default:hot`)
+  let hot: number | undefined
+  const waits = limiter.consume('hot').then(({ remaining }) => (hot = remaining))
+  expect((await limiter.consume('cold')).remaining).toBe(98)
+  expect(hot).toBeUndefined()
+  await letGo()
+  expect(await waits).toBe(98)
+})
+
+test('a row that is held for too long: rejects within the timeout, and nothing of it stays behind', async () => {
+  const limiter = limiterOf({ timeout: 150 })
+  await limiter.consume('k')
+  const letGo = await holding(`headgate:${limiter.name}:default:k`)
+  for (let n = 0; n < 3; n++) {
+    const { code, after } = await failure(limiter.consume('k'))
+    expect(code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
+    expect(after).toBeLessThan(400)
+  }
+  await letGo()
+  expect((await limiter.consume('k')).remaining).toBe(98)
+  const { rows } = await pool.query(`select from pg_stat_activity where state like 'idle in transaction%'`)
+  expect(rows).toHaveLength(0)
+})
+
+test('several keys, taken in any order by several processes: all or none, and no deadlock', async () => {
+  const policies = [
+    fixedWindow({ name: 'a', scope: 'a', limit: 60, window: '1h' }),
+    fixedWindow({ name: 'b', scope: 'b', limit: 100, window: '1h' }),
+  ]
+  const fleet = [1, 2, 3].map(() => {
+    return new RateLimiter({ name: 'pairs', policies, store: postgresStore({ pool: poolOf(), timeout: '20s' }) })
+  })
+  const calls = fleet.flatMap((limiter, m) =>
+    Array.from({ length: 120 }, (_, n) => limiter.consume({ a: `${(n + m) % 4}`, b: `${(3 * n + m) % 3}` })),
+  )
+  const admitted = (await Promise.all(calls)).filter(({ allowed }) => allowed).length
+  const used = async (scope: 'a' | 'b', ids: number) => {
+    const keys = Array.from({ length: ids }, (_, n) => ({ a: 'x', b: 'x', [scope]: `${n}` }))
+    const left = await Promise.all(keys.map((key) => fleet[0]?.peek(key)))
+    const index = scope === 'a' ? 0 : 1
+    return left.reduce((sum, each) => sum + (policies[index]?.limit ?? 0) - (each?.policies[index]?.remaining ?? 0), 0)
+  }
+  expect([await used('a', 4), await used('b', 3)]).toEqual([admitted, admitted])
+  expect(admitted).toBe(240)
+})
+
+test('rows that have expired are cleaned up in small batches as others are written', async () => {
+  const expired = `insert into headgate select 'old-' || n, '[1]', now() - interval '1 minute' from generate_series(1, 300) n`
+  await pool.query(expired)
+  const limiter = limiterOf({}, [tokenBucket({ limit: 5, window: '1s' })])
+  const count = async () =>
+    Number((await pool.query(`select count(*) from headgate where key like 'old-%'`)).rows[0].count)
+  await Promise.all(Array.from({ length: 99 }, (_, n) => limiter.consume(`${n}`)))
+  expect(await count()).toBe(300)
+  await limiter.consume('another')
+  await expect.poll(count).toBe(100)
+  await Promise.all(Array.from({ length: 100 }, (_, n) => limiter.consume(`${n}`)))
+  await expect.poll(count).toBe(0)
+  const { rows } = await pool.query(`select expires - now() as life from headgate where key like '%another'`)
+  expect(rows[0].life.minutes ?? 0).toBeLessThan(2)
+})
+
+test('the time is that of Postgres, the table and the prefix are as told', async () => {
+  await pool.query('create schema "Limits"')
+  const store = postgresStore({ pool, table: 'Limits.my_table', prefix: 'mine', timeout: '5s' })
+  await Promise.all([store.migrate(), store.migrate(), postgresStore({ pool, table: 'Limits.my_table' }).migrate()])
+  const limiter = new RateLimiter({ policies: hundred, store })
+  const { at } = await limiter.decide("'; drop table headgate; --", 1, { at: true })
+  const { rows } = await pool.query(
+    `select extract(epoch from now()) * 1000 - ${at} as past, key from "Limits".my_table`,
+  )
+  expect(Math.abs(Number(rows[0].past))).toBeLessThan(10_000)
+  expect(rows[0].key).toMatch(/^mine:default:default:%0027%003b/)
+})
+
+test('texts with quotes and backslashes are only texts, also where backslashes escape', async () => {
+  const name = `it's "so" \\ \\' $$ ; --`
+  const own = poolOf({ options: '-c standard_conforming_strings=off' })
+  for (const each of [pool, own]) {
+    const limiter = limiterOf({ pool: each }, [fixedWindow({ name, limit: 5, window: '1h' })])
+    await limiter.consume(`\\' or 1=1 --`)
+    expect((await limiter.consume(`\\' or 1=1 --`)).policies[0]).toMatchObject({ name, remaining: 3 })
+  }
+})
+
+test.each(['', 'a b', 'a"b', 'a.b.c', "x'; drop table headgate; --", 'a'.repeat(51), 1])(
+  'the table cannot be called %j',
+  (table) => {
+    expect(() => postgresStore({ pool, table: table as string })).toThrow(/table|HEADGATE/)
+  },
+)
+
+test('the migration is printed by a command', () => {
+  const program = fileURLToPath(new URL('../../dist/src/stores/postgres/print-schema.js', import.meta.url))
+  const print = (...args: string[]) => execFileSync(process.execPath, [program, ...args], { encoding: 'utf8' })
+  expect(print()).toBe(postgresSchema())
+  expect(print('limits.mine')).toContain('create table if not exists "limits"."mine"')
+})
+
+test('without the table, the error says what to do', async () => {
+  const error = await limiterOf({ table: 'nowhere' })
+    .consume('k')
+    .catch((reason) => reason)
+  expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringContaining('store.migrate()') })
+})
+
+test('what is no pool is told at once', () => {
+  expect(() => postgresStore({ pool: new Client(server.config) as never })).toThrow(/new Pool/)
+  expect(() => postgresStore({ pool: undefined as never })).toThrow(/new Pool/)
+})
+
+test('a server that hangs: rejects at the timeout, whatever is asked; then goes on with the connections it has', async () => {
+  const proxy = await startProxy(server.port)
+  closes.push(() => proxy.close())
+  const own = poolOf({ port: proxy.port, max: 3, connectionTimeoutMillis: 300 })
+  const limiter = limiterOf({ pool: own, timeout: 100 })
+  await limiter.consume('k')
+  proxy.fault = 'hang'
+  for (let round = 0; round < 5; round++) {
+    const calls = [
+      limiter.consume('k'),
+      limiter.peek('k'),
+      limiter.refund('k'),
+      limiter.reset('k'),
+      limiter.consume('l'),
+    ]
+    for (const { code, after } of await Promise.all(calls.map(failure))) {
+      expect(code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
+      expect(after).toBeLessThan(300)
+    }
+  }
+  proxy.fault = undefined
+  await expect.poll(() => limiter.peek('k').catch(() => undefined), { timeout: 5000 }).toBeDefined()
+  expect(own.totalCount).toBeLessThanOrEqual(3)
+})
+
+test.each([
+  [0, 'of the reading', 99],
+  [1, 'of the saving', 98],
+])('a call whose answer was lost is not carried out again: after %i, that %s', async (spared, _, remaining) => {
+  const proxy = await startProxy(server.port)
+  closes.push(() => proxy.close())
+  const limiter = limiterOf({ pool: poolOf({ port: proxy.port }), timeout: '1s' })
+  await limiter.consume('k')
+  Object.assign(proxy, { fault: 'lose answers', spared })
+  expect((await failure(limiter.consume('k'))).code).toBe('HEADGATE_STORE')
+  proxy.fault = undefined
+  expect((await limiter.peek('k')).remaining).toBe(remaining)
+})
+
+test('a server that is killed: fails within the timeout, and goes on with what it had when it is back', async () => {
+  const limiter = limiterOf({ timeout: 150 })
+  await limiter.consume('k', { cost: 10 })
+  await new Promise((resolve) => setTimeout(resolve, 500)) // what is saved reaches the disk within 3 x wal_writer_delay
+  await server.stop()
+  for (let n = 0; n < 5; n++) {
+    const { code, after } = await failure(limiter.consume('k'))
+    expect(code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
+    expect(after).toBeLessThan(400)
+  }
+  await server.start()
+  expect((await limiter.consume('k')).remaining).toBe(89)
+})

@@ -1,0 +1,263 @@
+import { expect, test } from 'vitest'
+import {
+  compareAndSetStore,
+  fixedWindow,
+  type LedgerTerms,
+  memoryStore,
+  RateLimiter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
+import { failure } from '../support/failure.ts'
+import { MapDatabase } from '../support/map-store.ts'
+import { ReferenceStore } from '../support/reference-store.ts'
+
+const limit = (most: number, name = 'p', scope = 'default') => fixedWindow({ name, scope, limit: most, window: '1h' })
+
+test('calls of one turn on one key are one read and one swap, also while others wait', async () => {
+  const database = new MapDatabase()
+  const limiter = new RateLimiter({ policies: limit(150), store: database.store() })
+  const first = Array.from({ length: 100 }, () => limiter.consume('k'))
+  await new Promise((resolve) => setImmediate(resolve))
+  const then = Array.from({ length: 100 }, () => limiter.consume('k'))
+  const decisions = await Promise.all([...first, ...then])
+  expect(decisions.map(({ remaining }) => remaining)).toEqual(
+    Array.from({ length: 200 }, (_, n) => Math.max(0, 149 - n)),
+  )
+  expect([database.reads, database.swaps]).toEqual([2, 2])
+})
+
+test('what changes nothing is not written', async () => {
+  const database = new MapDatabase()
+  const limiter = new RateLimiter({ policies: limit(2), store: database.store() })
+  await limiter.peek('k')
+  await limiter.consume('k', { cost: 3 })
+  await limiter.refund('k')
+  await limiter.reset('k')
+  expect(database.swaps).toBe(0)
+  await limiter.consume('k', { cost: 2 })
+  await Promise.all([limiter.consume('k'), limiter.peek('k')])
+  expect(database.swaps).toBe(1)
+  await limiter.reset('k')
+  expect((await limiter.peek('k')).remaining).toBe(2)
+})
+
+test('who is always slower gives up after so many tries', async () => {
+  const database = new MapDatabase()
+  const limiter = new BareLimiter({ name: 'l', policies: [limit(2)], store: database.store({ retries: 3 }) })
+  database.before = (key) => database.texts.set(key, { text: '[1]', revision: Math.random(), ttl: 1 })
+  const error = await limiter.consume('k').catch((reason) => reason)
+  expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringContaining('4 times') })
+  expect([database.reads, database.swaps]).toEqual([4, 4])
+  database.before = () => {}
+  expect((await limiter.consume('k')).remaining).toBe(1)
+})
+
+const two = [limit(40, 'a', 'address'), limit(100, 'u', 'user')]
+
+test('several keys, several processes: never over the promise, and nothing is held that was not admitted', async () => {
+  const database = new MapDatabase()
+  const options = { retries: 10_000, timeout: '20s' }
+  const fleet = [1, 2, 3].map(() => new RateLimiter({ policies: two, store: database.store(options) }))
+  const calls = fleet.flatMap((limiter) =>
+    Array.from({ length: 100 }, (_, n) => limiter.consume({ address: `${n % 5}`, user: `${n % 2}` })),
+  )
+  const decisions = await Promise.all(calls)
+  const admitted = decisions.filter(({ allowed }) => allowed).length
+  const left = await Promise.all(['0', '1'].map((user) => fleet[0]?.peek({ address: 'other', user })))
+  expect(left.reduce((sum, each) => sum + 100 - (each?.policies[1]?.remaining ?? 0), 0)).toBe(admitted)
+  expect(admitted).toBeLessThanOrEqual(200)
+  expect(admitted).toBeGreaterThan(150)
+})
+
+/** The state of `address` after another was faster at `user`, once, and did this to the address meanwhile. */
+async function overtaken(meanwhile: (other: RateLimiter) => unknown) {
+  const database = new MapDatabase()
+  const policies = [limit(40, 'a', 'address'), limit(20, 'u', 'user')]
+  const [limiter, other] = [1, 2].map(() => new RateLimiter({ policies, store: database.store() })) as [
+    RateLimiter,
+    RateLimiter,
+  ]
+  await limiter.consume({ address: 'a', user: 'u' }, { cost: 5 })
+  const before = database.texts.get('headgate:default:address:a')?.text
+  database.before = async (key) => {
+    if (!key.includes(':user:')) return
+    database.before = () => {}
+    await meanwhile(other)
+    await other.consume({ address: 'b', user: 'u' }, { cost: 13 })
+  }
+  const decision = await limiter.consume({ address: 'a', user: 'u' }, { cost: 3 })
+  const { remaining } = (await limiter.peek({ address: 'a', user: 'v' })).policies[0] ?? {}
+  return {
+    allowed: decision.allowed,
+    remaining,
+    untouched: database.texts.get('headgate:default:address:a')?.text === before,
+  }
+}
+
+test('a key that was swapped is put back when another one fails', async () => {
+  expect(await overtaken(() => {})).toEqual({ allowed: false, remaining: 35, untouched: true })
+})
+
+test('what others took of it in between stays taken', async () => {
+  const meanwhile = (other: RateLimiter) => other.consume({ address: 'a', user: 'w' }, { cost: 7 })
+  expect(await overtaken(meanwhile)).toEqual({ allowed: false, remaining: 28, untouched: false })
+})
+
+test('a store that hangs: rejects at the timeout, and holds up nobody afterwards', async () => {
+  const database = new MapDatabase()
+  const limiter = new BareLimiter({ name: 'l', policies: [limit(5)], store: database.store({ timeout: 50 }) })
+  let go = () => {}
+  database.before = () => new Promise<void>((resolve) => (go = resolve))
+  const hung = failure(limiter.consume('k'))
+  await new Promise((resolve) => setTimeout(resolve, 20))
+  const queued = failure(limiter.consume('k'))
+  for (const { code, after } of await Promise.all([hung, queued])) {
+    expect(code).toBe('HEADGATE_STORE_TIMEOUT')
+    expect(after).toBeGreaterThanOrEqual(49)
+    expect(after).toBeLessThan(250)
+  }
+  database.before = () => {}
+  expect((await limiter.consume('k')).remaining).toBe(4)
+  go() // the swap that comes late finds another revision
+  await new Promise((resolve) => setImmediate(resolve))
+  expect((await limiter.peek('k')).remaining).toBe(4)
+})
+
+test.each<[what: string, options: object, told: RegExp]>([
+  ['read fails', { read: () => Promise.reject(new Error('no route')) }, /The store failed: no route/],
+  [
+    'swap throws',
+    {
+      swap: () => {
+        throw new Error('disk full')
+      },
+    },
+    /Etcd failed: disk full/,
+  ],
+  ['read gives something else', { read: () => ({ value: 1 }) }, /read must give/],
+  ['there is something else', { read: () => ({ text: '{}', version: 1 }) }, /no record of this version/],
+])('%s: an error with its cause', async (_, options, told) => {
+  const plain = { read: () => undefined, swap: () => true, ...('swap' in options ? { name: 'Etcd' } : {}) }
+  const limiter = new BareLimiter({
+    name: 'l',
+    policies: [limit(5)],
+    store: compareAndSetStore({ ...plain, ...options }),
+  })
+  const error = await limiter.consume('k').catch((reason) => reason)
+  expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringMatching(told) })
+})
+
+test('a deploy with other policies beside this one: each keeps what it does not know until that is like new', async () => {
+  const database = new MapDatabase()
+  const clock = new ManualClock()
+  const store = () => database.store({ clock: clock.now })
+  const old = new RateLimiter({
+    policies: [limit(5, 'hourly'), tokenBucket({ name: 'burst', limit: 9, window: '9s' })],
+    store: store(),
+  })
+  const now = new RateLimiter({
+    policies: [limit(9, 'daily'), tokenBucket({ name: 'burst', limit: 90, window: '9s' })],
+    store: store(),
+  })
+  const left = async (limiter: RateLimiter) => (await limiter.peek('k')).policies.map(({ remaining }) => remaining)
+  await old.consume('k', { cost: 3 })
+  expect(await left(now)).toEqual([9, 87]) // of the same name: three used
+  await now.consume('k', { cost: 2 })
+  expect(await left(now)).toEqual([7, 85])
+  expect(await left(old)).toEqual([2, 4])
+  clock.advance('1h')
+  await now.consume('k')
+  expect(database.texts.get('headgate:default:default:k')?.text).not.toContain('hourly')
+})
+
+test('policies that vary from call to call: the answers of the definition, by each rule', async () => {
+  const variants = [
+    slidingLog({ name: 'p', limit: 10, window: '10s' }),
+    slidingLog({ name: 'p', limit: 25, window: '10s' }),
+    slidingWindow({ name: 'p', limit: 12, window: '10s' }),
+    tokenBucket({ name: 'p', limit: 4, window: '5s' }),
+  ]
+  for (const onChange of ['keep', 'scale', 'reset'] as const) {
+    const clock = new ManualClock()
+    const store = new MapDatabase().store({ clock: clock.now })
+    const terms = variants.map(
+      (policy): LedgerTerms => ({ name: 'l', policies: [policy], scopes: ['default'], onChange }),
+    )
+    const first = new ReferenceStore(clock.now).open(terms[0] as LedgerTerms)
+    for (let n = 0; n < 200; n++) {
+      const term = terms[(n * 7 + (n >> 3)) % 4] as LedgerTerms
+      const verb = n % 11 === 0 ? 'refund' : n % 5 === 0 ? 'peek' : 'consume'
+      expect(await store.open(term).decide(verb, ['k'], 1 + (n % 3))).toEqual(
+        first.vary(term).decide(verb, ['k'], 1 + (n % 3)),
+      )
+      clock.advance((n * 613) % 2500)
+    }
+  }
+})
+
+test('the store is told how long a text is worth keeping, and may tell the time', async () => {
+  const database = new MapDatabase()
+  const now = 1_000_000_000_000_000
+  const store = compareAndSetStore<number>({
+    read: async (key) => ({ ...((await database.read(key)) ?? { text: '[1]', version: undefined as never }), now }),
+    swap: (...swap) => database.swap(...swap),
+    ttlMargin: 500,
+  })
+  const limiter = new RateLimiter({ policies: tokenBucket({ limit: 10, window: '10s' }), store })
+  const decision = await limiter.decide('k', 3, { at: true })
+  expect([decision.at, decision.resetAfter]).toEqual([now / 1000, 3000])
+  expect(database.texts.get('headgate:default:default:k')?.ttl).toBe(3500)
+})
+
+test.each(['n {}*', 'n'.repeat(128)])('keys are short ASCII without spaces, of a limiter named %s', async (name) => {
+  const database = new MapDatabase()
+  const scopes = ['s p a c e', 's'.repeat(128)] as const
+  const policies = scopes.map((scope, n) => limit(1, `p${n}`, scope))
+  const limiter = new RateLimiter({ name, policies, store: database.store() })
+  const ids = [
+    '',
+    ' ',
+    '\r\nset x',
+    'k'.repeat(127),
+    `${'k'.repeat(126)}K`,
+    'k'.repeat(500),
+    '\ud800',
+    '\udc00',
+    'é',
+    '*',
+  ]
+  for (const id of ids) await limiter.consume({ [scopes[0]]: id, [scopes[1]]: id })
+  const keys = [...database.texts.keys()]
+  expect(new Set(keys).size).toBe(2 * ids.length)
+  for (const key of keys) expect(key).toMatch(/^headgate:[!-~]{1,240}$/)
+})
+
+test('a reservation is settled exactly, over several keys too', async () => {
+  const clock = new ManualClock()
+  const stores = [memoryStore({ clock: clock.now }), new MapDatabase().store({ clock: clock.now })]
+  const told = stores.map(async (store) => {
+    const limiter = new RateLimiter({ policies: two, store })
+    const reservation = await limiter.reserve({ address: 'a', user: 'u' }, { cost: 8 })
+    await limiter.consume({ address: 'a', user: 'u' })
+    await reservation.settle(5)
+    return (await limiter.refund({ address: 'a', user: 'u' })).policies
+  })
+  expect(await told[1]).toEqual(await told[0])
+})
+
+test.each<[options: object, fix: RegExp]>([
+  [{ read: 1 }, /read cannot be 1/],
+  [{ read: () => undefined }, /swap cannot be undefined/],
+  [{ retries: 0 }, /retries/],
+  [{ prefix: 'a b' }, /prefix/],
+  [{ timeout: 0 }, /timeout/],
+  [{ ttlMargin: -1 }, /ttlMargin/],
+  [{ reed: 1 }, /no option "reed"/],
+])('misuse is told at construction: %j', (options, fix) => {
+  const plain = 'read' in options ? {} : { read: () => undefined, swap: () => true }
+  expect(() => compareAndSetStore({ ...plain, ...options } as never)).toThrow(fix)
+})

@@ -1,0 +1,39 @@
+import type { Booking, Decision, Key, Ledger, LedgerTerms, Policy, Store } from '../../src/index.ts'
+
+/** A limiter without a choice for failures: whatever the store says comes through. */
+export class BareLimiter {
+  readonly name: string
+  readonly #ledger: Ledger
+  readonly #scopes: readonly string[]
+
+  constructor({ name, policies, store }: { name: string; policies: readonly Policy[]; store: Store }) {
+    this.name = name
+    this.#scopes = [...new Set(policies.map(({ scope }) => scope))]
+    const terms: LedgerTerms = { name, policies, scopes: this.#scopes }
+    this.#ledger = store.open(terms)
+  }
+
+  async consume(key: Key, { cost = 1 } = {}): Promise<Decision> {
+    return this.#ledger.decide('consume', this.#keys(key), cost)
+  }
+
+  async peek(key: Key): Promise<Decision> {
+    return this.#ledger.decide('peek', this.#keys(key), 1)
+  }
+
+  async refund(key: Key): Promise<Decision> {
+    return this.#ledger.decide('refund', this.#keys(key), 1)
+  }
+
+  async reserve(key: Key): Promise<Booking> {
+    return this.#ledger.reserve(this.#keys(key), 1, 0)
+  }
+
+  async reset(key: Key): Promise<void> {
+    return this.#ledger.reset(this.#keys(key))
+  }
+
+  #keys(key: Key): string[] {
+    return this.#scopes.map((scope) => (typeof key === 'string' ? key : (key[scope] as string)))
+  }
+}

@@ -1,0 +1,34 @@
+/*
+ * A worker of node:cluster that carries out what the primary, a test, tells it: calls of ledgers on its clusterStore.
+ * Whatever `headgate` is in a message is between the stores; `proxy` is between this and the test.
+ */
+import { deserialize, serialize } from 'node:v8'
+import { clusterStore } from 'headgate/cluster'
+import { unpackTerms } from '../../dist/src/stores/cluster/wire.js'
+
+const ledgers = new Map()
+
+function ledgerOf(name, timeout, terms) {
+  const id = `${name} ${terms}`
+  if (!ledgers.has(id)) ledgers.set(id, storeOf(name, timeout).open(unpackTerms(terms)))
+  return ledgers.get(id)
+}
+
+const stores = new Map()
+process.setMaxListeners(0) // a store for each test
+
+function storeOf(name, timeout) {
+  if (!stores.has(name)) stores.set(name, clusterStore({ name, timeout }))
+  return stores.get(name)
+}
+
+process.on('message', async ({ proxy, name, timeout, terms, method, call }) => {
+  if (proxy === undefined) return
+  try {
+    const answer = await ledgerOf(name, timeout, terms)[method](...deserialize(Buffer.from(call, 'base64')))
+    process.send({ proxy, answer: serialize(answer).toString('base64') })
+  } catch ({ code, message }) {
+    process.send({ proxy, failure: { code, message } })
+  }
+})
+process.send({ proxy: 'ready' })

@@ -1,0 +1,71 @@
+import cluster, { type Worker } from 'node:cluster'
+import { once } from 'node:events'
+import { fileURLToPath } from 'node:url'
+import { deserialize, serialize } from 'node:v8'
+import { HeadgateError, type Ledger, type LedgerTerms, type Store } from '../../src/index.ts'
+import { packTerms } from '../../src/stores/cluster/wire.ts'
+
+export interface ProxyWorker {
+  readonly worker: Worker
+  /** A store whose calls are made by the worker, on its `clusterStore({ name, timeout })`. */
+  store(name: string, timeout?: number): Store
+  stop(): Promise<void>
+}
+
+interface Reply {
+  readonly proxy: number
+  readonly answer?: string
+  readonly failure?: { code: HeadgateError['code']; message: string }
+}
+
+/** A real worker of this process, which is the primary of its own node:cluster. */
+export async function startWorker(serialization: 'json' | 'advanced' = 'json'): Promise<ProxyWorker> {
+  cluster.setupPrimary({ exec: fileURLToPath(new URL('./cluster-proxy.mjs', import.meta.url)), serialization })
+  const worker = cluster.fork()
+  await Promise.race([
+    once(worker, 'message'),
+    once(worker, 'exit').then(() => {
+      throw new Error('the worker ended at once')
+    }),
+  ])
+  const waiting = new Map<number, (reply: Reply) => void>()
+  let calls = 0
+  worker.on('message', (reply: Reply) => {
+    waiting.get(reply.proxy)?.(reply)
+    waiting.delete(reply.proxy)
+  })
+
+  const ledgerOf = (name: string, timeout: number, terms: LedgerTerms): Ledger => {
+    const packed = packTerms(terms)
+    const ask = (method: keyof Ledger, call: readonly unknown[]) => {
+      return new Promise<never>((resolve, reject) => {
+        const proxy = calls++
+        waiting.set(proxy, ({ answer, failure }) => {
+          if (failure !== undefined) reject(new HeadgateError(failure.code, failure.message))
+          else resolve(deserialize(Buffer.from(answer as string, 'base64')) as never)
+        })
+        worker.send({ proxy, name, timeout, terms: packed, method, call: serialize(call).toString('base64') })
+      })
+    }
+    return {
+      decide: (...call) => ask('decide', call),
+      reserve: (...call) => ask('reserve', call),
+      reset: (...call) => ask('reset', call),
+    }
+  }
+
+  return {
+    worker,
+    store: (name, timeout = 10_000) => ({
+      synchronous: false,
+      timeout, // else the limiter's own is shorter
+      open: (terms) => ledgerOf(name, timeout, terms),
+    }),
+    async stop() {
+      if (worker.isDead()) return
+      const gone = once(worker, 'exit')
+      worker.kill('SIGKILL')
+      await gone
+    },
+  }
+}

@@ -1,0 +1,36 @@
+import { setImmediate as turn } from 'node:timers/promises'
+import { type CompareAndSetOptions, compareAndSetStore, type Store } from '../../src/index.ts'
+
+/** Texts with their revisions, as a database would keep them: several stores, as of several processes, may share one. */
+export class MapDatabase {
+  readonly texts = new Map<string, { text: string; revision: number; ttl: number }>()
+  reads = 0
+  swaps = 0
+  /** Called before each swap: to race it, to fail, to wait. */
+  before: (key: string) => unknown = () => {}
+
+  async read(key: string) {
+    this.reads++
+    await turn()
+    const found = this.texts.get(key)
+    return found && { text: found.text, version: found.revision }
+  }
+
+  async swap(key: string, text: string, version: number | undefined, ttl: number): Promise<boolean> {
+    this.swaps++
+    await turn()
+    await this.before(key)
+    if (this.texts.get(key)?.revision !== version) return false
+    this.texts.set(key, { text, revision: (version ?? 0) + 1, ttl })
+    return true
+  }
+
+  store(options: Partial<CompareAndSetOptions<number>> = {}): Store {
+    return compareAndSetStore<number>({
+      read: (key) => this.read(key),
+      swap: (...swap) => this.swap(...swap),
+      timeout: '10s',
+      ...options,
+    })
+  }
+}

@@ -1,0 +1,77 @@
+/*
+ * A real PostgreSQL for the tests: a cluster of its own in a temporary folder, on a free loopback port. It refuses to
+ * run as root; then it runs as the user that its package makes.
+ */
+import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
+import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { Client, type ClientConfig } from 'pg'
+import { freePort, until } from './ports.ts'
+import { programPath } from './programs.ts'
+
+const host = '127.0.0.1'
+const user = 'headgate'
+
+export interface PostgresServer {
+  readonly port: number
+  /** What a pool or a client is made with. */
+  readonly config: ClientConfig
+  /** Stops it at once, as if it had crashed; with `start` it comes up again on the same port, with what it had. */
+  stop(): Promise<void>
+  start(): Promise<void>
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-postgres-'))
+  const owner = unprivileged()
+  if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid)
+  const options: SpawnOptions = { ...owner, cwd: folder, stdio: 'ignore' }
+  const init = ['-D', folder, '-U', user, '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
+  execFileSync(programPath('initdb') as string, init, options)
+  const config = { host, port, user, database: 'postgres' }
+  const settings = [
+    ...['fsync=off', 'full_page_writes=off', `listen_addresses=${host}`, `port=${port}`, 'unix_socket_directories='],
+    ...['max_connections=120', 'shared_buffers=16MB'],
+  ]
+  let child: ChildProcess | undefined
+  const server: PostgresServer = {
+    port,
+    config,
+    async start() {
+      const args = ['-D', folder, ...settings.flatMap((setting) => ['-c', setting])]
+      child = spawn(programPath('postgres') as string, args, options)
+      await until('PostgreSQL', () => answers(config))
+    },
+    async stop() {
+      const ending = child
+      child = undefined
+      if (ending === undefined || ending.exitCode !== null) return
+      const ended = new Promise((resolve) => ending.once('exit', resolve))
+      ending.kill('SIGQUIT')
+      await ended
+    },
+  }
+  process.once('exit', () => {
+    child?.kill('SIGQUIT')
+    rmSync(folder, { recursive: true, force: true })
+  })
+  await server.start()
+  return server
+}
+
+/** As root, the ids of the user `postgres`. */
+function unprivileged(): { uid?: number; gid?: number } {
+  if (process.getuid?.() !== 0) return {}
+  const [uid, gid] = ['-u', '-g'].map((which) => Number(execFileSync('id', [which, 'postgres'], { encoding: 'utf8' })))
+  return { uid: uid as number, gid: gid as number }
+}
+
+async function answers(config: ClientConfig): Promise<boolean> {
+  const client = new Client(config)
+  client.on('error', () => {})
+  await client.connect()
+  await client.end()
+  return true
+}

@@ -1,0 +1,16 @@
+import type { Redis } from 'ioredis'
+import { encodeId, keyStart } from '../../src/stores/redis/keys.ts'
+import { RedisStore } from '../../src/stores/redis/redis-store.ts'
+import type { Subject } from './differential.ts'
+import { unpackStates } from './states.ts'
+
+/** @param script changed, to see that the comparison notices */
+export function redisSubject(client: Redis, script?: string): Subject {
+  const prefix = 'diff'
+  return {
+    store: (clock) => new RedisStore({ client, clock, ttlMargin: '1d', timeout: '20s', prefix }, script),
+    async states(limiter, scope, id, own) {
+      return unpackStates(await client.getBuffer(`${keyStart(prefix, limiter, scope)}${encodeId(id)}}`), own)
+    },
+  }
+}
