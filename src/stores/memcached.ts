@@ -72,9 +72,12 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
   })
 }
 
-/** In seconds, or the date in seconds since the epoch by this machine's clock; 0 is for ever, as no date is after 2038. */
+/**
+ * In seconds, or the date in seconds since the epoch by this machine's clock; 0 is for ever, as no date is after 2038.
+ * One more than asked for: Memcached's clock ticks once a second, so that what is to live for one may go at once.
+ */
 function lifetimeOf(ttl: number): number {
-  const seconds = Math.ceil(ttl / 1000)
+  const seconds = Math.ceil(ttl / 1000) + 1
   if (seconds <= longestLifetime) return seconds
   const date = Math.ceil(Date.now() / 1000) + seconds
   return date < 2 ** 31 ? date : 0

@@ -86,6 +86,22 @@ test('a primary without the store: rejects at the timeout and says what to do', 
   await expect(limiter.consume('k')).rejects.toThrow('Call clusterStore() in the primary')
 })
 
+test.each([
+  [null, null],
+  ['x', { headgate: 'channel' }],
+  [{ headgate: 'channel', questions: [null], terms: [] }, { headgate: 'channel', answers: [null] }],
+  [{ headgate: 'channel', questions: [[999, 0, {}]] }, { headgate: 'channel', answers: [[99]] }],
+  [{ headgate: 'channel', questions: [[999, 0]], terms: ['{}'] }, { headgate: 'channel', answers: {} }],
+])('what others send over the same channel is none of its business: %j, %j', async (toPrimary, toWorker) => {
+  primary({ name: 'channel' })
+  const proxy = await started()
+  const limiter = new RateLimiter({ name: 'api', policies: hundred, store: proxy.store('channel') })
+  await limiter.consume('k')
+  cluster.emit('message', proxy.worker, toPrimary, undefined)
+  proxy.worker.send(toWorker as never)
+  expect((await limiter.consume('k')).remaining).toBe(98)
+})
+
 test('what is asked in one turn is one message', async () => {
   primary({ name: 'turns' })
   const worker = await started()

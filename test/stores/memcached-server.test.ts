@@ -43,9 +43,21 @@ test('a text lives until it is like new: a second, 60 days, 38 years', async () 
   ] as const) {
     const limiter = limiterOf({ client, ttlMargin: 0 }, [tokenBucket({ limit: 100, window, burst: 4000 })])
     await limiter.consume('k', { cost })
-    await new Promise((resolve) => setTimeout(resolve, exists ? 0 : 2100))
+    await new Promise((resolve) => setTimeout(resolve, exists ? 0 : 3100))
     expect((await client.gets(`headgate:${limiter.name}:default:k`)) !== undefined).toBe(exists)
   }
+})
+
+test('no text goes before its time, whenever in a second it was saved', async () => {
+  const limiter = limiterOf({ ttlMargin: 0 }, [fixedWindow({ limit: 1, window: '1s', align: 'first-request' })])
+  const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
+  const left = Array.from({ length: 20 }, async (_, n) => {
+    await sleep(50 * n)
+    await limiter.consume(`${n}`)
+    await sleep(500)
+    return (await limiter.peek(`${n}`)).remaining
+  })
+  expect(await Promise.all(left)).toEqual(left.map(() => 0))
 })
 
 test('two processes race for one key: none of the calls is lost', async () => {

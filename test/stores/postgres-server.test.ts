@@ -5,6 +5,7 @@ import { Client, Pool } from 'pg'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
+import { Sql } from '../../src/stores/postgres/sql.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
@@ -40,19 +41,18 @@ function limiterOf(options: Partial<PostgresStoreOptions> = {}, policies = [hund
   return new BareLimiter({ name: `own-${names++}`, policies, store })
 }
 
-/** Has a row for itself until told to let go. */
-async function holding(key: string): Promise<() => Promise<void>> {
+/** Has rows for itself until told to let go, as a process that stops in the middle. */
+async function holding(...keys: string[]): Promise<() => Promise<void>> {
   const client = new Client(server.config)
   await client.connect()
-  await client.query('begin')
-  await client.query('select from headgate where key = $1 for update', [key])
+  await client.query(new Sql('headgate', 5000).lock(keys, false, (text) => client.escapeLiteral(text)))
   return async () => {
     await client.query('rollback')
     await client.end()
   }
 }
 
-test('calls of one turn, on many keys, are two round trips; peeks and refusals leave no row', async () => {
+test('calls of one turn, on many keys, are two round trips; a peek leaves no row, a refusal an empty one', async () => {
   const texts: string[] = []
   const counted = {
     totalCount: 0,
@@ -71,8 +71,9 @@ test('calls of one turn, on many keys, are two round trips; peeks and refusals l
   await Promise.all(Array.from({ length: 50 }, (_, n) => limiter.peek(`new-${n}`)))
   expect(texts).toHaveLength(3)
   expect((await limiter.consume('refused', { cost: 101 })).allowed).toBe(false)
-  const { rows } = await pool.query(`select key from headgate where key like 'headgate:${limiter.name}:%'`)
-  expect(rows).toHaveLength(50)
+  const { rows } = await pool.query(`select record from headgate where key like 'headgate:${limiter.name}:%'`)
+  expect(rows.filter(({ record }) => record !== null)).toHaveLength(50)
+  expect(rows).toHaveLength(51)
 })
 
 test('a hot key holds up no other, and is had as soon as it is free', async () => {
@@ -85,6 +86,18 @@ test('a hot key holds up no other, and is had as soon as it is free', async () =
   expect(hot).toBeUndefined()
   await letGo()
   expect(await waits).toBe(98)
+})
+
+test('many hot keys, new ones too, hold up no other', async () => {
+  const limiter = limiterOf({ timeout: '2s' })
+  const hot = Array.from({ length: 8 }, (_, n) => `hot-${n}`)
+  await Promise.all(hot.slice(4).map((id) => limiter.consume(id)))
+  const letGo = await holding(...hot.map((id) => `headgate:${limiter.name}:default:${id}`))
+  const waits = Promise.all(hot.map((id) => limiter.consume(id)))
+  expect((await limiter.consume('cold')).remaining).toBe(99)
+  expect((await limiter.consume('cold')).remaining).toBe(98)
+  await letGo()
+  expect((await waits).map(({ remaining }) => remaining)).toEqual([99, 99, 99, 99, 98, 98, 98, 98])
 })
 
 test('a row that is held for too long: rejects within the timeout, and nothing of it stays behind', async () => {

@@ -22,8 +22,9 @@ function storeOf(name, timeout) {
   return stores.get(name)
 }
 
-process.on('message', async ({ proxy, name, timeout, terms, method, call }) => {
-  if (proxy === undefined) return
+process.on('message', async (message) => {
+  if (message?.proxy === undefined) return
+  const { proxy, name, timeout, terms, method, call } = message
   try {
     const answer = await ledgerOf(name, timeout, terms)[method](...deserialize(Buffer.from(call, 'base64')))
     process.send({ proxy, answer: serialize(answer).toString('base64') })

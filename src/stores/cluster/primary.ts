@@ -4,6 +4,7 @@ import type { Booking, Ledger, LedgerTerms, MaybePromise, Store } from '../store
 import {
   type Answer,
   type Answers,
+  areQuestions,
   packTerms,
   type Question,
   type Questions,
@@ -69,8 +70,8 @@ export class PrimaryStore implements Store {
     return ledger
   }
 
-  readonly #hear = (worker: Worker, message: Questions): void => {
-    if (message?.headgate === this.#name && Array.isArray(message.questions)) void this.#answer(worker, message)
+  readonly #hear = (worker: Worker, message: unknown): void => {
+    if (areQuestions(message, this.#name)) void this.#answer(worker, message)
   }
 
   async #answer(worker: Worker, { terms, questions }: Questions): Promise<void> {

@@ -40,6 +40,21 @@ export interface Answers {
   readonly answers: readonly Answer[]
 }
 
+/** Whether a message is a worker's to the store of that name: others, and other versions, use the same channel. */
+export function areQuestions(message: unknown, store: string): message is Questions {
+  const { headgate, terms, questions } = Object(message) as Record<keyof Questions, unknown>
+  return headgate === store && Array.isArray(terms) && isListOfLists(questions)
+}
+
+export function areAnswers(message: unknown, store: string): message is Answers {
+  const { headgate, answers } = Object(message) as Record<keyof Answers, unknown>
+  return headgate === store && isListOfLists(answers)
+}
+
+function isListOfLists(list: unknown): boolean {
+  return Array.isArray(list) && list.every(Array.isArray)
+}
+
 /** @throws HeadgateError `HEADGATE_POLICY` for an algorithm that is not one of this package */
 export function packTerms({ name, policies, scopes, onChange }: LedgerTerms): string {
   const packed = policies.map((policy) => {

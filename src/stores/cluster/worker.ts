@@ -4,7 +4,7 @@ import type { Decision } from '../../decision.ts'
 import { HeadgateError } from '../../errors.ts'
 import { Deadlines, type Pending } from '../records/deadlines.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
-import { type Answers, packTerms, type Question, type Questions, unpackBooking } from './wire.ts'
+import { areAnswers, packTerms, type Question, type Questions, unpackBooking } from './wire.ts'
 
 type Asked = Pending<Booking | undefined>
 
@@ -73,9 +73,8 @@ export class WorkerStore implements Store {
   }
 
   readonly #hear = (message: unknown): void => {
-    const { headgate, answers } = (message ?? {}) as Partial<Answers>
-    if (headgate !== this.#name || !Array.isArray(answers)) return
-    for (const [id, booking, failure] of answers as Answers['answers']) {
+    if (!areAnswers(message, this.#name)) return
+    for (const [id, booking, failure] of message.answers) {
       const pending = this.#take(id)
       if (failure !== undefined) pending?.fail(new HeadgateError(failure.code, failure.message))
       else pending?.answer(booking === null ? undefined : unpackBooking(booking))

@@ -71,19 +71,26 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction that has these rows, made if need be, for itself. The last two results: the rows, and the time
-   * from which on it has them. Keys have to be in order, so that no two transactions wait for each other.
+   * Begins a transaction that has these rows for itself. The last two results: the rows, and the time from which on it
+   * has them. Keys have to be in order, so that no two transactions wait for each other. Rows are made, if need be, in a
+   * transaction before: nobody can leave out one that is not committed yet, all would wait for it.
    * @param waits for rows that others have; else they are left out
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {
-    const missing = keys.map((key) => `(${quote(key)}, now())`).join(', ')
+    const missing = keys.map((key) => `(${quote(key)}, now() + interval '1 minute')`).join(', ')
+    return (
+      `${this.#begin()}; insert into ${this.#table} (key, expires) values ${missing} on conflict do nothing; commit; ` +
+      // A process that stops in the middle must not keep others out.
+      `${this.#begin()}; set local idle_in_transaction_session_timeout = ${Math.max(1000, this.#timeout)}; ` +
+      `${this.#select(keys, quote)} order by key for update${waits ? '' : ' skip locked'}; ${now}`
+    )
+  }
+
+  /** Nothing here is worth waiting for the disk. */
+  #begin(): string {
     return (
       `begin isolation level read committed; set local statement_timeout = ${this.#timeout}; ` +
-      // A process that stops in the middle must not keep others out; and nothing here is worth waiting for the disk.
-      `set local idle_in_transaction_session_timeout = ${Math.max(1000, this.#timeout)}; ` +
-      'set local synchronous_commit = off; ' +
-      `insert into ${this.#table} (key, expires) values ${missing} on conflict do nothing; ` +
-      `${this.#select(keys, quote)} order by key for update${waits ? '' : ' skip locked'}; ${now}`
+      'set local synchronous_commit = off'
     )
   }
 

@@ -43,6 +43,8 @@ export class Transactor {
   readonly #terms: TransactorTerms
   #tasks: Task[] = []
   #running = 0
+  /** How many of these wait for rows: all but one at the most, so that others get through. */
+  #waiting = 0
   #saved = 0
   #sweeping = false
 
@@ -61,22 +63,28 @@ export class Transactor {
   }
 
   #pump(): void {
-    while (this.#running < this.#terms.transactions && this.#tasks.length > 0) {
+    while (this.#running < this.#terms.transactions) {
+      const tasks = this.#next()
+      if (tasks.length === 0) return
       this.#running++
-      void this.#run(this.#next())
+      if (tasks[0]?.waits) this.#waiting++
+      void this.#run(tasks)
     }
   }
 
   /** The tasks of the next transaction: those that only read apart from those that may write. */
   #next(): readonly Task[] {
-    const [first, ...rest] = this.#tasks as [Task, ...Task[]]
+    const mayWait = this.#waiting < Math.max(1, this.#terms.transactions - 1)
+    const first = this.#tasks.find(({ waits }) => !waits || mayWait)
+    if (first === undefined) return []
     const alike = ({ waits, job }: Task) => !waits && job.peeks === first.job.peeks
-    const more = first.waits ? [] : rest.filter(alike).slice(0, largest - 1)
-    this.#tasks = rest.filter((task) => !more.includes(task))
-    return [first, ...more]
+    const next = first.waits ? [first] : this.#tasks.filter(alike).slice(0, largest)
+    this.#tasks = this.#tasks.filter((task) => !next.includes(task))
+    return next
   }
 
   async #run(tasks: readonly Task[]): Promise<void> {
+    const waited = tasks[0]?.waits === true
     const wanted = tasks.filter(({ job }) => !job.over)
     let again: readonly Task[] = []
     try {
@@ -89,6 +97,7 @@ export class Transactor {
       else task.done()
     }
     this.#running--
+    if (waited) this.#waiting--
     this.#pump()
   }
 
