@@ -23,6 +23,8 @@ const policies = [
 const slice = 200
 /** How many keys the oracle may know before it forgets those that cannot count any more: its memory stays flat, too. */
 const crowd = 5000
+/** How far the clock goes back at most, in milliseconds: who is like new and has not called for 10 s may be forgotten. */
+const furthest = 9_999
 
 class World {
   constructor(terms, random, jumps) {
@@ -35,6 +37,7 @@ class World {
       store: memoryStore({ maxKeys: 20_000, clock: this.clock.now }),
     })
     this.oracle = new Map()
+    this.latest = this.clock.milliseconds
     this.newest = 0
     if (jumps) for (let n = 0; n < 500; n++) this.of(`${n}`)
   }
@@ -54,7 +57,11 @@ class World {
     if (odds < 0.6) return
     if (odds < 0.97) clock.set(clock.milliseconds + random.below(8000) / 1000)
     else if (!this.jumps || odds < 0.98) clock.set(clock.milliseconds + random.pick([50, 1000, 2000, 86_400_000]))
-    else clock.set(clock.milliseconds - random.pick([0.001, 5, 300, 999, 5000, 60_000]))
+    else {
+      this.latest = Math.max(this.latest, clock.milliseconds)
+      const back = clock.milliseconds - random.pick([0.001, 5, 300, 999, 5000, furthest])
+      clock.set(Math.max(back, this.latest - furthest))
+    }
   }
 
   /** Of the newest thousand keys, or of those that stay; some more often than others. */

@@ -89,9 +89,18 @@ test('a primary without the store: rejects at the timeout and says what to do', 
 test.each([
   [null, null],
   ['x', { headgate: 'channel' }],
-  [{ headgate: 'channel', questions: [null], terms: [] }, { headgate: 'channel', answers: [null] }],
-  [{ headgate: 'channel', questions: [[999, 0, {}]] }, { headgate: 'channel', answers: [[99]] }],
-  [{ headgate: 'channel', questions: [[999, 0]], terms: ['{}'] }, { headgate: 'channel', answers: {} }],
+  [
+    { headgate: 'channel', questions: [null], terms: [] },
+    { headgate: 'channel', answers: [null] },
+  ],
+  [
+    { headgate: 'channel', questions: [[999, 0, {}]] },
+    { headgate: 'channel', answers: [[99]] },
+  ],
+  [
+    { headgate: 'channel', questions: [[999, 0]], terms: ['{}'] },
+    { headgate: 'channel', answers: {} },
+  ],
 ])('what others send over the same channel is none of its business: %j, %j', async (toPrimary, toWorker) => {
   primary({ name: 'channel' })
   const proxy = await started()

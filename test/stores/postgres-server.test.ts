@@ -138,8 +138,11 @@ test('several keys, taken in any order by several processes: all or none, and no
 })
 
 test('rows that have expired are cleaned up in small batches as others are written', async () => {
-  const expired = `insert into headgate select 'old-' || n, '[1]', now() - interval '1 minute' from generate_series(1, 300) n`
-  await pool.query(expired)
+  const expire = (rows: number) =>
+    pool.query(
+      `insert into headgate select 'old-' || n, '[1]', now() - interval '1 minute' from generate_series(1, ${rows}) n`,
+    )
+  await expire(300)
   const limiter = limiterOf({}, [tokenBucket({ limit: 5, window: '1s' })])
   const count = async () =>
     Number((await pool.query(`select count(*) from headgate where key like 'old-%'`)).rows[0].count)
@@ -148,6 +151,9 @@ test('rows that have expired are cleaned up in small batches as others are writt
   await limiter.consume('another')
   await expect.poll(count).toBe(100)
   await Promise.all(Array.from({ length: 100 }, (_, n) => limiter.consume(`${n}`)))
+  await expect.poll(count).toBe(0)
+  await expire(100)
+  await Promise.all(Array.from({ length: 100 }, (_, n) => limiter.consume(`refused-${n}`, { cost: 6 })))
   await expect.poll(count).toBe(0)
   const { rows } = await pool.query(`select expires - now() as life from headgate where key like '%another'`)
   expect(rows[0].life.minutes ?? 0).toBeLessThan(2)

@@ -1,12 +1,13 @@
 /*
  * Carries out jobs in transactions: two round trips, for all jobs that come together.
  *
- *     begin; lock and read the rows; read the time     the steps are made here
+ *     make the rows; commit
+ *     begin; lock and read them; read the time         the steps are made here
  *     save what changed; commit
  *
  * Locks make it atomic over all keys of a call, and nothing is ever tried in vain. A row that another process has at
  * the moment is left out, and its job has a transaction of its own, which waits: a hot key holds up no other. Only so
- * many transactions run at once; the jobs that come meanwhile are the next one's.
+ * many transactions run at once, and all but one of them may wait; the jobs that come meanwhile are the next one's.
  */
 import { HeadgateError } from '../../errors.ts'
 import type { Job } from '../records/job.ts'
@@ -36,7 +37,7 @@ interface Task {
 /** The most jobs in one transaction. */
 const largest = 64
 
-/** How many rows are saved between two cleanings, each of which deletes more than these. */
+/** How many rows are saved, or made for calls that are refused, between two cleanings: each deletes more than these. */
 const sweepEvery = 100
 
 export class Transactor {
@@ -45,7 +46,7 @@ export class Transactor {
   #running = 0
   /** How many of these wait for rows: all but one at the most, so that others get through. */
   #waiting = 0
-  #saved = 0
+  #touched = 0
   #sweeping = false
 
   constructor(terms: TransactorTerms) {
@@ -129,7 +130,8 @@ export class Transactor {
     const saved = made.flatMap((each) => each.saved ?? [])
     await client.query(saved.length === 0 ? 'rollback' : sql.save(saved, quote))
     for (const { job, saved } of made) if (saved !== undefined) job.answer()
-    this.#sweep(saved.length)
+    const empty = [...found.values()].filter((record) => record === undefined).length
+    this.#sweep(Math.max(saved.length, empty))
     return others
   }
 
@@ -153,10 +155,10 @@ export class Transactor {
   }
 
   /** Cleans up in the background, in step with what is written. */
-  #sweep(saved: number): void {
-    this.#saved += saved
-    if (this.#saved < sweepEvery || this.#sweeping) return
-    this.#saved = 0
+  #sweep(touched: number): void {
+    this.#touched += touched
+    if (this.#touched < sweepEvery || this.#sweeping) return
+    this.#touched = 0
     this.#sweeping = true
     const { pool, sql, timeout } = this.#terms
     const over = () => {
