@@ -19,7 +19,7 @@ export async function startServer(at) {
   })
   running.add(child)
   child.once('exit', () => running.delete(child))
-  for (let tries = 0; tries < 200 && !(await answers(port)); tries++) await sleep(20)
+  for (let tries = 0; tries < 200 && child.exitCode === null && !(await answers(port)); tries++) await sleep(20)
   if (child.exitCode !== null) throw new Error(`redis-server has ended. Is port ${port} taken?`)
   const ended = once(child, 'exit')
   const kill = async () => {
@@ -29,12 +29,20 @@ export async function startServer(at) {
   return { port, pid: child.pid, stop: () => child.kill(), kill }
 }
 
+/**
+ * None of those that the system gives to clients: one that tries again and again while the server is down would some time
+ * be given the server's own port, connect to itself, and keep the server out.
+ */
 async function freePort() {
-  const listener = createServer().listen(0, '127.0.0.1')
-  await once(listener, 'listening')
-  const { port } = /** @type {import('node:net').AddressInfo} */ (listener.address())
-  listener.close()
-  return port
+  for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 20_000)
+    const listener = createServer()
+    const free = await new Promise((resolve) => {
+      listener.once('error', () => resolve(false))
+      listener.listen(port, '127.0.0.1', () => listener.close(() => resolve(true)))
+    })
+    if (free) return port
+  }
 }
 
 function answers(port) {

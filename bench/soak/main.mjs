@@ -28,13 +28,17 @@ const own = process.getActiveResourcesInfo()
 process.on('unhandledRejection', (reason) => fail(`unhandled rejection: ${reason}`))
 const until = performance.now() + minutes * 60_000
 const heap = new Heap(until)
+const running = new Set(Object.keys(parts))
 const runs = Object.entries(parts).map(async ([name, part], n) => {
-  const counts = await part({ until, random: random(Number(values.seed) + n) })
+  const counts = await part({ until, random: random(Number(values.seed) + n) }).finally(() => running.delete(name))
   console.log(`\n${name}:`, counts)
 })
+const tooLate = () => process.exit(fail(`a minute late and still running: ${[...running].join(', ')}`))
+const watchdog = setTimeout(tooLate, (minutes + 1) * 60_000)
 for (const run of await Promise.allSettled(runs)) {
   if (run.status === 'rejected') fail(run.reason?.stack ?? run.reason)
 }
+clearTimeout(watchdog)
 
 const { early, late, most } = heap.end()
 const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(2)} MB`

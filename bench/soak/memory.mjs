@@ -56,7 +56,7 @@ class World {
     const odds = random.next()
     if (odds < 0.6) return
     if (odds < 0.97) clock.set(clock.milliseconds + random.below(8000) / 1000)
-    else if (!this.jumps || odds < 0.98) clock.set(clock.milliseconds + random.pick([50, 1000, 2000, 86_400_000]))
+    else if (!this.jumps || odds < 0.98) clock.set(clock.milliseconds + random.pick([50, 1000, 2000, 3_600_000]))
     else {
       this.latest = Math.max(this.latest, clock.milliseconds)
       const back = clock.milliseconds - random.pick([0.001, 5, 300, 999, 5000, furthest])

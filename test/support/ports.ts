@@ -3,14 +3,20 @@ import { setTimeout as sleep } from 'node:timers/promises'
 
 const host = '127.0.0.1'
 
-/** A free port whose Redis cluster bus port (10000 above) exists too. */
+/**
+ * A free port whose Redis cluster bus port (10000 above) is none that the system gives to clients either: a client that
+ * tries again and again while its server is down would some time be given the server's own port, connect to itself, and
+ * keep the server out.
+ */
 export async function freePort(): Promise<number> {
   for (;;) {
+    const port = 10_000 + Math.floor(Math.random() * 10_000)
     const listener = createServer()
-    await new Promise<void>((resolve) => listener.listen(0, host, resolve))
-    const { port } = listener.address() as { port: number }
-    await new Promise((resolve) => listener.close(resolve))
-    if (port < 55000) return port
+    const free = await new Promise<boolean>((resolve) => {
+      listener.once('error', () => resolve(false))
+      listener.listen(port, host, () => listener.close(() => resolve(true)))
+    })
+    if (free) return port
   }
 }
 
