@@ -54,7 +54,14 @@ function lines(workload, points) {
     marginRight: 230,
     marginLeft: 70,
     marginBottom: 45,
-    x: { type: 'log', label: workload.x, labelAnchor: 'center', grid: true, tickFormat: (x) => x.toLocaleString('en-US'), ticks: 5 },
+    x: {
+      type: 'log',
+      label: workload.x,
+      labelAnchor: 'center',
+      grid: true,
+      tickFormat: (x) => x.toLocaleString('en-US'),
+      ticks: 5,
+    },
     y: { type: 'log', label: unit(workload), grid: true, tickFormat: shown, ticks: 5 },
     marks: [
       Plot.line(points, { x: 'x', y: 'value', z: 'target', stroke: ({ kind }) => colours[kind], strokeWidth: 2 }),
