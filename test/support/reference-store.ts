@@ -104,11 +104,10 @@ export class ReferenceLedger implements Ledger {
     }
   }
 
-  /** Writes all states of a key if the call changed one of them. */
+  /** Writes the states that the call changed. */
   #keep(keys: readonly string[]): void {
-    const written = new Set(this.#step.weighings.filter(({ wrote }) => wrote).map(({ policy }) => policy.scope))
-    for (const { policy, algorithm, s } of this.#step.weighings) {
-      if (!written.has(policy.scope)) continue
+    for (const { policy, algorithm, s, wrote } of this.#step.weighings) {
+      if (!wrote) continue
       this.#kept(policy.scope, this.#keyOf(policy, keys)).set(policy.name, { algorithm, s: s as number[] })
     }
   }

@@ -36,8 +36,8 @@ export class KeyRecord {
   /** By the policy's name. */
   readonly #kept: Map<string, Kept>
   readonly #found: boolean
-  /** The names of the states that have been written. */
-  readonly #written = new Set<string>()
+  /** The names of the policies that have been used together with one that was written. */
+  readonly #used = new Set<string>()
   /** Whether there is anything to be saved. */
   changed = false
 
@@ -63,12 +63,13 @@ export class KeyRecord {
     return carry(kept.s.slice(), from, algorithm, now, onChange)
   }
 
-  /** Keeps the states that the weighings point to, if the step has written one of them. */
+  /** Keeps the states that the step has written: of others, what was carried over was so for this call alone. */
   keep(weighings: readonly Weighing[], now: number): void {
     if (!weighings.some(({ wrote }) => wrote)) return
     this.changed = true
-    for (const { policy, algorithm, s } of weighings) {
-      this.#written.add(policy.name)
+    for (const { policy, algorithm, s, wrote } of weighings) {
+      this.#used.add(policy.name)
+      if (!wrote) continue
       this.#kept.set(policy.name, { definition: algorithm, until: likeNewAt(algorithm, s, now), s: s as number[] })
     }
   }
@@ -84,7 +85,7 @@ export class KeyRecord {
     const entries: Entry[] = []
     let latest = now
     for (const [name, { definition, until, s }] of this.#kept) {
-      if (until <= now && !this.#written.has(name)) continue
+      if (until <= now && !this.#used.has(name)) continue
       const { kind, span, parameters } = definition
       entries.push([name, [kind, span, ...parameters], until, s])
       latest = Math.max(latest, until)
