@@ -73,7 +73,8 @@ export class FixedScope implements Scope {
         const { s, i, algorithm } = weighing
         weighing.s = algorithm.grows ? s : Array.from(s.slice(i, i + algorithm.slots))
       }
-      rows.states.keep(weighings, to)
+      const used = weighings.filter(({ s }) => s.some((number) => number !== 0))
+      rows.states.keep(used, to)
     })
     return new VariedScope(weighings, rows, rule)
   }

@@ -160,6 +160,8 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
       assert.equal(told(await small.consume('k')), 'no 0')
       assert.equal(told(await large.consume('k')), 'no 0')
     }
+    assert.equal((await small.reserve('k', { maxWait: '5h' })).allowed, false)
+    assert.equal(told(await large.consume('k')), 'no 0')
     const both = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? small : large).consume('k')))
     assert.equal(both.filter(({ allowed }) => allowed).length, 0)
   },

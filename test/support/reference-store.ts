@@ -98,8 +98,10 @@ export class ReferenceLedger implements Ledger {
     for (const weighing of this.#step.weighings) {
       const { policy, algorithm } = weighing
       const kept = this.#kept(policy.scope, this.#keyOf(policy, keys)).get(policy.name)
+      const same = kept === undefined || sameDefinition(kept.algorithm, algorithm)
+      weighing.carried = !same && this.#terms.onChange !== 'retune'
       if (kept === undefined) weighing.s = new Array(algorithm.slots).fill(0)
-      else if (sameDefinition(kept.algorithm, algorithm)) weighing.s = kept.s.slice()
+      else if (same) weighing.s = kept.s.slice()
       else weighing.s = carry(kept.s.slice(), kept.algorithm, algorithm, this.#clock(), this.#terms.onChange ?? 'keep')
     }
   }

@@ -52,15 +52,18 @@ export class KeyRecord {
 
   /** Points each weighing to its state, carried over where its numbers are others than those it was written under. */
   point(weighings: readonly Weighing[], now: number, onChange: StateRule): void {
-    for (const weighing of weighings) weighing.s = this.#stateOf(weighing, now, onChange)
+    for (const weighing of weighings) this.#point(weighing, now, onChange)
   }
 
-  #stateOf({ policy, algorithm }: Weighing, now: number, onChange: StateRule): number[] {
+  #point(weighing: Weighing, now: number, onChange: StateRule): void {
+    const { policy, algorithm } = weighing
     const kept = this.#kept.get(policy.name)
-    if (kept !== undefined && sameDefinition(kept.definition, algorithm)) return kept.s
-    const from = kept && revive(kept.definition)
-    if (kept === undefined || from === undefined) return new Array(algorithm.slots).fill(0)
-    return carry(kept.s.slice(), from, algorithm, now, onChange)
+    const same = kept !== undefined && sameDefinition(kept.definition, algorithm)
+    const from = kept && !same ? revive(kept.definition) : undefined
+    weighing.carried = from !== undefined && onChange !== 'retune'
+    if (same) weighing.s = kept.s
+    else if (kept === undefined || from === undefined) weighing.s = new Array(algorithm.slots).fill(0)
+    else weighing.s = carry(kept.s.slice(), from, algorithm, now, onChange)
   }
 
   /** Keeps the states that the step has written: of others, what was carried over was so for this call alone. */

@@ -64,9 +64,10 @@ local function takeApart(own, key, value, now)
         unknown[#unknown + 1] = sub(value, at, start + size - 1)
       elseif definition == p.definition then
         p.states[key] = load(p, value, start, size)
-      else
+      elseif unpack('<d', value, start + size - 8) ~= unwritten then
         local s = carried(p, definition, value, start, size, now)
         s[p.slots + 1], s.before = unwritten, (p == own[1] and layout or '') .. sub(value, at, start + size - 1)
+        s.carried = not p.retunes
         p.states[key], provisional[key] = s, true
       end
       at = start + size
