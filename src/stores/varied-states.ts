@@ -6,7 +6,7 @@ import { left, type Rows } from './states.ts'
 
 /**
  * Rows of a limiter whose policies vary: in each row the states by the name of their policy, and under which numbers each
- * was written. One that is asked for under others is carried over, and kept so only if the call writes.
+ * was written. One that is asked for under others is carried over, and kept so only if the call writes it.
  */
 export class VariedStates implements Rows {
   readonly #rows: (Map<string, Weighing> | undefined)[] = []
