@@ -60,7 +60,8 @@ export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'
     )
   }
   knownOptions('RateLimiter', options, limiterOptions)
-  const { penalty, onChange = 'keep' } = options
+  const { penalty: punishment, onChange = 'keep' } = options
+  if (punishment !== undefined) penalty(punishment, 'default', false)
   const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
   const store = options.store ?? memoryStore()
   if (typeof store.open !== 'function') {
@@ -76,7 +77,14 @@ export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'
     )
   }
   const named = options.name !== undefined || !store.synchronous
-  return new Family({ name, named, store, onChange, penalty, failure: readFailureOptions(options, 'RateLimiter') })
+  return new Family({
+    name,
+    named,
+    store,
+    onChange,
+    penalty: punishment,
+    failure: readFailureOptions(options, 'RateLimiter'),
+  })
 }
 
 /** @throws HeadgateError for a policy that is out of range, none, or two of one name */

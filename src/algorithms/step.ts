@@ -33,6 +33,11 @@ export class Weighing {
   at = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
+  /**
+   * Whether the state was left under other numbers. One that had more than fits these must not be lost: only a call that
+   * is admitted at once, and so found room, makes it one of these.
+   */
+  carried = false
   /** Whether the call changed the state: only then what was carried over from other numbers is kept too. */
   wrote = false
 
@@ -100,7 +105,7 @@ export class Step {
   #canPromise(): boolean {
     const enforced = this.weighings.filter(({ policy }) => !policy.shadow)
     const [weighing, ...more] = enforced.filter(({ algorithm, wait }) => !algorithm.punishes || wait > 0)
-    if (weighing === undefined || more.length > 0) return false
+    if (weighing === undefined || more.length > 0 || weighing.carried) return false
     const { s, i, at, wait, algorithm } = weighing
     return algorithm.promises && algorithm.fits(s, i, at, this.#cost, wait - (at - this.#now))
   }
@@ -162,7 +167,7 @@ export class Step {
     if (this.allowed && !policy.shadow) {
       algorithm.take(s, i, at, this.#cost, wait - lag) // booked ahead
       weighing.wait = 0
-    } else if (policy.countRefused) {
+    } else if (policy.countRefused && (algorithm.punishes || !weighing.carried)) {
       algorithm.count(s, i, at, this.#cost)
       if (wait > 0 || algorithm.punishes) weighing.wait = caughtUp(algorithm.wait(s, i, at, this.#cost), lag)
     } else if (at < (s[i] as number)) {

@@ -12,7 +12,7 @@ import { type Body, denial, quotaProblem, refusal, retryAfterSeconds, unavailabl
 export class Refusing<Request, Response> {
   readonly #framework: Framework<Request, Response>
   /** The penalty's name, and the status during a block. */
-  readonly #blocking: string
+  readonly #blocking: string | undefined
   readonly #blocked: 403 | 429
   readonly #problem: boolean
   readonly #refuse: GuardOptions<Request, Response>['refuse']
@@ -23,7 +23,7 @@ export class Refusing<Request, Response> {
     { penalty }: Pick<RateLimiter, 'penalty'>,
   ) {
     this.#framework = framework
-    this.#blocking = penalty?.name ?? 'penalty'
+    this.#blocking = penalty === undefined ? undefined : (penalty.name ?? 'penalty')
     this.#blocked = penalty?.status ?? 429
     this.#problem = flag(options.problem, 'problem')
     this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
@@ -32,7 +32,7 @@ export class Refusing<Request, Response> {
   /** 429, or what a block is told by; in the application's own words if it has any; never stored by a cache (RFC 6585, 4). */
   refuse(decision: Decision, request: Request, response: Response): MaybePromise<false> {
     const framework = this.#framework
-    const status = decision.policy === this.#blocking ? this.#blocked : 429
+    const status = this.#blocks(decision) ? this.#blocked : 429
     this.#status(response, status)
     const seconds = retryAfterSeconds(decision.retryAfter)
     if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
@@ -44,6 +44,11 @@ export class Refusing<Request, Response> {
     return isPromise(answer)
       ? answer.then((value) => this.#answered(response, value))
       : this.#answered(response, answer)
+  }
+
+  /** Another policy may make the key wait for longer than the block. */
+  #blocks({ policies }: Decision): boolean {
+    return policies.some(({ name, allowed }) => name === this.#blocking && !allowed)
   }
 
   #answered(response: Response, value: unknown): false {

@@ -14,7 +14,7 @@ export interface Scope {
   claim(key: string, now: number): void
   /** The same for a refund: to a key that nothing is known of nothing is written. */
   claimKnown(key: string, now: number): void
-  /** What the call wrote stays: of states that were only carried over for it, too. */
+  /** What the call wrote stays; of states that were only carried over for it nothing does. */
   keep(key: string, now: number): void
   forget(key: string, now: number): void
   /** Goes on under the same policies with other limits. */
@@ -73,7 +73,8 @@ export class FixedScope implements Scope {
         const { s, i, algorithm } = weighing
         weighing.s = algorithm.grows ? s : Array.from(s.slice(i, i + algorithm.slots))
       }
-      rows.states.keep(weighings, to)
+      const used = weighings.filter(({ s }) => s.some((number) => number !== 0))
+      rows.states.keep(used, to)
     })
     return new VariedScope(weighings, rows, rule)
   }
@@ -139,9 +140,10 @@ export class VariedScope implements Scope {
   claimKnown(): void {}
 
   keep(key: string, now: number): void {
-    if (!this.#weighings.some(({ wrote }) => wrote)) return
-    if (this.#row === blank) this.#row = this.table.claim(this.#weighings, key, nothing, now)
-    this.rows.states.keep(this.#weighings, this.#row)
+    const written = this.#weighings.filter(({ wrote }) => wrote)
+    if (written.length === 0) return
+    if (this.#row === blank) this.#row = this.table.claim(written, key, nothing, now)
+    this.rows.states.keep(written, this.#row)
   }
 
   forget(key: string, now: number): void {

@@ -1,4 +1,4 @@
-import type { Algorithm, Numbers } from '../algorithms/algorithm.ts'
+import type { Algorithm } from '../algorithms/algorithm.ts'
 import { carry, type StateRule } from '../algorithms/carry.ts'
 import { sameDefinition } from '../algorithms/revive.ts'
 import { Weighing } from '../algorithms/step.ts'
@@ -6,7 +6,7 @@ import { left, type Rows } from './states.ts'
 
 /**
  * Rows of a limiter whose policies vary: in each row the states by the name of their policy, and under which numbers each
- * was written. One that is asked for under others is carried over, and kept so only if the call writes.
+ * was written. One that is asked for under others is carried over, and kept so only if the call writes it.
  */
 export class VariedStates implements Rows {
   readonly #rows: (Map<string, Weighing> | undefined)[] = []
@@ -16,7 +16,7 @@ export class VariedStates implements Rows {
     const kept = this.#rows[row]
     for (const weighing of weighings) {
       weighing.i = 0
-      weighing.s = stateOf(kept?.get(weighing.policy.name), weighing.algorithm, now, rule)
+      pointTo(kept?.get(weighing.policy.name), weighing, now, rule)
     }
   }
 
@@ -59,10 +59,15 @@ export class VariedStates implements Rows {
   }
 }
 
-function stateOf(kept: Weighing | undefined, algorithm: Algorithm, now: number, rule: StateRule): Numbers {
-  if (kept === undefined) return fresh(algorithm)
-  if (kept.algorithm === algorithm || sameDefinition(kept.algorithm, algorithm)) return kept.s
-  return carry(Array.from(kept.s), kept.algorithm, algorithm, now, rule)
+function pointTo(kept: Weighing | undefined, weighing: Weighing, now: number, rule: StateRule): void {
+  const { algorithm } = weighing
+  weighing.carried = false
+  if (kept === undefined) weighing.s = fresh(algorithm)
+  else if (kept.algorithm === algorithm || sameDefinition(kept.algorithm, algorithm)) weighing.s = kept.s
+  else {
+    weighing.s = carry(Array.from(kept.s), kept.algorithm, algorithm, now, rule)
+    weighing.carried = rule !== 'retune'
+  }
 }
 
 function fresh(algorithm: Algorithm): number[] {

@@ -39,6 +39,8 @@ export class FaultyStore implements Store {
   readonly synchronous = false
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
   readonly #store: Store
+  /** By the name of a limiter: what is opened again has the same states. */
+  readonly #opened = new Map<string, Ledger>()
   readonly #clock: ManualClock | undefined
   readonly #schedule: readonly TimedFault[]
   readonly #start: number
@@ -54,7 +56,8 @@ export class FaultyStore implements Store {
   }
 
   open(terms: LedgerTerms): Ledger {
-    const ledger = this.#store.open(terms)
+    const ledger = this.#opened.get(terms.name)?.vary?.(terms) ?? this.#store.open(terms)
+    this.#opened.set(terms.name, ledger)
     return {
       decide: (...call) => this.#call(() => ledger.decide(...call)),
       reserve: (...call) => this.#call(() => ledger.reserve(...call)),

@@ -151,6 +151,21 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     assert.equal((await limiter.refund('k', 1000)).remaining, 10)
   },
 
+  'policies that vary, side by side: a refusal that is counted leaves what others have used': async ({ store }) => {
+    const penalty = { after: 50, within: '1h', block: '1h' }
+    const large = new RateLimiter({ policies: '5/1h fixed-window', penalty, store })
+    const small = large.under('3/1h fixed-window')
+    assert.equal(told(await large.consume('k', { cost: 5 })), 'ok 0')
+    for (let n = 0; n < 5; n++) {
+      assert.equal(told(await small.consume('k')), 'no 0')
+      assert.equal(told(await large.consume('k')), 'no 0')
+    }
+    assert.equal((await small.reserve('k', { maxWait: '5h' })).allowed, false)
+    assert.equal(told(await large.consume('k')), 'no 0')
+    const both = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? small : large).consume('k')))
+    assert.equal(both.filter(({ allowed }) => allowed).length, 0)
+  },
+
   'what is asked for besides is told, of a reservation too': async ({ store, at }) => {
     const limiter = new RateLimiter({ policies: '10/1h fixed-window', store })
     const details = { at: true, nextAfter: true }

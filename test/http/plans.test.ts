@@ -89,6 +89,17 @@ contract((app) => {
     await expect(asked({ headers: 'unheard-of' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
     await expect(asked({ onChange: 'halve' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
     await expect(asked({ limit: 5 }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+    const penalty = { after: 0, within: '1m', block: '1m' }
+    await expect(asked({ penalty }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_PENALTY' })
+  })
+
+  test('a block is told by its status also where another policy makes the key wait longer', async () => {
+    const { store } = stillStore()
+    const penalty = { after: 1, within: '1m', block: '1m', status: 403 }
+    const { url } = await app({ policies: '1/1h fixed-window', store, penalty })
+    await get(url)
+    const { status, headers } = await get(url)
+    expect([status, Number(headers['retry-after']) > 60]).toEqual([403, true])
   })
 
   test('a penalty: 403 while it lasts, with the time to come back', async () => {

@@ -230,7 +230,7 @@ const mutations: readonly Mutations[] = [
       ['if left > 0 and', 'if left >= 0 and'],
       ['step.cost, spread(tickets[n]))', 'step.cost)'],
       ['step.cost, wait - lag)', 'step.cost, wait)'],
-      ['elseif p.countRefused then', 'elseif not p.countRefused then'],
+      ['elseif p.countRefused and', 'elseif not p.countRefused and'],
       ['step.cost), lag) end', 'step.cost), 0) end'],
       ['elseif at < s[1]', 'elseif at > s[1]'],
       ['left = left + (at - step.now)', 'left = left'],

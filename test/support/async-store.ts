@@ -1,11 +1,13 @@
-import type { LedgerTerms, Store } from '../../src/index.ts'
+import type { Ledger, LedgerTerms, Store } from '../../src/index.ts'
 
-/** A store whose every answer comes later, as over a network. */
+/** A store whose every answer comes later, as over a network; what is opened twice under one name is the same. */
 export function asyncStore(store: Store): Store {
+  const opened = new Map<string, Ledger>()
   return {
     synchronous: false,
     open(terms: LedgerTerms) {
-      const ledger = store.open(terms)
+      const ledger = opened.get(terms.name)?.vary?.(terms) ?? store.open(terms)
+      opened.set(terms.name, ledger)
       return {
         decide: async (...call) => later(() => ledger.decide(...call)),
         reserve: async (...call) => later(() => ledger.reserve(...call)),

@@ -98,17 +98,18 @@ export class ReferenceLedger implements Ledger {
     for (const weighing of this.#step.weighings) {
       const { policy, algorithm } = weighing
       const kept = this.#kept(policy.scope, this.#keyOf(policy, keys)).get(policy.name)
+      const same = kept === undefined || sameDefinition(kept.algorithm, algorithm)
+      weighing.carried = !same && this.#terms.onChange !== 'retune'
       if (kept === undefined) weighing.s = new Array(algorithm.slots).fill(0)
-      else if (sameDefinition(kept.algorithm, algorithm)) weighing.s = kept.s.slice()
+      else if (same) weighing.s = kept.s.slice()
       else weighing.s = carry(kept.s.slice(), kept.algorithm, algorithm, this.#clock(), this.#terms.onChange ?? 'keep')
     }
   }
 
-  /** Writes all states of a key if the call changed one of them. */
+  /** Writes the states that the call changed. */
   #keep(keys: readonly string[]): void {
-    const written = new Set(this.#step.weighings.filter(({ wrote }) => wrote).map(({ policy }) => policy.scope))
-    for (const { policy, algorithm, s } of this.#step.weighings) {
-      if (!written.has(policy.scope)) continue
+    for (const { policy, algorithm, s, wrote } of this.#step.weighings) {
+      if (!wrote) continue
       this.#kept(policy.scope, this.#keyOf(policy, keys)).set(policy.name, { algorithm, s: s as number[] })
     }
   }

@@ -36,8 +36,8 @@ export class KeyRecord {
   /** By the policy's name. */
   readonly #kept: Map<string, Kept>
   readonly #found: boolean
-  /** The names of the states that have been written. */
-  readonly #written = new Set<string>()
+  /** The names of the policies that have been used together with one that was written. */
+  readonly #used = new Set<string>()
   /** Whether there is anything to be saved. */
   changed = false
 
@@ -52,23 +52,27 @@ export class KeyRecord {
 
   /** Points each weighing to its state, carried over where its numbers are others than those it was written under. */
   point(weighings: readonly Weighing[], now: number, onChange: StateRule): void {
-    for (const weighing of weighings) weighing.s = this.#stateOf(weighing, now, onChange)
+    for (const weighing of weighings) this.#point(weighing, now, onChange)
   }
 
-  #stateOf({ policy, algorithm }: Weighing, now: number, onChange: StateRule): number[] {
+  #point(weighing: Weighing, now: number, onChange: StateRule): void {
+    const { policy, algorithm } = weighing
     const kept = this.#kept.get(policy.name)
-    if (kept !== undefined && sameDefinition(kept.definition, algorithm)) return kept.s
-    const from = kept && revive(kept.definition)
-    if (kept === undefined || from === undefined) return new Array(algorithm.slots).fill(0)
-    return carry(kept.s.slice(), from, algorithm, now, onChange)
+    const same = kept !== undefined && sameDefinition(kept.definition, algorithm)
+    const from = kept && !same ? revive(kept.definition) : undefined
+    weighing.carried = from !== undefined && onChange !== 'retune'
+    if (same) weighing.s = kept.s
+    else if (kept === undefined || from === undefined) weighing.s = new Array(algorithm.slots).fill(0)
+    else weighing.s = carry(kept.s.slice(), from, algorithm, now, onChange)
   }
 
-  /** Keeps the states that the weighings point to, if the step has written one of them. */
+  /** Keeps the states that the step has written: of others, what was carried over was so for this call alone. */
   keep(weighings: readonly Weighing[], now: number): void {
     if (!weighings.some(({ wrote }) => wrote)) return
     this.changed = true
-    for (const { policy, algorithm, s } of weighings) {
-      this.#written.add(policy.name)
+    for (const { policy, algorithm, s, wrote } of weighings) {
+      this.#used.add(policy.name)
+      if (!wrote) continue
       this.#kept.set(policy.name, { definition: algorithm, until: likeNewAt(algorithm, s, now), s: s as number[] })
     }
   }
@@ -84,7 +88,7 @@ export class KeyRecord {
     const entries: Entry[] = []
     let latest = now
     for (const [name, { definition, until, s }] of this.#kept) {
-      if (until <= now && !this.#written.has(name)) continue
+      if (until <= now && !this.#used.has(name)) continue
       const { kind, span, parameters } = definition
       entries.push([name, [kind, span, ...parameters], until, s])
       latest = Math.max(latest, until)

@@ -24,10 +24,7 @@ function carried(p, definition, value, start, length, now)
   if p.algorithm.carry(p, s, at, from, times, per) then return s end
   local used = min(most, ratioUp(whole - from.algorithm.report(from, s, at), times, per))
   local fresh = new(p)
-  if used > 0 then
-    p.algorithm.take(p, fresh, at, used, 0)
-    fresh[p.slots + 1] = 0
-  end
+  if used > 0 then p.algorithm.take(p, fresh, at, used, 0) end
   return fresh
 end
 `

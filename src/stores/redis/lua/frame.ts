@@ -30,7 +30,7 @@ local function canPromise(step)
       only = p
     end
   end
-  if not only or not only.promises then return false end
+  if not only or not only.promises or only.s.carried then return false end
   return only.algorithm.fits(only, only.s, only.at, step.cost, only.wait - (only.at - step.now))
 end
 
@@ -82,7 +82,7 @@ local function settleRefused(step, p)
     algorithm.take(p, s, at, step.cost, wait - lag)
     wrote(step, p)
     p.wait = 0
-  elseif p.countRefused then
+  elseif p.countRefused and (p.punishes or not s.carried) then
     algorithm.count(p, s, at, step.cost)
     wrote(step, p)
     if wait > 0 or p.punishes then p.wait = caughtUp(algorithm.wait(p, s, at, step.cost), lag) end

@@ -39,7 +39,8 @@ local function lease(step, units)
       p.algorithm.take(p, p.s, p.at, extra, 0)
     end
     local _, left = p.algorithm.report(p, p.s, p.at)
-    p.s[p.slots + 1] = step.now + left + p.at - step.now
+    local expiry = p.slots + 1
+    if p.s[expiry] ~= unwritten then p.s[expiry] = step.now + left + p.at - step.now end
   end
   answer(life)
 end

@@ -135,7 +135,7 @@ while at <= length do
     keys[scope] = key
     if verb == reset then
       forget(key, now)
-    elseif openedFor[key] ~= step.own[scope] or (provisional[key] and changedAt[key] == KEYS[key]) then
+    elseif openedFor[key] ~= step.own[scope] or provisional[key] then
       open(key, step.own[scope], now)
     end
   end

@@ -16,7 +16,7 @@ local unwritten = -1 -- in place of the expiry
 -- it is like new and when it was changed.
 local values, openedFor, others, changedAt
 local expiries = {}
--- By the key's number, whether a state was carried over to this question's time: unless it changes it, to that of the next.
+-- By the key's number, whether a state was carried over to this question's time: for the next it is made ready anew.
 local provisional = {}
 local carried, define
 
@@ -39,10 +39,13 @@ local function load(p, value, at, length)
   return { unpack(p.format, value, at) }
 end
 
+-- The record of a state, and when it is like new. One that was carried over and not written stays as it was.
 local function record(p, s)
-  if not p.grows then return pack(p.recordFormat, p.head, spread(s)) end
+  local expires = s[p.slots + 1]
+  if s.before and expires == unwritten then return s.before, (unpack('<d', s.before, #s.before - 7)) end
+  if not p.grows then return pack(p.recordFormat, p.head, spread(s)), expires end
   local payload = p.algorithm.save(p, s)
-  return p.head .. pack('<I4', #payload) .. payload
+  return p.head .. pack('<I4', #payload) .. payload, expires
 end
 
 -- Takes a value apart record by record. Returns the records of policies that are not known here.
@@ -61,9 +64,11 @@ local function takeApart(own, key, value, now)
         unknown[#unknown + 1] = sub(value, at, start + size - 1)
       elseif definition == p.definition then
         p.states[key] = load(p, value, start, size)
-      else
-        p.states[key] = carried(p, definition, value, start, size, now)
-        provisional[key] = true
+      elseif unpack('<d', value, start + size - 8) ~= unwritten then
+        local s = carried(p, definition, value, start, size, now)
+        s[p.slots + 1], s.before = unwritten, (p == own[1] and layout or '') .. sub(value, at, start + size - 1)
+        s.carried = not p.retunes
+        p.states[key], provisional[key] = s, true
       end
       at = start + size
     end
@@ -74,15 +79,12 @@ end
 -- The value to write at a time, and when it is like new.
 local function packed(key, now)
   local own, more = openedFor[key], others[key]
-  local first = own[1]
-  local s = first.states[key]
-  local value, last = record(first, s), s[first.slots + 1]
+  local value, last = record(own[1], own[1].states[key])
   if #own == 1 and not more then return value, last end
   for n = 2, #own do
-    local p = own[n]
-    s = p.states[key]
-    value = value .. record(p, s)
-    if s[p.slots + 1] > last then last = s[p.slots + 1] end
+    local text, expires = record(own[n], own[n].states[key])
+    value = value .. text
+    if expires > last then last = expires end
   end
   if not more then return value, last end
   for _, each in ipairs(more) do
