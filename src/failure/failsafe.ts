@@ -104,7 +104,7 @@ class Failsafe implements Ledger {
     this.#accounts.forget(keys)
     this.#books.reset(keys)
     const reset = () => this.#ledger.reset(keys)
-    const later = () => this.#postponed.add(() => this.#line.ask(reset))
+    const later = () => this.#accounts.reset(keys)
     return this.#call(keys, undefined, reset, () => undefined, { local: later, open: later })
   }
 

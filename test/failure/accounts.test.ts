@@ -250,15 +250,29 @@ describe('reservations', () => {
   })
 })
 
-test('a reset while the store is away forgets the key here, and there once it is back', async () => {
-  const world = new World('10/1h fixed-window')
-  await spend(world, 5)
-  await world.down()
-  expect(await spend(world, 5)).toBe('fallback 5')
-  await world.ledger.reset(['k'])
-  expect(await world.consume()).toBe('fallback 9')
-  await world.up()
-  expect(await world.peek()).toMatch(/store (9|10)/)
+describe('a reset while the store is away', () => {
+  test('forgets the key here, and there once it is back: what it spent since is charged', async () => {
+    const world = new World(['10/1h fixed-window', '20/1d fixed-window'])
+    await spend(world, 5)
+    await world.down()
+    expect(await spend(world, 5)).toBe('fallback 5')
+    await world.ledger.reset(['k'])
+    expect(await spend(world, 3)).toBe('fallback 7')
+    await world.up()
+    const { policies } = await world.ledger.decide('peek', ['k'], 1)
+    expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1h 7', '1d 17'])
+    expect(world.health.owing).toBe(0)
+  })
+
+  test.each(['local', 'allow'] as const)('%s: is not lost where it is the first to fail', async (onStoreError) => {
+    const world = new World('10/1h fixed-window', { onStoreError })
+    expect(await spend(world, 10)).toBe('store 0')
+    world.store.mode = 'fails'
+    await world.ledger.reset(['k'])
+    await world.down()
+    await world.up()
+    expect(await world.peek()).toBe('store 10')
+  })
 })
 
 test('a refund while the store is away gives back what was taken here, charged or not', async () => {
