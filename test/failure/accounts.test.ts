@@ -275,6 +275,43 @@ describe('a reset while the store is away', () => {
   })
 })
 
+describe('limiters of one name', () => {
+  test('have one local quota, of which the store is told once', async () => {
+    const world = new World('10/1h fixed-window')
+    const [pro, top] = ['20/1h fixed-window', '30/1h fixed-window'].map((text) => new World(text, { like: world }))
+    expect(await spend(world, 2)).toBe('store 8')
+    for (let outage = 0; outage < 3; outage++) {
+      await world.down()
+      if (outage === 0) {
+        expect(await spend(world, 5)).toBe('fallback 5')
+        expect(await spend(pro as World, 10)).toBe('fallback 5')
+        expect(await spend(top as World, 12)).toBe('fallback 3')
+      }
+      expect([await world.consume(), await pro?.consume()]).toEqual([
+        `fallback no ${3_600_000 - 500 * outage}`,
+        `fallback no ${3_600_000 - 500 * outage}`,
+      ])
+      await world.up()
+      expect([await top?.peek(), (await pro?.peek())?.slice(0, 8)]).toEqual(['store 1', 'store no'])
+    }
+  })
+
+  test('forget a key as one, and know each policy by its name and scope', async () => {
+    const world = new World('10/1h fixed-window')
+    const other = new World(['20/1h fixed-window', '5/1m fixed-window'], { like: world })
+    await world.down()
+    await spend(other, 5)
+    await world.up()
+    await world.down()
+    await world.ledger.reset(['k'])
+    expect([await world.peek(), await other.peek()]).toEqual(['fallback 10', 'fallback 5'])
+    await spend(other, 5)
+    await world.up()
+    const { policies } = await other.ledger.decide('peek', ['k'], 1)
+    expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1h 15', '1m 0'])
+  })
+})
+
 test('a refund while the store is away gives back what was taken here, charged or not', async () => {
   const world = new World('10/1h fixed-window')
   await world.down()
