@@ -32,7 +32,7 @@ export interface FailsafeOptions {
   readonly sleeper?: Sleeper
 }
 
-/** The most keys of each scope that are decided here: some 110 bytes each in a book, of which there are two. */
+/** The most keys of each scope that are decided here: some 400 bytes each, in two books and the accounts. */
 const maxKeys = 100_000
 
 /** What takes the place of a store's answer. */
