@@ -1,6 +1,6 @@
 /*
  * Settling accounts: what keys spent in this process while the store was away is charged to the store, each policy by
- * itself, before the store decides on the key again. (Charged to all policies at once it would be wrong: 600 calls in ten
+ * itself, after the reset of a key that was reset meanwhile, and before the store decides on the key again. (Charged to all policies at once it would be wrong: 600 calls in ten
  * minutes are no debt of 600 units on ten a second.)
  *
  * A ledger of the same name with one policy reaches the same state. A key that is asked about is settled first; the rest
@@ -17,6 +17,8 @@ interface Account {
   settling: Promise<void> | undefined
   /** Whether it has spent more since it was last asked what it owes. */
   noted: boolean
+  /** Whether the store has to forget it before it is charged what was spent here since. */
+  reset: boolean
 }
 
 /** Keys settled at once in the background. */
@@ -49,15 +51,23 @@ export class Accounts {
   /** These keys have spent something here. */
   note(keys: readonly string[]): void {
     for (const [scope, key] of keys.entries()) {
-      const name = `${scope}:${key}`
-      const account = this.#owing.get(name)
-      if (account !== undefined) account.noted = true
-      else {
-        if (this.#owing.size >= this.#maxKeys) this.#owing.delete(this.#owing.keys().next().value as string)
-        this.#owing.set(name, { scope, key, settling: undefined, noted: true })
-      }
+      const account = this.#owing.get(`${scope}:${key}`)
+      if (account === undefined) this.#add(scope, key, false)
+      else account.noted = true
     }
     this.#settleLater()
+  }
+
+  /** These keys were reset here: the store is to forget them, and then to be told of what they spend from now on. */
+  reset(keys: readonly string[]): void {
+    this.forget(keys)
+    for (const [scope, key] of keys.entries()) this.#add(scope, key, true)
+    this.#settleLater()
+  }
+
+  #add(scope: number, key: string, reset: boolean): void {
+    if (this.#owing.size >= this.#maxKeys) this.#owing.delete(this.#owing.keys().next().value as string)
+    this.#owing.set(`${scope}:${key}`, { scope, key, settling: undefined, noted: true, reset })
   }
 
   forget(keys: readonly string[]): void {
@@ -85,6 +95,8 @@ export class Accounts {
     const books = this.#books
     const { scope, key } = account
     if (this.#line.breaker.doubtful) await this.#check(scope, key)
+    if (account.reset) await this.#forgetThere(scope, key)
+    account.reset = false
     account.noted = false
     const charges = books.owed(scope, key).map(async (units, policy) => {
       if (units === 0) return
@@ -96,7 +108,7 @@ export class Accounts {
         throw error
       }
     })
-    for (const result of await Promise.allSettled(charges)) if (result.status === 'rejected') throw result.reason
+    await everyOne(charges)
     const name = `${scope}:${key}`
     if (!account.noted && this.#owing.get(name) === account) this.#owing.delete(name)
   }
@@ -105,6 +117,13 @@ export class Accounts {
   async #check(scope: number, key: string): Promise<void> {
     const policy = this.#terms.policies.findIndex((each) => each.scope === this.#terms.scopes[scope])
     await this.#line.ask(() => this.#ledger(policy).decide('charge', [key], 0))
+  }
+
+  async #forgetThere(scope: number, key: string): Promise<void> {
+    const resets = this.#terms.policies.map(async (policy, n) => {
+      if (policy.scope === this.#terms.scopes[scope]) await this.#line.ask(() => this.#ledger(n).reset([key]))
+    })
+    await everyOne(resets)
   }
 
   #ledger(policy: number): Ledger {
@@ -145,4 +164,9 @@ export class Accounts {
     this.#running = false
     if (this.#owing.size > 0) this.#settleLater()
   }
+}
+
+/** Waits for all of them; rejects with what the first that failed said. */
+async function everyOne(promises: readonly Promise<void>[]): Promise<void> {
+  for (const result of await Promise.allSettled(promises)) if (result.status === 'rejected') throw result.reason
 }

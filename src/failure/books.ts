@@ -7,7 +7,8 @@
  *     owed   = spent - paid, as much of both as still counts
  *
  * Two books under the same policies, each a memory store, so that what lapses lapses in both by the same arithmetic. What
- * is spent stays in its book when it is paid: a store that fails again and again does not give a new quota each time.
+ * is spent stays in its book when it is paid: a store that fails again and again does not give a new quota each time. The
+ * limiters of one name (`under`) write into the same books, as they do into the same states of the store.
  */
 import type { Policy } from '../algorithms/algorithm.ts'
 import { Bucket } from '../algorithms/bucket.ts'
@@ -15,35 +16,59 @@ import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision, Verdict } from '../decision.ts'
 import { memoryStore } from '../stores/memory.ts'
-import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../stores/store.ts'
+import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
+
+/** What all books of one name write in. */
+interface Shelf {
+  readonly store: Store
+  spent: Ledger | undefined
+  /** One for each policy, by its scope and name: the store is told of each by itself. */
+  readonly paid: Map<string, { readonly scope: string; readonly ledger: Ledger }>
+}
 
 export class Books {
   readonly #terms: LedgerTerms
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly string[]
-  readonly #maxKeys: number
-  readonly #clock: Clock
+  readonly #shelf: Shelf
   #opened: { readonly spent: Ledger; readonly paid: readonly Ledger[] } | undefined
 
-  /** @param maxKeys of each scope */
-  constructor(terms: LedgerTerms, maxKeys: number, clock: Clock) {
+  private constructor(terms: LedgerTerms, shelf: Shelf) {
     this.#terms = terms
     this.#policies = terms.policies
     this.#scopes = terms.scopes
-    this.#maxKeys = maxKeys
-    this.#clock = clock
+    this.#shelf = shelf
+  }
+
+  /** @param maxKeys of each scope */
+  static of(terms: LedgerTerms, maxKeys: number, clock: Clock): Books {
+    return new Books(terms, { store: memoryStore({ maxKeys, clock }), spent: undefined, paid: new Map() })
+  }
+
+  /** The same books under other policies. */
+  vary(terms: LedgerTerms): Books {
+    return new Books(terms, this.#shelf)
   }
 
   /** Opened at the first failure: most books stay empty. */
   #open(): { readonly spent: Ledger; readonly paid: readonly Ledger[] } {
-    const store = memoryStore({ maxKeys: this.#maxKeys, clock: this.#clock })
-    const spent = store.open(this.#terms)
-    // One for each policy: the store is told of each by itself.
-    const paid = this.#policies.map((policy) =>
-      store.open({ ...this.#terms, policies: [policy], scopes: [policy.scope] }),
-    )
-    this.#opened = { spent, paid }
+    const shelf = this.#shelf
+    const spent = shelf.spent?.vary?.(this.#terms) ?? shelf.store.open(this.#terms)
+    shelf.spent ??= spent
+    this.#opened = { spent, paid: this.#policies.map((policy) => this.#openPaid(policy)) }
     return this.#opened
+  }
+
+  #openPaid(policy: Policy): Ledger {
+    const { store, paid } = this.#shelf
+    const { scope } = policy
+    const title = JSON.stringify([scope, policy.name])
+    const terms = { ...this.#terms, policies: [policy], scopes: [scope] }
+    const first = paid.get(title)
+    if (first?.ledger.vary !== undefined) return first.ledger.vary(terms)
+    const ledger = store.open(terms)
+    paid.set(title, { scope, ledger })
+    return ledger
   }
 
   get #spent(): Ledger {
@@ -95,12 +120,14 @@ export class Books {
   }
 
   reset(keys: readonly string[]): void {
-    if (this.#opened === undefined) return
+    if (this.#shelf.spent === undefined) return
     void this.#spent.reset(keys)
-    for (const [n, policy] of this.#policies.entries()) void this.#paid[n]?.reset([this.#keyOf(policy, keys)])
+    for (const paid of this.#shelf.paid.values()) {
+      if (this.#scopes.includes(paid.scope)) void paid.ledger.reset([this.#keyOf(paid, keys)])
+    }
   }
 
-  #keyOf({ scope }: Policy, keys: readonly string[]): string {
+  #keyOf({ scope }: { scope: string }, keys: readonly string[]): string {
     return keys[this.#scopes.indexOf(scope)] as string
   }
 

@@ -32,7 +32,7 @@ export interface FailsafeOptions {
   readonly sleeper?: Sleeper
 }
 
-/** The most keys of each scope that are decided here: some 110 bytes each in a book, of which there are two. */
+/** The most keys of each scope that are decided here: some 400 bytes each, in two books and the accounts. */
 const maxKeys = 100_000
 
 /** What takes the place of a store's answer. */
@@ -43,7 +43,7 @@ interface Instead<T> {
 
 class Failsafe implements Ledger {
   readonly #terms: LedgerTerms
-  readonly #onStoreError: OnStoreError | undefined
+  readonly #options: FailsafeOptions
   readonly #ledger: Ledger
   readonly #line: Line
   readonly #books: Books
@@ -53,16 +53,22 @@ class Failsafe implements Ledger {
   /** Who granted a reservation, where it was not the store. */
   readonly #granted = new WeakMap<Tickets, 'local' | 'open'>()
 
-  constructor(store: Store, terms: LedgerTerms, options: FailsafeOptions) {
-    const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = timer } = options
+  /** @param first of the same name, under other policies */
+  constructor(store: Store, terms: LedgerTerms, options: FailsafeOptions, first?: Failsafe) {
+    const { instances, storeTimeout, clock = monotonicClock, sleeper = timer } = options
     this.#terms = terms
-    this.#onStoreError = onStoreError
+    this.#options = options
     this.#ledger = store.open(terms)
     this.#line = new Line(store, storeTimeout, clock, sleeper)
-    const policies = terms.policies.map((policy) => shareOf(policy, instances))
-    this.#books = new Books({ ...terms, policies }, maxKeys, clock)
+    const shares = { ...terms, policies: terms.policies.map((policy) => shareOf(policy, instances)) }
+    this.#books = first === undefined ? Books.of(shares, maxKeys, clock) : first.#books.vary(shares)
     this.#accounts = new Accounts(this.#line, terms, this.#books, maxKeys)
     this.#postponed = new Postponed(this.#line.breaker)
+  }
+
+  /** Asks the store by a ledger of its own; what is decided here is one, whoever decides it. */
+  vary(terms: LedgerTerms): Ledger {
+    return new Failsafe(this.#line.store, terms, this.#options, this)
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {
@@ -104,7 +110,7 @@ class Failsafe implements Ledger {
     this.#accounts.forget(keys)
     this.#books.reset(keys)
     const reset = () => this.#ledger.reset(keys)
-    const later = () => this.#postponed.add(() => this.#line.ask(reset))
+    const later = () => this.#accounts.reset(keys)
     return this.#call(keys, undefined, reset, () => undefined, { local: later, open: later })
   }
 
@@ -166,7 +172,7 @@ class Failsafe implements Ledger {
     extras: CallExtras | undefined,
     by: Instead<T>,
   ): Promise<T> {
-    const choice = extras?.onFailure?.(error) ?? chosen(this.#onStoreError, error, keys, this.#terms, extras)
+    const choice = extras?.onFailure?.(error) ?? chosen(this.#options.onStoreError, error, keys, this.#terms, extras)
     if (choice === 'deny') {
       this.#counters.denied++
       throw unavailable(error, this.#line.breaker.retryAfter)

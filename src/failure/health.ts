@@ -15,7 +15,7 @@ export interface Health {
   readonly errors: number
   /** What the store failed with last; undefined if it never did. */
   readonly lastError: unknown
-  /** Keys that spent something here which the store has yet to be told. */
+  /** Keys that spent something here, or were reset, which the store has yet to be told. */
   readonly owing: number
 }
 

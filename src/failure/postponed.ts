@@ -3,7 +3,7 @@ import type { Breaker } from './breaker.ts'
 /** The most operations kept; then the oldest is dropped. */
 const most = 10_000
 
-/** What could not be asked of the store while it was away, and is asked once it answers: what is given back, resets. */
+/** What could not be given back to the store while it was away, and is once it answers. */
 export class Postponed {
   readonly #breaker: Breaker
   readonly #runs: (() => Promise<unknown>)[] = []

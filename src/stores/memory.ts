@@ -20,7 +20,8 @@ export interface MemoryStoreOptions {
    * What becomes of a key that has to give way to another while it still counts. `'remember'` (default): its state is
    * kept in a table of fixed size and it goes on from there, so that nobody is let in more often than is due; far beyond
    * ten times `maxKeys` live keys some are refused for others. `'forget'`: it is like new when it comes back, which
-   * admits many times the limit where more keys are live than there is room for.
+   * admits many times the limit where more keys are live than there is room for. A limiter whose policies vary (`under`)
+   * forgets in either case.
    *
    * That table is made when it is first needed: for each scope of each limiter 12 * `maxKeys` places of 4 bytes and 8 for
    * each number of a state (28 a place with a bucket, 36 with a window), at most 64 MiB. docs/memory.md has the figures.

@@ -250,15 +250,66 @@ describe('reservations', () => {
   })
 })
 
-test('a reset while the store is away forgets the key here, and there once it is back', async () => {
-  const world = new World('10/1h fixed-window')
-  await spend(world, 5)
-  await world.down()
-  expect(await spend(world, 5)).toBe('fallback 5')
-  await world.ledger.reset(['k'])
-  expect(await world.consume()).toBe('fallback 9')
-  await world.up()
-  expect(await world.peek()).toMatch(/store (9|10)/)
+describe('a reset while the store is away', () => {
+  test('forgets the key here, and there once it is back: what it spent since is charged', async () => {
+    const world = new World(['10/1h fixed-window', '20/1d fixed-window'])
+    await spend(world, 5)
+    await world.down()
+    expect(await spend(world, 5)).toBe('fallback 5')
+    await world.ledger.reset(['k'])
+    expect(await spend(world, 3)).toBe('fallback 7')
+    await world.up()
+    const { policies } = await world.ledger.decide('peek', ['k'], 1)
+    expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1h 7', '1d 17'])
+    expect(world.health.owing).toBe(0)
+  })
+
+  test.each(['local', 'allow'] as const)('%s: is not lost where it is the first to fail', async (onStoreError) => {
+    const world = new World('10/1h fixed-window', { onStoreError })
+    expect(await spend(world, 10)).toBe('store 0')
+    world.store.mode = 'fails'
+    await world.ledger.reset(['k'])
+    await world.down()
+    await world.up()
+    expect(await world.peek()).toBe('store 10')
+  })
+})
+
+describe('limiters of one name', () => {
+  test('have one local quota, of which the store is told once', async () => {
+    const world = new World('10/1h fixed-window')
+    const [pro, top] = ['20/1h fixed-window', '30/1h fixed-window'].map((text) => new World(text, { like: world }))
+    expect(await spend(world, 2)).toBe('store 8')
+    for (let outage = 0; outage < 3; outage++) {
+      await world.down()
+      if (outage === 0) {
+        expect(await spend(world, 5)).toBe('fallback 5')
+        expect(await spend(pro as World, 10)).toBe('fallback 5')
+        expect(await spend(top as World, 12)).toBe('fallback 3')
+      }
+      expect([await world.consume(), await pro?.consume()]).toEqual([
+        `fallback no ${3_600_000 - 500 * outage}`,
+        `fallback no ${3_600_000 - 500 * outage}`,
+      ])
+      await world.up()
+      expect([await top?.peek(), (await pro?.peek())?.slice(0, 8)]).toEqual(['store 1', 'store no'])
+    }
+  })
+
+  test('forget a key as one, and know each policy by its name and scope', async () => {
+    const world = new World('10/1h fixed-window')
+    const other = new World(['20/1h fixed-window', '5/1m fixed-window'], { like: world })
+    await world.down()
+    await spend(other, 5)
+    await world.up()
+    await world.down()
+    await world.ledger.reset(['k'])
+    expect([await world.peek(), await other.peek()]).toEqual(['fallback 10', 'fallback 5'])
+    await spend(other, 5)
+    await world.up()
+    const { policies } = await other.ledger.decide('peek', ['k'], 1)
+    expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1h 15', '1m 0'])
+  })
 })
 
 test('a refund while the store is away gives back what was taken here, charged or not', async () => {

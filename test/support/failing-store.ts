@@ -53,18 +53,23 @@ export class FailingStore implements Store {
 export interface WorldOptions {
   onStoreError?: OnStoreError
   instances?: number
+  /** Whose store, name and time it is, too: this is that limiter under other policies. */
+  like?: World
 }
 
 /** One limiter's ledger on a failing store, and time that passes only when told. */
 export class World {
-  readonly clock = new ManualClock()
-  readonly start = this.clock.milliseconds
-  readonly store = new FailingStore(this.clock)
+  readonly clock: ManualClock
+  readonly start: number
+  readonly store: FailingStore
   readonly ledger: Ledger
   readonly scopes: readonly string[]
   readonly timers = new Set<{ at: number; wake: () => void }>()
 
-  constructor(policies: PolicyLike | readonly PolicyLike[], { onStoreError, instances = 1 }: WorldOptions = {}) {
+  constructor(policies: PolicyLike | readonly PolicyLike[], { onStoreError, instances = 1, like }: WorldOptions = {}) {
+    this.clock = like?.clock ?? new ManualClock()
+    this.start = this.clock.milliseconds
+    this.store = like?.store ?? new FailingStore(this.clock)
     const all = [policies].flat().map((each) => toPolicy(each as PolicyLike))
     this.scopes = [...new Set(all.map(({ scope }) => scope))]
     const sleeper = (milliseconds: number, wake: () => void) => {
@@ -73,13 +78,15 @@ export class World {
       return () => void this.timers.delete(timer)
     }
     const terms = { name: 'api', policies: all, scopes: this.scopes }
-    this.ledger = openLedger(this.store, terms, {
-      onStoreError,
-      instances,
-      storeTimeout: undefined,
-      clock: this.clock.now,
-      sleeper,
-    })
+    this.ledger =
+      like?.ledger.vary?.(terms) ??
+      openLedger(this.store, terms, {
+        onStoreError,
+        instances,
+        storeTimeout: undefined,
+        clock: this.clock.now,
+        sleeper,
+      })
   }
 
   get health(): Health {
