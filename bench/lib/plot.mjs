@@ -32,10 +32,11 @@ function unit({ columns, metric }) {
 function bars(workload, points) {
   return {
     width: 760,
-    height: 60 + 24 * points.length,
+    height: 70 + 24 * points.length,
     marginLeft: 250,
     marginRight: 60,
-    x: { label: `${workload.name}: ${unit(workload)}`, grid: true, nice: true },
+    marginBottom: 45,
+    x: { label: `${workload.name}: ${unit(workload)}`, labelAnchor: 'center', grid: true, nice: true },
     y: { label: null, domain: points.map(({ target }) => target) },
     marks: [
       Plot.barX(points, { x: 'value', y: 'target', fill: ({ kind }) => colours[kind] }),
@@ -53,7 +54,7 @@ function lines(workload, points) {
     marginRight: 230,
     marginLeft: 70,
     marginBottom: 45,
-    x: { type: 'log', label: workload.x, grid: true, tickFormat: (x) => x.toLocaleString('en-US'), ticks: 5 },
+    x: { type: 'log', label: workload.x, labelAnchor: 'center', grid: true, tickFormat: (x) => x.toLocaleString('en-US'), ticks: 5 },
     y: { type: 'log', label: unit(workload), grid: true, tickFormat: shown, ticks: 5 },
     marks: [
       Plot.line(points, { x: 'x', y: 'value', z: 'target', stroke: ({ kind }) => colours[kind], strokeWidth: 2 }),

@@ -33,7 +33,7 @@ export class AddressKeys {
   }
 }
 
-const remembered = 4096
+const remembered = 16_384
 /** `[0000:0000:0000:0000:0000:ffff:255.255.255.255%interface]:65535`, about; longer texts are no addresses. */
 const longest = 64
 

@@ -19,7 +19,6 @@ export class Asked implements Queue {
   #fresh: Waiter[] = []
   #again: Again | undefined
   #asking = false
-  readonly owed = 0
 
   constructor(lane: Place) {
     this.#lane = lane

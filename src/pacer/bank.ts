@@ -35,7 +35,7 @@ export class Bank {
 
   #open(): Ledger {
     const { name, scopes, store } = this.#limiter
-    return openLedger(store, { name, policies: this.policies, scopes }, this.#failure)
+    return openLedger(store, { name, policies: this.policies, scopes, onChange: 'retune' }, this.#failure)
   }
 
   /** Whether a time to come can be promised: by one enforced policy alone, whose algorithm can (see step.ts). */
@@ -95,12 +95,12 @@ export class Bank {
   }
 
   /**
-   * States go on under the new rate. In a store that processes share they are carried over by the policy's name, and
-   * what is booked ahead ends at the limit unless the state has the times themselves: that much is charged anew.
-   * @param owed by key, the units promised for later
+   * States go on under the new rate, with the times that were promised. In a store that processes share a state does so
+   * when it is next written to.
+   * @param inUse the keys that are to do so now
    * @throws HeadgateError `HEADGATE_RATE` or what the policy's constructor says
    */
-  setRate(rate: number, owed: ReadonlyMap<string, number>): void {
+  setRate(rate: number, inUse: readonly string[]): void {
     const policy = this.#tunable()
     const next = withLimit(policy, rate)
     this.policies = this.policies.map((each) => (each === policy ? next : each))
@@ -110,14 +110,12 @@ export class Bank {
       return
     }
     this.#ledger = this.#open()
-    if (next.algorithm instanceof Smooth || next.algorithm.grows) return
-    for (const [key, units] of owed) void quietly(this.charge(this.keys(key), units))
+    for (const key of inUse) void quietly(this.charge(this.keys(key), 0))
   }
 
   /**
    * Sees to it that no turn comes before `until`, after the rate was raised: what part of a reservation was given back
-   * at the old rate counts for less time at the new one, and so does what was charged anew. Where others book as well,
-   * none at that time either.
+   * at the old rate counts for less time at the new one. Where others book as well, none at that time either.
    */
   cover(keys: readonly string[], until: number): void {
     const { generation } = this

@@ -40,12 +40,6 @@ export class Booked implements Queue {
     return this.#turns.first === undefined && this.#line.first === undefined
   }
 
-  get owed(): number {
-    let units = 0
-    for (let turn = this.#turns.first; turn !== undefined; turn = turn.after) units += turn.cost
-    return units
-  }
-
   seek(waiter: Waiter): void {
     if (this.#lane.stopped) this.#wait(waiter)
     else this.#book(waiter)

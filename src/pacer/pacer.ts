@@ -117,10 +117,11 @@ export class Pacer extends Pace {
    */
   setRate(rate: number): void {
     const lanes = [...this.#lanes.values()]
-    const owed = new Map(
-      lanes.map(({ key, queueing }) => [key, queueing.owed] as const).filter(([, units]) => units > 0),
+    const inUse = lanes.filter(({ queueing }) => !queueing.empty)
+    this.#bank.setRate(
+      rate,
+      inUse.map(({ key }) => key),
     )
-    this.#bank.setRate(rate, owed)
     this.#events.rate(rate)
     for (const lane of lanes) lane.queueing.retuned()
   }

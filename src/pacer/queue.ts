@@ -19,6 +19,4 @@ export interface Queue {
   readonly empty: boolean
   /** The rate was set: nobody who comes now comes before what is promised. */
   retuned(): void
-  /** Units promised for later. */
-  readonly owed: number
 }

@@ -46,15 +46,17 @@ test('fastify: a limit for everything, one route with its own, one without', asy
   await app.close()
 })
 
-test('plans: each key by its plan, guesses by address', async () => {
+test('plans: each key by its plan, also when that changes; guesses by address', async () => {
   const url = await serve(plans())
   const left = async (key: string) => JSON.parse((await get(url, { 'x-api-key': key })).body).left.quota
   expect(await left('key-of-ann')).toBe(9999)
   expect(await left('key-of-bob')).toBe(4)
   expect(await left('key-of-ann')).toBe(9998)
+  await fetch(`${url}/plan/pro`, { method: 'POST', headers: { 'x-api-key': 'key-of-bob' } })
+  expect(await left('key-of-bob')).toBe(9997)
   const guesses = []
-  for (let n = 0; n < 11; n++) guesses.push((await get(url, { 'x-api-key': `guess-${n}` })).status)
-  expect(guesses).toEqual([...Array.from({ length: 10 }, () => 401), 429])
+  for (let n = 0; n < 16; n++) guesses.push((await get(url, { 'x-api-key': `guess-${n}` })).status)
+  expect(guesses).toEqual([...Array.from({ length: 10 }, () => 401), 429, 429, 429, 429, 403, 403])
 })
 
 test('bytes: each response costs what it was long', async () => {

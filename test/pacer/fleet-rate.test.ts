@@ -1,6 +1,14 @@
 import { Redis } from 'ioredis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { gcra, memoryStore, type Policy, slidingLog, smoothBursty, smoothWarmingUp } from '../../src/index.ts'
+import {
+  fixedWindow,
+  gcra,
+  memoryStore,
+  type Policy,
+  slidingLog,
+  smoothBursty,
+  smoothWarmingUp,
+} from '../../src/index.ts'
 import { Pacer } from '../../src/pacer/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
@@ -41,6 +49,8 @@ async function waits(pacer: Pacer, calls: number): Promise<number[]> {
 }
 
 const policies: [string, (rate: number) => Policy][] = [
+  ['gcra', (limit) => gcra({ name: 'pace', limit, window: '1s', burst: 1 })],
+  ['fixedWindow', (limit) => fixedWindow({ name: 'pace', limit, window: '1s' })],
   ['slidingLog', (limit) => slidingLog({ name: 'pace', limit, window: '1s' })],
   ['smoothBursty', (rate) => smoothBursty({ name: 'pace', rate })],
   ['smoothWarmingUp', (rate) => smoothWarmingUp({ name: 'pace', rate, warmup: '1s' })],

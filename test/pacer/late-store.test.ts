@@ -151,6 +151,6 @@ describe('a store that answers later', () => {
     await timeline.pass(20)
     pacer.setRate(1)
     for (const name of 'D') timeline.write(name, pacer.acquire())
-    expect(await timeline.read()).toBe('A+20 B+120 C+220 D+2040')
+    expect(await timeline.read()).toBe('A+20 B+120 C+220 D+2840')
   })
 })

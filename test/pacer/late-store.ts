@@ -24,9 +24,9 @@ export class LateStore implements Store {
 
   /** Without `retune`: others may reach the states. */
   open(terms: Parameters<Store['open']>[0]): Ledger {
-    const name = JSON.stringify([terms.name, terms.policies.map(({ name, limit, window }) => [name, limit, window])])
-    const ledger = this.#shared.get(name) ?? this.#store.open(terms)
-    this.#shared.set(name, ledger)
+    const first = this.#shared.get(terms.name) ?? this.#store.open(terms)
+    this.#shared.set(terms.name, first)
+    const ledger = first.vary?.(terms) ?? first
     return {
       decide: (...question) => this.#later(() => ledger.decide(...question)),
       reserve: (...question) => this.#later(() => ledger.reserve(...question)),
