@@ -159,7 +159,7 @@ describe('state', () => {
   test('a log takes 16 bytes for each time it holds', async () => {
     const limiter = limiterOf(slidingLog({ limit: 500, window: '1h' }), { batch: false })
     for (let n = 0; n < 200; n++) await limiter.consume('id')
-    expect(await client.strlen('headgate:test:default:{id}')).toBe(1 + 8 + 10 + 4 + 24 + 16 * 200)
+    expect(await client.strlen('headgate:test:default:{id}')).toBe(1 + 6 + 10 + 4 + 24 + 16 * 200)
   })
 
   test('reset touches exactly one key', async () => {

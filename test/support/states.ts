@@ -10,8 +10,8 @@ export function unpackStates(value: Buffer | null, policies: readonly Policy[]):
   if (value === null) return states
   if (value[0] !== 2) throw new Error(`layout ${value[0]}`)
   for (let at = 1; at < value.length; ) {
-    const id = value.subarray(at, at + 8)
-    at += 9 + value.readUInt8(at + 8)
+    const id = value.subarray(at, at + 6)
+    at += 7 + value.readUInt8(at + 6)
     const length = value.readUInt32LE(at)
     const policy = policies.find((each) => policyId(each).equals(id))
     const numbers: number[] = []

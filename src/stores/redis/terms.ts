@@ -4,7 +4,8 @@ import type { StateRule } from '../../algorithms/carry.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { kinds } from './lua/script.ts'
 
-const idBytes = 8
+/** Each key holds it once for each policy, and two of a limiter's few names do not share one by chance. */
+const idBytes = 6
 
 /** Policies as the script reads them. A question's keys are one for each scope, in the order of `scopes`. */
 export interface Terms {
@@ -46,9 +47,9 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
   packed.writeUInt8(kind, 2)
   packed.writeUInt8(flagsOf(policy, onChange), 3)
   policyId(policy).copy(packed, 4)
-  packed.writeDoubleLE(burst, 12)
-  packed.writeUInt8(numbers.length, 20)
-  for (const [n, number] of numbers.entries()) packed.writeDoubleLE(number, 21 + 8 * n)
+  packed.writeDoubleLE(burst, 4 + idBytes)
+  packed.writeUInt8(numbers.length, 12 + idBytes)
+  for (const [n, number] of numbers.entries()) packed.writeDoubleLE(number, 13 + idBytes + 8 * n)
   return packed
 }
 

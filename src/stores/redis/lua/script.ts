@@ -3,7 +3,7 @@
  * and the questions. It reads every key in one MGET, answers the questions in order over the unpacked states, and
  * writes what changed at the end.
  *
- * Policies: for each set of terms "<HH" policies, scopes; for each policy "<HBBc8dB" scope, kind, flags, id, burst, how
+ * Policies: for each set of terms "<HH" policies, scopes; for each policy "<HBBc6dB" scope, kind, flags, id, burst, how
  * many numbers define it, and these as doubles: span and parameters.
  * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBdd" terms, verb and flags, time in
  * microseconds (-1: Redis TIME), cost; "<H" a key for each scope; a reservation's maxWait; a refund's tickets; a lease's
@@ -58,7 +58,7 @@ end
 local function readPolicy(at)
   local p = {}
   local kind, flags, count
-  p.scope, kind, flags, p.id, p.burst, count, at = unpack('<HBBc8dB', ARGV[1], at)
+  p.scope, kind, flags, p.id, p.burst, count, at = unpack('<HBBc6dB', ARGV[1], at)
   p.countRefused, p.shadow, p.promises = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4
   p.scales, p.forgets, p.retunes = flags % 16 >= 8, flags % 32 >= 16, flags >= 32
   local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }

@@ -55,10 +55,10 @@ local function takeApart(own, key, value, now)
   if sub(value, 1, 1) == layout then
     local at, length = 2, #value
     while at <= length do
-      local id, defined = unpack('<c8B', value, at)
-      local size = unpack('<I4', value, at + 9 + defined)
-      local start = at + 13 + defined
-      local p, definition = known[id], sub(value, at + 9, at + 8 + defined)
+      local id, defined = unpack('<c6B', value, at)
+      local size = unpack('<I4', value, at + 7 + defined)
+      local start = at + 11 + defined
+      local p, definition = known[id], sub(value, at + 7, at + 6 + defined)
       if not p then
         unknown = unknown or {}
         unknown[#unknown + 1] = sub(value, at, start + size - 1)
