@@ -23,8 +23,10 @@ const policies = [
 const slice = 200
 /** How many keys the oracle may know before it forgets those that cannot count any more: its memory stays flat, too. */
 const crowd = 5000
-/** How far the clock goes back at most, in milliseconds: who is like new and has not called for 10 s may be forgotten. */
+/** How far the clock goes back at most, in milliseconds. */
 const furthest = 9_999
+/** In microseconds: who is like new and has not called for so long may be forgotten, also if the clock then goes back. */
+const grace = 10_000_000n
 
 class World {
   constructor(terms, random, jumps) {
@@ -53,12 +55,12 @@ class World {
 
   move() {
     const { random, clock } = this
+    this.latest = Math.max(this.latest, clock.milliseconds)
     const odds = random.next()
     if (odds < 0.6) return
     if (odds < 0.97) clock.set(clock.milliseconds + random.below(8000) / 1000)
     else if (!this.jumps || odds < 0.98) clock.set(clock.milliseconds + random.pick([50, 1000, 2000, 3_600_000]))
     else {
-      this.latest = Math.max(this.latest, clock.milliseconds)
       const back = clock.milliseconds - random.pick([0.001, 5, 300, 999, 5000, furthest])
       clock.set(Math.max(back, this.latest - furthest))
     }
@@ -77,10 +79,15 @@ class World {
     this.move()
     const key = this.key()
     const cost = random.pick([1, 1, 1, 2, 5])
-    const expected = this.of(key).consume(clock.now(), cost)
+    let expected = this.of(key).consume(clock.now(), cost)
     const books = !this.jumps && random.chance(0.02)
     const reservation = books ? await limiter.reserve(key, { cost }) : undefined
     const answer = reservation ?? limiter.consumeSync(key, { cost })
+    if (answer.allowed && !expected && this.mayForget(key)) {
+      this.oracle.delete(key)
+      expected = this.of(key).consume(clock.now(), cost)
+      counts.forgotten++
+    }
     if (answer.allowed !== expected) {
       throw new Error(`${this.terms} at ${clock.milliseconds}, key ${key}: ${answer.allowed}, the oracle ${expected}`)
     }
@@ -92,6 +99,11 @@ class World {
     counts.cancelled++
   }
 
+  /** Whether the key has been like new for so long that the store need not know it, though the clock has gone back since. */
+  mayForget(key) {
+    return this.jumps && this.of(key).likeNewAt(BigInt(Math.round(this.latest * 1000)), grace)
+  }
+
   prune() {
     if (this.oracle.size < crowd) return
     for (const [key, oracle] of this.oracle) if (oracle.lapsed(this.clock.now())) this.oracle.delete(key)
@@ -99,7 +111,7 @@ class World {
 }
 
 export async function memory({ until, random }) {
-  const counts = { admitted: 0, refused: 0, cancelled: 0, keys: 0 }
+  const counts = { admitted: 0, refused: 0, cancelled: 0, forgotten: 0, keys: 0 }
   const worlds = policies.flatMap((terms) => [new World(terms, random, false), new World(terms, random, true)])
   while (performance.now() < until) {
     for (const world of worlds) {

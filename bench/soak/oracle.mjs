@@ -142,6 +142,11 @@ export class Joined {
     for (const oracle of this.each) oracle.undo(BigInt(units))
   }
 
+  /** Whether nothing of it counts at `now`, and nothing has been taken for that long. */
+  likeNewAt(now, idle) {
+    return this.each.every((oracle) => now - oracle.last >= idle && now - oracle.last >= oracle.span)
+  }
+
   /** Whether nothing of it counts any more. */
   lapsed(now) {
     return this.each.every((oracle) => BigInt(now) - oracle.last > 2n * oracle.span)
