@@ -49,7 +49,7 @@ export class Batches implements Algorithm {
     this.aligned = aligned
     this.most = Math.min(maxSafe, limit * Math.floor(2 ** 52 / window))
     this.span = Math.ceil(burst / limit) * window
-    this.parameters = [limit, window, burst, aligned ? 1 : 0, this.most]
+    this.parameters = [limit, window, burst, aligned ? 1 : 0]
     if (burst > this.most) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',

@@ -1,18 +1,23 @@
 /** Restates algorithms/step.ts: weigh, settle, refund, standing. The reply is one flat list of integers. */
 export const frame = `
 local consume, reserve, charge, refund, peek, reset = 0, 1, 2, 3, 4, 5
-local reply, size = {}, 1 -- the first is the time
+-- The first of the reply is the time.
+local reply, size = nil, 1
+-- Of the question at hand.
+local verb, now, cost, allowed, takes, delay
 
 local function answer(number)
   size = size + 1
   reply[size] = number == never and -1 or number
 end
 
-local function wrote(step, p)
-  p.s[p.slots + 1], changedAt[p.key] = 0, step.now
+local function wrote(p)
+  local s = p.s
+  if s.before then s.before = nil end
+  changedAt[p.key] = now
 end
 
-local function standing(p, last, now)
+function standing(p, last, now)
   if now < last and last - now < p.span then return last end
   return now
 end
@@ -31,12 +36,11 @@ local function canPromise(step)
     end
   end
   if not only or not only.promises or only.s.carried then return false end
-  return only.algorithm.fits(only, only.s, only.at, step.cost, only.wait - (only.at - step.now))
+  return only.algorithm.fits(only, only.s, only.at, cost, only.wait - (only.at - now))
 end
 
-local function weigh(step, verb, now, cost, maxWait)
-  step.verb, step.now, step.cost = verb, now, cost
-  local delay = 0
+local function weigh(step, maxWait)
+  delay = 0
   for n = 1, #step do
     local p = step[n]
     local s = p.s
@@ -53,9 +57,8 @@ local function weigh(step, verb, now, cost, maxWait)
     end
     p.at, p.wait = at, wait
   end
-  step.delay = delay
-  step.allowed = delay == 0 or (verb == reserve and delay <= maxWait and canPromise(step))
-  step.takes = step.allowed and verb ~= peek and verb ~= refund
+  allowed = delay == 0 or (verb == reserve and delay <= maxWait and canPromise(step))
+  takes = allowed and verb ~= peek and verb ~= refund
 end
 
 local function giveBack(step, tickets)
@@ -64,32 +67,32 @@ local function giveBack(step, tickets)
     local _, left = p.algorithm.report(p, p.s, p.at)
     if left > 0 and (not tickets or tickets[n]) then
       if tickets then
-        p.algorithm.refund(p, p.s, p.at, step.cost, spread(tickets[n]))
+        p.algorithm.refund(p, p.s, p.at, cost, spread(tickets[n]))
       else
-        p.algorithm.refund(p, p.s, p.at, step.cost)
+        p.algorithm.refund(p, p.s, p.at, cost)
       end
-      wrote(step, p)
+      wrote(p)
     end
   end
 end
 
 -- What happens to a policy that does not take the call at once, or when another does not.
-local function settleRefused(step, p)
-  if step.verb == peek or step.verb == refund then return end
+local function settleRefused(p)
+  if verb == peek or verb == refund then return end
   local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
-  local lag = at - step.now
-  if step.allowed and not p.shadow then
-    algorithm.take(p, s, at, step.cost, wait - lag)
-    wrote(step, p)
+  local lag = at - now
+  if allowed and not p.shadow then
+    algorithm.take(p, s, at, cost, wait - lag)
     p.wait = 0
   elseif p.countRefused and (p.punishes or not s.carried) then
-    algorithm.count(p, s, at, step.cost)
-    wrote(step, p)
-    if wait > 0 or p.punishes then p.wait = caughtUp(algorithm.wait(p, s, at, step.cost), lag) end
+    algorithm.count(p, s, at, cost)
+    if wait > 0 or p.punishes then p.wait = caughtUp(algorithm.wait(p, s, at, cost), lag) end
   elseif at < s[1] then
     algorithm.take(p, s, at, 0, 0)
-    wrote(step, p)
+  else
+    return
   end
+  wrote(p)
 end
 
 -- The call was refused by policies of another slot.
@@ -98,41 +101,43 @@ local function punish(step)
     local p = step[n]
     if p.punishes then
       p.algorithm.count(p, p.s, p.at)
-      wrote(step, p)
-      p.wait = caughtUp(p.algorithm.wait(p, p.s, p.at), p.at - step.now)
+      wrote(p)
+      p.wait = caughtUp(p.algorithm.wait(p, p.s, p.at), p.at - now)
     end
   end
 end
 
-local function nextAfter(step, p, remaining)
+local function nextAfter(p, remaining)
   if remaining >= p.burst then return 0 end
-  return p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - step.now)
+  return p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - now)
 end
 
-local function settleOne(step, p, told)
-  local s, at, now, wait, algorithm = p.s, p.at, step.now, p.wait, p.algorithm
-  if wait == 0 and step.takes then
-    algorithm.take(p, s, at, step.cost, 0)
-    s[p.slots + 1], changedAt[p.key] = 0, now
+local function settleOne(p, told)
+  local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
+  if wait == 0 and takes then
+    algorithm.take(p, s, at, cost, 0)
+    if s.before then s.before = nil end
+    changedAt[p.key] = now
   else
-    settleRefused(step, p)
+    settleRefused(p)
     wait = p.wait
   end
   local remaining, left = algorithm.report(p, s, at)
-  left = left + (at - step.now)
-  local expiry = p.slots + 1
-  if s[expiry] ~= unwritten then s[expiry] = now + left end
+  left = left + (at - now)
+  local key, expires = p.key, now + left
+  if p.first or expires > likeNew[key] then likeNew[key] = expires end
   p.remaining = remaining
-  reply[size + 1], reply[size + 2], reply[size + 3] = wait == never and -1 or wait, remaining, left
+  if wait == never then wait = -1 end
+  reply[size + 1], reply[size + 2], reply[size + 3] = wait, remaining, left
   size = size + 3
-  if told then answer(nextAfter(step, p, remaining)) end
+  if told then answer(nextAfter(p, remaining)) end
 end
 
 local function settle(step, told)
   size = size + 1
-  reply[size] = step.allowed and 1 or 0
-  if step.verb == reserve then answer(step.delay) end
-  for n = 1, #step do settleOne(step, step[n], told) end
+  reply[size] = allowed and 1 or 0
+  if verb == reserve then answer(delay) end
+  for n = 1, #step do settleOne(step[n], told) end
 end
 
 local function answerTickets(step)

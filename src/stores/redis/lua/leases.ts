@@ -23,12 +23,13 @@ function stays.segmentedWindow(p, s, at)
 end
 
 local function lease(step, units)
-  local extra = units - step.cost
+  local extra = units - cost
   for _, p in ipairs(step) do
     if not p.shadow then extra = min(extra, stays[p.kind] and p.remaining or 0) end
   end
-  if not step.allowed or extra <= 0 then return answer(0) end
-  weigh(step, consume, step.now, extra, 0)
+  if not allowed or extra <= 0 then return answer(0) end
+  cost = extra
+  weigh(step, 0)
   local life = never
   answer(extra)
   for _, p in ipairs(step) do
@@ -39,8 +40,7 @@ local function lease(step, units)
       p.algorithm.take(p, p.s, p.at, extra, 0)
     end
     local _, left = p.algorithm.report(p, p.s, p.at)
-    local expiry = p.slots + 1
-    if p.s[expiry] ~= unwritten then p.s[expiry] = step.now + left + p.at - step.now end
+    likeNew[p.key] = max(likeNew[p.key], p.at + left)
   end
   answer(life)
 end

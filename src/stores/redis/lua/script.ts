@@ -3,11 +3,11 @@
  * and the questions. It reads every key in one MGET, answers the questions in order over the unpacked states, and
  * writes what changed at the end.
  *
- * Policies: for each set of terms "<HH" policies, scopes; for each policy "<HBBc6dB" scope, kind, flags, id, burst, how
- * many numbers define it, and these as doubles: span and parameters.
- * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBdd" terms, verb and flags, time in
- * microseconds (-1: Redis TIME), cost; "<H" a key for each scope; a reservation's maxWait; a refund's tickets; a lease's
- * units.
+ * Policies (see ../terms.ts): for each set of terms "<HH" policies, scopes; for each policy "<HBBdB" scope, kind, flags,
+ * burst, how many numbers define it; these as doubles; and as "Hc0" texts how its records begin and are packed.
+ * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBddH" terms, verb and flags, time in
+ * microseconds (-1: Redis TIME), cost, key; "<H" a key for each further scope; a reservation's maxWait; a refund's
+ * tickets; a lease's units.
  */
 import { batches } from './batches.ts'
 import { bucket } from './bucket.ts'
@@ -41,42 +41,36 @@ local kinds = { ${kinds.map((kind) => `'${kind}'`).join(', ')} }
 local algorithms = {}
 
 -- Makes the policy one of that kind; false if there is none.
-function define(p, kind, span, ...)
-  p.kind, p.span = kinds[kind], span
-  if not p.kind then return false end
+local function define(p, kind, ...)
+  local name = kinds[kind]
+  if not name then return false end
   local algorithm = algorithms[kind]
   if not algorithm then
-    algorithm = makers[p.kind]()
+    algorithm = makers[name]()
     algorithms[kind] = algorithm
   end
-  p.algorithm = algorithm
+  p.kind, p.algorithm, p.number, p.bytes = name, algorithm, algorithm.number or 'i7', algorithm.number and 8 or 7
   algorithm.define(p, ...)
-  p.format = '<' .. rep('d', p.slots + 1)
-  return true
+  return p
 end
+revive = define
 
 local function readPolicy(at)
-  local p = {}
-  local kind, flags, count
-  p.scope, kind, flags, p.id, p.burst, count, at = unpack('<HBBc6dB', ARGV[1], at)
-  p.countRefused, p.shadow, p.promises = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4
-  p.scales, p.forgets, p.retunes = flags % 16 >= 8, flags % 32 >= 16, flags >= 32
+  local scope, kind, flags, burst, count, head
+  local longHead, longNumbers, longFormat, shortHead, shortNumbers, shortFormat
+  scope, kind, flags, burst, count, head, longHead, longNumbers, longFormat, shortHead, shortNumbers, shortFormat, at =
+    unpack('<HBBdBHc0Hc0Hc0Hc0Hc0Hc0Hc0', ARGV[1], at)
+  local p = {
+    scope = scope, burst = burst, head = head, states = sized(),
+    countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
+    scales = flags % 16 >= 8, forgets = flags % 32 >= 16, retunes = flags >= 32,
+    longHead = longHead, longNumbers = longNumbers, longFormat = longFormat,
+    shortHead = shortHead, shortNumbers = shortNumbers, shortFormat = shortFormat,
+  }
   local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }
-  numbers[count + 1] = nil
-  define(p, kind, spread(numbers))
-  p.definition = cmsgpack.pack(kind, spread(numbers))
-  p.states = sized()
+  define(p, kind, spread(numbers, 1, count))
+  p.longLength, p.shortLength = #longHead + p.bytes * p.slots, #shortHead + p.bytes * (p.slots - 1)
   return p, at + 8 * count
-end
-
--- The policies of a scope, and how long the value is that holds just these. The first one's head begins the value.
-local function addTo(own, p)
-  local length = 8 * (p.slots + 1)
-  p.head = (#own == 0 and layout or '') .. p.id .. char(#p.definition) .. p.definition
-  if not p.grows then p.head = p.head .. pack('<I4', length) end
-  p.recordFormat = '<c' .. #p.head .. rep('d', p.slots + 1)
-  own[#own + 1] = p
-  own.length = p.grows and 0 or own.length + #p.head + length
 end
 
 local function readTerms()
@@ -84,10 +78,12 @@ local function readTerms()
   while at <= length do
     local step, policies = { own = {} }
     policies, step.scopes, at = unpack('<HH', ARGV[1], at)
-    for scope = 1, step.scopes do step.own[scope] = { length = 0 } end
+    for scope = 1, step.scopes do step.own[scope] = {} end
     for n = 1, policies do
-      step[n], at = readPolicy(at)
-      addTo(step.own[step[n].scope], step[n])
+      local p
+      p, at = readPolicy(at)
+      local own = step.own[p.scope]
+      own[#own + 1], step[n], p.first = p, p, #own == 0
     end
     all[#all + 1] = step
   end
@@ -99,7 +95,8 @@ if byte(questions) == 0 then return redis.error_reply('HEADGATE the answer is no
 margin = unpack('<d', questions, 2)
 local all = readTerms()
 values = call('MGET', spread(KEYS))
-openedFor, others, changedAt = {}, {}, sized()
+openedFor, others, changedAt, likeNew = {}, {}, sized(), sized()
+reply = { byte(questions, 1, min(#questions, 4096)) }
 local serverTime
 
 local function timeNow()
@@ -126,9 +123,10 @@ end
 
 local at, length, keys = 10, #questions, {}
 while at <= length do
-  local t, what, now, cost, key, maxWait, tickets, units
+  local t, what, key, maxWait, tickets, units
   t, what, now, cost, key, at = unpack('<HBddH', questions, at)
-  local step, verb = all[t], what % 8
+  local step = all[t]
+  verb = what % 8
   if now < 0 then now = timeNow() end
   for scope = 1, step.scopes do
     if scope > 1 then key, at = unpack('<H', questions, at) end
@@ -144,19 +142,19 @@ while at <= length do
   else
     for n = 1, #step do
       local p = step[n]
-      p.key = keys[p.scope]
-      p.s = p.states[p.key]
+      key = keys[p.scope]
+      p.key, p.s = key, p.states[key]
     end
     maxWait = 0
     if verb == reserve then maxWait, at = unpack('<d', questions, at) end
-    weigh(step, verb, now, cost, maxWait)
+    weigh(step, maxWait)
     if verb == refund then
       if what % 128 >= 64 then tickets, at = readTickets(step, at) end
       giveBack(step, tickets)
       if what >= 128 then punish(step) end
     end
-    settle(step, what % 16 >= 8 or (what % 32 >= 16 and not step.allowed))
-    if verb == reserve and step.allowed then answerTickets(step) end
+    settle(step, what % 16 >= 8 or (what % 32 >= 16 and not allowed))
+    if verb == reserve and allowed then answerTickets(step) end
     if what % 64 >= 32 then
       units, at = unpack('<d', questions, at)
       lease(step, units)
@@ -166,6 +164,7 @@ end
 
 for n = 1, #KEYS do save(n, KEYS[n]) end
 reply[1] = serverTime or -1
+reply[size + 1] = nil
 return reply
 end)()
 `
