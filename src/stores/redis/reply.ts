@@ -23,14 +23,15 @@ export class Reply {
     const { terms, verb } = question
     const { details, denial, lease } = question.extras
     const now = question.now < 0 ? this.#now : question.now
-    const allowed = this.#next() === 1
+    const outcome = this.#next()
+    const allowed = outcome !== 0
     if (verb === 'reset') return { now, allowed, delay: 0, numbers: [], tickets: undefined, lease: undefined }
     const delay = verb === 'reserve' ? this.#next() : 0
     const told = details?.nextAfter === true || (denial === true && !allowed)
     const numbers: Numbers[] = []
     for (let n = terms.policies.length; n > 0; n--) {
       numbers.push({
-        wait: this.#next(),
+        wait: outcome === 2 ? 0 : this.#next(),
         remaining: this.#next(),
         reset: this.#next(),
         next: told ? this.#next() : undefined,

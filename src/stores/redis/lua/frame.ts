@@ -2,9 +2,9 @@
 export const frame = `
 local consume, reserve, charge, refund, peek, reset = 0, 1, 2, 3, 4, 5
 -- The first of the reply is the time.
-local reply, size = nil, 1
+local reply, size = {}, 1
 -- Of the question at hand.
-local verb, now, cost, allowed, takes, delay
+local verb, now, cost, allowed, takes, delay, waits
 
 local function answer(number)
   size = size + 1
@@ -12,9 +12,8 @@ local function answer(number)
 end
 
 local function wrote(p)
-  local s = p.s
-  if s.before then s.before = nil end
-  changedAt[p.key] = now
+  if p.s.before then p.s.before = nil end
+  p.own.changed = now
 end
 
 function standing(p, last, now)
@@ -40,7 +39,7 @@ local function canPromise(step)
 end
 
 local function weigh(step, maxWait)
-  delay = 0
+  delay, waits = 0, false
   for n = 1, #step do
     local p = step[n]
     local s = p.s
@@ -52,6 +51,7 @@ local function weigh(step, maxWait)
       wait = p.algorithm.wait(p, s, at, cost)
     end
     if wait > 0 then
+      waits = true
       wait = wait + (at - now)
       if wait > delay and not p.shadow then delay = wait end
     end
@@ -113,29 +113,28 @@ local function nextAfter(p, remaining)
 end
 
 local function settleOne(p, told)
-  local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
-  if wait == 0 and takes then
+  local s, at, own, algorithm = p.s, p.at, p.own, p.algorithm
+  if takes and p.wait == 0 then
     algorithm.take(p, s, at, cost, 0)
     if s.before then s.before = nil end
-    changedAt[p.key] = now
+    own.changed = now
   else
     settleRefused(p)
-    wait = p.wait
   end
   local remaining, left = algorithm.report(p, s, at)
-  left = left + (at - now)
-  local key, expires = p.key, now + left
-  if p.first or expires > likeNew[key] then likeNew[key] = expires end
+  local expires = at + left
+  if p.first or expires > own.likeNew then own.likeNew = expires end
   p.remaining = remaining
-  if wait == never then wait = -1 end
-  reply[size + 1], reply[size + 2], reply[size + 3] = wait, remaining, left
-  size = size + 3
+  if waits then answer(p.wait) end
+  reply[size + 1], reply[size + 2] = remaining, left + (at - now)
+  size = size + 2
   if told then answer(nextAfter(p, remaining)) end
 end
 
+-- Begins with 2 where nobody waits, which then is not told of each; else with 1 or 0 for admitted or refused.
 local function settle(step, told)
-  size = size + 1
-  reply[size] = allowed and 1 or 0
+  waits = waits or not takes
+  answer(waits and (allowed and 1 or 0) or 2)
   if verb == reserve then answer(delay) end
   for n = 1, #step do settleOne(step[n], told) end
 end

@@ -40,7 +40,7 @@ local function lease(step, units)
       p.algorithm.take(p, p.s, p.at, extra, 0)
     end
     local _, left = p.algorithm.report(p, p.s, p.at)
-    likeNew[p.key] = max(likeNew[p.key], p.at + left)
+    p.own.likeNew = max(p.own.likeNew, p.at + left)
   end
   answer(life)
 end

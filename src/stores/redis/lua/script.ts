@@ -51,6 +51,7 @@ local function define(p, kind, ...)
   end
   p.kind, p.algorithm, p.number, p.bytes = name, algorithm, algorithm.number or 'i7', algorithm.number and 8 or 7
   algorithm.define(p, ...)
+  if not algorithm.number then p.grain = max(1000000, floor(p.span / 16)) end
   return p
 end
 revive = define
@@ -61,7 +62,7 @@ local function readPolicy(at)
   scope, kind, flags, burst, count, head, longHead, longNumbers, longFormat, shortHead, shortNumbers, shortFormat, at =
     unpack('<HBBdBHc0Hc0Hc0Hc0Hc0Hc0Hc0', ARGV[1], at)
   local p = {
-    scope = scope, burst = burst, head = head, states = sized(),
+    scope = scope, burst = burst, head = head, s = false, at = 0, wait = 0, remaining = 0, own = false, first = false,
     countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
     scales = flags % 16 >= 8, forgets = flags % 32 >= 16, retunes = flags >= 32,
     longHead = longHead, longNumbers = longNumbers, longFormat = longFormat,
@@ -70,6 +71,8 @@ local function readPolicy(at)
   local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }
   define(p, kind, spread(numbers, 1, count))
   p.longLength, p.shortLength = #longHead + p.bytes * p.slots, #shortHead + p.bytes * (p.slots - 1)
+  -- A small state lies in the same place whatever the key.
+  if p.slots <= 4 and not p.grows then p.room = { 0, 0, 0, 0, 0 } end
   return p, at + 8 * count
 end
 
@@ -78,12 +81,12 @@ local function readTerms()
   while at <= length do
     local step, policies = { own = {} }
     policies, step.scopes, at = unpack('<HH', ARGV[1], at)
-    for scope = 1, step.scopes do step.own[scope] = {} end
+    for scope = 1, step.scopes do step.own[scope] = { key = nil, changed = false, likeNew = 0 } end
     for n = 1, policies do
       local p
       p, at = readPolicy(at)
       local own = step.own[p.scope]
-      own[#own + 1], step[n], p.first = p, p, #own == 0
+      own[#own + 1], step[n], p.own, p.first = p, p, own, #own == 0
     end
     all[#all + 1] = step
   end
@@ -92,11 +95,9 @@ end
 
 local questions = ARGV[2]
 if byte(questions) == 0 then return redis.error_reply('HEADGATE the answer is no longer wanted') end
-margin = unpack('<d', questions, 2)
+margin = unpack('<d', questions, 2) * 1000
 local all = readTerms()
-values = call('MGET', spread(KEYS))
-openedFor, others, changedAt, likeNew = {}, {}, sized(), sized()
-reply = { byte(questions, 1, min(#questions, 4096)) }
+read = call('MGET', spread(KEYS))
 local serverTime
 
 local function timeNow()
@@ -121,7 +122,7 @@ local function readTickets(step, at)
   return tickets, at
 end
 
-local at, length, keys = 10, #questions, {}
+local at, length = 10, #questions
 while at <= length do
   local t, what, key, maxWait, tickets, units
   t, what, now, cost, key, at = unpack('<HBddH', questions, at)
@@ -130,21 +131,16 @@ while at <= length do
   if now < 0 then now = timeNow() end
   for scope = 1, step.scopes do
     if scope > 1 then key, at = unpack('<H', questions, at) end
-    keys[scope] = key
+    local own = step.own[scope]
     if verb == reset then
-      forget(key, now)
-    elseif openedFor[key] ~= step.own[scope] or provisional[key] then
-      open(key, step.own[scope], now)
+      forget(key)
+    elseif own.key ~= key or own.provisional then
+      hold(own, key, now)
     end
   end
   if verb == reset then
     answer(1)
   else
-    for n = 1, #step do
-      local p = step[n]
-      key = keys[p.scope]
-      p.key, p.s = key, p.states[key]
-    end
     maxWait = 0
     if verb == reserve then maxWait, at = unpack('<d', questions, at) end
     weigh(step, maxWait)
@@ -162,9 +158,13 @@ while at <= length do
   end
 end
 
+for _, step in ipairs(all) do
+  for _, own in ipairs(step.own) do
+    if own.key then release(own) end
+  end
+end
 for n = 1, #KEYS do save(n, KEYS[n]) end
 reply[1] = serverTime or -1
-reply[size + 1] = nil
 return reply
 end)()
 `

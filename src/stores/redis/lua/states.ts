@@ -6,23 +6,17 @@
  * carried over. Policies that this call does not know are another deploy's, or of another plan: they are kept until they
  * are like new.
  *
- * A key is read once and written once a call. Where its value holds just the one policy of the terms at hand, as nearly
- * always, it is told by its length and its head; else it is taken apart record by record.
+ * A key is read once and written once a call. The policies of one scope hold one key at a time: its states lie open in
+ * them until they hold another. Where the value has just the one policy of the terms at hand, as nearly always, it is told
+ * by its length and its head; else it is taken apart record by record.
  */
 export const states = `
 local margin
 local narrow, wide = 254, 255
--- By the key's number: its value, or false; the policies whose states are in use, which hold these themselves; the
--- records of others; the time at which it was changed, until then its name; when all its states are like new.
-local values, openedFor, others, changedAt, likeNew
--- By the key's number, whether a state was carried over to this question's time: for the next it is made ready anew.
-local provisional = {}
+-- By the key's number: its value as it was read, or false; the value to write, false where there is to be none; the
+-- policies that hold it; when it was changed; when what was read lapses, and when what is to be written does.
+local read, written, heldBy, changedAt, lapses, lapsing = nil, {}, {}, {}, {}, {}
 local carried, revived, revive, standing
-
--- A table with room for as many: to grow it step by step takes longer. What it holds is overwritten before it is read.
-local function sized()
-  return { spread(KEYS) }
-end
 
 local function new(p)
   if p.grows then return p.algorithm.new() end
@@ -53,21 +47,21 @@ local function record(p, s)
     local payload = p.algorithm.save(s)
     return char(s.form) .. p.head .. pack('<I4', #payload) .. payload
   end
-  local short = p.slots - 1
-  if s[p.slots] == 0 then return pack(p.shortFormat, p.shortHead, spread(s, 1, short)) end
-  return pack(p.longFormat, p.longHead, spread(s, 1, p.slots))
+  local slots = p.slots
+  if s[slots] == 0 then return pack(p.shortFormat, p.shortHead, spread(s, 1, slots - 1)) end
+  return pack(p.longFormat, p.longHead, spread(s, 1, slots))
 end
 
 -- When a state is like new that was left under these numbers, and its record is no longer needed.
 local function expiryOf(from, s, now)
   local at = standing(from, s[1], now)
   local _, left = from.algorithm.report(from, s, at)
-  return now + left + (at - now)
+  return at + left
 end
 
--- Takes a value apart record by record. Returns the records of policies that are not known here.
-local function takeApart(own, key, value, now)
-  local known, unknown = {}, nil
+-- Takes a value apart record by record: those of other policies are kept as they are.
+local function takeApart(own, value, now)
+  local known, others = {}, nil
   for _, p in ipairs(own) do known[sub(p.head, 2, 5)] = p end
   local at, length = 1, #value
   while at <= length do
@@ -76,8 +70,9 @@ local function takeApart(own, key, value, now)
     local start, size, p = at + 6 + defined, form, known[id]
     if form >= narrow then size, start = unpack('<I4', value, start) end
     if p and sub(p.head, 6) == definition then
-      p.states[key] = load(p, value, start, size, form)
+      p.s = load(p, value, start, size, form)
     else
+      if not revived then makers.carry() end
       local text, from = sub(value, at, start + size - 1), revived(definition)
       local s = from and load(from, value, start, size, form)
       local expires = from and expiryOf(from, s, now) or now
@@ -86,76 +81,98 @@ local function takeApart(own, key, value, now)
         if from and not isNew(s, from.slots) then
           s = carried(p, from, s, now)
           s.before, s.expires, s.carried = text, expires, not p.retunes
-          p.states[key], provisional[key] = s, true
+          p.s, own.provisional = s, true
         end
       elseif not from or expires > now then
-        unknown = unknown or {}
-        unknown[#unknown + 1] = { text, expires }
+        others = others or {}
+        others[#others + 1] = { text, expires }
       end
     end
     at = start + size
   end
-  return unknown
+  own.others = others
 end
 
--- The value to write, and when it is like new.
-local function packed(key)
-  local own, more, last = openedFor[key], others[key], likeNew[key]
-  local value = record(own[1], own[1].states[key])
-  if not own[2] and not more and not provisional[key] then return value, last end
-  for n = 2, #own do value = value .. record(own[n], own[n].states[key]) end
-  for n = 1, #own do
-    local s = own[n].states[key]
-    if s.before then last = max(last, s.expires) end
+-- The value to write, and when it lapses: at the next whole grain after it is like new, and a margin for clocks that
+-- differ. So of one policy's it follows from the state, and most calls need not set it again.
+local function packed(own)
+  local first, others, last = own[1], own.others, own.likeNew
+  local value = record(first, first.s)
+  if not own[2] and not others and not own.provisional then
+    local grain = first.grain
+    return value, grain and ceil((last + margin) / grain) * grain or last + margin
   end
-  if more then
-    for _, each in ipairs(more) do
-      value = value .. each[1]
-      last = max(last, each[2])
-    end
+  for n = 2, #own do value = value .. record(own[n], own[n].s) end
+  for _, p in ipairs(own) do
+    if p.s.before then last = max(last, p.s.expires) end
   end
-  return value, last
+  for _, other in ipairs(others or {}) do
+    value = value .. other[1]
+    last = max(last, other[2])
+  end
+  return value, last + margin
 end
 
--- Makes the states of a key ready for the terms with these policies.
-local function open(key, own, now)
-  -- Other terms of the same name may have changed the key in this call: as if they had written it.
-  if openedFor[key] and changedAt[key] ~= KEYS[key] then values[key] = packed(key) end
-  openedFor[key], provisional[key] = own, nil
-  local value, first = values[key], own[1]
-  if value and not own[2] then
-    if #value == first.longLength and sub(value, 1, #first.longHead) == first.longHead then
-      first.states[key] = { unpack(first.longNumbers, value, #first.longHead + 1) }
-      return
-    elseif #value == first.shortLength and sub(value, 1, #first.shortHead) == first.shortHead then
-      local s = { unpack(first.shortNumbers, value, #first.shortHead + 1) }
-      s[first.slots] = 0
-      first.states[key] = s
-      return
-    end
+local function release(own)
+  local key = own.key
+  if own.changed then
+    written[key], lapsing[key] = packed(own)
+    changedAt[key], own.changed = own.changed, false
   end
-  for n = 1, #own do own[n].states[key] = nil end
+  own.key, heldBy[key] = nil, nil
+end
+
+-- Reads the state in a value that holds just this policy's; false if it is none.
+local function readOnly(p, value)
+  local length, s = #value, p.room
+  if length == p.shortLength and sub(value, 1, #p.shortHead) == p.shortHead then
+    s[1], s[2], s[3] = unpack(p.shortNumbers, value, #p.shortHead + 1)
+    s[p.slots] = 0
+  elseif length == p.longLength and sub(value, 1, #p.longHead) == p.longHead then
+    s[1], s[2], s[3], s[4] = unpack(p.longNumbers, value, #p.longHead + 1)
+  else
+    return false
+  end
+  p.s = s
+  return true
+end
+
+-- Makes the states of a key ready in these policies.
+local function hold(own, key, now)
+  if own.key then release(own) end
+  if heldBy[key] then release(heldBy[key]) end
+  heldBy[key], own.key, own.provisional, own.others = own, key, false, nil
+  local value, first = written[key], own[1]
+  if value == nil then value = read[key] end
+  if value and first.room and not own[2] and readOnly(first, value) then
+    if first.grain and written[key] == nil then
+      local s = first.s
+      local _, left = first.algorithm.report(first, s, s[1])
+      lapses[key] = ceil((s[1] + left + margin) / first.grain) * first.grain
+    end
+    return
+  end
+  for n = 1, #own do own[n].s = nil end
   -- The first byte of another layout is no size.
-  others[key] = value and byte(value) > 2 and takeApart(own, key, value, now)
-  for n = 1, #own do
-    local states = own[n].states
-    if not states[key] then states[key] = new(own[n]) end
-  end
+  if value and byte(value) > 2 then takeApart(own, value, now) end
+  for n = 1, #own do own[n].s = own[n].s or new(own[n]) end
 end
 
-local function forget(key, now)
-  values[key], openedFor[key], others[key], changedAt[key] = false, nil, nil, now
+local function forget(key)
+  local own = heldBy[key]
+  if own then own.key, own.changed = nil, false end
+  written[key], heldBy[key] = false, nil
 end
 
 local lastLife, lifeText
 
--- Writes the key, if it changed, with a life until it is like new, and a margin for clocks that differ.
+-- Writes the key, if it changed.
 local function save(key, name)
-  local now = changedAt[key]
-  if now == name then return end
-  if not openedFor[key] then return call('DEL', name) end
-  local value, expires = packed(key)
-  local life = ceil((expires - now) / 1000) + margin
+  local value = written[key]
+  if value == nil then return end
+  if not value then return call('DEL', name) end
+  if lapsing[key] == lapses[key] and #value == #read[key] then return call('SETRANGE', name, '0', value) end
+  local life = ceil((lapsing[key] - changedAt[key]) / 1000)
   if life <= 0 then return call('DEL', name) end
   -- Often the key before has as long a life.
   if life ~= lastLife then lastLife, lifeText = life, format('%d', life) end
