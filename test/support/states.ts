@@ -53,7 +53,7 @@ function low(state: Buffer, at: number, bytes: number): number {
 
 /** The number from `least` on that ends with these bytes. */
 function above(least: number, low: number, bytes: number): number {
-  const range = BigInt(256 ** bytes)
+  const range = BigInt(bytes === 7 ? 2 ** 53 : 256 ** bytes)
   return least + Number((((BigInt(low) - BigInt(least)) % range) + range) % range)
 }
 

@@ -49,7 +49,7 @@ export class Denials {
    * @param changes as they were then
    */
   note(terms: Terms, keys: readonly string[], cost: number, answer: Answer, asked: number, changes: number): void {
-    if (changes !== this.#local.changes) return
+    if (!answer.lasts || changes !== this.#local.changes) return
     const { policies } = terms
     // Where refusals are punished, only those during a block change nothing.
     const telling = punished(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies

@@ -1,12 +1,19 @@
 /** Restates algorithms/carry.ts and revive.ts: a state whose definition is another than that of its policy now. */
 export const carry = `
 function makers.carry()
+  local function isNew(s, slots)
+    for n = 1, slots do
+      if s[n] ~= 0 then return false end
+    end
+    return true
+  end
+
   local function capacity(p)
     return (p.algorithm.report(p, new(p), 0))
   end
 
   function carried(p, from, s, now)
-    if p.forgets then return new(p) end
+    if p.forgets or isNew(s, from.slots) then return new(p) end
     local at = standing(from, s[1], now)
     local adopt = p.algorithm.adopt
     if p.retunes and adopt and adopt(p, s, at, from) then return s end

@@ -131,10 +131,20 @@ local function settleOne(p, told)
   if told then answer(nextAfter(p, remaining)) end
 end
 
--- Begins with 2 where nobody waits, which then is not told of each; else with 1 or 0 for admitted or refused.
+-- 2 where nobody waits, which then is not told of each; else 1 for admitted and 0 for refused, 3 where a state was only
+-- carried over to this time: it will be anew for the next question.
+local function outcome(step)
+  if takes and not waits then return 2 end
+  waits = true
+  if allowed then return 1 end
+  for n = 1, #step do
+    if step[n].own.provisional then return 3 end
+  end
+  return 0
+end
+
 local function settle(step, told)
-  waits = waits or not takes
-  answer(waits and (allowed and 1 or 0) or 2)
+  answer(outcome(step))
   if verb == reserve then answer(delay) end
   for n = 1, #step do settleOne(step[n], told) end
 end

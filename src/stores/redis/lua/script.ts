@@ -70,7 +70,7 @@ local function readPolicy(at)
   }
   local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }
   define(p, kind, spread(numbers, 1, count))
-  p.longLength, p.shortLength = #longHead + p.bytes * p.slots, #shortHead + p.bytes * (p.slots - 1)
+  p.longSize, p.shortSize = p.bytes * p.slots, p.bytes * (p.slots - 1)
   -- A small state lies in the same place whatever the key.
   if p.slots <= 4 and not p.grows then p.room = { 0, 0, 0, 0, 0 } end
   return p, at + 8 * count

@@ -8,8 +8,8 @@ export const slidingLog = `
 function makers.slidingLog()
   local sizes = { [narrow] = 9, [wide] = 14 }
   local formats = { [narrow] = '<I6I3', [wide] = '<I7I7' }
-  local times = { [narrow] = 2 ^ 48, [wide] = 2 ^ 56 }
-  local totals = { [narrow] = 2 ^ 24, [wide] = 2 ^ 56 }
+  local times = { [narrow] = 2 ^ 48, [wide] = 2 ^ 53 }
+  local totals = { [narrow] = 2 ^ 24, [wide] = 2 ^ 53 }
 
   local function time(s, entry)
     local low = unpack(s.format, s.log, s.size * entry + 1)

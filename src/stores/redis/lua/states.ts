@@ -25,13 +25,6 @@ local function new(p)
   return s
 end
 
-local function isNew(s, slots)
-  for n = 1, slots do
-    if s[n] ~= 0 then return false end
-  end
-  return true
-end
-
 -- The size tells how many numbers there are.
 local function load(p, value, at, size, form)
   if p.grows then return p.algorithm.load(value, at, size, form) end
@@ -40,7 +33,7 @@ local function load(p, value, at, size, form)
   return s
 end
 
--- One that was carried over and not written stays as it was.
+-- One that was carried over, or made anew, and not written stays as it was.
 local function record(p, s)
   if s.before then return s.before end
   if p.grows then
@@ -77,12 +70,9 @@ local function takeApart(own, value, now)
       local s = from and load(from, value, start, size, form)
       local expires = from and expiryOf(from, s, now) or now
       if p then
-        -- What nobody has written yet is new under any numbers.
-        if from and not isNew(s, from.slots) then
-          s = carried(p, from, s, now)
-          s.before, s.expires, s.carried = text, expires, not p.retunes
-          p.s, own.provisional = s, true
-        end
+        s = from and carried(p, from, s, now) or new(p)
+        s.before, s.expires, s.carried = text, expires, not p.retunes
+        p.s, own.provisional = s, true
       elseif not from or expires > now then
         others = others or {}
         others[#others + 1] = { text, expires }
@@ -122,19 +112,33 @@ local function release(own)
   own.key, heldBy[key] = nil, nil
 end
 
--- Reads the state in a value that holds just this policy's; false if it is none.
-local function readOnly(p, value)
-  local length, s = #value, p.room
-  if length == p.shortLength and sub(value, 1, #p.shortHead) == p.shortHead then
-    s[1], s[2], s[3] = unpack(p.shortNumbers, value, #p.shortHead + 1)
+-- Reads a policy's state where its record is the next, and tells where the one after that begins; else nothing.
+local function readNext(p, value, at)
+  local s, head = p.room, p.shortHead
+  local start = at + #head
+  if sub(value, at, start - 1) == head then
+    s[1], s[2], s[3] = unpack(p.shortNumbers, value, start)
     s[p.slots] = 0
-  elseif length == p.longLength and sub(value, 1, #p.longHead) == p.longHead then
-    s[1], s[2], s[3], s[4] = unpack(p.longNumbers, value, #p.longHead + 1)
-  else
-    return false
+    p.s = s
+    return start + p.shortSize
   end
+  head = p.longHead
+  start = at + #head
+  if sub(value, at, start - 1) ~= head then return nil end
+  s[1], s[2], s[3], s[4] = unpack(p.longNumbers, value, start)
   p.s = s
-  return true
+  return start + p.longSize
+end
+
+-- Reads the states of a value that has just these policies' in their order; false if it has not.
+local function readAll(own, value)
+  local at = 1
+  for n = 1, #own do
+    if not own[n].room then return false end
+    at = readNext(own[n], value, at)
+    if not at then return false end
+  end
+  return at > #value
 end
 
 -- Makes the states of a key ready in these policies.
@@ -144,8 +148,8 @@ local function hold(own, key, now)
   heldBy[key], own.key, own.provisional, own.others = own, key, false, nil
   local value, first = written[key], own[1]
   if value == nil then value = read[key] end
-  if value and first.room and not own[2] and readOnly(first, value) then
-    if first.grain and written[key] == nil then
+  if value and readAll(own, value) then
+    if first.grain and not own[2] and written[key] == nil then
       local s = first.s
       local _, left = first.algorithm.report(first, s, s[1])
       lapses[key] = ceil((s[1] + left + margin) / first.grain) * first.grain
@@ -155,7 +159,12 @@ local function hold(own, key, now)
   for n = 1, #own do own[n].s = nil end
   -- The first byte of another layout is no size.
   if value and byte(value) > 2 then takeApart(own, value, now) end
-  for n = 1, #own do own[n].s = own[n].s or new(own[n]) end
+  for n = 1, #own do
+    if not own[n].s then
+      local s = new(own[n])
+      s.before, s.expires, own[n].s = '', 0, s
+    end
+  end
 end
 
 local function forget(key)
