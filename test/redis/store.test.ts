@@ -97,7 +97,7 @@ describe('state', () => {
     await limiter.consume('id', { cost: 3 })
     const [key, ...more] = await client.keys('*')
     expect(more).toEqual([])
-    expect(key).toBe('headgate:test:default:{id}')
+    expect(key).toBe('headgate:test:{id}')
     const ttl = await client.pttl(key as string)
     expect(ttl).toBeGreaterThan(4900)
     expect(ttl).toBeLessThanOrEqual(5000)
@@ -109,9 +109,9 @@ describe('state', () => {
     await limiter.consume('new', { cost: 2 })
     expect(await client.keys('*')).toEqual([])
     await limiter.consume('id')
-    const before = await client.getBuffer('headgate:test:default:{id}')
+    const before = await client.getBuffer('headgate:test:{id}')
     expect((await limiter.consume('id')).allowed).toBe(false)
-    expect(await client.getBuffer('headgate:test:default:{id}')).toEqual(before)
+    expect(await client.getBuffer('headgate:test:{id}')).toEqual(before)
   })
 
   test('the time is that of Redis, and its own clock counts for `at`', async () => {
@@ -159,7 +159,7 @@ describe('state', () => {
   test('a log takes 16 bytes for each time it holds', async () => {
     const limiter = limiterOf(slidingLog({ limit: 500, window: '1h' }), { batch: false })
     for (let n = 0; n < 200; n++) await limiter.consume('id')
-    expect(await client.strlen('headgate:test:default:{id}')).toBe(1 + 6 + 10 + 4 + 24 + 16 * 200)
+    expect(await client.strlen('headgate:test:{id}')).toBe(1 + 6 + 10 + 4 + 24 + 16 * 200)
   })
 
   test('reset touches exactly one key', async () => {

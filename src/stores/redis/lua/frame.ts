@@ -13,7 +13,7 @@ end
 
 local function wrote(p)
   if p.s.before then p.s.before = nil end
-  p.own.changed = now
+  p.own.changed = true
 end
 
 function standing(p, last, now)
@@ -117,34 +117,35 @@ local function settleOne(p, told)
   if takes and p.wait == 0 then
     algorithm.take(p, s, at, cost, 0)
     if s.before then s.before = nil end
-    own.changed = now
+    own.changed = true
   else
     settleRefused(p)
   end
   local remaining, left = algorithm.report(p, s, at)
-  local expires = at + left
-  if p.first or expires > own.likeNew then own.likeNew = expires end
-  p.remaining = remaining
+  if p.first or at + left > own.likeNew then own.likeNew = at + left end
   if waits then answer(p.wait) end
   reply[size + 1], reply[size + 2] = remaining, left + (at - now)
   size = size + 2
   if told then answer(nextAfter(p, remaining)) end
 end
 
--- 2 where nobody waits, which then is not told of each; else 1 for admitted and 0 for refused, 3 where a state was only
--- carried over to this time: it will be anew for the next question.
-local function outcome(step)
-  if takes and not waits then return 2 end
-  waits = true
-  if allowed then return 1 end
+-- A refusal: 3 where a state was only carried over to this time, and will be anew for the next question, else 0.
+local function refusal(step)
   for n = 1, #step do
     if step[n].own.provisional then return 3 end
   end
   return 0
 end
 
+-- Begins with 2 where nobody waits, which then is not told of each; else with 1 if the call is allowed, or a refusal.
 local function settle(step, told)
-  answer(outcome(step))
+  size = size + 1
+  if takes and not waits then
+    reply[size] = 2
+  else
+    waits = true
+    reply[size] = allowed and 1 or refusal(step)
+  end
   if verb == reserve then answer(delay) end
   for n = 1, #step do settleOne(step[n], told) end
 end

@@ -25,7 +25,7 @@ end
 local function lease(step, units)
   local extra = units - cost
   for _, p in ipairs(step) do
-    if not p.shadow then extra = min(extra, stays[p.kind] and p.remaining or 0) end
+    if not p.shadow then extra = min(extra, stays[p.kind] and p.algorithm.report(p, p.s, p.at) or 0) end
   end
   if not allowed or extra <= 0 then return answer(0) end
   cost = extra

@@ -62,7 +62,7 @@ local function readPolicy(at)
   scope, kind, flags, burst, count, head, longHead, longNumbers, longFormat, shortHead, shortNumbers, shortFormat, at =
     unpack('<HBBdBHc0Hc0Hc0Hc0Hc0Hc0Hc0', ARGV[1], at)
   local p = {
-    scope = scope, burst = burst, head = head, s = false, at = 0, wait = 0, remaining = 0, own = false, first = false,
+    scope = scope, burst = burst, head = head, s = false, at = 0, wait = 0, own = false, first = false,
     countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
     scales = flags % 16 >= 8, forgets = flags % 32 >= 16, retunes = flags >= 32,
     longHead = longHead, longNumbers = longNumbers, longFormat = longFormat,
@@ -81,7 +81,7 @@ local function readTerms()
   while at <= length do
     local step, policies = { own = {} }
     policies, step.scopes, at = unpack('<HH', ARGV[1], at)
-    for scope = 1, step.scopes do step.own[scope] = { key = nil, changed = false, likeNew = 0 } end
+    for scope = 1, step.scopes do step.own[scope] = { key = false, changed = false, provisional = false, others = nil, likeNew = 0 } end
     for n = 1, policies do
       local p
       p, at = readPolicy(at)
@@ -98,6 +98,7 @@ if byte(questions) == 0 then return redis.error_reply('HEADGATE the answer is no
 margin = unpack('<d', questions, 2) * 1000
 local all = readTerms()
 read = call('MGET', spread(KEYS))
+if #all > 1 then heldBy = {} end
 local serverTime
 
 local function timeNow()
@@ -133,7 +134,7 @@ while at <= length do
     if scope > 1 then key, at = unpack('<H', questions, at) end
     local own = step.own[scope]
     if verb == reset then
-      forget(key)
+      forget(own, key)
     elseif own.key ~= key or own.provisional then
       hold(own, key, now)
     end
@@ -163,7 +164,7 @@ for _, step in ipairs(all) do
     if own.key then release(own) end
   end
 end
-for n = 1, #KEYS do save(n, KEYS[n]) end
+for n = 1, #KEYS do save(n, KEYS[n], now) end
 reply[1] = serverTime or -1
 return reply
 end)()

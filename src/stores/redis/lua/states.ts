@@ -13,9 +13,11 @@
 export const states = `
 local margin
 local narrow, wide = 254, 255
--- By the key's number: its value as it was read, or false; the value to write, false where there is to be none; the
--- policies that hold it; when it was changed; when what was read lapses, and when what is to be written does.
-local read, written, heldBy, changedAt, lapses, lapsing = nil, {}, {}, {}, {}, {}
+-- By the key's number: its value as it was read, or false; the value to write, false where there is to be none; when what
+-- was read lapses, and when what is to be written does.
+local read, written, lapses, lapsing = nil, {}, {}, {}
+-- The policies that hold it, where there are several terms.
+local heldBy
 local carried, revived, revive, standing
 
 local function new(p)
@@ -41,8 +43,9 @@ local function record(p, s)
     return char(s.form) .. p.head .. pack('<I4', #payload) .. payload
   end
   local slots = p.slots
-  if s[slots] == 0 then return pack(p.shortFormat, p.shortHead, spread(s, 1, slots - 1)) end
-  return pack(p.longFormat, p.longHead, spread(s, 1, slots))
+  if s[slots] ~= 0 then return pack(p.longFormat, p.longHead, spread(s, 1, slots)) end
+  if slots > 4 then return pack(p.shortFormat, p.shortHead, spread(s, 1, slots - 1)) end
+  return pack(p.shortFormat, p.shortHead, s[1], s[2], s[3])
 end
 
 -- When a state is like new that was left under these numbers, and its record is no longer needed.
@@ -107,9 +110,10 @@ local function release(own)
   local key = own.key
   if own.changed then
     written[key], lapsing[key] = packed(own)
-    changedAt[key], own.changed = own.changed, false
+    own.changed = false
   end
-  own.key, heldBy[key] = nil, nil
+  own.key = false
+  if heldBy then heldBy[key] = nil end
 end
 
 -- Reads a policy's state where its record is the next, and tells where the one after that begins; else nothing.
@@ -144,8 +148,11 @@ end
 -- Makes the states of a key ready in these policies.
 local function hold(own, key, now)
   if own.key then release(own) end
-  if heldBy[key] then release(heldBy[key]) end
-  heldBy[key], own.key, own.provisional, own.others = own, key, false, nil
+  if heldBy then
+    if heldBy[key] then release(heldBy[key]) end
+    heldBy[key] = own
+  end
+  own.key, own.provisional, own.others = key, false, nil
   local value, first = written[key], own[1]
   if value == nil then value = read[key] end
   if value and readAll(own, value) then
@@ -167,21 +174,21 @@ local function hold(own, key, now)
   end
 end
 
-local function forget(key)
-  local own = heldBy[key]
-  if own then own.key, own.changed = nil, false end
-  written[key], heldBy[key] = false, nil
+local function forget(own, key)
+  local holder = heldBy and heldBy[key] or own.key == key and own
+  if holder then holder.key, holder.changed = false, false end
+  written[key] = false
 end
 
 local lastLife, lifeText
 
 -- Writes the key, if it changed.
-local function save(key, name)
+local function save(key, name, now)
   local value = written[key]
   if value == nil then return end
   if not value then return call('DEL', name) end
   if lapsing[key] == lapses[key] and #value == #read[key] then return call('SETRANGE', name, '0', value) end
-  local life = ceil((lapsing[key] - changedAt[key]) / 1000)
+  local life = ceil((lapsing[key] - now) / 1000)
   if life <= 0 then return call('DEL', name) end
   -- Often the key before has as long a life.
   if life ~= lastLife then lastLife, lifeText = life, format('%d', life) end
