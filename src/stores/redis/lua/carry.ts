@@ -1,6 +1,8 @@
 /** Restates algorithms/carry.ts and revive.ts: a state whose definition is another than that of its policy now. */
 export const carry = `
 function makers.carry()
+  make('ratio')
+
   local function isNew(s, slots)
     for n = 1, slots do
       if s[n] ~= 0 then return false end

@@ -38,18 +38,13 @@ export const kinds: readonly string[] = [
 
 const main = `
 local kinds = { ${kinds.map((kind) => `'${kind}'`).join(', ')} }
-local algorithms = {}
 
 -- Makes the policy one of that kind; false if there is none.
 local function define(p, kind, ...)
   local name = kinds[kind]
   if not name then return false end
-  local algorithm = algorithms[kind]
-  if not algorithm then
-    algorithm = makers[name]()
-    algorithms[kind] = algorithm
-  end
-  p.kind, p.algorithm, p.number, p.bytes = name, algorithm, algorithm.number or 'i7', algorithm.number and 8 or 7
+  local algorithm = make(name)
+  p.kind, p.algorithm = name, algorithm
   algorithm.define(p, ...)
   if not algorithm.number then p.grain = max(1000000, floor(p.span / 16)) end
   return p
@@ -62,7 +57,7 @@ local function readPolicy(at)
   scope, kind, flags, burst, count, head, longHead, longNumbers, longFormat, shortHead, shortNumbers, shortFormat, at =
     unpack('<HBBdBHc0Hc0Hc0Hc0Hc0Hc0Hc0', ARGV[1], at)
   local p = {
-    scope = scope, burst = burst, head = head, s = false, at = 0, wait = 0, own = false, first = false,
+    burst = burst, head = head, s = false, at = 0, wait = 0, own = false, first = false,
     countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
     scales = flags % 16 >= 8, forgets = flags % 32 >= 16, retunes = flags >= 32,
     longHead = longHead, longNumbers = longNumbers, longFormat = longFormat,
@@ -70,10 +65,11 @@ local function readPolicy(at)
   }
   local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }
   define(p, kind, spread(numbers, 1, count))
-  p.longSize, p.shortSize = p.bytes * p.slots, p.bytes * (p.slots - 1)
   -- A small state lies in the same place whatever the key.
-  if p.slots <= 4 and not p.grows then p.room = { 0, 0, 0, 0, 0 } end
-  return p, at + 8 * count
+  if p.slots <= 4 and not p.grows then
+    p.room, p.longSize, p.shortSize = { 0, 0, 0, 0, 0 }, 7 * p.slots, 7 * p.slots - 7
+  end
+  return p, scope, at + 8 * count
 end
 
 local function readTerms()
@@ -83,9 +79,9 @@ local function readTerms()
     policies, step.scopes, at = unpack('<HH', ARGV[1], at)
     for scope = 1, step.scopes do step.own[scope] = { key = false, changed = false, provisional = false, others = nil, likeNew = 0 } end
     for n = 1, policies do
-      local p
-      p, at = readPolicy(at)
-      local own = step.own[p.scope]
+      local p, scope
+      p, scope, at = readPolicy(at)
+      local own = step.own[scope]
       own[#own + 1], step[n], p.own, p.first = p, p, own, #own == 0
     end
     all[#all + 1] = step
@@ -109,20 +105,6 @@ local function timeNow()
   return serverTime
 end
 
-local function readTickets(step, at)
-  local tickets, present = {}, nil
-  for n = 1, #step do
-    present, at = unpack('<B', questions, at)
-    tickets[n] = false
-    if present == 1 then
-      local since, mark, given
-      since, mark, given, at = unpack('<ddd', questions, at)
-      tickets[n] = { since, mark, given }
-    end
-  end
-  return tickets, at
-end
-
 local at, length = 10, #questions
 while at <= length do
   local t, what, key, maxWait, tickets, units
@@ -143,9 +125,13 @@ while at <= length do
     answer(1)
   else
     maxWait = 0
-    if verb == reserve then maxWait, at = unpack('<d', questions, at) end
+    if verb == reserve then
+      maxWait, at = unpack('<d', questions, at)
+      make('reserve')
+    end
     weigh(step, maxWait)
     if verb == refund then
+      make('refund')
       if what % 128 >= 64 then tickets, at = readTickets(step, at) end
       giveBack(step, tickets)
       if what >= 128 then punish(step) end
@@ -154,6 +140,7 @@ while at <= length do
     if verb == reserve and allowed then answerTickets(step) end
     if what % 64 >= 32 then
       units, at = unpack('<d', questions, at)
+      make('lease')
       lease(step, units)
     end
   end

@@ -18,20 +18,12 @@ local narrow, wide = 254, 255
 local read, written, lapses, lapsing = nil, {}, {}, {}
 -- The policies that hold it, where there are several terms.
 local heldBy
-local carried, revived, revive, standing
+local carried, revived, revive, standing, takeApart
 
 local function new(p)
   if p.grows then return p.algorithm.new() end
   local s = {}
   for n = 1, p.slots do s[n] = 0 end
-  return s
-end
-
--- The size tells how many numbers there are.
-local function load(p, value, at, size, form)
-  if p.grows then return p.algorithm.load(value, at, size, form) end
-  local s = { unpack('<' .. rep(p.number, size / p.bytes), value, at) }
-  for n = size / p.bytes + 1, p.slots + 1 do s[n] = 0 end
   return s
 end
 
@@ -48,42 +40,53 @@ local function record(p, s)
   return pack(p.shortFormat, p.shortHead, s[1], s[2], s[3])
 end
 
--- When a state is like new that was left under these numbers, and its record is no longer needed.
-local function expiryOf(from, s, now)
-  local at = standing(from, s[1], now)
-  local _, left = from.algorithm.report(from, s, at)
-  return at + left
-end
-
--- Takes a value apart record by record: those of other policies are kept as they are.
-local function takeApart(own, value, now)
-  local known, others = {}, nil
-  for _, p in ipairs(own) do known[sub(p.head, 2, 5)] = p end
-  local at, length = 1, #value
-  while at <= length do
-    local form, defined = byte(value, at, at + 1)
-    local id, definition = sub(value, at + 2, at + 5), sub(value, at + 6, at + 5 + defined)
-    local start, size, p = at + 6 + defined, form, known[id]
-    if form >= narrow then size, start = unpack('<I4', value, start) end
-    if p and sub(p.head, 6) == definition then
-      p.s = load(p, value, start, size, form)
-    else
-      if not revived then makers.carry() end
-      local text, from = sub(value, at, start + size - 1), revived(definition)
-      local s = from and load(from, value, start, size, form)
-      local expires = from and expiryOf(from, s, now) or now
-      if p then
-        s = from and carried(p, from, s, now) or new(p)
-        s.before, s.expires, s.carried = text, expires, not p.retunes
-        p.s, own.provisional = s, true
-      elseif not from or expires > now then
-        others = others or {}
-        others[#others + 1] = { text, expires }
-      end
-    end
-    at = start + size
+function makers.takeApart()
+  -- The size tells how many numbers there are.
+  local function load(p, value, at, size, form)
+    if p.grows then return p.algorithm.load(value, at, size, form) end
+    local bytes = p.algorithm.number and 8 or 7
+    local s = { unpack('<' .. rep(p.algorithm.number or 'i7', size / bytes), value, at) }
+    for n = size / bytes + 1, p.slots + 1 do s[n] = 0 end
+    return s
   end
-  own.others = others
+
+  -- When a state is like new that was left under these numbers, and its record is no longer needed.
+  local function expiryOf(from, s, now)
+    local at = standing(from, s[1], now)
+    local _, left = from.algorithm.report(from, s, at)
+    return at + left
+  end
+
+  -- Takes a value apart record by record: those of other policies are kept as they are.
+  function takeApart(own, value, now)
+    local known, others = {}, nil
+    for _, p in ipairs(own) do known[sub(p.head, 2, 5)] = p end
+    local at, length = 1, #value
+    while at <= length do
+      local form, defined = byte(value, at, at + 1)
+      local id, definition = sub(value, at + 2, at + 5), sub(value, at + 6, at + 5 + defined)
+      local start, size, p = at + 6 + defined, form, known[id]
+      if form >= narrow then size, start = unpack('<I4', value, start) end
+      if p and sub(p.head, 6) == definition then
+        p.s = load(p, value, start, size, form)
+      else
+        make('carry')
+        local text, from = sub(value, at, start + size - 1), revived(definition)
+        local s = from and load(from, value, start, size, form)
+        local expires = from and expiryOf(from, s, now) or now
+        if p then
+          s = from and carried(p, from, s, now) or new(p)
+          s.before, s.expires, s.carried = text, expires, not p.retunes
+          p.s, own.provisional = s, true
+        elseif not from or expires > now then
+          others = others or {}
+          others[#others + 1] = { text, expires }
+        end
+      end
+      at = start + size
+    end
+    own.others = others
+  end
 end
 
 -- The value to write, and when it lapses: at the next whole grain after it is like new, and a margin for clocks that
@@ -165,7 +168,10 @@ local function hold(own, key, now)
   end
   for n = 1, #own do own[n].s = nil end
   -- The first byte of another layout is no size.
-  if value and byte(value) > 2 then takeApart(own, value, now) end
+  if value and byte(value) > 2 then
+    make('takeApart')
+    takeApart(own, value, now)
+  end
   for n = 1, #own do
     if not own[n].s then
       local s = new(own[n])
