@@ -26,7 +26,7 @@ test.each([...carryRules, 'retune'] as const)(
   async (rule) => {
     await fc.assert(
       fc.asyncProperty(plansOf(), scripts, (policies, script) => compare(redisSubject(client), policies, script, rule)),
-      { numRuns: 300 },
+      { numRuns: 800 },
     )
   },
 )

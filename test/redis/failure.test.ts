@@ -103,7 +103,10 @@ test('a client that was never connected: the timeout counts', async () => {
 test('an error of Redis is told with its cause', async () => {
   const client = ioredis(server.port)
   const limiter = limiterOf(client)
-  await client.set(`headgate:${limiter.name}:{id}`, '\x02broken')
+  await limiter.consume('id')
+  const key = `headgate:${limiter.name}:{id}`
+  const value = (await client.getBuffer(key)) as Buffer
+  await client.set(key, value.subarray(0, -3))
   const cause = { code: 'HEADGATE_STORE', cause: expect.any(Error) }
   await expect(limiter.consume('id')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE', cause })
 })

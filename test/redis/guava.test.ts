@@ -50,12 +50,13 @@ describe('Guava on Redis', () => {
       await ledger.decide('charge', ['x'], 0)
     }
 
-    /** As Guava does even where the rate stays what it is: overwrites the numbers, which come before the expiry. */
+    /** As Guava does even where the rate stays what it is: overwrites the numbers, which come last. */
     async function reckonAnew(): Promise<void> {
       const value = (await client.getBuffer(key)) as Buffer
       const s = (await state()).slice()
       policy.algorithm.adopt?.(s, 0, now, policy.algorithm)
-      Buffer.from(new Float64Array(s).buffer).copy(value, value.length - 8 * (s.length + 1))
+      const size = value.readUInt8(0)
+      Buffer.from(new Float64Array(s).buffer).copy(value, value.length - size, 0, size)
       await client.set(key, value)
     }
 

@@ -183,6 +183,7 @@ end
 local function forget(own, key)
   local holder = heldBy and heldBy[key] or own.key == key and own
   if holder then holder.key, holder.changed = false, false end
+  if heldBy then heldBy[key] = nil end
   written[key] = false
 end
 
