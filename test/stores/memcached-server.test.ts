@@ -1,23 +1,19 @@
 /* What only Memcached has: lifetimes, and a server that fails. */
 import { MemcacheClient } from 'memcache-client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type MemcachedStoreOptions, memcachedStore } from '../../src/stores/memcached.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
-import { type MemcachedServer, startMemcached } from '../support/memcached-server.ts'
+import { startMemcached } from '../support/memcached-server.ts'
 import { startProxy } from '../support/proxy.ts'
+import { useServer } from '../support/use-server.ts'
 
-let server: MemcachedServer
+const server = await useServer(startMemcached())
 const closes: (() => unknown)[] = []
 
-beforeAll(async () => {
-  server = await startMemcached()
-})
-
-afterAll(async () => {
+afterAll(() => {
   for (const close of closes) close()
-  await server.stop()
 })
 
 function clientOf(port = server.port): MemcacheClient {

@@ -2,29 +2,25 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Client, Pool } from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
 import { Sql } from '../../src/stores/postgres/sql.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { startPostgres } from '../support/postgres-server.ts'
 import { startProxy } from '../support/proxy.ts'
+import { useServer } from '../support/use-server.ts'
 
-let server: PostgresServer
-let pool: Pool
+const server = await useServer(startPostgres())
 const closes: (() => unknown)[] = []
-
-beforeAll(async () => {
-  server = await startPostgres()
-  pool = poolOf()
-  await postgresStore({ pool }).migrate()
-}, 60_000)
 
 afterAll(async () => {
   for (const close of closes) await close()
-  await server.stop()
 })
+
+const pool = poolOf()
+await postgresStore({ pool }).migrate()
 
 function poolOf(options: object = {}): Pool {
   const own = new Pool({ ...server.config, ...options })
