@@ -142,26 +142,19 @@ class Failsafe implements Ledger {
       this.#line.probe(() => this.#ledger.decide('charge', keys, 0))
       return this.#instead(breaker.lastError, keys, extras, instead)
     }
-    const settled = this.#accounts.settle(keys)
-    let over = false
-    const afterSettling = async () => {
-      await settled
-      if (over) throw new Error('answered already')
-      return question()
-    }
     return new Promise((resolve, reject) => {
-      this.#line.put(settled === undefined ? question : afterSettling, {
-        answered: (answer) => {
+      const outcome = {
+        answered: (answer: T) => {
           this.#counters.sources.store++
           resolve(answer)
         },
-        failed: (error) => {
-          over = true
+        failed: (error: unknown) => {
           if (isMisuse(error)) reject(error)
           else resolve(this.#instead(error, keys, extras, instead))
         },
         late,
-      })
+      }
+      this.#line.put(question, outcome, this.#accounts.settle(keys))
     })
   }
 

@@ -36,6 +36,57 @@ test('a key that is asked about is settled first, once the store is known to ans
   expect(world.asked()).toEqual(['charge k 0 1h', 'charge k 2 1h', 'consume k 1 1h'])
 })
 
+describe('a store that fails while an account is settled', () => {
+  /** One unit is owed, and the store is taken to be well. */
+  async function owing(): Promise<World> {
+    const world = new World('10/1h fixed-window')
+    world.store.mode = 'fails'
+    expect(await world.consume()).toBe('fallback 9')
+    return world
+  }
+
+  test.each(['fails', 'throws', 'hangs'] as const)(
+    '%s: has failed once, however many calls wait for it',
+    async (mode) => {
+      const world = await owing()
+      world.store.mode = mode
+      world.asked()
+      const calls = [world.consume(), world.consume(), world.consume()]
+      await world.at(100)
+      expect(await Promise.all(calls)).toEqual(['fallback 8', 'fallback 7', 'fallback 6'])
+      expect(world.asked()).toEqual(['charge k 0 1h'])
+      expect(world.health).toMatchObject({ errors: 2, state: 'closed', owing: 1 })
+    },
+  )
+
+  test('a call whose account is settled too slowly was no failure of the store', async () => {
+    const world = await owing()
+    world.store.mode = 'hangs'
+    const call = world.consume()
+    await world.at(60)
+    world.store.release() // the check is answered, the charge not
+    await world.at(100)
+    expect(await call).toBe('fallback 8')
+    expect(world.health.errors).toBe(1)
+    await world.at(160)
+    expect(world.health.errors).toBe(2)
+  })
+
+  test('the decision that comes after it counts by itself', async () => {
+    const world = await owing()
+    world.store.mode = 'hangs'
+    const call = world.consume()
+    await settle()
+    world.store.release() // the check
+    await settle()
+    world.store.mode = 'fails'
+    world.store.release() // the charge
+    expect(await call).toBe('fallback 8')
+    expect(world.asked().at(-1)).toBe('consume k 1 1h')
+    expect(world.health.errors).toBe(2)
+  })
+})
+
 test('each policy is charged what it still counts', async () => {
   const world = new World(['10/1s fixed-window', '1000/1h fixed-window'])
   await world.down()
