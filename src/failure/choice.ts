@@ -38,8 +38,9 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
   }
   try {
     const chosen: unknown = option(event)
-    if (chosen instanceof Promise) chosen.then(undefined, broken)
-    return choices.includes(chosen) ? (chosen as Choice) : undefined
+    if (choices.includes(chosen)) return chosen as Choice
+    if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also a promise that is none of this language's own
+    return undefined
   } catch (error) {
     broken(error)
     return undefined
