@@ -2,8 +2,8 @@
 import { execFileSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Client, Pool } from 'pg'
-import { afterAll, expect, test } from 'vitest'
-import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { fixedWindow, HeadgateError, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
 import { Sql } from '../../src/stores/postgres/sql.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
@@ -197,6 +197,23 @@ test('without the table, the error says what to do', async () => {
     .consume('k')
     .catch((reason) => reason)
   expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringContaining('store.migrate()') })
+})
+
+describe('a migration that fails says what to do, and what Postgres said', () => {
+  test.each([
+    ['in a schema that is not there', 'nowhere.limits', {}, /schema "nowhere" does not exist/],
+    ['where its user may not', 'refused', { user: 'guest' }, /permission denied for schema public/],
+    ['without a server', 'headgate', { host: 'localhost', port: 1 }, /ECONNREFUSED/],
+  ])('%s', async (_, table, options, said) => {
+    await pool.query(`do $$ begin create role guest login; exception when duplicate_object then null; end $$`)
+    const error = await postgresStore({ pool: poolOf(options), table })
+      .migrate()
+      .catch((reason) => reason)
+    expect(error).toBeInstanceOf(HeadgateError)
+    expect(error).toMatchObject({ code: 'HEADGATE_STORE', cause: expect.any(Error) })
+    expect(error.message).toMatch(said)
+    expect(error.message).toContain(`npx headgate-postgres ${table} prints`)
+  })
 })
 
 test('what is no pool is told at once', () => {
