@@ -12,7 +12,11 @@ export interface ClusterStoreOptions extends MemoryStoreOptions {
   timeout?: Duration
 }
 
-const known = ['name', 'timeout', 'maxKeys', 'onFull', 'clock'] as const satisfies (keyof ClusterStoreOptions)[]
+/** All of them, or the types complain. */
+const known = { name: true, timeout: true, maxKeys: true, onFull: true, clock: true } satisfies Record<
+  keyof ClusterStoreOptions,
+  true
+>
 
 /** In the primary, which has the states, as synchronous as a memory store; in a worker not. */
 export type ClusterStore = PrimaryStore | WorkerStore
@@ -23,7 +27,7 @@ export type ClusterStore = PrimaryStore | WorkerStore
  * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_NAME` or `HEADGATE_CLOCK`
  */
 export function clusterStore(options: ClusterStoreOptions = {}): ClusterStore {
-  knownOptions('clusterStore', options, known)
+  knownOptions('clusterStore', options, Object.keys(known))
   const { name = 'default', timeout = 100, ...rest } = options
   const longest = milliseconds(timeout, 'clusterStore: timeout', 'HEADGATE_OPTION')
   const valid = text(name, 'clusterStore: name', 'HEADGATE_NAME')
