@@ -1,7 +1,7 @@
-import { type Channel, channel } from 'node:diagnostics_channel'
 import { HeadgateError, shown } from '../errors.ts'
 import type { CallExtras, Choice, LedgerTerms } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
+import { storeErrors } from './channel.ts'
 
 /** What is told of a call that the store could not decide. */
 export interface StoreFailure {
@@ -17,7 +17,6 @@ export interface StoreFailure {
 export type OnStoreError<Event = StoreFailure> = Choice | ((event: Event) => Choice | undefined | void | Promise<void>)
 
 const choices: readonly unknown[] = ['deny', 'allow', 'local']
-export const storeErrors: Channel = channel('headgate:store-error')
 
 /** @throws HeadgateError `HEADGATE_OPTION` for what is neither a choice nor a function */
 export function checkChoice<Option>(option: Option, where: string): Option {
