@@ -12,6 +12,7 @@ import type { Clock } from '../../clock.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import type { MaybePromise } from '../store.ts'
 import { type Job, nothing, type Write } from './job.ts'
+import { checkSize, type SizeLimit } from './size.ts'
 
 /** What a store has under a key. */
 export interface Found<Version> {
@@ -42,8 +43,7 @@ export interface SwapperTerms<Version> extends Swaps<Version> {
   readonly clock: Clock
   /** Whether a time that the store tells comes before it. */
   readonly trusting: boolean
-  /** What errors call the store. */
-  readonly name: string
+  readonly size: SizeLimit
 }
 
 /** Before the n-th retry it waits up to 2^n ms, at most these. */
@@ -73,6 +73,7 @@ export class Swapper<Version> {
         found.map((each) => each?.text),
         this.#told(found),
       )
+      for (const { text } of writes) checkSize(this.#terms.size, text)
       if (await this.#swapAll(job, writes, found)) {
         job.answer()
         return
@@ -80,7 +81,7 @@ export class Swapper<Version> {
     }
     throw new HeadgateError(
       'HEADGATE_STORE',
-      `${this.#terms.name} was changed by others each of ${this.#terms.retries + 1} times. ` +
+      `${this.#terms.size.store} was changed by others each of ${this.#terms.retries + 1} times. ` +
         'Allow more retries and a longer timeout, or keep hot keys in Redis or Postgres.',
     )
   }
@@ -133,6 +134,6 @@ export class Swapper<Version> {
   #errorOf(cause: unknown): HeadgateError {
     if (cause instanceof HeadgateError) return cause
     const reason = cause instanceof Error ? cause.message : String(cause)
-    return new HeadgateError('HEADGATE_STORE', `${this.#terms.name} failed: ${reason}`, { cause })
+    return new HeadgateError('HEADGATE_STORE', `${this.#terms.size.store} failed: ${reason}`, { cause })
   }
 }
