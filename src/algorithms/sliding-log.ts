@@ -50,11 +50,6 @@ export class SlidingLog implements Algorithm {
     this.parameters = [limit]
   }
 
-  /** The most entries there are at once, debts apart: those that have left go when they are half of all. */
-  largest(limit: number = this.limit): number {
-    return 2 * limit + 16
-  }
-
   #time(s: Numbers, i: number, entry: number): number {
     return s[i + header + 2 * entry] as number
   }

@@ -42,12 +42,15 @@ function cannotHold({ store, bytes }: SizeLimit, policy: Policy, size: number, s
   )
 }
 
-/** The most bytes that a policy takes in a record, debts apart. */
-function sizeOf({ name, algorithm }: Policy, limit?: number): number {
+/**
+ * The most bytes that a policy takes in a record, debts apart. A log has entries of two numbers, one for each unit of its
+ * limit at most, and as many again that have left and are yet to go, or 16 (see sliding-log.ts).
+ */
+function sizeOf({ name, limit, algorithm }: Policy, logged: number = limit): number {
   const { kind, span, parameters, slots } = algorithm
   const frame = JSON.stringify([name, [kind, span, ...parameters], 0, []]).length + 1 + whole
   if (!(algorithm instanceof SlidingLog)) return frame + slots * fraction
-  const entries = algorithm.largest(limit)
+  const entries = 2 * logged + 16
   return frame + slots * whole + entries * (whole + `${entries},`.length)
 }
 
