@@ -1,5 +1,5 @@
 /* What only Postgres has: rows and their locks, expiry, a schema, a server that fails. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Client, Pool } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
@@ -190,6 +190,9 @@ test('the migration is printed by a command', () => {
   const print = (...args: string[]) => execFileSync(process.execPath, [program, ...args], { encoding: 'utf8' })
   expect(print()).toBe(postgresSchema())
   expect(print('limits.mine')).toContain('create table if not exists "limits"."mine"')
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'my table'], { encoding: 'utf8' })
+  expect([status, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(/^postgresStore: table cannot be "my table"[^\n]*\nUsage: headgate-postgres \[table\]\n$/)
 })
 
 test('without the table, the error says what to do', async () => {

@@ -8,7 +8,7 @@
  * would have found them; and if this process dies in between, they stay taken until time gives them back.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../../clock.ts'
+import { type Clock, checkClock } from '../../clock.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import type { MaybePromise } from '../store.ts'
 import { type Job, nothing, type Write } from './job.ts'
@@ -88,8 +88,13 @@ export class Swapper<Version> {
 
   async #read(key: string): Promise<Found<Version> | undefined> {
     const found = await this.#terms.read(key)
-    if (found === undefined || found === null || typeof found.text === 'string') return found ?? undefined
-    throw new TypeError(`read must give undefined or { text, version }, got a text that is ${shown(found.text)}`)
+    if (found === undefined || found === null) return undefined
+    if (typeof found.text !== 'string') {
+      throw new TypeError(`read must give undefined or { text, version }, got a text that is ${shown(found.text)}`)
+    }
+    const { now } = found
+    if (now !== undefined) checkClock(() => now)
+    return found
   }
 
   #told(found: readonly (Found<Version> | undefined)[]): number | undefined {
@@ -113,7 +118,10 @@ export class Swapper<Version> {
   }
 
   async #swap(key: string, { text, life }: Pick<Write, 'text' | 'life'>, version?: Version): Promise<boolean> {
-    return await this.#terms.swap(key, text, version, Math.max(1, Math.ceil(life / 1000) + this.#terms.ttlMargin))
+    const ttl = Math.max(1, Math.ceil(life / 1000) + this.#terms.ttlMargin)
+    const done: unknown = await this.#terms.swap(key, text, version, ttl)
+    if (typeof done === 'boolean') return done
+    throw new TypeError(`swap must give true or false, got ${shown(done)}`)
   }
 
   /** Whoever asked may have given up by now; this has to be done all the same. */
