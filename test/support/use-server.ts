@@ -6,7 +6,7 @@ interface Stoppable {
   stop(): unknown
 }
 
-/** A server, or whatever else runs beside the tests, for those of one file: stopped when they are over, after what is registered later. */
+/** A server for the tests of one file, stopped when they are over and what was registered after it is done. */
 export async function useServer<Server extends Stoppable>(starting: Promise<Server>): Promise<Server> {
   const server = await starting
   afterAll(async () => {

@@ -37,7 +37,7 @@ function cannotHold({ store, bytes }: SizeLimit, policy: Policy, size: number, s
   const smaller = fits > 0 && policy.algorithm instanceof SlidingLog ? `a limit of at most ${fits}, ` : ''
   return new HeadgateError(
     'HEADGATE_STATE_SIZE',
-    `Policy ${shown(policy.name)} takes up to ${size} bytes a key, and ${store} holds ${bytes} for all policies of a key. ` +
+    `Policy ${shown(policy.name)} takes up to ${size} bytes a key. ${store} holds ${bytes}, for all policies of it. ` +
       `Choose ${smaller}a segmentedWindow or another store; or give this one a larger maxBytes, if it has the room.`,
   )
 }
@@ -62,7 +62,7 @@ export function checkSize({ store, bytes }: SizeLimit, text: string): void {
   const [largest] = sizes.sort((a, b) => b.size - a.size)
   throw new HeadgateError(
     'HEADGATE_STATE_SIZE',
-    `A key would take ${text.length} bytes, most of them by policy ${shown(largest?.name)}, and ${store} holds ${bytes}; ` +
-      `the call changed nothing. Choose a smaller limit, a segmentedWindow or another store.`,
+    `A key would take ${text.length} bytes, most of them by policy ${shown(largest?.name)}; the call changed nothing. ` +
+      `${store} holds ${bytes}. Choose a smaller limit, a segmentedWindow or another store.`,
   )
 }
