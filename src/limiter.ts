@@ -125,7 +125,7 @@ export class RateLimiter {
     return new Reservation(this.#ledger, keys, cost, booking, details)
   }
 
-  /** Whether its store answers, and who answered the calls so far. */
+  /** Whether its store answers, and who answered the calls so far: its own and those of all that are made by `under`. */
   health(): Health {
     return healthOf(this.#ledger)
   }

@@ -1,25 +1,13 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/algorithm.ts'
 import { sameDefinition } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { encodeId, keyStart } from '../../src/stores/redis/keys.ts'
 import { kept, policyOf } from '../support/guava.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { unpackStates } from '../support/states.ts'
+import { useRedis } from '../support/use-server.ts'
 
-let server: RedisServer
-let client: Redis
-
-beforeAll(async () => {
-  server = await startRedis()
-  client = new Redis(server.port)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { client } = await useRedis()
 
 let replayed = 0
 

@@ -2,27 +2,15 @@
  * The differential test must see one changed token in any function of any Lua step; else it proves little.
  */
 import fc from 'fast-check'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { carryRules, type StateRule } from '../../src/algorithms/carry.ts'
 import type { Policy } from '../../src/index.ts'
 import { assemble, type Part, parts } from '../../src/stores/redis/lua/script.ts'
 import { type algorithms, compare, plansOf, policiesOf, type Script, scripts } from '../support/differential.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { redisSubject } from '../support/redis-subject.ts'
+import { useRedis } from '../support/use-server.ts'
 
-let server: RedisServer
-let client: Redis
-
-beforeAll(async () => {
-  server = await startRedis()
-  client = new Redis(server.port)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { client } = await useRedis()
 
 type Algorithm = keyof typeof algorithms
 type Name = Parameters<typeof policiesOf>[0] | StateRule

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { Redis as Valkey } from 'iovalkey'
 import { createClient, createClientPool } from 'redis'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   fixedWindow,
   memoryStore,
@@ -14,21 +14,13 @@ import {
 } from '../../src/index.ts'
 import { type RedisClient, type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { useRedis } from '../support/use-server.ts'
 
-let server: RedisServer
-let client: Redis
+const { server, client } = await useRedis()
 const closes: (() => void)[] = []
 
-beforeAll(async () => {
-  server = await startRedis()
-  client = new Redis(server.port)
-})
-
-afterAll(async () => {
+afterAll(() => {
   for (const close of closes) close()
-  client.disconnect()
-  await server.stop()
 })
 
 beforeEach(async () => {
