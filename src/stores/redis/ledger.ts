@@ -92,9 +92,11 @@ export class RedisLedger implements Ledger {
     const lease = groups === undefined ? leases?.ask(keys, cost) : undefined
     const question = this.#question('consume', keys, cost, this.#extras(details, lease))
     const asked = (clock ?? monotonicClock)()
+    denials?.outdate(this.#terms, keys)
     const denied = denials?.changes ?? 0
     const leased = leases?.changes ?? 0
     const decided = (answer: Answer): Decision => {
+      denials?.outdate(this.#terms, keys)
       if (!answer.allowed && this.#repeats) denials?.note(this.#terms, keys, cost, answer, asked, denied)
       if (answer.lease !== undefined) leases?.note(this.#terms, keys, answer, asked, leased)
       return decisionOf(this.#terms.policies, answer, details)
