@@ -77,7 +77,10 @@ local function readTerms()
   while at <= length do
     local step, policies = { own = {} }
     policies, step.scopes, at = unpack('<HH', ARGV[1], at)
-    for scope = 1, step.scopes do step.own[scope] = { key = false, changed = false, provisional = false, others = nil, likeNew = 0 } end
+    for scope = 1, step.scopes do
+      -- The policies of one scope: the key that they hold, whether they changed it, and when it is like new.
+      step.own[scope] = { key = false, changed = false, provisional = false, others = nil, likeNew = 0 }
+    end
     for n = 1, policies do
       local p, scope
       p, scope, at = readPolicy(at)
