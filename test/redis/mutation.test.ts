@@ -131,7 +131,6 @@ const mutations: readonly Mutations[] = [
       ['sum = total(s, last - 1) + cost', 'sum = total(s, last - 1) - cost'],
       ['newest >= at then', 'newest > at then'],
       ['low - s.base) % s.times', 'low - s.base)'],
-      ['sum - s[4] >= s.totals', 'sum - s[4] < 0'],
       ['s[3] = last + 1', 's[3] = last'],
       ['s[3] = s[3] - 1', 's[3] = s[3] - 2'],
       ['p.limit\n    local low', 'p.limit + 1\n    local low'],
@@ -230,11 +229,6 @@ const mutations: readonly Mutations[] = [
     ],
   },
   {
-    part: 'frame',
-    on: ['keep'],
-    changes: [['then return 3 end', 'then return 0 end']],
-  },
-  {
     part: 'states',
     on: ['bucket', 'keep', 'several'],
     changes: [
@@ -243,7 +237,6 @@ const mutations: readonly Mutations[] = [
       ['s.before, s.expires, s.carried = text', "s.before, s.expires, s.carried = ''"],
       ['if s.before then return s.before end', ''],
       ['if heldBy[key] then release(heldBy[key]) end', ''],
-      ['return at > #value', 'return true'],
       ['  written[key] = false\n', ''],
       ['not p.retunes', 'false'],
     ],
@@ -277,7 +270,6 @@ const mutations: readonly Mutations[] = [
       ['if p.scales then', 'if not p.scales then'],
       ['times, per = most, whole', 'times, per = whole, most'],
       ['min(most, ratioUp', 'max(most, ratioUp'],
-      [' or isNew(s, from.slots)', ''],
       ['if used > 0 then', 'if used > 1 then'],
     ],
   },

@@ -286,6 +286,31 @@ describe('local denial', () => {
     return Number(count ?? 0)
   }
 
+  test('a refusal by what was only carried over from another plan is asked for again', async () => {
+    const clock = new ManualClock()
+    const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
+    const limiter = new RateLimiter({ policies: fixedWindow({ name: 'n', limit: 6, window: '90s' }), store })
+    const smaller = limiter.under(slidingLog({ name: 'n', limit: 1, window: '2s' }))
+    await limiter.consume('id')
+    for (let n = 0; n < 3; n++) {
+      expect((await smaller.consume('id')).resetAfter).toBe(2000) // used as of now, each time
+      clock.advance(500)
+    }
+  })
+
+  test('a refusal under one plan is asked for again once another has asked', async () => {
+    const clock = new ManualClock()
+    const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
+    const limiter = new RateLimiter({ policies: tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 1 }), store })
+    const larger = limiter.under(tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 3 }))
+    await limiter.consume('id')
+    expect((await limiter.consume('id')).retryAfter).toBe(1000)
+    await larger.consume('id', { cost: 2 })
+    clock.advance(400)
+    expect((await larger.peek('id')).resetAfter).toBe(2600)
+    expect((await limiter.consume('id')).retryAfter).toBe(1000) // and not the 600 of the refusal before
+  })
+
   test('a refused key is not asked about again, and the times count down', async () => {
     const clock = new ManualClock(0)
     const limiter = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d' })
