@@ -11,7 +11,7 @@ const { hrtime } = process
 /** Whole microseconds since some moment of the past. */
 function elapsed(): number {
   const time = hrtime()
-  return time[0] * 1_000_000 + Math.floor((time[1] + 0.5) * 0.001)
+  return time[0] * 1_000_000 + Math.floor(time[1] / 1000)
 }
 
 const origin = Math.floor((performance.timeOrigin + performance.now()) * 1000) - elapsed()

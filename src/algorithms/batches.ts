@@ -60,7 +60,7 @@ export class Batches implements Algorithm {
   }
 
   /** Where the interval that holds `at` starts, were the state's intervals to go on. */
-  private start(s: Numbers, i: number, at: number): number {
+  #start(s: Numbers, i: number, at: number): number {
     const last = s[i] as number
     const start = s[i + 2] as number
     if (at < last) return this.aligned ? at - (at % this.window) : start - (last - at)
@@ -69,54 +69,54 @@ export class Batches implements Algorithm {
   }
 
   /** What is spent when `start` is the interval's start. A product beyond 2^53 still exceeds anything spent. */
-  private spent(s: Numbers, i: number, start: number): number {
+  #spent(s: Numbers, i: number, start: number): number {
     const spent = s[i + 1] as number
     const elapsed = start - (s[i + 2] as number)
     return elapsed <= 0 ? spent : Math.max(0, spent - (elapsed / this.window) * this.limit)
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    const start = this.start(s, i, at)
-    const short = this.spent(s, i, start) - (this.burst - cost)
+    const start = this.#start(s, i, at)
+    const short = this.#spent(s, i, start) - (this.burst - cost)
     if (short <= 0) return 0
     return cost > this.burst ? Infinity : start + Math.ceil(short / this.limit) * this.window - at
   }
 
   fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
-    return this.booked(this.spent(s, i, this.start(s, i, at)), cost, delay) <= this.most
+    return this.#booked(this.#spent(s, i, this.#start(s, i, at)), cost, delay) <= this.most
   }
 
   /** What is spent once `cost` is booked: the intervals it waits for go by unused, so that it finds its own whole. */
-  private booked(spent: number, cost: number, delay: number): number {
+  #booked(spent: number, cost: number, delay: number): number {
     const refills = delay > 0 ? Math.ceil((spent + cost - this.burst) / this.limit) : 0
     return Math.max(spent, refills * this.limit) + cost
   }
 
   take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
-    const start = this.start(s, i, at)
-    const spent = this.spent(s, i, start)
-    s[i + 1] = this.booked(spent, cost, delay)
-    s[i + 2] = spent > 0 ? start : this.opens(at)
+    const start = this.#start(s, i, at)
+    const spent = this.#spent(s, i, start)
+    s[i + 1] = this.#booked(spent, cost, delay)
+    s[i + 2] = spent > 0 ? start : this.#opens(at)
     s[i] = at
   }
 
-  private opens(at: number): number {
+  #opens(at: number): number {
     return this.aligned ? at - (at % this.window) : at
   }
 
   /** To the brim at most: a refused call does not outlive its interval. */
   count(s: Numbers, i: number, at: number, cost: number): void {
-    const start = this.start(s, i, at)
-    const spent = this.spent(s, i, start)
+    const start = this.#start(s, i, at)
+    const spent = this.#spent(s, i, start)
     s[i + 1] = Math.max(spent, cost > this.burst ? this.burst : Math.min(this.burst, spent + cost))
-    s[i + 2] = spent > 0 ? start : this.opens(at)
+    s[i + 2] = spent > 0 ? start : this.#opens(at)
     s[i] = at
   }
 
   refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
-    const start = this.start(s, i, at)
-    const spent = this.spent(s, i, start)
-    const top = ticket ? this.top(s, i, start, ticket) : spent
+    const start = this.#start(s, i, at)
+    const spent = this.#spent(s, i, start)
+    const top = ticket ? this.#top(s, i, start, ticket) : spent
     const promised = ticket ? Math.ceil(Math.max(0, spent - this.burst) / this.limit) * this.limit : 0
     const back = Math.min(spent, cost, Math.max(0, top - promised))
     if (!ticket || top < spent) s[i + 3] = Math.min(maxSafe, (s[i + 3] as number) + back)
@@ -125,7 +125,7 @@ export class Batches implements Algorithm {
     s[i] = at
   }
 
-  private top(s: Numbers, i: number, start: number, [since, mark, given]: Ticket): number {
+  #top(s: Numbers, i: number, start: number, [since, mark, given]: Ticket): number {
     const givenSince = (s[i + 3] as number) - given
     if (givenSince < 0 || s[i + 3] === maxSafe) return 0
     // A part of an interval is left only by a clock that went far back since: then rather too little is given back.
@@ -137,8 +137,8 @@ export class Batches implements Algorithm {
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
-    const start = this.start(s, i, at)
-    const spent = this.spent(s, i, start)
+    const start = this.#start(s, i, at)
+    const spent = this.#spent(s, i, start)
     out.remaining = Math.max(0, this.burst - spent)
     out.reset = spent === 0 ? 0 : start + Math.ceil(spent / this.limit) * this.window - at
   }
@@ -150,8 +150,8 @@ export class Batches implements Algorithm {
   /** What is owed is the same; larger batches do not bring what is booked ahead any sooner. */
   adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!this.#sameWindows(from)) return false
-    const start = from.start(s, i, at)
-    const spent = from.spent(s, i, start)
+    const start = from.#start(s, i, at)
+    const spent = from.#spent(s, i, start)
     const booked = Math.ceil(Math.max(0, spent - from.burst) / from.limit)
     s[i + 1] = Math.min(this.most, spent + booked * Math.max(0, this.limit - from.limit))
     s[i + 2] = start
@@ -162,8 +162,8 @@ export class Batches implements Algorithm {
   /** A reservation from before gives nothing back any more: what is given now lies above its mark. */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!this.#sameWindows(from)) return false
-    const start = from.start(s, i, at)
-    s[i + 1] = Math.min(this.burst, ratioUp(from.spent(s, i, start), times, per))
+    const start = from.#start(s, i, at)
+    s[i + 1] = Math.min(this.burst, ratioUp(from.#spent(s, i, start), times, per))
     s[i + 2] = start
     s[i + 3] = Math.min(maxSafe, (s[i + 3] as number) + from.burst)
     s[i] = at
@@ -172,10 +172,10 @@ export class Batches implements Algorithm {
 
   /** Of two intervals the later: its batches come later. */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
-    const start = this.start(s, i, at)
-    const other = this.start(t, j, at)
-    const spent = this.spent(s, i, start)
-    const otherSpent = this.spent(t, j, other)
+    const start = this.#start(s, i, at)
+    const other = this.#start(t, j, at)
+    const spent = this.#spent(s, i, start)
+    const otherSpent = this.#spent(t, j, other)
     s[i + 1] = Math.max(spent, otherSpent)
     s[i + 2] = Math.max(spent > 0 ? start : 0, otherSpent > 0 ? other : 0)
     s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number)

@@ -65,38 +65,38 @@ export class Bucket implements Algorithm {
   }
 
   /** The level at `at`. A product beyond 2^53 is still larger than any level, so the maximum is exact. */
-  private level(s: Numbers, i: number, at: number): number {
+  #level(s: Numbers, i: number, at: number): number {
     const level = s[i + 1] as number
     const elapsed = at - (s[i] as number)
     return elapsed <= 0 ? level : Math.max(0, level - elapsed * this.drain)
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    const excess = this.level(s, i, at) - (this.capacity - cost * this.weight)
+    const excess = this.#level(s, i, at) - (this.capacity - cost * this.weight)
     if (excess <= 0) return 0
     return cost > this.burst ? Infinity : Math.ceil(excess / this.drain)
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    return this.level(s, i, at) + cost * this.weight <= maxSafe
+    return this.#level(s, i, at) + cost * this.weight <= maxSafe
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    s[i + 1] = this.level(s, i, at) + cost * this.weight
+    s[i + 1] = this.#level(s, i, at) + cost * this.weight
     s[i] = at
   }
 
   /** To the brim at most, so that one full refill after the last refused call everything is forgotten. */
   count(s: Numbers, i: number, at: number, cost: number): void {
-    const level = this.level(s, i, at)
+    const level = this.#level(s, i, at)
     const brim = cost > this.burst ? this.capacity : Math.min(this.capacity, level + cost * this.weight)
     s[i + 1] = Math.max(level, brim)
     s[i] = at
   }
 
   refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
-    const level = this.level(s, i, at)
-    const top = ticket ? this.top(s, i, at, ticket) : level
+    const level = this.#level(s, i, at)
+    const top = ticket ? this.#top(s, i, at, ticket) : level
     const promised = ticket ? Math.max(0, level - this.capacity) : 0
     const back = Math.min(level, cost * this.weight, Math.max(0, top - promised))
     // Given back off the top of all, it lay below no other reservation.
@@ -106,7 +106,7 @@ export class Bucket implements Algorithm {
   }
 
   /** Up to where a reservation reaches in the bucket by now, at least; below 0, nothing of it is left. */
-  private top(s: Numbers, i: number, at: number, [since, mark, given]: Ticket): number {
+  #top(s: Numbers, i: number, at: number, [since, mark, given]: Ticket): number {
     const givenSince = (s[i + 2] as number) - given
     if (givenSince < 0 || s[i + 2] === maxSafe) return 0 // another state than the one it was booked in, or lost count
     return mark - givenSince * this.weight - Math.max(0, at - since) * this.drain
@@ -117,7 +117,7 @@ export class Bucket implements Algorithm {
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
-    const level = this.level(s, i, at)
+    const level = this.#level(s, i, at)
     const room = this.capacity - level
     out.remaining = room > 0 ? Math.floor(room / this.weight) : 0
     out.reset = Math.ceil(level / this.drain)
@@ -129,7 +129,7 @@ export class Bucket implements Algorithm {
    */
   adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Bucket)) return false
-    const level = from.level(s, i, at)
+    const level = from.#level(s, i, at)
     const units = ratioUp(level, this.weight, from.weight)
     const booked = Math.ceil(Math.max(0, level - from.capacity) / from.drain)
     const ahead = booked === 0 ? 0 : this.capacity + booked * this.drain
@@ -141,7 +141,7 @@ export class Bucket implements Algorithm {
   /** A reservation from before gives nothing back any more: what is given now lies above its mark. */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof Bucket)) return false
-    const level = ratioUp(from.level(s, i, at), times, per)
+    const level = ratioUp(from.#level(s, i, at), times, per)
     s[i + 1] = level < maxSafe ? Math.min(this.capacity, ratioUp(level, this.weight, from.weight)) : this.capacity
     s[i + 2] = Math.min(maxSafe, (s[i + 2] as number) + Math.ceil(from.capacity / this.weight))
     s[i] = at
@@ -150,7 +150,7 @@ export class Bucket implements Algorithm {
 
   /** What was given back to either is counted: no reservation gives back more than it would have. */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
-    s[i + 1] = Math.max(this.level(s, i, at), this.level(t, j, at))
+    s[i + 1] = Math.max(this.#level(s, i, at), this.#level(t, j, at))
     s[i + 2] = Math.max(s[i + 2] as number, t[j + 2] as number)
     s[i] = at
   }

@@ -3,16 +3,16 @@
  *
  * Its price is memory for each call held; what usually makes it slow besides, counting the log again at every call, is
  * not needed. Each entry carries the running total up to and including itself, so that the units between two entries
- * are a subtraction, and where the window begins, or how far it must slide to make room, is found by a search. That goes
- * in doubled steps from the oldest entry, and then by halving: what is looked for is mostly near, and far is not dear.
+ * are a subtraction, and where the window begins, or how far it must slide to make room, is found by doubled steps from
+ * the oldest entry, where it mostly is, and then by halving.
  *
  *     time    t0    t1    t2         t3   t4
  *     total    2     3     7          8    9
  *                |<---------- W ----------->|   used = 9 - 2 = 7
  *
  * Calls of one microsecond share an entry. Entries that have left go when a later call is admitted, and the array is
- * closed up when a third of it is empty, so a call costs a constant plus the logarithm of what has left since the last.
- * (Were it half, V8 would give the room back at once, and take and clear as much anew.)
+ * closed up when a third of it is empty (at half, V8 would give the room back, and take and clear as much anew), so a call
+ * costs a constant plus the logarithm of what has left since the last.
  *
  * A reservation is an entry in the future, never before the newest: first come, first served.
  *
@@ -26,7 +26,6 @@ import { condensedLog, condenseLog } from './condense-log.ts'
 import { maxSafe, ratioUp } from './exact.ts'
 
 const header = 4
-
 /** With debt, refused calls that count and one call more, a window then still holds less than 2^53 units. */
 const most = 2 ** 50
 
@@ -68,8 +67,7 @@ export class SlidingLog implements Algorithm {
 
   /** The first entry that is still in the window that ends at `at`: one aged exactly W has left. */
   #first(s: Numbers, i: number, at: number): number {
-    const left = at + this.#ahead(s, i, at) - this.span
-    return firstAbove(s, i + header, s[i + 1] as number, s[i + 2] as number, left)
+    return firstAbove(s, i + header, s[i + 1] as number, s[i + 2] as number, at + this.#ahead(s, i, at) - this.span)
   }
 
   #used(s: Numbers, i: number, at: number): number {
@@ -85,8 +83,8 @@ export class SlidingLog implements Algorithm {
     const target = this.#total(s, i, end - 1) + cost - this.limit
     const first = this.#first(s, i, at)
     if (target <= this.#total(s, i, first - 1)) return queued
-    const last = firstAbove(s, i + header + 1, first, end - 1, target - 1)
-    return Math.max(queued, this.#time(s, i, last) + this.span - now)
+    const leaving = firstAbove(s, i + header + 1, first, end - 1, target - 1)
+    return Math.max(queued, this.#time(s, i, leaving) + this.span - now)
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
@@ -229,18 +227,17 @@ export class SlidingLog implements Algorithm {
   }
 }
 
-/** The first of the entries from `low` to `high` whose number, of those that start at `s[from]`, is above `bound`, or `high`. */
+/** The first of the entries from `low` on whose time or total, as `from` says, is above `bound`; `high` if none before is. */
 function firstAbove(s: Numbers, from: number, low: number, high: number, bound: number): number {
-  let first = low
   let step = 1
-  for (; first + step <= high && (s[from + 2 * (first + step - 1)] as number) <= bound; step *= 2) first += step
-  let end = Math.min(high, first + step - 1)
-  while (first < end) {
-    const middle = (first + end) >>> 1
-    if ((s[from + 2 * middle] as number) > bound) end = middle
-    else first = middle + 1
+  for (; low + step <= high && (s[from + 2 * (low + step - 1)] as number) <= bound; step *= 2) low += step
+  high = Math.min(high, low + step - 1)
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((s[from + 2 * middle] as number) > bound) high = middle
+    else low = middle + 1
   }
-  return first
+  return low
 }
 
 /**

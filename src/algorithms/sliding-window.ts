@@ -43,52 +43,52 @@ export class SlidingWindow implements Algorithm {
   }
 
   /** The start of the clock window that holds `at`. */
-  private start(s: Numbers, i: number, at: number): number {
+  #start(s: Numbers, i: number, at: number): number {
     const start = s[i + 1] as number
     const elapsed = at - start
     return elapsed >= 0 && elapsed < this.span ? start : at - (at % this.span)
   }
 
-  private current(s: Numbers, i: number, start: number): number {
+  #current(s: Numbers, i: number, start: number): number {
     return start <= (s[i + 1] as number) ? (s[i + 2] as number) : 0
   }
 
-  private previous(s: Numbers, i: number, start: number): number {
+  #previous(s: Numbers, i: number, start: number): number {
     const windows = start - (s[i + 1] as number)
     if (windows <= 0) return s[i + 3] as number
     return windows === this.span ? (s[i + 2] as number) : 0
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    const start = this.start(s, i, at)
-    const current = this.current(s, i, start)
-    const previous = this.previous(s, i, start)
+    const start = this.#start(s, i, at)
+    const current = this.#current(s, i, start)
+    const previous = this.#previous(s, i, start)
     const room = this.limit - cost - current
-    return room >= previous ? 0 : this.later(start, current, previous, room, at)
+    return room >= previous ? 0 : this.#later(start, current, previous, room, at)
   }
 
   /** How long until the window before has faded far enough; that this one has to fade, too, means twice as long. */
-  private later(start: number, current: number, previous: number, room: number, at: number): number {
+  #later(start: number, current: number, previous: number, room: number, at: number): number {
     if (room >= previous - mulDiv(previous, at - start, this.span)) return 0
-    if (room >= 0) return start + this.faded(previous, previous - room) - at
+    if (room >= 0) return start + this.#faded(previous, previous - room) - at
     if (room < -current) return Infinity // a cost beyond the limit
-    return start + this.span + this.faded(current, -room) - at
+    return start + this.span + this.#faded(current, -room) - at
   }
 
   /** How far into a window `units` of what the window before held have faded: ceil(units * W / held). */
-  private faded(held: number, units: number): number {
+  #faded(held: number, units: number): number {
     return this.span - mulDiv(this.span, held - units, held)
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    return this.current(s, i, this.start(s, i, at)) + cost <= maxFactor
+    return this.#current(s, i, this.#start(s, i, at)) + cost <= maxFactor
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    const start = this.start(s, i, at)
+    const start = this.#start(s, i, at)
     if (start !== s[i + 1]) {
-      const current = this.current(s, i, start)
-      s[i + 3] = this.previous(s, i, start)
+      const current = this.#current(s, i, start)
+      s[i + 3] = this.#previous(s, i, start)
       s[i + 2] = current
       s[i + 1] = start
     }
@@ -97,7 +97,7 @@ export class SlidingWindow implements Algorithm {
   }
 
   count(s: Numbers, i: number, at: number, cost: number): void {
-    this.take(s, i, at, Math.min(cost, maxFactor - this.current(s, i, this.start(s, i, at))))
+    this.take(s, i, at, Math.min(cost, maxFactor - this.#current(s, i, this.#start(s, i, at))))
   }
 
   /** From this window first, then from the one before; of a reservation only in the window it was made in. */
@@ -114,9 +114,9 @@ export class SlidingWindow implements Algorithm {
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
-    const start = this.start(s, i, at)
-    const current = this.current(s, i, start)
-    const previous = this.previous(s, i, start)
+    const start = this.#start(s, i, at)
+    const current = this.#current(s, i, start)
+    const previous = this.#previous(s, i, start)
     const faded = previous === 0 ? 0 : mulDiv(previous, at - start, this.span)
     const toWindow = start + this.span - at
     out.remaining = Math.max(0, this.limit - current - (previous - faded))
@@ -135,8 +135,8 @@ export class SlidingWindow implements Algorithm {
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at, 0)
     const start = s[i + 1] as number
-    s[i + 2] = Math.max(s[i + 2] as number, this.current(t, j, start))
-    s[i + 3] = Math.max(s[i + 3] as number, this.previous(t, j, start))
+    s[i + 2] = Math.max(s[i + 2] as number, this.#current(t, j, start))
+    s[i + 3] = Math.max(s[i + 3] as number, this.#previous(t, j, start))
   }
 }
 

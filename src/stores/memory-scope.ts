@@ -98,7 +98,8 @@ export class FixedScope implements Scope {
   }
 
   noteRefused(): void {
-    if (this.row !== blank && refuses(this.weighings)) this.table.noteRefused(this.row)
+    const { table, row } = this
+    if (row !== blank && !table.refused(row) && refuses(this.weighings)) table.noteRefused(row)
   }
 }
 
