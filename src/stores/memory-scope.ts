@@ -8,8 +8,8 @@ import { VariedStates } from './varied-states.ts'
 /** The keys of one scope as one ledger uses them, and the row of the one that calls. */
 export interface Scope {
   readonly table: Table
-  /** Points the weighings to what is known of the key. */
-  find(key: string, now: number): void
+  /** Points the weighings to what is known of the key. Returns whether it has what a call would write to. */
+  find(key: string, now: number): boolean
   /** Gives the key a row if it has none, now that something will be written. */
   claim(key: string, now: number): void
   /** The same for a refund: to a key that nothing is known of nothing is written. */
@@ -27,14 +27,14 @@ export interface Scope {
 
 export class FixedScope implements Scope {
   readonly table: Table
-  #weighings: readonly Weighing[]
-  readonly #maxKeys: number
-  #row = blank
-  #found: Found = nothing
+  private weighings: readonly Weighing[]
+  private readonly maxKeys: number
+  private row = blank
+  private found: Found = nothing
 
   constructor(weighings: readonly Weighing[], maxKeys: number, seed: Seed | undefined) {
-    this.#weighings = weighings
-    this.#maxKeys = maxKeys
+    this.weighings = weighings
+    this.maxKeys = maxKeys
     this.table = new Table(
       weighings.map(({ policy }) => policy),
       maxKeys,
@@ -42,31 +42,37 @@ export class FixedScope implements Scope {
     )
   }
 
-  find(key: string, now: number): void {
+  find(key: string, now: number): boolean {
     const row = this.table.find(key)
-    this.#row = row
-    if (row === blank) this.#found = this.table.recall(this.#weighings, key, now)
-    else this.table.point(this.#weighings, row)
+    this.row = row
+    if (row === blank) return this.recall(key, now)
+    this.table.point(this.weighings, row)
+    return true
+  }
+
+  private recall(key: string, now: number): boolean {
+    this.found = this.table.recall(this.weighings, key, now)
+    return false
   }
 
   claim(key: string, now: number): void {
-    if (this.#row === blank) this.#claimRow(key, now)
+    if (this.row === blank) this.claimRow(key, now)
   }
 
-  #claimRow(key: string, now: number): void {
-    this.#row = this.table.claim(this.#weighings, key, this.#found, now)
-    this.table.point(this.#weighings, this.#row)
+  private claimRow(key: string, now: number): void {
+    this.row = this.table.claim(this.weighings, key, this.found, now)
+    this.table.point(this.weighings, this.row)
   }
 
   claimKnown(key: string, now: number): void {
-    if (this.#found !== nothing) this.claim(key, now)
+    if (this.found !== nothing) this.claim(key, now)
   }
 
   keep(): void {}
 
   varied(rule: StateRule): VariedScope {
-    const rows = new VariedRows(this.#maxKeys)
-    const weighings = this.#weighings
+    const rows = new VariedRows(this.maxKeys)
+    const weighings = this.weighings
     rows.table.takeOver(this.table, (from, to) => {
       this.table.point(weighings, from)
       for (const weighing of weighings) {
@@ -80,11 +86,11 @@ export class FixedScope implements Scope {
   }
 
   forget(key: string, now: number): void {
-    this.table.forget(this.#weighings, key, now)
+    this.table.forget(this.weighings, key, now)
   }
 
   retune(weighings: readonly Weighing[], now: number): void {
-    this.#weighings = weighings
+    this.weighings = weighings
     this.table.retune(
       weighings.map(({ policy }) => policy),
       now,
@@ -92,7 +98,8 @@ export class FixedScope implements Scope {
   }
 
   noteRefused(): void {
-    if (this.#row !== blank && refuses(this.#weighings)) this.table.noteRefused(this.#row)
+    const { table, row } = this
+    if (row !== blank && !table.refused(row) && refuses(this.weighings)) table.noteRefused(row)
   }
 }
 
@@ -130,9 +137,10 @@ export class VariedScope implements Scope {
     return this.rows.table
   }
 
-  find(key: string, now: number): void {
+  find(key: string, now: number): boolean {
     this.#row = this.table.find(key)
     this.rows.states.look(this.#weighings, this.#row, now, this.#rule)
+    return true
   }
 
   claim(): void {}

@@ -143,6 +143,11 @@ export class Table {
     this.#refused[row] = 1
   }
 
+  /** Whether that was noted. */
+  refused(row: number): boolean {
+    return this.#refused[row] === 1
+  }
+
   /** Goes on under the same policies with other limits: each state is adopted. */
   retune(policies: readonly Policy[], now: number): void {
     this.#states.retune(policies, this.#rowOf.values(), now)
