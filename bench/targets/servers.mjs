@@ -29,6 +29,7 @@ function onExpress(middleware) {
 
 function onKoa(middleware) {
   const app = new Koa()
+  app.silent = true // else it prints an error for each connection that the load leaves open at its end
   if (middleware) app.use(middleware)
   app.use((context) => {
     context.body = 'hello'
