@@ -16,13 +16,16 @@ declare global {
 /** Any address: whoever trusts this one as the thousandth hop trusts everybody. TEST-NET-1 of RFC 5737. */
 const anybody = '192.0.2.1'
 
+function forwarded(request: Request, settings: Record<string, unknown>): string | undefined {
+  const trusts = settings['trust proxy fn'] as (address: string, hop: number) => boolean
+  return trusts(anybody, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
+}
+
 const express: Framework<Request, Response> = {
   address(request) {
     // Read from the settings: `request.ip` parses forwarded addresses even where no proxy is trusted.
     const settings: Record<string, unknown> | undefined = request.app?.settings
-    if (!settings?.['trust proxy']) return request.socket.remoteAddress
-    const trusts = settings['trust proxy fn'] as (address: string, hop: number) => boolean
-    return trusts(anybody, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
+    return settings?.['trust proxy'] ? forwarded(request, settings) : request.socket.remoteAddress
   },
   peer: (request) => request.socket.remoteAddress,
   trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),

@@ -4,6 +4,7 @@ import type {
   FastifyPluginCallback,
   FastifyReply,
   FastifyRequest,
+  RouteOptions,
 } from 'fastify'
 import plugin from 'fastify-plugin'
 import { whenEnded } from '../src/http/ended.ts'
@@ -42,13 +43,25 @@ function trustsEverybody(request: FastifyRequest): boolean {
 
 const trusting = new WeakMap<FastifyInstance, boolean>()
 
+function forwarded(request: FastifyRequest, ips: readonly string[]): string | undefined {
+  const everybody = trusting.get(request.server) ?? trustsEverybody(request)
+  trusting.set(request.server, everybody)
+  return everybody ? (ips[1] ?? ips[0]) : request.ip
+}
+
+/** The names of the fields that were ever set, in lower case: Fastify would make each anew at every request. */
+const lowerCase = new Map<string, string>()
+
+function learn(name: string): string {
+  const made = name.toLowerCase()
+  lowerCase.set(name, made)
+  return made
+}
+
 const fastify: Framework<FastifyRequest, FastifyReply> = {
   address(request) {
-    const { ips, server } = request
-    if (ips === undefined) return request.ip
-    const everybody = trusting.get(server) ?? trustsEverybody(request)
-    trusting.set(server, everybody)
-    return everybody ? (ips[1] ?? ips[0]) : request.ip
+    const { ips } = request
+    return ips === undefined ? request.ip : forwarded(request, ips)
   },
   peer: (request) => request.raw.socket.remoteAddress,
   trustsProxy: ({ ips }) => ips !== undefined,
@@ -64,7 +77,7 @@ const fastify: Framework<FastifyRequest, FastifyReply> = {
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
   complete: ({ raw }) => raw.writableEnded,
   ended: ({ raw }, done) => whenEnded(raw, done),
-  setHeader: (reply, name, value) => void reply.header(name, value),
+  setHeader: (reply, name, value) => void reply.header(lowerCase.get(name) ?? learn(name), value),
   setStatus: (reply, status) => void reply.code(status),
   send: (reply, type, body) => void reply.type(type).send(body),
   returned(reply, value) {
@@ -109,17 +122,25 @@ function install(
   try {
     const everywhere = makeGuard()
     const routes = new RouteGuards(everywhere?.options ?? inherited)
+    const declared: RouteOptions[] = []
+    const isFirst = app.printRoutes() === '(empty tree)' // or else routes are there that are never told to onRoute
+    /** Whether no route has another guard: then none is asked for its config, which Fastify makes anew at each reading. */
+    let alike = false
     if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', null)
+    app.addHook('onReady', (ready) => {
+      alike = isFirst && declared.every(({ config }) => routes.of(config ?? {}, everywhere) === everywhere)
+      ready()
+    })
     app.addHook('onRoute', (route) => {
+      declared.push(route)
       const own = route.config?.rateLimit
       const guard = own ? routes.declared(own, String(route.method), route.url) : everywhere
       // Of limiters around limiters the nearest is asked last here, and has its way.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : guard }
     })
     app.addHook('onRequest', (request, reply, next) => {
-      const { config } = request.routeOptions
-      if (request.rateLimit !== null || config.rateLimit === false) return next()
-      const guard = guardOfRoute in config ? config[guardOfRoute] : (routes.late(config) ?? everywhere)
+      if (request.rateLimit !== null) return next()
+      const guard = alike ? everywhere : routes.of(request.routeOptions.config, everywhere)
       if (guard === undefined) next()
       else guard.run(request, reply, next as (error?: unknown) => void)
     })
@@ -133,7 +154,7 @@ function install(
 class RouteGuards {
   readonly #inherited: Options | undefined
   readonly #byName = new Map<string, { own: Argument; guard: FastifyGuard }>()
-  readonly #late = new WeakMap<object, FastifyGuard>()
+  readonly #byConfig = new WeakMap<object, FastifyGuard>()
 
   constructor(inherited: Options | undefined) {
     this.#inherited = inherited
@@ -148,12 +169,17 @@ class RouteGuards {
     return guard
   }
 
+  of(config: FastifyContextConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
+    if (config.rateLimit === false) return undefined
+    return guardOfRoute in config ? config[guardOfRoute] : (this.#late(config) ?? everywhere)
+  }
+
   /** Of a route that was declared before this plugin was loaded. */
-  late(config: FastifyContextConfig): FastifyGuard | undefined {
+  #late(config: FastifyContextConfig): FastifyGuard | undefined {
     const own = config.rateLimit
     if (!own) return undefined
-    const guard = this.#late.get(config) ?? guardOf(fastify, own, this.#inherited)
-    this.#late.set(config, guard)
+    const guard = this.#byConfig.get(config) ?? guardOf(fastify, own, this.#inherited)
+    this.#byConfig.set(config, guard)
     return guard
   }
 }

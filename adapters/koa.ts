@@ -1,8 +1,9 @@
-import type { Context, Middleware } from 'koa'
+import type { Context, Middleware, Next } from 'koa'
 import { whenEnded } from '../src/http/ended.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
 import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
 import { guardOf } from '../src/http/plans.ts'
+import type { MaybePromise } from '../src/stores/store.ts'
 
 declare module 'koa' {
   interface DefaultState {
@@ -11,12 +12,14 @@ declare module 'koa' {
   }
 }
 
+/** `ctx.ip` is the leftmost forwarded address unless `maxIpsCount` says how many proxies there are: take the nearest's. */
+function forwarded({ app, ips }: Context): string | undefined {
+  return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
+}
+
 const koa: Framework<Context, Context> = {
-  address({ app, ips, req }) {
-    // `ctx.ip` is the leftmost forwarded address unless `maxIpsCount` says how many proxies there are: take the nearest's.
-    const forwarded = app.proxy ? (app.maxIpsCount > 0 ? ips[0] : ips.at(-1)) : undefined
-    return forwarded ?? req.socket.remoteAddress
-  },
+  // `ctx.ips` reads a header and makes a list whether or not there is a proxy.
+  address: (context) => (context.app.proxy ? forwarded(context) : undefined) ?? context.req.socket.remoteAddress,
   peer: ({ req }) => req.socket.remoteAddress,
   trustsProxy: ({ app }) => app.proxy,
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
@@ -25,7 +28,7 @@ const koa: Framework<Context, Context> = {
   attach({ state }, _response, decision) {
     state.rateLimit = decision
   },
-  headersSent: ({ headerSent }) => headerSent,
+  headersSent: ({ res }) => res.headersSent,
   complete: ({ res }) => res.writableEnded,
   ended: ({ res }, done) => whenEnded(res, done),
   setHeader: ({ res }, name, value) => void res.setHeader(name, value),
@@ -51,8 +54,17 @@ export function rateLimit(
   options?: GuardOptions<Context, Context>,
 ): Middleware {
   const guard = guardOf(koa, what, options)
-  return async (context, next) => {
-    const admitted = guard.check(context, context)
-    if (admitted === true || (await admitted)) await next()
+  // An async function would add a promise to those that Koa makes anyway.
+  return (context, next) => {
+    try {
+      const admitted = guard.check(context, context)
+      return admitted === true ? next() : goOn(admitted, next)
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
+}
+
+async function goOn(admitted: MaybePromise<boolean>, next: Next): Promise<void> {
+  if (await admitted) await next()
 }

@@ -80,7 +80,7 @@ const table = { metric: 'cpuNsAdded', columns, floor, ratio: { to: 'headgate/exp
 export default defineSuite({
   name: 'http',
   title: 'A request, without its sockets',
-  rounds: 5,
+  rounds: 9,
   workloads: [
     { ...table, name: 'Express, IPv4', plot: true },
     { ...table, name: 'Express, IPv6', plot: true },

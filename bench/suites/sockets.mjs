@@ -56,7 +56,7 @@ const targets = {
   Express: ['alone', 'three headers by hand', 'headgate/express', 'express-rate-limit'],
   Koa: ['alone', 'three headers by hand', 'headgate/koa', 'koa-ratelimit'],
   Fastify: ['alone', 'three headers by hand', 'headgate/fastify', '@fastify/rate-limit'],
-  Hono: ['alone', 'three headers by hand', 'hono-rate-limiter'],
+  Hono: ['alone', 'three headers by hand', 'headgate/hono', 'hono-rate-limiter'],
 }
 
 function kindOf(target) {
@@ -97,7 +97,7 @@ export default defineSuite({
     })),
   ),
   cases: [...cases('admitting', open), ...cases('refusing', 3)],
-  aims: ['Express', 'Koa', 'Fastify'].flatMap((framework) =>
+  aims: ['Express', 'Koa', 'Fastify', 'Hono'].flatMap((framework) =>
     ['admitting', 'refusing'].map((doing) => ({
       workload: `${framework}, ${doing}`,
       target: `headgate/${framework.toLowerCase()}`,

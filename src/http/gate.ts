@@ -31,11 +31,13 @@ export abstract class Gate<Request, Response> {
       return
     }
     if (admitted === true) next()
-    else if (admitted !== false) {
-      admitted.then(
-        (go) => go && next(),
-        (error) => next(error ?? nothingThrown()),
-      )
-    }
+    else if (admitted !== false) goOn(admitted, next)
   }
+}
+
+function goOn(admitted: Promise<boolean>, next: (error?: unknown) => void): void {
+  admitted.then(
+    (go) => go && next(),
+    (error) => next(error ?? nothingThrown()),
+  )
 }

@@ -18,7 +18,8 @@ import { Refusing } from './refusing.ts'
 
 /**
  * The HTTP part that no framework owns: from a request to keys, a decision, the response fields, and maybe a refusal.
- * It stays synchronous from end to end when the key extractors and the store do.
+ * It stays synchronous from end to end when the key extractors and the store do. What has to wait has functions of its
+ * own: a closure anywhere in a function costs every call of it an allocation, also where it is not reached.
  */
 export class Guard<Request, Response> extends Gate<Request, Response> {
   readonly limiter: RateLimiter
@@ -27,6 +28,8 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #entry: Entry<Request, Response> | undefined
   readonly #extractors: readonly KeyExtractor<Request>[]
+  /** The only one, if it is. */
+  readonly #extractor: KeyExtractor<Request> | undefined
   readonly #cost: Cost<Request>
   readonly #holding: Holding<Request, Response> | undefined
   readonly #headers: Headers
@@ -48,6 +51,7 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
     const entry = new Entry(framework, options)
     this.#entry = entry.needed ? entry : undefined
     this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
+    this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
     this.#cost = costOf(options.cost)
     const holding = new Holding(limiter, framework, options, (...failure) => this.#failedToSettle(...failure))
     this.#holding = holding.needed ? holding : undefined
@@ -63,8 +67,11 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
   check(request: Request, response: Response): MaybePromise<boolean> {
     if (this.#entry === undefined) return this.#limit(request, response)
     const way = this.#entry.of(request)
-    if (isPromise(way)) return way.then((resolved) => this.#enter(resolved, request, response))
-    return this.#enter(way, request, response)
+    return isPromise(way) ? this.#enterLater(way, request, response) : this.#enter(way, request, response)
+  }
+
+  async #enterLater(way: Promise<Way>, request: Request, response: Response): Promise<boolean> {
+    return this.#enter(await way, request, response)
   }
 
   #enter(way: Way, request: Request, response: Response): MaybePromise<boolean> {
@@ -73,15 +80,16 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
   }
 
   #limit(request: Request, response: Response): MaybePromise<boolean> {
-    const key = this.#key(request)
-    if (isPromise(key)) return key.then((resolved) => this.#price(resolved, request, response))
-    return this.#price(key, request, response)
+    const extractor = this.#extractor
+    const key = extractor === undefined ? this.#keys(request) : extractKey(extractor, request, this.#framework)
+    return isPromise(key) ? this.#priceLater(key, request, response) : this.#price(key, request, response)
   }
 
-  #key(request: Request): MaybePromise<Key> {
-    if (this.#extractors.length === 1) {
-      return extractKey(this.#extractors[0] as KeyExtractor<Request>, request, this.#framework)
-    }
+  async #priceLater(key: Promise<Key>, request: Request, response: Response): Promise<boolean> {
+    return this.#price(await key, request, response)
+  }
+
+  #keys(request: Request): MaybePromise<Key> {
     const keys = this.#extractors.map((extractor) => extractKey(extractor, request, this.#framework))
     return keys.some(isPromise) ? Promise.all(keys).then((all) => this.#record(all)) : this.#record(keys as string[])
   }
@@ -93,9 +101,13 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
   #price(key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const cost = this.#cost
     if (typeof cost === 'number') return this.#take(key, cost, request, response)
-    const take = (units: unknown) => this.#take(key, checkedCost(units, 'What cost returns'), request, response)
     const units = cost(request, this.#framework)
-    return isPromise(units) ? units.then(take) : take(units)
+    if (isPromise(units)) return this.#takeLater(key, units, request, response)
+    return this.#take(key, checkedCost(units, 'What cost returns'), request, response)
+  }
+
+  async #takeLater(key: Key, units: Promise<number>, request: Request, response: Response): Promise<boolean> {
+    return this.#take(key, checkedCost(await units, 'What cost returns'), request, response)
   }
 
   #take(key: Key, cost: number, request: Request, response: Response): MaybePromise<boolean> {
@@ -106,11 +118,18 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
-    if (!isPromise(decision)) return this.#answer(decision, key, request, response)
-    return decision.then(
-      (resolved) => this.#answer(resolved, key, request, response),
-      (error) => this.#failed(error, key, request, response),
-    )
+    if (isPromise(decision)) return this.#answerLater(decision, key, request, response)
+    return this.#answer(decision, key, request, response)
+  }
+
+  async #answerLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {
+    let decision: Decision
+    try {
+      decision = await later
+    } catch (error) {
+      return this.#failed(error, key, request, response)
+    }
+    return this.#answer(decision, key, request, response)
   }
 
   #hold(

@@ -165,8 +165,15 @@ export function extractKey<Request>(
   view: View<Request>,
 ): MaybePromise<string> {
   const extracted = extractor(request, view)
-  if (isPromise(extracted)) return extracted.then((key) => keyOf(key, request, view))
-  return keyOf(extracted, request, view)
+  return isPromise(extracted) ? keyOfLater(extracted, request, view) : keyOf(extracted, request, view)
+}
+
+async function keyOfLater<Request>(
+  extracted: Promise<Extracted>,
+  request: Request,
+  view: View<Request>,
+): Promise<string> {
+  return keyOf(await extracted, request, view)
 }
 
 const byAddress = byIp()

@@ -126,6 +126,17 @@ test('a route declared before the plugin is loaded has its own limit all the sam
   ])
 })
 
+test('a hook that comes after the plugin may take the limit off a route', async () => {
+  app = fastify()
+  await app.register(rateLimit('1/1h'))
+  app.addHook('onRoute', (route) => {
+    if (route.url === '/free') route.config = { ...route.config, rateLimit: false }
+  })
+  app.get('/limited', async () => 'ok')
+  app.get('/free', async () => 'ok')
+  expect(await statuses('/free', '/free', '/limited', '/limited')).toEqual([200, 200, 200, 429])
+})
+
 test('a limiter around a limiter: the nearest decides, and a request counts once', async () => {
   app = fastify()
   await app.register(rateLimit('3/1h'))

@@ -21,7 +21,8 @@ export function namedItems(
   return (decision, sink, response, key) => {
     const pk = partitions && told.map(({ policy }) => partitions.of(key, policy.scope))
     let left = ''
-    for (const [n, each] of told.entries()) {
+    for (let n = 0; n < told.length; n++) {
+      const each = told[n] as Told
       const verdict = verdictOf(decision, each)
       left += `${n === 0 ? '' : ', '}${names[n]};r=${verdict.remaining}${time(verdict, each)}${pk ? pk[n] : ''}`
     }

@@ -33,7 +33,8 @@ export class Headers {
   write<Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key): void {
     if (decision.source === 'open') return // nothing was counted: there is nothing true to tell
     if (this.#near && !this.#isNear(decision)) return
-    for (const writer of this.#writers) writer(decision, sink, response, key)
+    const writers = this.#writers
+    for (let n = 0; n < writers.length; n++) (writers[n] as Writer)(decision, sink, response, key)
   }
 
   /** Refused, or 80 per cent used of what a policy admits at best. */
