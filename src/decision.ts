@@ -52,15 +52,17 @@ export interface Decision {
  * @param at if it was asked for: milliseconds since the epoch, rounded down as waits are rounded up
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
-  if (verdicts.length > 1) return joinAll(allowed, verdicts, source, at)
-  const { limit, remaining, resetAfter, retryAfter: wait, name: policy } = verdicts[0] as Verdict
-  const retryAfter = allowed ? 0 : wait
-  const policies = verdicts
-  const decision = { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }
+  const decision = verdicts.length === 1 ? alone(allowed, verdicts, source) : joinAll(allowed, verdicts, source)
   return at === undefined ? decision : dated(decision, at)
 }
 
-function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source, at: number | undefined): Decision {
+/** The same of one verdict. */
+export function alone(allowed: boolean, policies: readonly Verdict[], source: Source): Decision {
+  const { limit, remaining, resetAfter, retryAfter: wait, name: policy } = policies[0] as Verdict
+  return { allowed, limit, remaining, retryAfter: allowed ? 0 : wait, resetAfter, policy, policies, source }
+}
+
+function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source): Decision {
   let binding = verdicts[0] as Verdict
   let { remaining, resetAfter } = binding
   for (let n = 1; n < verdicts.length; n++) {
@@ -73,12 +75,11 @@ function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source,
   }
   const { limit, name: policy, retryAfter: wait } = binding
   const retryAfter = allowed ? 0 : wait
-  const decision = { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
-  return at === undefined ? decision : dated(decision, at)
+  return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
 }
 
 /** A literal and no spread: this is built for every request. */
-function dated(
+export function dated(
   { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }: Decision,
   at: number,
 ): Decision {

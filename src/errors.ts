@@ -12,6 +12,7 @@
  * - `HEADGATE_HEADERS_SENT`: a request refused after its response had begun
  * - `HEADGATE_CLOCK`: a clock that does not give whole microseconds
  * - `HEADGATE_ASYNC_STORE`: a synchronous call on a store that needs a promise
+ * - `HEADGATE_STATE_SIZE`: a policy, or a key, that needs more bytes than its store holds
  * - `HEADGATE_STORE_TIMEOUT`: a store did not answer within its `timeout`; whether the call counted is not known
  * - `HEADGATE_STORE`: a store failed; `cause` is what it said
  * - `HEADGATE_STORE_UNAVAILABLE`: a store failed and the choice for that is `'deny'`; `cause` is what it said, `retryAfter`
@@ -40,6 +41,7 @@ export type ErrorCode =
   | 'HEADGATE_HEADERS_SENT'
   | 'HEADGATE_CLOCK'
   | 'HEADGATE_ASYNC_STORE'
+  | 'HEADGATE_STATE_SIZE'
   | 'HEADGATE_STORE_TIMEOUT'
   | 'HEADGATE_STORE'
   | 'HEADGATE_STORE_UNAVAILABLE'

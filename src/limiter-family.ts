@@ -2,7 +2,8 @@ import type { Policy } from './algorithms/algorithm.ts'
 import type { CarryRule } from './algorithms/carry.ts'
 import type { PenaltyOptions } from './algorithms/penalty.ts'
 import { HeadgateError, shown } from './errors.ts'
-import { type FailsafeOptions, openLedger } from './failure/failsafe.ts'
+import { openLedger } from './failure/failsafe.ts'
+import type { FailsafeOptions } from './failure/shared.ts'
 import type { Ledger, Store } from './stores/store.ts'
 
 /** The limiters kept by the text of their policies; more are made again when they are needed. */

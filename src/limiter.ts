@@ -80,22 +80,22 @@ export class RateLimiter {
 
   /** `consume` with a promise only where the store needs one: for adapters, which stay synchronous when they can. */
   decide(key: Key, cost = 1, extras?: DecideExtras): MaybePromise<Decision> {
-    return this.#ledger.decide('consume', this.#keys(key), checkCost(cost), extras)
+    return this.#ledger.decide('consume', keysOf(key, this.scopes), checkCost(cost), extras)
   }
 
   /** What `consume` would say now; takes and writes nothing. */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#ledger.decide('peek', this.#keys(key), checkCost(costOf(options)))
+    return this.#ledger.decide('peek', keysOf(key, this.scopes), checkCost(costOf(options)))
   }
 
   /** Forgets the key: it is like new. */
   async reset(key: Key): Promise<void> {
-    return this.#ledger.reset(this.#keys(key))
+    return this.#ledger.reset(keysOf(key, this.scopes))
   }
 
   /** Gives units back, never more than are used. The answer tells what is left then. */
   async refund(key: Key, cost = 1): Promise<Decision> {
-    return this.#ledger.decide('refund', this.#keys(key), checkCost(cost))
+    return this.#ledger.decide('refund', keysOf(key, this.scopes), checkCost(cost))
   }
 
   /**
@@ -103,7 +103,7 @@ export class RateLimiter {
    * and without effect, only if the debt would leave the integers below 2^53.
    */
   async charge(key: Key, cost = 1): Promise<Decision> {
-    return this.#ledger.decide('charge', this.#keys(key), checkCost(cost))
+    return this.#ledger.decide('charge', keysOf(key, this.scopes), checkCost(cost))
   }
 
   /**
@@ -119,32 +119,33 @@ export class RateLimiter {
 
   /** `reserve` with a promise only where the store needs one. @param maxWait in whole milliseconds */
   book(key: Key, cost: number, maxWait: number, details?: CallExtras): MaybePromise<Reservation> {
-    const keys = this.#keys(key)
+    const keys = keysOf(key, this.scopes)
     const booking = this.#ledger.reserve(keys, checkCost(cost), maxWait * 1000, details)
     if ('then' in booking) return booking.then((booked) => new Reservation(this.#ledger, keys, cost, booked, details))
     return new Reservation(this.#ledger, keys, cost, booking, details)
   }
 
-  /** Whether its store answers, and who answered the calls so far. */
+  /** Whether its store answers, and who answered the calls so far: its own and those of all that are made by `under`. */
   health(): Health {
     return healthOf(this.#ledger)
   }
+}
 
-  #keys(key: Key): readonly string[] {
-    return typeof key === 'string' && this.scopes.length === 1 ? [key] : this.#keysOf(key)
-  }
+// What every call goes through stays small enough to be inlined: the rest, errors too, is made apart.
+function keysOf(key: Key, scopes: readonly string[]): readonly string[] {
+  return typeof key === 'string' && scopes.length === 1 ? [key] : keysOfRecord(key, scopes)
+}
 
-  #keysOf(key: Key): readonly string[] {
-    if (typeof key === 'object' && key !== null) {
-      const keys = this.scopes.map((scope) => (Object.hasOwn(key, scope) ? key[scope] : undefined))
-      if (keys.every((each) => typeof each === 'string')) return keys
-    }
-    throw new HeadgateError(
-      'HEADGATE_KEY',
-      `A key must be ${this.scopes.length === 1 ? 'a string' : 'a record'} with a string for ` +
-        `${this.scopes.map(shown).join(' and ')}, got ${shown(key)}. Write consume(${example(this.scopes)}).`,
-    )
+function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
+  if (typeof key === 'object' && key !== null) {
+    const keys = scopes.map((scope) => (Object.hasOwn(key, scope) ? key[scope] : undefined))
+    if (keys.every((each) => typeof each === 'string')) return keys
   }
+  throw new HeadgateError(
+    'HEADGATE_KEY',
+    `A key must be ${scopes.length === 1 ? 'a string' : 'a record'} with a string for ` +
+      `${scopes.map(shown).join(' and ')}, got ${shown(key)}. Write consume(${example(scopes)}).`,
+  )
 }
 
 /** The limiter of those policies in its family, made once as long as they are in use. */
@@ -189,7 +190,6 @@ function givenCost(options: CostOptions): number {
   return options.cost === undefined ? 1 : options.cost
 }
 
-// Errors are made apart: what every call goes through stays small enough to be inlined.
 function checkCost(cost: number): number {
   if (Number.isSafeInteger(cost) && cost >= 1) return cost
   throw wrongCost(cost)

@@ -1,6 +1,9 @@
 import { type Duration, durationText, milliseconds } from './duration.ts'
 import { type ErrorCode, HeadgateError, shown } from './errors.ts'
 
+/** Of a policy that names none. */
+export const defaultScope = 'default'
+
 /** What every policy is asked for. */
 export interface PolicyOptions {
   /** Units per window: a positive safe integer. */
@@ -52,7 +55,7 @@ export function terms(algorithm: string, options: BurstOptions, extra: readonly 
   const window = milliseconds(options.window, `${algorithm}: window`, 'HEADGATE_WINDOW')
   return {
     name: text(options.name ?? durationText(window), `${algorithm}: name`, 'HEADGATE_NAME'),
-    scope: text(options.scope ?? 'default', `${algorithm}: scope`, 'HEADGATE_SCOPE'),
+    scope: text(options.scope ?? defaultScope, `${algorithm}: scope`, 'HEADGATE_SCOPE'),
     limit,
     window,
     burst: positiveInteger(options.burst ?? limit, `${algorithm}: burst`, 'HEADGATE_BURST'),

@@ -27,6 +27,14 @@ describe('the monotonic clock', () => {
     expect(new Date(now / 1000).getUTCFullYear()).toBeGreaterThanOrEqual(2024)
   })
 
+  test('is the time at which the process started plus what performance.now tells, within the millisecond', () => {
+    const before = performance.timeOrigin + performance.now()
+    const now = monotonicClock() / 1000
+    const after = performance.timeOrigin + performance.now()
+    expect(now).toBeGreaterThan(before - 1)
+    expect(now).toBeLessThan(after + 1)
+  })
+
   test('never runs back', () => {
     let last = monotonicClock()
     for (let reading = 0; reading < 10_000; reading++) {

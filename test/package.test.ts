@@ -110,17 +110,38 @@ describe('a consumer without any framework', () => {
   })
 })
 
-describe('a consumer in strict TypeScript', () => {
-  const options = ['--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', '--types', 'node']
+/** The compiler's complaints about the file or this package; what the types of others have among them is not judged. */
+function complaints(file: string, lines: readonly string[], options: readonly string[]): string[] {
+  writeFileSync(join(consumer, file), `${lines.join('\n')}\n`)
+  const tsc = join(root, 'node_modules/typescript/bin/tsc')
+  const args = [tsc, '--noEmit', '--strict', '--exactOptionalPropertyTypes', '--target', 'es2023', ...options, file]
+  const { stdout } = spawnSync(process.execPath, args, { cwd: consumer, encoding: 'utf8', env: environment })
+  return stdout.split('\n').filter((line) => line.startsWith(file) || line.includes(`node_modules/${manifest.name}/`))
+}
 
-  /** The compiler's complaints about the file or this package; what the types of others have among them is not judged. */
-  function complaints(file: string, lines: readonly string[], module: string): string[] {
-    writeFileSync(join(consumer, file), `${lines.join('\n')}\n`)
-    const tsc = join(root, 'node_modules/typescript/bin/tsc')
-    const args = [tsc, ...options, '--module', module, file]
-    const { stdout } = spawnSync(process.execPath, args, { cwd: consumer, encoding: 'utf8', env: environment })
-    return stdout.split('\n').filter((line) => line.startsWith(file) || line.includes(`node_modules/${manifest.name}/`))
-  }
+/** Uses every name that the subpaths have. */
+function usesOf(subpaths: readonly string[]): string[] {
+  const imports = subpaths.map((subpath, n) => `import * as all${n} from '${subpath}'`)
+  return [...imports, ...subpaths.map((_, n) => `export const names${n}: readonly string[] = Object.keys(all${n})`)]
+}
+
+describe("a consumer in strict TypeScript without Node's types", () => {
+  const options = ['--skipLibCheck', 'false', '--types', '', '--module', 'nodenext']
+
+  // Those of the frameworks and of Redis clients need Node's.
+  const own = ['', '/postgres', '/memcached', '/cluster', '/testing'].map((subpath) => manifest.name + subpath)
+  test.each(own)('has the types of %s', (subpath) => {
+    expect(complaints('bare.mts', usesOf([subpath]), ['--lib', 'es2023', ...options])).toEqual([])
+  })
+
+  test('has the types of what calls out, by those of a browser', () => {
+    const pacer = usesOf([`${manifest.name}/pacer`])
+    expect(complaints('bare.mts', pacer, ['--lib', 'es2023,dom', ...options])).toEqual([])
+  })
+})
+
+describe('a consumer in strict TypeScript', () => {
+  const options = ['--types', 'node', '--module']
 
   // The types that such a consumer would install, from the repository's own node_modules.
   beforeAll(() => {
@@ -130,13 +151,13 @@ describe('a consumer in strict TypeScript', () => {
   })
 
   test.each(['nodenext', 'node20'])('has the types of every subpath, module %s', (module) => {
-    const imports = modules.map((subpath, n) => `import * as all${n} from '${subpath}'`)
-    const uses = modules.map((_, n) => `export const names${n}: readonly string[] = Object.keys(all${n})`)
-    expect(complaints('every.mts', [...imports, ...uses], module)).toEqual([])
+    expect(complaints('every.mts', usesOf(modules), [...options, module])).toEqual([])
   })
 
   test('is told of a name that is not there', () => {
-    expect(complaints('wrong.mts', [`import { nothing } from '${manifest.name}'`], 'nodenext')).not.toEqual([])
+    expect(
+      complaints('wrong.mts', [`import { nothing } from '${manifest.name}'`], [...options, 'nodenext']),
+    ).not.toEqual([])
   })
 
   test.each(['use.mts', 'use.cts'])('has the types of a decision in %s', (file) => {
@@ -149,6 +170,6 @@ describe('a consumer in strict TypeScript', () => {
       '// @ts-expect-error: a policy has a limit',
       `export const wrong = () => new RateLimiter({ policies: { window: '1h' } })`,
     ]
-    expect(complaints(file, lines, 'nodenext')).toEqual([])
+    expect(complaints(file, lines, [...options, 'nodenext'])).toEqual([])
   })
 })

@@ -2,7 +2,7 @@ import { memoryStore, RateLimiter, slidingLog } from '../../dist/src/index.js'
 import { addresses, uniform, zipf } from '../lib/keys.mjs'
 import { defineSuite } from '../lib/suite.mjs'
 import { syncLoop, timed } from '../lib/timing.mjs'
-import { floors, ours, peers, read, several } from '../targets/memory.mjs'
+import { floors, inTurns, ours, peers, read, several } from '../targets/memory.mjs'
 
 /** So large that nothing is refused, however long it is asked. */
 const open = 1_000_000_000
@@ -54,6 +54,13 @@ const decisions = Object.entries(workloads).flatMap(([workload, terms]) =>
       })),
   ),
 )
+
+const turns = {
+  workload: 'one hot key',
+  target: 'headgate, five algorithms in turns',
+  kind: 'headgate',
+  measure: () => timed(inTurns(hot, { limit: open })),
+}
 
 const refusals = [
   ['headgate', ours],
@@ -147,6 +154,7 @@ export default defineSuite({
   ],
   cases: [
     ...decisions,
+    turns,
     ...refusals,
     ...unions,
     ...logs.map((each) => ({ workload: 'a full log, one hot key', ...each })),

@@ -4,7 +4,15 @@ import { MemoryStore as HonoStore } from 'hono-rate-limiter'
 import { RateLimiter as Limiter } from 'limiter'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterUnion } from 'rate-limiter-flexible'
-import { fixedWindow, memoryStore, RateLimiter, slidingWindow, tokenBucket } from '../../dist/src/index.js'
+import {
+  fixedWindow,
+  gcra,
+  memoryStore,
+  RateLimiter,
+  segmentedWindow,
+  slidingWindow,
+  tokenBucket,
+} from '../../dist/src/index.js'
 import { asyncLoop, rejectingLoop, sink, syncLoop } from '../lib/timing.mjs'
 
 /*
@@ -39,6 +47,17 @@ function headgateAwaited(order, { limit, windowMs = anHour, keys }) {
   const policies = slidingWindow({ limit, window: windowMs })
   const limiter = new RateLimiter({ policies, store: memoryStore({ maxKeys: keys }) })
   return asyncLoop(order, (key) => limiter.consume(key), read)
+}
+
+/** Limiters of several algorithms in one process, as a service has them, asked in turns. */
+export function inTurns(order, { limit, windowMs = anHour }) {
+  const all = [slidingWindow, tokenBucket, fixedWindow, segmentedWindow, gcra]
+  const limiters = all.map((algorithm) => new RateLimiter({ policies: algorithm({ limit, window: windowMs }) }))
+  let turn = 0
+  return syncLoop(order, (key) => {
+    turn = turn + 1 < limiters.length ? turn + 1 : 0
+    return read(limiters[turn].consumeSync(key))
+  })
 }
 
 function readFlexible({ remainingPoints, msBeforeNext }) {

@@ -49,7 +49,7 @@ export class Batches implements Algorithm {
     this.aligned = aligned
     this.most = Math.min(maxSafe, limit * Math.floor(2 ** 52 / window))
     this.span = Math.ceil(burst / limit) * window
-    this.parameters = [limit, window, burst, aligned ? 1 : 0, this.most]
+    this.parameters = [limit, window, burst, aligned ? 1 : 0]
     if (burst > this.most) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',
@@ -76,10 +76,10 @@ export class Batches implements Algorithm {
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    if (cost > this.burst) return Infinity
     const start = this.#start(s, i, at)
     const short = this.#spent(s, i, start) - (this.burst - cost)
-    return short <= 0 ? 0 : start + Math.ceil(short / this.limit) * this.window - at
+    if (short <= 0) return 0
+    return cost > this.burst ? Infinity : start + Math.ceil(short / this.limit) * this.window - at
   }
 
   fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {

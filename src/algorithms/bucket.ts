@@ -72,9 +72,9 @@ export class Bucket implements Algorithm {
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    if (cost > this.burst) return Infinity
     const excess = this.#level(s, i, at) - (this.capacity - cost * this.weight)
-    return excess <= 0 ? 0 : Math.ceil(excess / this.drain)
+    if (excess <= 0) return 0
+    return cost > this.burst ? Infinity : Math.ceil(excess / this.drain)
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {

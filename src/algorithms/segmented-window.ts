@@ -35,7 +35,7 @@ export class SegmentedWindow implements Algorithm {
     this.segments = segments
     this.width = Math.ceil(window / segments)
     this.slots = 3 + segments
-    this.parameters = [limit, segments, this.width]
+    this.parameters = [limit, segments]
   }
 
   /** How many segments have begun since the state's newest one. */

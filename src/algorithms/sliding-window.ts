@@ -60,13 +60,18 @@ export class SlidingWindow implements Algorithm {
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    if (cost > this.limit) return Infinity
     const start = this.#start(s, i, at)
     const current = this.#current(s, i, start)
     const previous = this.#previous(s, i, start)
     const room = this.limit - cost - current
+    return room >= previous ? 0 : this.#later(start, current, previous, room, at)
+  }
+
+  /** How long until the window before has faded far enough; that this one has to fade, too, means twice as long. */
+  #later(start: number, current: number, previous: number, room: number, at: number): number {
     if (room >= previous - mulDiv(previous, at - start, this.span)) return 0
     if (room >= 0) return start + this.#faded(previous, previous - room) - at
+    if (room < -current) return Infinity // a cost beyond the limit
     return start + this.span + this.#faded(current, -room) - at
   }
 
@@ -112,7 +117,7 @@ export class SlidingWindow implements Algorithm {
     const start = this.#start(s, i, at)
     const current = this.#current(s, i, start)
     const previous = this.#previous(s, i, start)
-    const faded = mulDiv(previous, at - start, this.span)
+    const faded = previous === 0 ? 0 : mulDiv(previous, at - start, this.span)
     const toWindow = start + this.span - at
     out.remaining = Math.max(0, this.limit - current - (previous - faded))
     out.reset = current > 0 ? toWindow + this.span : previous > 0 ? toWindow : 0

@@ -5,7 +5,7 @@
  * policies. `weigh` asks each for its wait and changes nothing; from the waits follows what happens. `settle` commits,
  * counts or leaves each, and reports the numbers as they are then.
  */
-import { type Decision, join, type Source, type Verdict } from '../decision.ts'
+import { alone, type Decision, dated, join, type Source, type Verdict } from '../decision.ts'
 import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from './algorithm.ts'
 
 /**
@@ -45,69 +45,97 @@ export class Weighing {
     this.policy = policy
     this.algorithm = policy.algorithm
   }
+
+  /** Asks the policy how long the call has to wait, and changes nothing. Returns the part of it that is enforced. */
+  weigh(now: number, cost: number): number {
+    const { s, i, algorithm } = this
+    const last = s[i] as number
+    const at = now >= last ? now : standing(algorithm, last, now)
+    const wait = algorithm.wait(s, i, at, cost)
+    this.at = at
+    this.wrote = false
+    this.wait = wait === 0 ? 0 : wait + (at - now)
+    return this.policy.shadow ? 0 : this.wait
+  }
+
+  /** The same of a charge, which waits for nothing but must stay exact, and of a refund, which always goes. */
+  force(verb: Verb, now: number, cost: number): number {
+    const { s, i, algorithm } = this
+    this.at = standing(algorithm, s[i] as number, now)
+    this.wait = verb === 'refund' || algorithm.fits(s, i, this.at, cost, 0) ? 0 : Infinity
+    this.wrote = false
+    return this.policy.shadow ? 0 : this.wait
+  }
 }
 
 const report = new Report()
 
+/** On the path of every call: why `private` and not `#` stands in CONTRIBUTING.md. */
 export class Step {
   readonly weighings: readonly Weighing[]
   /** Whether the call may go on, as of the last `weigh`. */
   allowed = false
-  /** Whether `settle` will write to states, new ones too. */
-  writes = false
+  /** Whether it takes its cost, now or booked ahead. */
+  takes = false
   /** How long the caller has to wait, in microseconds: of a reservation that was granted, its delay. */
   delay = 0
 
-  readonly #countsRefused: boolean
-  #verb: Verb = 'peek'
-  #now = 0
-  #cost = 0
-  #next = false
+  /** Where there is one policy, as mostly, that one: it is not looped over. */
+  private readonly only: Weighing | undefined
+  private readonly countsRefused: boolean
+  private verb: Verb = 'peek'
+  private now = 0
+  private cost = 0
 
   constructor(policies: readonly Policy[]) {
     this.weighings = policies.map((policy) => new Weighing(policy))
-    this.#countsRefused = policies.some((policy) => policy.countRefused)
+    this.only = this.weighings.length === 1 ? this.weighings[0] : undefined
+    this.countsRefused = policies.some((policy) => policy.countRefused)
   }
 
   /** @param maxWait microseconds that a reservation would wait */
   weigh(verb: Verb, now: number, cost: number, maxWait: number): void {
-    this.#verb = verb
-    this.#now = now
-    this.#cost = cost
-    const weighings = this.weighings
-    const forced = verb === 'charge' || verb === 'refund'
-    let delay = 0
-    for (let n = 0; n < weighings.length; n++) {
-      const weighing = weighings[n] as Weighing
-      const { s, i, algorithm } = weighing
-      const last = s[i] as number
-      const at = now >= last ? now : standing(algorithm, last, now)
-      const wait = forced ? this.#forced(weighing, at) : algorithm.wait(s, i, at, cost)
-      weighing.at = at
-      weighing.wait = caughtUp(wait, at - now)
-      weighing.wrote = false
-      if (wait !== 0 && !weighing.policy.shadow && weighing.wait > delay) delay = weighing.wait
-    }
+    this.verb = verb
+    this.now = now
+    this.cost = cost
+    const { only } = this
+    const delay = only === undefined || verb === 'charge' || verb === 'refund' ? this.ask() : only.weigh(now, cost)
     this.delay = delay
-    this.allowed = delay === 0 || (verb === 'reserve' && delay <= maxWait && this.#canPromise())
-    this.writes = verb !== 'peek' && verb !== 'refund' && (this.allowed || this.#countsRefused)
+    this.allowed = delay === 0 || (verb === 'reserve' && this.books(maxWait))
+    this.takes = this.allowed && verb !== 'peek' && verb !== 'refund'
   }
 
-  /** A charge waits for nothing but must stay exact; a refund always goes. */
-  #forced({ s, i, algorithm }: Weighing, at: number): number {
-    return this.#verb === 'refund' || algorithm.fits(s, i, at, this.#cost, 0) ? 0 : Infinity
+  private ask(): number {
+    const { verb, now, cost } = this
+    const forced = verb === 'charge' || verb === 'refund'
+    let delay = 0
+    for (const weighing of this.weighings) {
+      const wait = forced ? weighing.force(verb, now, cost) : weighing.weigh(now, cost)
+      if (wait > delay) delay = wait
+    }
+    return delay
+  }
+
+  /** Whether a reservation that has to wait is granted. */
+  private books(maxWait: number): boolean {
+    return this.delay <= maxWait && this.canPromise()
+  }
+
+  /** Whether `settle` will write to states, new ones too. */
+  get writes(): boolean {
+    return this.takes || (this.countsRefused && this.verb !== 'peek' && this.verb !== 'refund')
   }
 
   /**
    * A future time is promised by one policy alone: were it booked in several that wait differently long, those that
    * would admit it sooner would let in others meanwhile and be over their promise when it comes.
    */
-  #canPromise(): boolean {
+  private canPromise(): boolean {
     const enforced = this.weighings.filter(({ policy }) => !policy.shadow)
     const [weighing, ...more] = enforced.filter(({ algorithm, wait }) => !algorithm.punishes || wait > 0)
     if (weighing === undefined || more.length > 0 || weighing.carried) return false
     const { s, i, at, wait, algorithm } = weighing
-    return algorithm.promises && algorithm.fits(s, i, at, this.#cost, wait - (at - this.#now))
+    return algorithm.promises && algorithm.fits(s, i, at, this.cost, wait - (at - this.now))
   }
 
   /** Gives the cost back to every policy, of a reservation by its tickets: before `settle`, which then reports. */
@@ -116,69 +144,74 @@ export class Step {
       const { s, i, at, algorithm } = weighing
       algorithm.report(s, i, at, report)
       if (report.reset === 0 || (tickets !== undefined && tickets[n] === undefined)) continue
-      algorithm.refund(s, i, at, this.#cost, tickets?.[n])
+      algorithm.refund(s, i, at, this.cost, tickets?.[n])
       weighing.wrote = true
     }
   }
 
   settle(source: Source, details?: Details): Decision {
-    this.#next = details !== undefined && details.nextAfter === true
-    const at = details !== undefined && details.at === true ? Math.floor(this.#now / 1000) : undefined
-    const { weighings } = this
-    const verdicts = weighings.length === 1 ? [this.#settle(weighings[0] as Weighing)] : this.#settleAll()
-    return join(this.allowed, verdicts, source, at)
+    const { only, allowed } = this
+    const decision =
+      only === undefined
+        ? join(allowed, this.settleAll(details), source)
+        : alone(allowed, [this.settleOne(only, details)], source)
+    return details === undefined ? decision : this.told(decision, details)
   }
 
-  #settleAll(): Verdict[] {
-    const verdicts: Verdict[] = []
-    for (let n = 0; n < this.weighings.length; n++) verdicts.push(this.#settle(this.weighings[n] as Weighing))
-    return verdicts
+  private told(decision: Decision, { at }: Details): Decision {
+    return at === true ? dated(decision, Math.floor(this.now / 1000)) : decision
   }
 
-  #settle(weighing: Weighing): Verdict {
+  private settleAll(details: Details | undefined): Verdict[] {
+    return this.weighings.map((weighing) => this.settleOne(weighing, details))
+  }
+
+  private settleOne(weighing: Weighing, details: Details | undefined): Verdict {
     const { s, i, at, policy, algorithm } = weighing
-    if (weighing.wait === 0 && this.writes && this.allowed) {
-      algorithm.take(s, i, at, this.#cost, 0)
+    if (weighing.wait === 0 && this.takes) {
+      algorithm.take(s, i, at, this.cost, 0)
       weighing.wrote = true
-    } else this.#settleRefused(weighing)
-    algorithm.report(s, i, at, report)
-    const resetAfter = Math.ceil((report.reset + (at - this.#now)) / 1000)
-    if (weighing.wait !== 0 || this.#next) return this.#verdict(weighing, report.remaining, resetAfter)
+    } else this.settleRefused(weighing)
+    const out = report
+    algorithm.report(s, i, at, out)
+    const { remaining } = out
+    const resetAfter = Math.ceil((out.reset + (at - this.now)) / 1000)
+    if (details !== undefined && details.nextAfter === true) return this.verdict(weighing, remaining, resetAfter)
+    const { wait } = weighing
     const { name, limit, shadow } = policy
-    return { name, allowed: true, limit, remaining: report.remaining, retryAfter: 0, resetAfter, shadow }
+    return { name, allowed: wait === 0, limit, remaining, retryAfter: Math.ceil(wait / 1000), resetAfter, shadow }
   }
 
-  /** What is said of a policy that does not admit the call, or where more is asked for. */
-  #verdict(weighing: Weighing, remaining: number, resetAfter: number): Verdict {
+  /** The same where more is asked for. */
+  private verdict(weighing: Weighing, remaining: number, resetAfter: number): Verdict {
     const { wait, policy } = weighing
     const { name, limit, shadow } = policy
     const allowed = wait === 0
     const retryAfter = Math.ceil(wait / 1000)
-    if (!this.#next) return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow }
-    const nextAfter = this.#nextAfter(weighing, remaining)
+    const nextAfter = this.nextAfter(weighing, remaining)
     return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow, nextAfter }
   }
 
   /** What happens to a policy that does not take the call at once, or when another does not. */
-  #settleRefused(weighing: Weighing): void {
+  private settleRefused(weighing: Weighing): void {
     const { s, i, at, policy, algorithm, wait } = weighing
-    if (this.#verb === 'peek' || this.#verb === 'refund') return
-    const lag = at - this.#now
+    if (this.verb === 'peek' || this.verb === 'refund') return
+    const lag = at - this.now
     if (this.allowed && !policy.shadow) {
-      algorithm.take(s, i, at, this.#cost, wait - lag) // booked ahead
+      algorithm.take(s, i, at, this.cost, wait - lag) // booked ahead
       weighing.wait = 0
     } else if (policy.countRefused && (algorithm.punishes || !weighing.carried)) {
-      algorithm.count(s, i, at, this.#cost)
-      if (wait > 0 || algorithm.punishes) weighing.wait = caughtUp(algorithm.wait(s, i, at, this.#cost), lag)
+      algorithm.count(s, i, at, this.cost)
+      if (wait > 0 || algorithm.punishes) weighing.wait = caughtUp(algorithm.wait(s, i, at, this.cost), lag)
     } else if (at < (s[i] as number)) {
       algorithm.take(s, i, at, 0, 0) // the clock went far back: the state must live by the new time from now on
     } else return
     weighing.wrote = true
   }
 
-  #nextAfter({ s, i, at, policy, algorithm }: Weighing, remaining: number): number {
+  private nextAfter({ s, i, at, policy, algorithm }: Weighing, remaining: number): number {
     if (remaining >= policy.burst) return 0 // more than fits at best never comes
-    return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - this.#now)) / 1000)
+    return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - this.now)) / 1000)
   }
 
   /** What settling the reservation just made must know. */

@@ -90,10 +90,10 @@ export class Books {
   }
 
   /** Units of each policy of that key that were spent here and still count, and that the store has not been told of. */
-  owed(scope: number, key: string): readonly number[] {
+  owed(scope: string, key: string): readonly number[] {
     const spent = this.#used(key)
-    return this.#policies.map(({ scope: name }, n) =>
-      name === this.#scopes[scope] ? Math.max(0, (spent[n] as number) - this.#paidOf(n, key)) : 0,
+    return this.#policies.map((policy, n) =>
+      policy.scope === scope ? Math.max(0, (spent[n] as number) - this.#paidOf(n, key)) : 0,
     )
   }
 

@@ -1,7 +1,7 @@
-import { type Channel, channel } from 'node:diagnostics_channel'
 import { HeadgateError, shown } from '../errors.ts'
 import type { CallExtras, Choice, LedgerTerms } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
+import { storeErrors } from './channel.ts'
 
 /** What is told of a call that the store could not decide. */
 export interface StoreFailure {
@@ -17,7 +17,6 @@ export interface StoreFailure {
 export type OnStoreError<Event = StoreFailure> = Choice | ((event: Event) => Choice | undefined | void | Promise<void>)
 
 const choices: readonly unknown[] = ['deny', 'allow', 'local']
-export const storeErrors: Channel = channel('headgate:store-error')
 
 /** @throws HeadgateError `HEADGATE_OPTION` for what is neither a choice nor a function */
 export function checkChoice<Option>(option: Option, where: string): Option {
@@ -38,8 +37,9 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
   }
   try {
     const chosen: unknown = option(event)
-    if (chosen instanceof Promise) chosen.then(undefined, broken)
-    return choices.includes(chosen) ? (chosen as Choice) : undefined
+    if (choices.includes(chosen)) return chosen as Choice
+    if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also a promise that is none of this language's own
+    return undefined
   } catch (error) {
     broken(error)
     return undefined

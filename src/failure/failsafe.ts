@@ -9,31 +9,18 @@
  *                                                                                       local: decided by the books here
  */
 import type { Tickets } from '../algorithms/step.ts'
-import { type Clock, monotonicClock } from '../clock.ts'
+import { monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
-import { Accounts } from './accounts.ts'
 import { Books } from './books.ts'
-import { chosen, type OnStoreError } from './choice.ts'
-import { type Sleeper, timer } from './deadlines.ts'
-import { Counters, type Health } from './health.ts'
-import { isMisuse, Line } from './line.ts'
+import { chosen } from './choice.ts'
+import { Debtor } from './debtor.ts'
+import type { Health } from './health.ts'
+import { isMisuse } from './line.ts'
 import { letThrough } from './open-door.ts'
-import { Postponed } from './postponed.ts'
 import { shareOf } from './share.ts'
-
-export interface FailsafeOptions {
-  readonly onStoreError: OnStoreError | undefined
-  readonly instances: number
-  /** In milliseconds. */
-  readonly storeTimeout: number | undefined
-  readonly clock?: Clock
-  readonly sleeper?: Sleeper
-}
-
-/** The most keys of each scope that are decided here: some 400 bytes each, in two books and the accounts. */
-const maxKeys = 100_000
+import { type FailsafeOptions, maxKeys, Shared } from './shared.ts'
 
 /** What takes the place of a store's answer. */
 interface Instead<T> {
@@ -43,32 +30,30 @@ interface Instead<T> {
 
 class Failsafe implements Ledger {
   readonly #terms: LedgerTerms
-  readonly #options: FailsafeOptions
   readonly #ledger: Ledger
-  readonly #line: Line
+  readonly #shared: Shared
   readonly #books: Books
-  readonly #accounts: Accounts
-  readonly #postponed: Postponed
-  readonly #counters = new Counters()
+  readonly #debtor: Debtor
   /** Who granted a reservation, where it was not the store. */
   readonly #granted = new WeakMap<Tickets, 'local' | 'open'>()
 
-  /** @param first of the same name, under other policies */
-  constructor(store: Store, terms: LedgerTerms, options: FailsafeOptions, first?: Failsafe) {
-    const { instances, storeTimeout, clock = monotonicClock, sleeper = timer } = options
+  private constructor(terms: LedgerTerms, shared: Shared, books: Books) {
     this.#terms = terms
-    this.#options = options
-    this.#ledger = store.open(terms)
-    this.#line = new Line(store, storeTimeout, clock, sleeper)
-    const shares = { ...terms, policies: terms.policies.map((policy) => shareOf(policy, instances)) }
-    this.#books = first === undefined ? Books.of(shares, maxKeys, clock) : first.#books.vary(shares)
-    this.#accounts = new Accounts(this.#line, terms, this.#books, maxKeys)
-    this.#postponed = new Postponed(this.#line.breaker)
+    this.#ledger = shared.line.store.open(terms)
+    this.#shared = shared
+    this.#books = books
+    this.#debtor = new Debtor(shared.line, terms, books)
   }
 
-  /** Asks the store by a ledger of its own; what is decided here is one, whoever decides it. */
+  static of(store: Store, terms: LedgerTerms, options: FailsafeOptions): Failsafe {
+    const { clock = monotonicClock, instances } = options
+    return new Failsafe(terms, new Shared(store, options, clock), Books.of(sharesOf(terms, instances), maxKeys, clock))
+  }
+
+  /** Asks the store by a ledger of its own; what is decided here, counted and owed is one, whoever decides it. */
   vary(terms: LedgerTerms): Ledger {
-    return new Failsafe(this.#line.store, terms, this.#options, this)
+    const shared = this.#shared
+    return new Failsafe(terms, shared, this.#books.vary(sharesOf(terms, shared.instances)))
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {
@@ -79,8 +64,8 @@ class Failsafe implements Ledger {
       if (verb === 'consume' && allowed) void this.#giveBack(keys, cost)
     }
     // Of a reservation that the store granted: one that may have been given back is not given back twice.
-    const tickets = verb === 'refund' && !this.#line.breaker.closed ? extras?.tickets : undefined
-    const giveBackLater = () => tickets && this.#postponed.add(() => this.#giveBack(keys, cost, tickets))
+    const tickets = verb === 'refund' && !this.#shared.line.breaker.closed ? extras?.tickets : undefined
+    const giveBackLater = () => tickets && this.#postpone(keys, () => this.#giveBack(keys, cost, tickets))
     return this.#call(keys, extras, () => this.#ledger.decide(verb, keys, cost, extras), late, {
       local: () => {
         giveBackLater()
@@ -99,33 +84,26 @@ class Failsafe implements Ledger {
     }
     return this.#call(keys, details, () => this.#ledger.reserve(keys, cost, maxWait, details), late, {
       local: () => {
-        this.#accounts.note(keys)
+        this.#shared.accounts.note(this.#debtor, keys)
         return this.#granting('local', this.#books.reserve(keys, cost, maxWait, details))
       },
       open: () => this.#granting('open', { decision: this.#letThrough(details), wait: 0, tickets: [] }),
     })
   }
 
+  /** The key is forgotten under the policies of all limiters of the name. */
   reset(keys: readonly string[]): Promise<void> {
-    this.#accounts.forget(keys)
+    const { accounts, postponed } = this.#shared
+    accounts.forget(this.#debtor, keys)
+    postponed.forget(this.#terms.scopes, keys)
     this.#books.reset(keys)
     const reset = () => this.#ledger.reset(keys)
-    const later = () => this.#accounts.reset(keys)
+    const later = () => accounts.reset(this.#debtor, keys)
     return this.#call(keys, undefined, reset, () => undefined, { local: later, open: later })
   }
 
   health(): Health {
-    const { state, since, lastError } = this.#line.breaker
-    const { sources, denied } = this.#counters
-    return {
-      state,
-      since: Math.floor(since / 1000),
-      sources: { ...sources },
-      denied,
-      errors: this.#line.errors,
-      lastError,
-      owing: this.#accounts.size,
-    }
+    return this.#shared.health()
   }
 
   /** @param late what to do with an answer that came when the call had been answered otherwise */
@@ -136,32 +114,25 @@ class Failsafe implements Ledger {
     late: (answer: T) => void,
     instead: Instead<T>,
   ): Promise<T> {
-    const { breaker } = this.#line
-    if (!breaker.closed) {
+    const { line, accounts, counters } = this.#shared
+    if (!line.breaker.closed) {
       // A charge of nothing goes all the way, writes, and changes no number.
-      this.#line.probe(() => this.#ledger.decide('charge', keys, 0))
-      return this.#instead(breaker.lastError, keys, extras, instead)
-    }
-    const settled = this.#accounts.settle(keys)
-    let over = false
-    const afterSettling = async () => {
-      await settled
-      if (over) throw new Error('answered already')
-      return question()
+      line.probe(() => this.#ledger.decide('charge', keys, 0))
+      return this.#instead(line.breaker.lastError, keys, extras, instead)
     }
     return new Promise((resolve, reject) => {
-      this.#line.put(settled === undefined ? question : afterSettling, {
-        answered: (answer) => {
-          this.#counters.sources.store++
+      const outcome = {
+        answered: (answer: T) => {
+          counters.sources.store++
           resolve(answer)
         },
-        failed: (error) => {
-          over = true
+        failed: (error: unknown) => {
           if (isMisuse(error)) reject(error)
           else resolve(this.#instead(error, keys, extras, instead))
         },
         late,
-      })
+      }
+      line.put(question, outcome, accounts.settle(this.#debtor, keys))
     })
   }
 
@@ -172,12 +143,13 @@ class Failsafe implements Ledger {
     extras: CallExtras | undefined,
     by: Instead<T>,
   ): Promise<T> {
-    const choice = extras?.onFailure?.(error) ?? chosen(this.#options.onStoreError, error, keys, this.#terms, extras)
+    const { onStoreError, counters, line } = this.#shared
+    const choice = extras?.onFailure?.(error) ?? chosen(onStoreError, error, keys, this.#terms, extras)
     if (choice === 'deny') {
-      this.#counters.denied++
-      throw unavailable(error, this.#line.breaker.retryAfter)
+      counters.denied++
+      throw unavailable(error, line.breaker.retryAfter)
     }
-    this.#counters.sources[choice === 'allow' ? 'open' : 'fallback']++
+    counters.sources[choice === 'allow' ? 'open' : 'fallback']++
     return choice === 'allow' ? by.open() : by.local()
   }
 
@@ -185,7 +157,7 @@ class Failsafe implements Ledger {
     const granted = verb === 'refund' && extras?.tickets !== undefined // by the store: here there is nothing of it
     if (verb === 'peek' || granted) return this.#books.decide('peek', keys, cost, extras)
     if (verb === 'refund') return this.#refundHere(keys, cost, extras)
-    this.#accounts.note(keys)
+    this.#shared.accounts.note(this.#debtor, keys)
     return this.#books.decide(verb, keys, cost, extras)
   }
 
@@ -193,16 +165,20 @@ class Failsafe implements Ledger {
   #refundHere(keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
     const { decision, overpaid } = this.#books.refund(keys, cost, extras)
     for (const [policy, units] of overpaid.entries()) {
-      const scope = this.#terms.scopes.indexOf(this.#terms.policies[policy]?.scope as string)
-      if (units > 0) this.#postponed.add(() => this.#accounts.refund(policy, keys[scope] as string, units))
+      const key = keys[this.#terms.scopes.indexOf(this.#terms.policies[policy]?.scope as string)] as string
+      if (units > 0) this.#postpone(keys, () => this.#debtor.refund(policy, key, units))
     }
     return decision
+  }
+
+  #postpone(keys: readonly string[], run: () => Promise<unknown>): void {
+    this.#shared.postponed.add({ scopes: this.#terms.scopes, keys, run })
   }
 
   /** Gives units back that the store took; one that fails keeps them, which errs to the strict side. */
   async #giveBack(keys: readonly string[], cost: number, tickets?: Tickets): Promise<void> {
     const refund = () => this.#ledger.decide('refund', keys, cost, tickets && { tickets })
-    await this.#line.ask(refund).catch(() => undefined)
+    await this.#shared.line.ask(refund).catch(() => undefined)
   }
 
   #letThrough(extras: CallExtras | undefined): Decision {
@@ -215,6 +191,11 @@ class Failsafe implements Ledger {
   }
 }
 
+/** What one process decides by. */
+function sharesOf(terms: LedgerTerms, instances: number): LedgerTerms {
+  return { ...terms, policies: terms.policies.map((policy) => shareOf(policy, instances)) }
+}
+
 function unavailable(cause: unknown, retryAfter: number): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_UNAVAILABLE',
@@ -225,7 +206,7 @@ function unavailable(cause: unknown, retryAfter: number): HeadgateError {
 
 /** A limiter's ledger in a store: one that answers at once is asked directly, and costs nothing more. */
 export function openLedger(store: Store, terms: LedgerTerms, options: FailsafeOptions): Ledger {
-  return store.synchronous ? store.open(terms) : new Failsafe(store, terms, options)
+  return store.synchronous ? store.open(terms) : Failsafe.of(store, terms, options)
 }
 
 const startedAt = Math.floor(monotonicClock() / 1000)

@@ -1,7 +1,7 @@
 import type { Source } from '../decision.ts'
 import type { BreakerState } from './breaker.ts'
 
-/** How a limiter's store is, as far as this process knows. */
+/** How a limiter's store is, as far as this process knows: the same for all limiters of its name (`under`). */
 export interface Health {
   /** `'closed'`: the store is asked. `'open'`: it failed, and is not. `'half-open'`: a probe is under way. */
   readonly state: BreakerState

@@ -28,22 +28,35 @@ export class Line {
     return new Promise((answered, failed) => this.put(question, { answered, failed, late: () => undefined }))
   }
 
-  /** `ask` without a promise of its own: most calls go this way. */
-  put<T>(question: () => T | Promise<T>, { answered, failed, late }: Outcome<T>): void {
-    this.#deadlines.watch(attempt(question), {
+  /**
+   * `ask` without a promise of its own: most calls go this way.
+   * @param before what has to be done first, within the same deadline; if it fails, that has been counted where it was asked
+   */
+  put<T>(question: () => T | Promise<T>, { answered, failed, late }: Outcome<T>, before?: Promise<unknown>): void {
+    let asked = before === undefined
+    let over = false
+    const answer = before?.then(() => {
+      if (over) throw new Error('answered already')
+      asked = true
+      return question()
+    })
+    this.#deadlines.watch(answer ?? attempt(question), {
       answered: (answer) => {
         this.breaker.succeeded()
         answered(answer)
       },
       failed: (error) => {
-        if (!isMisuse(error)) {
-          this.errors++
-          this.breaker.failed(error)
-        }
+        over = true
+        if (asked && !isMisuse(error)) this.#failed(error)
         failed(error)
       },
       late,
     })
+  }
+
+  #failed(error: unknown): void {
+    this.errors++
+    this.breaker.failed(error)
   }
 
   /** Asks for the sake of the answer alone, if it is time to: nobody waits for it. */

@@ -1,7 +1,7 @@
 import { type Duration, milliseconds } from '../duration.ts'
 import { positiveInteger } from '../policy.ts'
 import { checkChoice, type OnStoreError } from './choice.ts'
-import type { FailsafeOptions } from './failsafe.ts'
+import type { FailsafeOptions } from './shared.ts'
 
 /** The options of a limiter, or of a pacer, that say what happens when its store fails. */
 export const failureOptions = ['onStoreError', 'instances', 'storeTimeout'] as const

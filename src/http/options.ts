@@ -92,6 +92,11 @@ const inherited = [
   'onStoreError',
 ] as const
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
+
+const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout']
+/** `shadow` beside them is the middleware's. */
+const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused']
+
 /** The guard's own options out of all. */
 export function guardOptionsOf<Request, Response>(
   options: GuardOptions<Request, Response>,
@@ -99,15 +104,12 @@ export function guardOptionsOf<Request, Response>(
   return Object.fromEntries(Object.entries(options).filter(([option]) => guardOptions.includes(option)))
 }
 
+/** Those of them that a route's own limit has too. */
 export function inheritedOf<Request, Response>(
   options: GuardOptions<Request, Response>,
 ): GuardOptions<Request, Response> {
   return Object.fromEntries(inherited.map((option) => [option, options[option]]))
 }
-
-const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout']
-/** `shadow` beside them is the middleware's. */
-const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused']
 
 /**
  * Sorts out what a user wrote: the limiter, and the guard's own options.

@@ -1,7 +1,7 @@
 import type { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
 import type { MaybePromise } from '../stores/store.ts'
-import { Entry } from './entry.ts'
+import { Entry, type Way } from './entry.ts'
 import type { Framework } from './framework.ts'
 import { Gate } from './gate.ts'
 import { Guard } from './guard.ts'
@@ -50,11 +50,7 @@ class Plans<Request, Response> extends Gate<Request, Response> {
     return this.#enter(way, request, response)
   }
 
-  #enter(
-    way: Awaited<ReturnType<Entry<Request, Response>['of']>>,
-    request: Request,
-    response: Response,
-  ): MaybePromise<boolean> {
+  #enter(way: Way, request: Request, response: Response): MaybePromise<boolean> {
     if (way === 'pass') return true
     if (way === 'deny') return this.#refusing.deny(request, response)
     const policies = this.#policies(request)

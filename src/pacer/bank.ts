@@ -9,9 +9,10 @@ import type { Clock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { longestWindow } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
-import { type FailsafeOptions, openLedger } from '../failure/failsafe.ts'
+import { openLedger } from '../failure/failsafe.ts'
+import type { FailsafeOptions } from '../failure/shared.ts'
 import type { RateLimiter } from '../limiter.ts'
-import type { Booking, Ledger, MaybePromise } from '../stores/store.ts'
+import type { Booking, Ledger, LedgerTerms, MaybePromise } from '../stores/store.ts'
 
 /** The longest wait that is booked, in microseconds. */
 const longestWait = longestWindow * 1000
@@ -34,8 +35,12 @@ export class Bank {
   }
 
   #open(): Ledger {
-    const { name, scopes, store } = this.#limiter
-    return openLedger(store, { name, policies: this.policies, scopes, onChange: 'retune' }, this.#failure)
+    return openLedger(this.#limiter.store, this.#terms, this.#failure)
+  }
+
+  get #terms(): LedgerTerms {
+    const { name, scopes } = this.#limiter
+    return { name, policies: this.policies, scopes, onChange: 'retune' }
   }
 
   /** Whether a time to come can be promised: by one enforced policy alone, whose algorithm can (see step.ts). */
@@ -109,7 +114,7 @@ export class Bank {
       this.#ledger.retune(this.policies)
       return
     }
-    this.#ledger = this.#open()
+    this.#ledger = this.#ledger.vary?.(this.#terms) ?? this.#open()
     for (const key of inUse) void quietly(this.charge(this.keys(key), 0))
   }
 

@@ -11,6 +11,8 @@ export type { Found } from './records/swapper.ts'
 export interface CompareAndSetOptions<Version> extends Swaps<Version>, SharedStoreOptions {
   /** How often a call tries again when another process was faster, before it rejects with `HEADGATE_STORE`. Default 30. */
   retries?: number
+  /** The most bytes that a text may have; policies that could need more are refused. Default: no bound. */
+  maxBytes?: number
   /** Whole microseconds since the epoch, whatever `read` tells. Default: what `read` tells, else the wall clock. */
   clock?: Clock
   /** What errors call the store. Default `'The store'`. */
@@ -21,6 +23,7 @@ const known = [
   'read',
   'swap',
   'retries',
+  'maxBytes',
   'clock',
   'name',
   'prefix',
@@ -31,17 +34,19 @@ const known = [
 /**
  * A store of anything that can read a text and replace it if nobody else did meanwhile.
  * Keys are at most 250 characters of ASCII without spaces.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`; a limiter on it also `HEADGATE_STATE_SIZE`
  */
 export function compareAndSetStore<Version>(options: CompareAndSetOptions<Version>): RecordStore {
   const store = 'compareAndSetStore'
   knownOptions(store, options, known)
-  const { read, swap, retries = 30, name = 'The store' } = options
+  const { read, swap, retries = 30, maxBytes = Number.MAX_SAFE_INTEGER, name = 'The store' } = options
   for (const [option, value] of Object.entries({ read, swap })) {
     if (typeof value !== 'function') throw wrongOption(store, option, value, 'Give a function.')
   }
   const clock = options.clock === undefined ? wallClock : checkClock(options.clock)
   const { prefix, timeout, ttlMargin } = sharedOptions(store, options)
+  const bytes = positiveInteger(maxBytes, `${store}: maxBytes`, 'HEADGATE_OPTION')
+  const size = { store: name, bytes }
   const swapper = new Swapper({
     read,
     swap,
@@ -49,8 +54,8 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     ttlMargin,
     clock,
     trusting: options.clock === undefined,
-    name,
+    size,
   })
   const line = new Line((jobs) => jobs.map((job) => swapper.execute(job)), timeout)
-  return new RecordStore({ prefix, timeout, clock, line, deadlines: deadlines(name, timeout) })
+  return new RecordStore({ prefix, timeout, clock, line, deadlines: deadlines(name, timeout), size })
 }

@@ -11,50 +11,51 @@ import { VariedScope } from './varied-scope.ts'
 /** Under the same policies for ever: their states side by side in one array of numbers. */
 export class FixedScope implements Scope {
   readonly table: Table
-  readonly #states: States
-  readonly #weighings: readonly Weighing[]
-  readonly #room: Room
-  #row = blank
-  #found: Found = nothing
+  private readonly states: States
+  private readonly weighings: readonly Weighing[]
+  private readonly room: Room
+  private row = blank
+  private found: Found = nothing
 
   constructor(weighings: readonly Weighing[], room: Room) {
     const policies = weighings.map(({ policy }) => policy)
-    this.#weighings = weighings
-    this.#room = room
-    this.#states = new States(policies, false)
-    this.table = tableIn(room, this.#states, () => [new States(policies, true), new States(policies, true)])
+    this.weighings = weighings
+    this.room = room
+    this.states = new States(policies, false)
+    this.table = tableIn(room, this.states, () => [new States(policies, true), new States(policies, true)])
   }
 
-  find(key: string, now: number): void {
+  find(key: string, now: number): boolean {
     const row = this.table.find(key)
-    this.#row = row
-    this.#states.point(this.#weighings, row)
-    if (row === blank) this.#recall(key, now)
+    this.row = row
+    this.states.point(this.weighings, row)
+    return row !== blank || this.recall(key, now)
   }
 
-  #recall(key: string, now: number): void {
-    this.#found = this.table.recall(key)
-    if (this.#found === nothing) return
-    const states = this.table.statesOf(this.#found, now)
+  private recall(key: string, now: number): boolean {
+    this.found = this.table.recall(key)
+    if (this.found === nothing) return false
+    const states = this.table.statesOf(this.found, now)
     for (let n = 0; n < states.length; n++) {
       const { s, i } = states[n] as State
-      const weighing = this.#weighings[n] as Weighing
+      const weighing = this.weighings[n] as Weighing
       weighing.s = s
       weighing.i = i
     }
+    return false
   }
 
   claim(key: string, now: number): void {
-    if (this.#row === blank) this.#claimRow(key, now)
+    if (this.row === blank) this.claimRow(key, now)
   }
 
-  #claimRow(key: string, now: number): void {
-    this.#row = this.table.claim(key, this.#found, now)
-    this.#states.point(this.#weighings, this.#row)
+  private claimRow(key: string, now: number): void {
+    this.row = this.table.claim(key, this.found, now)
+    this.states.point(this.weighings, this.row)
   }
 
   claimKnown(key: string, now: number): void {
-    if (this.#found !== nothing) this.claim(key, now)
+    if (this.found !== nothing) this.claim(key, now)
   }
 
   keep(): void {}
@@ -64,19 +65,20 @@ export class FixedScope implements Scope {
   }
 
   noteRefused(): void {
-    if (this.#row !== blank && refuses(this.#weighings)) this.table.noteRefused(this.#row)
+    const { table, row } = this
+    if (row !== blank && !table.refused(row) && refuses(this.weighings)) table.noteRefused(row)
   }
 
   retuned(weighings: readonly Weighing[], now: number): FixedScope {
-    const next = new FixedScope(weighings, this.#room)
+    const next = new FixedScope(weighings, this.room)
     next.table.takeOver(this.table, now, (states) => adopted(states, weighings, now))
     return next
   }
 
   varied(rule: StateRule, now: number): VariedScope {
-    const rows = new VariedRows(this.#room)
+    const rows = new VariedRows(this.room)
     rows.table.takeOver(this.table, now, (states) => states.filter((state) => !isNew(state)))
-    return new VariedScope(this.#weighings, rows, rule)
+    return new VariedScope(this.weighings, rows, rule)
   }
 }
 

@@ -16,6 +16,11 @@ export interface MemcachedClient {
 
 export interface MemcachedStoreOptions
   extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'retries' | 'clock'> {
+  /**
+   * The most bytes that a value may have: what an item of the server may (`memcached -I`), less a thousandth for what it
+   * adds. Default 1,000,000, for the server's default of 1 MiB.
+   */
+  maxBytes?: number
   /** A client of memcache-client, or one that is made to look like it. It stays yours to close. */
   client: MemcachedClient
 }
@@ -26,22 +31,34 @@ const known = [
   'timeout',
   'ttlMargin',
   'retries',
+  'maxBytes',
   'clock',
 ] as const satisfies (keyof MemcachedStoreOptions)[]
 
 /** How a server says that another was faster. */
 const refused = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/
 
+/** How it says that its items are smaller than we were told. */
+const tooLarge = /\bobject too large\b/
+
+function noItem({ length }: string, cause: Error): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STATE_SIZE',
+    `Memcached holds no ${length} bytes for a key. Give it larger items (memcached -I), or memcachedStore a smaller maxBytes.`,
+    { cause },
+  )
+}
+
 /** Longer lifetimes are taken for a date. */
 const longestLifetime = 30 * 24 * 60 * 60
 
 /**
  * States in Memcached, by gets and cas: one read a decision, and one write if it changes something.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`; a limiter on it also `HEADGATE_STATE_SIZE`
  */
 export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
   knownOptions('memcachedStore', options, known)
-  const { client, ...rest } = options
+  const { client, maxBytes = 1_000_000, ...rest } = options
   for (const command of ['gets', 'cas', 'add'] as const) {
     if (typeof client?.[command] !== 'function') {
       const fix = `It needs ${command}(). Write memcachedStore({ client: new MemcacheClient({ server: 'localhost:11211' }) }).`
@@ -50,6 +67,7 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
   }
   return compareAndSetStore<number | string>({
     ...rest,
+    maxBytes,
     name: 'Memcached',
     async read(key) {
       const found = await client.gets(key)
@@ -66,7 +84,7 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
         return true
       } catch (error) {
         if (error instanceof Error && refused.test(error.message)) return false
-        throw error
+        throw error instanceof Error && tooLarge.test(error.message) ? noItem(text, error) : error
       }
     },
   })

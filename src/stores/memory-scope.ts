@@ -6,9 +6,9 @@ import type { VariedRows } from './varied-rows.ts'
 /** The keys of one scope as one ledger uses them, and the row of the one that calls. */
 export interface Scope {
   readonly table: Table
-  /** Points the weighings to what is known of the key. */
-  find(key: string, now: number): void
-  /** Gives the key a row if it has none, now that something will be written. */
+  /** Points the weighings to what is known of the key. Returns whether it has what a call would write to. */
+  find(key: string, now: number): boolean
+  /** Makes what it has so, now that something will be written: a row, if it has none. */
   claim(key: string, now: number): void
   /** The same for a refund: to a key that nothing is known of nothing is written. */
   claimKnown(key: string, now: number): void

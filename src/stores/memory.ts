@@ -104,110 +104,124 @@ function remembers(onFull: unknown): boolean {
 /** Makes the part of a ledger that has the keys of one scope. */
 type MakeScope = (scope: string, weighings: readonly Weighing[]) => Scope
 
+/** On the path of every call: why `private` and not `#` stands in CONTRIBUTING.md. */
 class MemoryLedger implements Ledger {
-  readonly #clock: Clock
-  readonly #room: Room
-  readonly #onChange: StateRule
-  readonly #names: readonly string[]
-  #scopes: readonly Scope[]
-  #step: Step
+  private readonly clock: Clock
+  private readonly room: Room
+  private readonly onChange: StateRule
+  private readonly names: readonly string[]
+  private scopes: readonly Scope[]
+  /** Where there is one scope, as mostly, that one: it is not looped over. */
+  private only: Scope | undefined
+  private step: Step
   /** Once policies vary, the keys of every scope for all of them. */
-  #varied: Map<string, VariedRows> | undefined
+  private varied: Map<string, VariedRows> | undefined
 
   constructor({ policies, scopes, onChange = 'keep' }: LedgerTerms, room: Room, clock: Clock, makeScope: MakeScope) {
-    this.#clock = clock
-    this.#onChange = onChange
-    this.#room = room
-    this.#names = scopes
-    this.#step = new Step(policies)
-    this.#scopes = scopes.map((scope) => makeScope(scope, this.#weighingsOf(scope)))
+    this.clock = clock
+    this.onChange = onChange
+    this.room = room
+    this.names = scopes
+    this.step = new Step(policies)
+    this.scopes = scopes.map((scope) => makeScope(scope, this.weighingsOf(scope)))
+    this.only = onlyOf(this.scopes)
   }
 
   get tables(): Table[] {
-    return [...(this.#varied?.values() ?? this.#scopes)].map(({ table }) => table)
+    return [...(this.varied?.values() ?? this.scopes)].map(({ table }) => table)
   }
 
-  #weighingsOf(scope: string): readonly Weighing[] {
-    return this.#step.weighings.filter(({ policy }) => policy.scope === scope)
+  private weighingsOf(scope: string): readonly Weighing[] {
+    return this.step.weighings.filter(({ policy }) => policy.scope === scope)
   }
 
   vary(terms: LedgerTerms): Ledger {
-    const rows = this.#varied ?? this.#becomeVaried()
-    const ledger = new MemoryLedger(terms, this.#room, this.#clock, (scope, weighings) => {
-      const own = rows.get(scope) ?? new VariedRows(this.#room)
+    const rows = this.varied ?? this.becomeVaried()
+    const ledger = new MemoryLedger(terms, this.room, this.clock, (scope, weighings) => {
+      const own = rows.get(scope) ?? new VariedRows(this.room)
       rows.set(scope, own)
       return new VariedScope(weighings, own, terms.onChange ?? 'keep')
     })
-    ledger.#varied = rows
+    ledger.varied = rows
     return ledger
   }
 
-  #becomeVaried(): Map<string, VariedRows> {
-    const now = this.#clock()
-    const scopes = this.#scopes.map((scope) => scope.varied(this.#onChange, now))
-    this.#scopes = scopes
-    this.#varied = new Map(scopes.map((scope, n) => [this.#names[n] as string, scope.rows]))
-    return this.#varied
+  private becomeVaried(): Map<string, VariedRows> {
+    const now = this.clock()
+    const scopes = this.scopes.map((scope) => scope.varied(this.onChange, now))
+    this.scopes = scopes
+    this.only = onlyOf(scopes)
+    this.varied = new Map(scopes.map((scope, n) => [this.names[n] as string, scope.rows]))
+    return this.varied
   }
 
   retune(policies: readonly Policy[]): void {
-    const now = this.#clock()
-    this.#step = new Step(policies)
-    this.#scopes = this.#scopes.map((scope, n) => {
-      return scope.retuned(this.#weighingsOf(this.#names[n] as string), now)
-    })
+    const now = this.clock()
+    this.step = new Step(policies)
+    this.scopes = this.scopes.map((scope, n) => scope.retuned(this.weighingsOf(this.names[n] as string), now))
+    this.only = onlyOf(this.scopes)
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
-    const now = this.#clock()
-    this.#weigh(verb, now, keys, cost, 0)
-    if (verb === 'refund') this.#refund(now, keys, extras)
-    return this.#settle(now, keys, extras)
+    return this.run(verb, keys, cost, 0, extras)
   }
 
   reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Booking {
-    const now = this.#clock()
-    this.#weigh('reserve', now, keys, cost, maxWait)
-    const decision = this.#settle(now, keys, details)
+    const decision = this.run('reserve', keys, cost, maxWait, details)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.#step.delay / 1000), tickets: this.#step.tickets() }
+    return { decision, wait: Math.ceil(this.step.delay / 1000), tickets: this.step.tickets() }
   }
 
-  reset(keys: readonly string[]): void {
-    const now = this.#clock()
-    for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string, now)
-  }
-
-  #refund(now: number, keys: readonly string[], extras?: DecideExtras): void {
-    for (const [n, scope] of this.#scopes.entries()) scope.claimKnown(keys[n] as string, now)
-    this.#step.refund(extras?.tickets)
-  }
-
-  #weigh(verb: Verb, now: number, keys: readonly string[], cost: number, maxWait: number): void {
-    const scopes = this.#scopes
-    for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).find(keys[n] as string, now)
-    this.#step.weigh(verb, now, cost, maxWait)
-  }
-
-  #settle(now: number, keys: readonly string[], details?: Details): Decision {
-    if (this.#step.writes) this.#claim(keys, now)
-    const decision = this.#step.settle('store', details)
-    if (this.#varied !== undefined) this.#keep(now)
-    if (!decision.allowed) this.#noteRefused()
+  private run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideExtras): Decision {
+    const { step, only } = this
+    const now = this.clock()
+    const found = only === undefined ? this.find(keys, now) : only.find(keys[0] as string, now)
+    step.weigh(verb, now, cost, maxWait)
+    if (verb === 'refund') this.refund(keys, now, extras)
+    if (!found) this.claim(keys, now)
+    const decision = step.settle('store', extras)
+    if (this.varied !== undefined) this.keep(now)
+    if (!step.allowed) this.noteRefused()
     return decision
   }
 
-  #claim(keys: readonly string[], now: number): void {
-    const scopes = this.#scopes
-    for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).claim(keys[n] as string, now)
+  reset(keys: readonly string[]): void {
+    const now = this.clock()
+    for (const [n, scope] of this.scopes.entries()) scope.forget(keys[n] as string, now)
   }
 
-  #keep(now: number): void {
-    for (const scope of this.#scopes) scope.keep(now)
+  /** Points the step to what is known of the keys. Returns whether each has what a call would write to. */
+  private find(keys: readonly string[], now: number): boolean {
+    let found = true
+    for (const [n, scope] of this.scopes.entries()) if (!scope.find(keys[n] as string, now)) found = false
+    return found
   }
 
-  #noteRefused(): void {
-    const scopes = this.#scopes
-    for (let n = 0; n < scopes.length; n++) (scopes[n] as Scope).noteRefused()
+  private claim(keys: readonly string[], now: number): void {
+    if (!this.step.writes) return
+    for (const [n, scope] of this.scopes.entries()) scope.claim(keys[n] as string, now)
   }
+
+  private refund(keys: readonly string[], now: number, extras?: DecideExtras): void {
+    for (const [n, scope] of this.scopes.entries()) scope.claimKnown(keys[n] as string, now)
+    this.step.refund(extras?.tickets)
+  }
+
+  private keep(now: number): void {
+    for (const scope of this.scopes) scope.keep(now)
+  }
+
+  private noteRefused(): void {
+    const { only } = this
+    if (only === undefined) this.noteRefusals()
+    else only.noteRefused()
+  }
+
+  private noteRefusals(): void {
+    for (const scope of this.scopes) scope.noteRefused()
+  }
+}
+
+function onlyOf(scopes: readonly Scope[]): Scope | undefined {
+  return scopes.length === 1 ? scopes[0] : undefined
 }

@@ -100,16 +100,21 @@ export class States implements Places, Cells {
 
   /** Points each weighing, one per policy, to its state in that row. */
   point(weighings: readonly Weighing[], row: number): void {
+    const start = row * this.#width
     for (let n = 0; n < weighings.length; n++) {
       const weighing = weighings[n] as Weighing
-      const offset = this.#offsets[n] as number
-      if (weighing.algorithm.grows && !this.#condensed) {
-        weighing.s = this.#logs[row * this.#logsPerRow + offset] as number[]
-        weighing.i = 0
-      } else {
-        weighing.s = this.#slab
-        weighing.i = row * this.#width + offset
-      }
+      weighing.s = this.#slab
+      weighing.i = start + (this.#offsets[n] as number)
+    }
+    if (this.#logsPerRow > 0) this.#pointToLogs(weighings, row)
+  }
+
+  #pointToLogs(weighings: readonly Weighing[], row: number): void {
+    for (let n = 0; n < weighings.length; n++) {
+      const weighing = weighings[n] as Weighing
+      if (!weighing.algorithm.grows) continue
+      weighing.s = this.#logs[row * this.#logsPerRow + (this.#offsets[n] as number)] as number[]
+      weighing.i = 0
     }
   }
 

@@ -144,6 +144,11 @@ export class Table {
     this.#refused[row] = 1
   }
 
+  /** Whether that was noted. */
+  refused(row: number): boolean {
+    return this.#refused[row] === 1
+  }
+
   /** Drops rows that are like new; if the table is full all the same, the one whose loss matters least gives way. */
   #makeRoom(now: number): void {
     this.#sketch?.sweep(now)

@@ -27,10 +27,11 @@ export class VariedScope implements Scope {
     return this.rows.table
   }
 
-  find(key: string, now: number): void {
+  find(key: string, now: number): boolean {
     this.#row = this.table.find(key)
     if (this.#row === blank) this.#recall(key, now)
     else this.#point(this.rows.states.read(this.#row), now)
+    return this.#row !== blank && this.#shared.length === 0
   }
 
   #recall(key: string, now: number): void {

@@ -37,6 +37,8 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 
 export class FaultyStore implements Store {
   readonly synchronous = false
+  /** The store's own. */
+  declare readonly timeout?: number
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
   readonly #store: Store
   /** By the name of a limiter: what is opened again has the same states. */
@@ -53,6 +55,7 @@ export class FaultyStore implements Store {
     this.#clock = clock
     this.#schedule = faults.map(timedFault)
     this.#start = this.#now
+    if (store.timeout !== undefined) this.timeout = store.timeout
   }
 
   open(terms: LedgerTerms): Ledger {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, type PolicyLike, smoothBursty, tokenBucket } from '../../src/index.ts'
+import { fixedWindow, type PolicyLike, RateLimiter, smoothBursty, tokenBucket } from '../../src/index.ts'
 import { Reservation } from '../../src/reservation.ts'
 import { settle, told, World } from '../support/failing-store.ts'
 
@@ -10,8 +10,8 @@ async function spend(world: World, units: number, key = 'k'): Promise<string> {
   return last
 }
 
-async function reserve(world: World, cost: number): Promise<Reservation> {
-  return new Reservation(world.ledger, ['k'], cost, await world.ledger.reserve(['k'], cost, 0))
+async function reserve(world: World, cost: number, key = 'k'): Promise<Reservation> {
+  return new Reservation(world.ledger, [key], cost, await world.ledger.reserve([key], cost, 0))
 }
 
 test('what was spent here is charged, before the store decides again', async () => {
@@ -34,6 +34,57 @@ test('a key that is asked about is settled first, once the store is known to ans
   world.store.mode = 'up'
   expect(await world.consume()).toBe('store 7')
   expect(world.asked()).toEqual(['charge k 0 1h', 'charge k 2 1h', 'consume k 1 1h'])
+})
+
+describe('a store that fails while an account is settled', () => {
+  /** One unit is owed, and the store is taken to be well. */
+  async function owing(): Promise<World> {
+    const world = new World('10/1h fixed-window')
+    world.store.mode = 'fails'
+    expect(await world.consume()).toBe('fallback 9')
+    return world
+  }
+
+  test.each(['fails', 'throws', 'hangs'] as const)(
+    '%s: has failed once, however many calls wait for it',
+    async (mode) => {
+      const world = await owing()
+      world.store.mode = mode
+      world.asked()
+      const calls = [world.consume(), world.consume(), world.consume()]
+      await world.at(100)
+      expect(await Promise.all(calls)).toEqual(['fallback 8', 'fallback 7', 'fallback 6'])
+      expect(world.asked()).toEqual(['charge k 0 1h'])
+      expect(world.health).toMatchObject({ errors: 2, state: 'closed', owing: 1 })
+    },
+  )
+
+  test('a call whose account is settled too slowly was no failure of the store', async () => {
+    const world = await owing()
+    world.store.mode = 'hangs'
+    const call = world.consume()
+    await world.at(60)
+    world.store.release() // the check is answered, the charge not
+    await world.at(100)
+    expect(await call).toBe('fallback 8')
+    expect(world.health.errors).toBe(1)
+    await world.at(160)
+    expect(world.health.errors).toBe(2)
+  })
+
+  test('the decision that comes after it counts by itself', async () => {
+    const world = await owing()
+    world.store.mode = 'hangs'
+    const call = world.consume()
+    await settle()
+    world.store.release() // the check
+    await settle()
+    world.store.mode = 'fails'
+    world.store.release() // the charge
+    expect(await call).toBe('fallback 8')
+    expect(world.asked().at(-1)).toBe('consume k 1 1h')
+    expect(world.health.errors).toBe(2)
+  })
 })
 
 test('each policy is charged what it still counts', async () => {
@@ -309,6 +360,108 @@ describe('limiters of one name', () => {
     await world.up()
     const { policies } = await other.ledger.decide('peek', ['k'], 1)
     expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1h 15', '1m 0'])
+  })
+})
+
+describe('a reset by one of several limiters of a name', () => {
+  function two(): [World, World] {
+    const world = new World('10/1h fixed-window')
+    return [world, new World('20/1h fixed-window', { like: world })]
+  }
+
+  test('does not forget what another spends after it', async () => {
+    const [world, pro] = two()
+    await spend(world, 5)
+    await pro.down()
+    await world.ledger.reset(['k'])
+    expect(await spend(pro, 3)).toBe('fallback 17')
+    await world.up()
+    expect([await pro.peek(), await world.peek()]).toEqual(['store 17', 'store 7'])
+  })
+
+  test('is told to the store before another is decided there', async () => {
+    const [world, pro] = two()
+    expect(await spend(world, 10)).toBe('store 0')
+    world.store.mode = 'fails'
+    await world.ledger.reset(['k'])
+    world.store.mode = 'up'
+    world.asked()
+    expect(await pro.consume()).toBe('store 19')
+    expect(world.asked()).toEqual(['charge k 0 1h', 'reset k', 'consume k 1 1h'])
+    await settle()
+    expect([world.asked(), await pro.peek()]).toEqual([[], 'store 19'])
+  })
+
+  test('gives nothing back that was taken before it', async () => {
+    const world = new World('10/1h fixed-window')
+    const other = new World('10/1h fixed-window', { like: world })
+    const reservations: Reservation[] = []
+    for (const key of ['a', 'b', 'c', 'k']) reservations.push(await reserve(world, 4, key))
+    await spend(world, 2)
+    await world.down()
+    for (const reservation of reservations) await reservation.cancel()
+    await other.ledger.reset(['k'])
+    await spend(world, 3)
+    await world.up()
+    expect([await world.peek(), await world.peek('a')]).toEqual(['store 7', 'store 10'])
+  })
+
+  test('a charge that fails after it is not owed again', async () => {
+    const [world, pro] = two()
+    const { store } = world
+    const open = store.open.bind(store)
+    let fail = (_: Error): void => {}
+    store.open = (terms) => {
+      const ledger = open(terms)
+      const decide: typeof ledger.decide = (...call) => {
+        if (call[0] !== 'charge' || call[2] !== 7) return ledger.decide(...call)
+        return new Promise((_, reject) => {
+          fail = reject
+        })
+      }
+      return { ...ledger, decide }
+    }
+    store.mode = 'fails'
+    await world.consume('k', 7)
+    store.mode = 'up'
+    const call = world.consume() // the seven are charged now
+    await settle()
+    store.mode = 'fails'
+    await pro.ledger.reset(['k'])
+    await world.consume('k', 8)
+    store.mode = 'up'
+    expect(await world.peek()).toBe('store 2')
+    fail(new Error('failed after all'))
+    expect(await call).toBe('fallback 1')
+    expect(await world.peek()).toBe('store 1')
+  })
+})
+
+describe('the health of limiters of one name', () => {
+  test('is one', async () => {
+    const world = new World('10/1h fixed-window')
+    const pro = new World('20/1h fixed-window', { like: world })
+    await pro.consume()
+    await world.down()
+    await pro.consume('a')
+    await world.consume('b')
+    expect(pro.health).toEqual(world.health)
+    expect(world.health).toMatchObject({
+      state: 'open',
+      sources: { store: 1, fallback: 7, open: 0 },
+      errors: 5,
+      owing: 7,
+    })
+    await world.up()
+    expect([pro.health.owing, world.health.owing]).toEqual([0, 0])
+  })
+
+  test('is told by the limiter that others were made from', async () => {
+    const { store } = new World('10/1h')
+    store.mode = 'fails'
+    const limiter = new RateLimiter({ policies: '10/1h', store })
+    await limiter.under('20/1h').consume('k')
+    expect(limiter.health()).toMatchObject({ sources: { fallback: 1 }, errors: 1, owing: 1 })
   })
 })
 

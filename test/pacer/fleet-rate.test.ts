@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   fixedWindow,
   gcra,
@@ -12,26 +12,22 @@ import {
 import { Pacer } from '../../src/pacer/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { useServer } from '../support/use-server.ts'
 
 /* Rates set at run time on a real Redis, by a clock that stands still: every wait is exact. */
 
-let server: RedisServer
+const server = await useServer(startRedis())
 const clients: Redis[] = []
 let clock: ManualClock
-
-beforeAll(async () => {
-  server = await startRedis()
-})
 
 beforeEach(async () => {
   await server.command('FLUSHALL')
   clock = new ManualClock()
 })
 
-afterAll(async () => {
+afterAll(() => {
   for (const client of clients) client.disconnect()
-  await server.stop()
 })
 
 /** A pacer as in a process of its own. */

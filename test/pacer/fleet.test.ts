@@ -1,11 +1,12 @@
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { gcra, HeadgateError, slidingLog, smoothBursty } from '../../src/index.ts'
 import { Pacer } from '../../src/pacer/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { useServer } from '../support/use-server.ts'
 
 const worker = new URL('../support/pacer-worker.mjs', import.meta.url)
 const processes = 8
@@ -14,16 +15,11 @@ const limit = 50
 /** A second, and room for starts that come later than their turns: see docs/pacing.md. */
 const window = 1250
 
-let server: RedisServer
+const server = await useServer(startRedis())
 const clients: Redis[] = []
 
-beforeAll(async () => {
-  server = await startRedis()
-})
-
-afterAll(async () => {
+afterAll(() => {
   for (const client of clients) client.disconnect()
-  await server.stop()
 })
 
 interface Result {

@@ -117,6 +117,16 @@ describe('a store that answers later', () => {
     expect(await timeline.read()).toBe('A+10 B+210 C+410')
   })
 
+  test('a rate that is set meanwhile goes on from what was booked here', async () => {
+    const pacer = timeline.pacer(even, { store })
+    store.failing = true
+    for (const name of 'ABC') timeline.write(name, pacer.acquire())
+    await timeline.pass(50)
+    pacer.setRate(20)
+    timeline.write('D', pacer.acquire())
+    expect(await timeline.read()).toBe('A+10 B+110 C+210 D+260')
+  })
+
   test('nor by settle and cancel', async () => {
     const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError: 'deny' })
     const reservations = Promise.all([pacer.reserve(), pacer.reserve(), pacer.reserve()])

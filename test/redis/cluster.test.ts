@@ -1,33 +1,28 @@
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { afterAll, describe, expect, test } from 'vitest'
 import { fixedWindow, memoryStore, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { encodeId, keyStart, slotOf } from '../../src/stores/redis/keys.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { type RedisCluster, type RedisServer, startCluster } from '../support/redis-server.ts'
+import { type RedisServer, startCluster } from '../support/redis-server.ts'
+import { useServer } from '../support/use-server.ts'
 
-let cluster: RedisCluster
-let ioredis: Cluster
-const clients: [string, () => RedisClient][] = [
-  ['ioredis', () => ioredis],
-  ['node-redis', () => nodeRedis],
-]
-let nodeRedis: ReturnType<typeof createCluster>
+const cluster = await useServer(startCluster())
+const { port } = cluster.nodes[0] as RedisServer
+const ioredis = new Cluster([{ host: '127.0.0.1', port }])
+const nodeRedis = createCluster({ rootNodes: [{ socket: { host: '127.0.0.1', port } }] })
+await nodeRedis.connect()
 
-beforeAll(async () => {
-  cluster = await startCluster()
-  const { port } = cluster.nodes[0] as RedisServer
-  ioredis = new Cluster([{ host: '127.0.0.1', port }])
-  nodeRedis = createCluster({ rootNodes: [{ socket: { host: '127.0.0.1', port } }] })
-  await nodeRedis.connect()
-}, 30_000)
-
-afterAll(async () => {
+afterAll(() => {
   ioredis.disconnect()
   nodeRedis.destroy()
-  await cluster.stop()
 })
+
+const clients: [string, RedisClient][] = [
+  ['ioredis', ioredis],
+  ['node-redis', nodeRedis],
+]
 
 test('a key is in the slot that the server says', async () => {
   for (const id of ['', 'a', 'user:1', '{x}', 'é', '2001:db8::1', 'x'.repeat(500)]) {
@@ -38,7 +33,7 @@ test('a key is in the slot that the server says', async () => {
 
 describe.each(clients)('%s', (name, client) => {
   test('keys of many slots asked in one turn', async () => {
-    const store = redisStore({ client: client(), timeout: '10s' })
+    const store = redisStore({ client, timeout: '10s' })
     const limiter = new RateLimiter({ name, policies: fixedWindow({ limit: 3, window: '1h' }), store })
     const decisions = await Promise.all(Array.from({ length: 400 }, (_, n) => limiter.consume(`user-${n % 100}`)))
     expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(300)
@@ -55,7 +50,7 @@ describe.each(clients)('%s', (name, client) => {
     ]
     const stores = [
       memoryStore({ clock: clock.now }),
-      redisStore({ client: client(), clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
+      redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
     ]
     const penalty = { after: 6, within: '10s', block: ['3s', '20s'], scope: 'ip' }
     const [memory, redis] = stores.map((store) => new RateLimiter({ name: `two-${name}`, policies, store, penalty }))
@@ -80,7 +75,7 @@ describe.each(clients)('%s', (name, client) => {
       fixedWindow({ name: 'ip', scope: 'ip', limit: 40, window: '1h' }),
       fixedWindow({ name: 'user', scope: 'user', limit: 100, window: '1h' }),
     ]
-    const store = redisStore({ client: client(), timeout: '10s' })
+    const store = redisStore({ client, timeout: '10s' })
     const limiter = new RateLimiter({ name: `race-${name}`, policies, store })
     const decisions = await Promise.all(
       Array.from({ length: 300 }, (_, n) => limiter.consume({ ip: `ip-${n % 5}`, user: 'one' })),

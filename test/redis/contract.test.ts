@@ -1,21 +1,9 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, test } from 'vitest'
+import { test } from 'vitest'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { testStore } from '../../src/testing/index.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { useRedis } from '../support/use-server.ts'
 
-let server: RedisServer
-let client: Redis
-
-beforeAll(async () => {
-  server = await startRedis()
-  client = new Redis(server.port)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { client } = await useRedis()
 
 let stores = 0
 

@@ -1,23 +1,11 @@
 import fc from 'fast-check'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, test } from 'vitest'
+import { test } from 'vitest'
 import { carryRules } from '../../src/algorithms/carry.ts'
 import { algorithms, compare, plansOf, policiesOf, scripts } from '../support/differential.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { redisSubject } from '../support/redis-subject.ts'
+import { useRedis } from '../support/use-server.ts'
 
-let server: RedisServer
-let client: Redis
-
-beforeAll(async () => {
-  server = await startRedis()
-  client = new Redis(server.port)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { client } = await useRedis()
 
 const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several', 'punished'] as const
 
@@ -26,7 +14,7 @@ test.each([...carryRules, 'retune'] as const)(
   async (rule) => {
     await fc.assert(
       fc.asyncProperty(plansOf(), scripts, (policies, script) => compare(redisSubject(client), policies, script, rule)),
-      { numRuns: 300 },
+      { numRuns: 800 },
     )
   },
 )

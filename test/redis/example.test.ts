@@ -1,16 +1,11 @@
 import { execFile } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { expect, test } from 'vitest'
+import { startRedis } from '../support/redis-server.ts'
+import { useServer } from '../support/use-server.ts'
 
-let server: RedisServer
-beforeAll(async () => {
-  server = await startRedis()
-})
-afterAll(async () => {
-  await server.stop()
-})
+const server = await useServer(startRedis())
 
 test('fleet: two processes, one limit', async () => {
   const main = fileURLToPath(new URL('../../examples/fleet/main.mjs', import.meta.url))

@@ -1,23 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter } from '../../src/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { failure } from '../support/failure.ts'
 import { startProxy } from '../support/proxy.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { useServer } from '../support/use-server.ts'
 
-let server: RedisServer
+const server = await useServer(startRedis())
 const closes: (() => void)[] = []
 
-beforeAll(async () => {
-  server = await startRedis()
-})
-
-afterAll(async () => {
+afterAll(() => {
   for (const close of closes) close()
-  await server.stop()
 })
 
 const policies = fixedWindow({ limit: 100, window: '1h' })
@@ -103,7 +99,10 @@ test('a client that was never connected: the timeout counts', async () => {
 test('an error of Redis is told with its cause', async () => {
   const client = ioredis(server.port)
   const limiter = limiterOf(client)
-  await client.set(`headgate:${limiter.name}:default:{id}`, '\x02broken')
+  await limiter.consume('id')
+  const key = `headgate:${limiter.name}:{id}`
+  const value = (await client.getBuffer(key)) as Buffer
+  await client.set(key, value.subarray(0, -3))
   const cause = { code: 'HEADGATE_STORE', cause: expect.any(Error) }
   await expect(limiter.consume('id')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE', cause })
 })

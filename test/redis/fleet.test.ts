@@ -1,19 +1,10 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { admitted, limit, processes, sum } from '../support/fleet.ts'
-import { type RedisCluster, type RedisServer, startCluster, startRedis } from '../support/redis-server.ts'
+import { startCluster, startRedis } from '../support/redis-server.ts'
+import { useServer } from '../support/use-server.ts'
 
-let server: RedisServer
-let cluster: RedisCluster
-
-beforeAll(async () => {
-  server = await startRedis()
-  cluster = await startCluster()
-}, 60_000)
-
-afterAll(async () => {
-  await server.stop()
-  await cluster.stop()
-})
+const server = await useServer(startRedis())
+const cluster = await useServer(startCluster())
 
 describe.each(['fixedWindow', 'slidingLog'])('8 processes x 2,000 calls on one key of limit 1,000, %s', (policy) => {
   test('admit exactly 1,000 on Redis', async () => {

@@ -1,24 +1,10 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll } from 'vitest'
-import { type RedisStore, redisStore } from '../../src/stores/redis/index.ts'
+import { redisStore } from '../../src/stores/redis/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { describeGolden } from '../support/golden-on-store.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { useRedis } from '../support/use-server.ts'
 
-let server: RedisServer
-let client: Redis
-let store: RedisStore
+const { client } = await useRedis()
 const clock = new ManualClock(0)
-
-beforeAll(async () => {
-  server = await startRedis()
-  client = new Redis(server.port)
-  store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' })
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' })
 
 describeGolden('Redis', clock, () => store)

@@ -1,25 +1,13 @@
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/algorithm.ts'
 import { sameDefinition } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { encodeId, keyStart } from '../../src/stores/redis/keys.ts'
 import { kept, policyOf } from '../support/guava.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { unpackStates } from '../support/states.ts'
+import { useRedis } from '../support/use-server.ts'
 
-let server: RedisServer
-let client: Redis
-
-beforeAll(async () => {
-  server = await startRedis()
-  client = new Redis(server.port)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { client } = await useRedis()
 
 let replayed = 0
 
@@ -50,12 +38,13 @@ describe('Guava on Redis', () => {
       await ledger.decide('charge', ['x'], 0)
     }
 
-    /** As Guava does even where the rate stays what it is: overwrites the numbers, which come before the expiry. */
+    /** As Guava does even where the rate stays what it is: overwrites the numbers, which come last. */
     async function reckonAnew(): Promise<void> {
       const value = (await client.getBuffer(key)) as Buffer
       const s = (await state()).slice()
       policy.algorithm.adopt?.(s, 0, now, policy.algorithm)
-      Buffer.from(new Float64Array(s).buffer).copy(value, value.length - 8 * (s.length + 1))
+      const size = value.readUInt8(0)
+      Buffer.from(new Float64Array(s).buffer).copy(value, value.length - size, 0, size)
       await client.set(key, value)
     }
 

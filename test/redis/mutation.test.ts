@@ -2,27 +2,15 @@
  * The differential test must see one changed token in any function of any Lua step; else it proves little.
  */
 import fc from 'fast-check'
-import { Redis } from 'ioredis'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { carryRules, type StateRule } from '../../src/algorithms/carry.ts'
 import type { Policy } from '../../src/index.ts'
 import { assemble, type Part, parts } from '../../src/stores/redis/lua/script.ts'
 import { type algorithms, compare, plansOf, policiesOf, type Script, scripts } from '../support/differential.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { redisSubject } from '../support/redis-subject.ts'
+import { useRedis } from '../support/use-server.ts'
 
-let server: RedisServer
-let client: Redis
-
-beforeAll(async () => {
-  server = await startRedis()
-  client = new Redis(server.port)
-})
-
-afterAll(async () => {
-  client.disconnect()
-  await server.stop()
-})
+const { client } = await useRedis()
 
 type Algorithm = keyof typeof algorithms
 type Name = Parameters<typeof policiesOf>[0] | StateRule
@@ -141,7 +129,8 @@ const mutations: readonly Mutations[] = [
       ['time(s, n) - sooner', 'time(s, n) + sooner'],
       ['s[4] = total(s, first - 1)', 's[4] = total(s, first)'],
       ['sum = total(s, last - 1) + cost', 'sum = total(s, last - 1) - cost'],
-      ['time(s, last - 1) >= at', 'time(s, last - 1) > at'],
+      ['newest >= at then', 'newest > at then'],
+      ['low - s.base) % s.times', 'low - s.base)'],
       ['s[3] = last + 1', 's[3] = last'],
       ['s[3] = s[3] - 1', 's[3] = s[3] - 2'],
       ['p.limit\n    local low', 'p.limit + 1\n    local low'],
@@ -228,14 +217,28 @@ const mutations: readonly Mutations[] = [
       ['wait > delay and not p.shadow', 'wait > delay and p.shadow'],
       ['delay <= maxWait', 'delay >= maxWait'],
       ['if left > 0 and', 'if left >= 0 and'],
-      ['step.cost, spread(tickets[n]))', 'step.cost)'],
-      ['step.cost, wait - lag)', 'step.cost, wait)'],
+      ['cost, spread(tickets[n]))', 'cost)'],
+      ['cost, wait - lag)', 'cost, wait)'],
       ['elseif p.countRefused and', 'elseif not p.countRefused and'],
-      ['step.cost), lag) end', 'step.cost), 0) end'],
+      ['cost), lag) end', 'cost), 0) end'],
       ['elseif at < s[1]', 'elseif at > s[1]'],
-      ['left = left + (at - step.now)', 'left = left'],
+      ['remaining, left + (at - now)', 'remaining, left'],
+      ['if takes and not waits', 'if takes'],
       ['remaining + 1) + (p.at', 'remaining) + (p.at'],
       ['if p.wait == 0 then', 'if p.wait ~= 0 then'],
+    ],
+  },
+  {
+    part: 'states',
+    on: ['bucket', 'keep', 'several'],
+    changes: [
+      ['    s[p.slots] = 0\n', ''],
+      ['if s[slots] ~= 0 then', 'if s[slots] > 5 then'],
+      ['s.before, s.expires, s.carried = text', "s.before, s.expires, s.carried = ''"],
+      ['if s.before then return s.before end', ''],
+      ['if heldBy[key] then release(heldBy[key]) end', ''],
+      ['  written[key] = false\n', ''],
+      ['not p.retunes', 'false'],
     ],
   },
   {
@@ -267,7 +270,6 @@ const mutations: readonly Mutations[] = [
       ['if p.scales then', 'if not p.scales then'],
       ['times, per = most, whole', 'times, per = whole, most'],
       ['min(most, ratioUp', 'max(most, ratioUp'],
-      ['if isNew(s, from.slots) then return new(p) end', ''],
       ['if used > 0 then', 'if used > 1 then'],
     ],
   },

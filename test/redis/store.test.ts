@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { Redis as Valkey } from 'iovalkey'
 import { createClient, createClientPool } from 'redis'
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import {
   fixedWindow,
   memoryStore,
@@ -14,21 +14,13 @@ import {
 } from '../../src/index.ts'
 import { type RedisClient, type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { type RedisServer, startRedis } from '../support/redis-server.ts'
+import { useRedis } from '../support/use-server.ts'
 
-let server: RedisServer
-let client: Redis
+const { server, client } = await useRedis()
 const closes: (() => void)[] = []
 
-beforeAll(async () => {
-  server = await startRedis()
-  client = new Redis(server.port)
-})
-
-afterAll(async () => {
+afterAll(() => {
   for (const close of closes) close()
-  client.disconnect()
-  await server.stop()
 })
 
 beforeEach(async () => {
@@ -92,15 +84,37 @@ describe.each(Object.keys(clients))('%s', (name) => {
 })
 
 describe('state', () => {
-  test('every key has a TTL: until it is like new, and the margin', async () => {
-    const limiter = limiterOf(tokenBucket({ limit: 10, window: '10s' }), { ttlMargin: '2s' })
+  test('every key has a TTL: until it is like new, the margin, and at most a grain of a sixteenth of its span', async () => {
+    const limiter = limiterOf(tokenBucket({ limit: 10, window: '32s' }), { ttlMargin: '2s' })
     await limiter.consume('id', { cost: 3 })
     const [key, ...more] = await client.keys('*')
     expect(more).toEqual([])
-    expect(key).toBe('headgate:test:default:{id}')
+    expect(key).toBe('headgate:test:{id}')
     const ttl = await client.pttl(key as string)
-    expect(ttl).toBeGreaterThan(4900)
-    expect(ttl).toBeLessThanOrEqual(5000)
+    const least = 3 * 3200 + 2000
+    expect(ttl).toBeGreaterThan(least - 100)
+    expect(ttl).toBeLessThanOrEqual(least + 2000)
+  })
+
+  test('a TTL is set anew only when another grain begins, and then in time', async () => {
+    const clock = new ManualClock(1_767_225_600_000)
+    const options = { clock: clock.now, ttlMargin: '1s' }
+    const limiter = limiterOf(tokenBucket({ limit: 32, window: '32s' }), options)
+    const ttlAfter = async (cost: number) => {
+      await limiter.consume('id', { cost })
+      return Math.ceil((await client.pttl('headgate:test:{id}')) / 1000)
+    }
+    // A unit takes a second, a grain is two. What is left to like new and the margin: 1 + 1, 2 + 1, 3 + 1, 4 + 1 s.
+    expect(await ttlAfter(1)).toBe(2)
+    expect(await ttlAfter(1)).toBe(4)
+    await client.pexpire('headgate:test:{id}', 100_000)
+    expect(await ttlAfter(1)).toBe(100)
+    expect(await ttlAfter(1)).toBe(6)
+    clock.advance(2000)
+    await client.pexpire('headgate:test:{id}', 100_000)
+    expect(await ttlAfter(1)).toBe(100) // 3 + 1 s from now, which is when it lapses anyway
+    expect(await ttlAfter(1)).toBe(6)
+    expect((await limiter.peek('id')).remaining).toBe(28)
   })
 
   test('peeks and refusals write nothing', async () => {
@@ -109,9 +123,9 @@ describe('state', () => {
     await limiter.consume('new', { cost: 2 })
     expect(await client.keys('*')).toEqual([])
     await limiter.consume('id')
-    const before = await client.getBuffer('headgate:test:default:{id}')
+    const before = await client.getBuffer('headgate:test:{id}')
     expect((await limiter.consume('id')).allowed).toBe(false)
-    expect(await client.getBuffer('headgate:test:default:{id}')).toEqual(before)
+    expect(await client.getBuffer('headgate:test:{id}')).toEqual(before)
   })
 
   test('the time is that of Redis, and its own clock counts for `at`', async () => {
@@ -156,10 +170,39 @@ describe('state', () => {
     ])
   })
 
-  test('a log takes 16 bytes for each time it holds', async () => {
+  test('a log takes 9 bytes for each time it holds, 14 where its units are many', async () => {
     const limiter = limiterOf(slidingLog({ limit: 500, window: '1h' }), { batch: false })
     for (let n = 0; n < 200; n++) await limiter.consume('id')
-    expect(await client.strlen('headgate:test:default:{id}')).toBe(1 + 6 + 10 + 4 + 24 + 16 * 200)
+    const head = 2 + 4 + (1 + 5 + 2) + 4 + 3 * 7
+    expect(await client.strlen('headgate:test:{id}')).toBe(head + 9 * 200)
+    const heavy = limiterOf(slidingLog({ limit: 2 ** 30, window: '1h' }), { batch: false }, 'heavy')
+    for (let n = 0; n < 3; n++) await heavy.consume('id', { cost: 2 ** 23 })
+    expect(await client.strlen('headgate:heavy:{id}')).toBe(head + 3 + 14 * 3)
+  })
+
+  test('a log is the same as in memory while its totals and times outgrow the bytes of an entry', async () => {
+    const clock = new ManualClock()
+    const policies = slidingLog({ limit: 15_000_000, window: '366d' })
+    const stores = [memoryStore({ clock: clock.now }), redisStore({ client, clock: clock.now, ttlMargin: '20d' })]
+    const [memory, redis] = stores.map((store) => new RateLimiter({ policies, store })) as [RateLimiter, RateLimiter]
+    for (let n = 0; n < 60; n++) {
+      expect(await redis.consume('id', { cost: 3_000_000 })).toEqual(await memory.consume('id', { cost: 3_000_000 }))
+      clock.advance('80d')
+    }
+    const book = async (limiter: RateLimiter) => {
+      const { decision, wait } = await limiter.reserve('id', { cost: 12_000_000, maxWait: '366d' })
+      return { decision, wait }
+    }
+    for (let n = 0; n < 20; n++) {
+      expect(await book(redis)).toEqual(await book(memory))
+      clock.advance('1d')
+    }
+  })
+
+  test('a bucket takes 28 bytes', async () => {
+    const limiter = limiterOf(tokenBucket({ limit: 1000, window: '1h' }), {}, 'bench')
+    for (let n = 0; n < 3; n++) await limiter.consume('203.0.113.7')
+    expect(await client.strlen('headgate:bench:{203.0.113.7}')).toBe(28)
   })
 
   test('reset touches exactly one key', async () => {
@@ -242,6 +285,31 @@ describe('local denial', () => {
     const [, count] = /cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats')) ?? []
     return Number(count ?? 0)
   }
+
+  test('a refusal by what was only carried over from another plan is asked for again', async () => {
+    const clock = new ManualClock()
+    const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
+    const limiter = new RateLimiter({ policies: fixedWindow({ name: 'n', limit: 6, window: '90s' }), store })
+    const smaller = limiter.under(slidingLog({ name: 'n', limit: 1, window: '2s' }))
+    await limiter.consume('id')
+    for (let n = 0; n < 3; n++) {
+      expect((await smaller.consume('id')).resetAfter).toBe(2000) // used as of now, each time
+      clock.advance(500)
+    }
+  })
+
+  test('a refusal under one plan is asked for again once another has asked', async () => {
+    const clock = new ManualClock()
+    const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
+    const limiter = new RateLimiter({ policies: tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 1 }), store })
+    const larger = limiter.under(tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 3 }))
+    await limiter.consume('id')
+    expect((await limiter.consume('id')).retryAfter).toBe(1000)
+    await larger.consume('id', { cost: 2 })
+    clock.advance(400)
+    expect((await larger.peek('id')).resetAfter).toBe(2600)
+    expect((await limiter.consume('id')).retryAfter).toBe(1000) // and not the 600 of the refusal before
+  })
 
   test('a refused key is not asked about again, and the times count down', async () => {
     const clock = new ManualClock(0)
@@ -385,7 +453,7 @@ describe('leases', () => {
 })
 
 test('the commands that docs/redis.md lists are all that a user needs', async () => {
-  const commands = ['evalsha', 'eval', 'mget', 'set', 'del', 'time'].map((command) => `+${command}`)
+  const commands = ['evalsha', 'eval', 'mget', 'set', 'setrange', 'del', 'time'].map((command) => `+${command}`)
   const connecting = ['+info', '+hello']
   await client.acl('SETUSER', 'limits', 'reset', 'on', '>secret', '~headgate:*', ...commands, ...connecting)
   const own = new Redis(server.port, { username: 'limits', password: 'secret' })

@@ -1,6 +1,6 @@
 /* What only a cluster has: several workers, one that dies, a primary that does not answer. */
 import cluster from 'node:cluster'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { fixedWindow, memoryStore, type Policy, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { type ClusterStore, type ClusterStoreOptions, clusterStore } from '../../src/stores/cluster/index.ts'
 import { WorkerStore } from '../../src/stores/cluster/worker.ts'
@@ -136,6 +136,18 @@ test('no connection to a primary: an error at once', async () => {
   } finally {
     Object.assign(process, { send })
     store.close()
+  }
+})
+
+test('a worker makes no store of its own, and knows the same options', () => {
+  const clock = vi.fn(() => 0)
+  Object.assign(cluster, { isPrimary: false })
+  try {
+    clusterStore({ name: 'worker', maxKeys: 10, onFull: 'forget', clock }).close()
+    expect(clock).not.toHaveBeenCalled()
+    expect(() => clusterStore({ maxKey: 1 } as never)).toThrow(/no option "maxKey"/)
+  } finally {
+    Object.assign(cluster, { isPrimary: true })
   }
 })
 

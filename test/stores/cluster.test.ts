@@ -1,17 +1,11 @@
 import cluster from 'node:cluster'
-import { afterAll, beforeAll } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
-import { type ProxyWorker, startWorker } from '../support/cluster-proxy.ts'
+import { startWorker } from '../support/cluster-proxy.ts'
+import { useServer } from '../support/use-server.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
-let worker: ProxyWorker
-
-beforeAll(async () => {
-  cluster.setMaxListeners(0) // a store for each test
-  worker = await startWorker()
-})
-
-afterAll(() => worker.stop())
+cluster.setMaxListeners(0) // a store for each test
+const worker = await useServer(startWorker())
 
 describeWholeStore({
   name: 'a worker of a cluster',

@@ -1,26 +1,17 @@
 import { Pool } from 'pg'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { admitted, limit, sum } from '../support/fleet.ts'
-import { type MemcachedServer, startMemcached } from '../support/memcached-server.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { startMemcached } from '../support/memcached-server.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { useServer } from '../support/use-server.ts'
 
-let postgres: PostgresServer
-let memcached: MemcachedServer
-
-beforeAll(async () => {
-  postgres = await startPostgres()
-  memcached = await startMemcached()
-  const pool = new Pool(postgres.config)
-  await postgresStore({ pool }).migrate()
-  await pool.end()
-}, 60_000)
-
-afterAll(async () => {
-  await memcached.stop()
-  await postgres.stop()
-})
+const postgres = await useServer(startPostgres())
+const memcached = await useServer(startMemcached())
+const pool = new Pool(postgres.config)
+await postgresStore({ pool }).migrate()
+await pool.end()
 
 describe.each(['fixedWindow', 'slidingLog'])('8 processes x 2,000 calls on one key of limit 1,000, %s', (policy) => {
   test('admit exactly 1,000 on Postgres', async () => {

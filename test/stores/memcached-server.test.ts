@@ -1,23 +1,21 @@
 /* What only Memcached has: lifetimes, and a server that fails. */
+import { readdirSync, readFileSync } from 'node:fs'
 import { MemcacheClient } from 'memcache-client'
-import { afterAll, beforeAll, expect, test } from 'vitest'
+import { afterAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type MemcachedStoreOptions, memcachedStore } from '../../src/stores/memcached.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
-import { type MemcachedServer, startMemcached } from '../support/memcached-server.ts'
+import { startMemcached } from '../support/memcached-server.ts'
+import { until } from '../support/ports.ts'
 import { startProxy } from '../support/proxy.ts'
+import { useServer } from '../support/use-server.ts'
 
-let server: MemcachedServer
+const server = await useServer(startMemcached())
 const closes: (() => unknown)[] = []
 
-beforeAll(async () => {
-  server = await startMemcached()
-})
-
-afterAll(async () => {
+afterAll(() => {
   for (const close of closes) close()
-  await server.stop()
 })
 
 function clientOf(port = server.port): MemcacheClient {
@@ -78,12 +76,19 @@ test('what is no client, and one that tells no cas unique, is told', async () =>
   expect((await failure(limiterOf({ client }).consume('k'))).code).toBe('HEADGATE_STORE')
 })
 
+/** Stops every thread of a process: one that still ran might carry something out. */
+async function freeze(pid: number): Promise<void> {
+  process.kill(pid, 'SIGSTOP')
+  const stopped = (task: string) => / T [^)]*$/.test(readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8'))
+  await until('memcached', async () => readdirSync(`/proc/${pid}/task`).every(stopped))
+}
+
 test('a server that hangs: rejects at the timeout, and goes on when it is back', async () => {
   const own = await startMemcached()
   closes.push(() => own.stop())
   const limiter = limiterOf({ client: clientOf(own.port), timeout: 100 })
   await limiter.consume('k')
-  process.kill(own.pid, 'SIGSTOP')
+  await freeze(own.pid)
   const calls = [limiter.consume('k'), limiter.peek('k'), limiter.refund('k'), limiter.reset('k'), limiter.reserve('l')]
   for (const { code, after } of await Promise.all(calls.map(failure))) {
     expect(code).toBe('HEADGATE_STORE_TIMEOUT')

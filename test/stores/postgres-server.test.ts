@@ -1,30 +1,26 @@
 /* What only Postgres has: rows and their locks, expiry, a schema, a server that fails. */
-import { execFileSync } from 'node:child_process'
+import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Client, Pool } from 'pg'
-import { afterAll, beforeAll, expect, test } from 'vitest'
-import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
+import { afterAll, describe, expect, test } from 'vitest'
+import { fixedWindow, HeadgateError, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
 import { Sql } from '../../src/stores/postgres/sql.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { startPostgres } from '../support/postgres-server.ts'
 import { startProxy } from '../support/proxy.ts'
+import { useServer } from '../support/use-server.ts'
 
-let server: PostgresServer
-let pool: Pool
+const server = await useServer(startPostgres())
 const closes: (() => unknown)[] = []
-
-beforeAll(async () => {
-  server = await startPostgres()
-  pool = poolOf()
-  await postgresStore({ pool }).migrate()
-}, 60_000)
 
 afterAll(async () => {
   for (const close of closes) await close()
-  await server.stop()
 })
+
+const pool = poolOf()
+await postgresStore({ pool }).migrate()
 
 function poolOf(options: object = {}): Pool {
   const own = new Pool({ ...server.config, ...options })
@@ -194,6 +190,9 @@ test('the migration is printed by a command', () => {
   const print = (...args: string[]) => execFileSync(process.execPath, [program, ...args], { encoding: 'utf8' })
   expect(print()).toBe(postgresSchema())
   expect(print('limits.mine')).toContain('create table if not exists "limits"."mine"')
+  const { status, stdout, stderr } = spawnSync(process.execPath, [program, 'my table'], { encoding: 'utf8' })
+  expect([status, stdout]).toEqual([1, ''])
+  expect(stderr).toMatch(/^postgresStore: table cannot be "my table"[^\n]*\nUsage: headgate-postgres \[table\]\n$/)
 })
 
 test('without the table, the error says what to do', async () => {
@@ -201,6 +200,23 @@ test('without the table, the error says what to do', async () => {
     .consume('k')
     .catch((reason) => reason)
   expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringContaining('store.migrate()') })
+})
+
+describe('a migration that fails says what to do, and what Postgres said', () => {
+  test.each([
+    ['in a schema that is not there', 'nowhere.limits', {}, /schema "nowhere" does not exist/],
+    ['where its user may not', 'refused', { user: 'guest' }, /permission denied for schema public/],
+    ['without a server', 'headgate', { host: 'localhost', port: 1 }, /ECONNREFUSED/],
+  ])('%s', async (_, table, options, said) => {
+    await pool.query(`do $$ begin create role guest login; exception when duplicate_object then null; end $$`)
+    const error = await postgresStore({ pool: poolOf(options), table })
+      .migrate()
+      .catch((reason) => reason)
+    expect(error).toBeInstanceOf(HeadgateError)
+    expect(error).toMatchObject({ code: 'HEADGATE_STORE', cause: expect.any(Error) })
+    expect(error.message).toMatch(said)
+    expect(error.message).toContain(`npx headgate-postgres ${table} prints`)
+  })
 })
 
 test('what is no pool is told at once', () => {

@@ -1,22 +1,14 @@
 import { Pool } from 'pg'
-import { afterAll, beforeAll } from 'vitest'
+import { afterAll } from 'vitest'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { type PostgresServer, startPostgres } from '../support/postgres-server.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { useServer } from '../support/use-server.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
-let server: PostgresServer
-let pool: Pool
-
-beforeAll(async () => {
-  server = await startPostgres()
-  pool = new Pool(server.config)
-  await postgresStore({ pool }).migrate()
-}, 60_000)
-
-afterAll(async () => {
-  await pool.end()
-  await server.stop()
-})
+const { config } = await useServer(startPostgres())
+const pool = new Pool(config)
+afterAll(() => pool.end())
+await postgresStore({ pool }).migrate()
 
 describeWholeStore({
   name: 'Postgres',

@@ -139,6 +139,11 @@ test.each<[what: string, options: object, told: RegExp]>([
     /Etcd failed: disk full/,
   ],
   ['read gives something else', { read: () => ({ value: 1 }) }, /read must give/],
+  [
+    'swap does not say whether it did',
+    { read: () => undefined, swap: () => undefined },
+    /swap must give true or false/,
+  ],
   ['there is something else', { read: () => ({ text: '{}', version: 1 }) }, /no record of this version/],
 ])('%s: an error with its cause', async (_, options, told) => {
   const plain = { read: () => undefined, swap: () => true, ...('swap' in options ? { name: 'Etcd' } : {}) }
@@ -149,6 +154,20 @@ test.each<[what: string, options: object, told: RegExp]>([
   })
   const error = await limiter.consume('k').catch((reason) => reason)
   expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringMatching(told) })
+})
+
+test.each([
+  ['milliseconds', Date.now()],
+  ['NaN', NaN],
+  ['a fraction', 1.5],
+  ['before the epoch', -1],
+  ['null', null],
+])('a time that is none is told, and not kept: %s', async (_, now) => {
+  const database = new MapDatabase()
+  const read = async () => ({ text: '[1]', version: undefined as never, now: now as number })
+  const limiter = new RateLimiter({ policies: limit(5), store: database.store({ read }) })
+  await expect(limiter.consume('k')).rejects.toMatchObject({ code: 'HEADGATE_CLOCK' })
+  expect([database.texts.size, limiter.health().errors]).toEqual([0, 0])
 })
 
 test('a deploy with other policies beside this one: each keeps what it does not know until that is like new', async () => {

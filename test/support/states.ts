@@ -8,18 +8,53 @@ export type State = readonly (number | readonly [time: number, units: number])[]
 export function unpackStates(value: Buffer | null, policies: readonly Policy[]): Record<string, State> {
   const states: Record<string, State> = {}
   if (value === null) return states
-  if (value[0] !== 2) throw new Error(`layout ${value[0]}`)
-  for (let at = 1; at < value.length; ) {
-    const id = value.subarray(at, at + 6)
-    at += 7 + value.readUInt8(at + 6)
-    const length = value.readUInt32LE(at)
+  for (let at = 0; at < value.length; ) {
+    const form = value.readUInt8(at)
+    const id = value.subarray(at + 2, at + 6)
+    at += 6 + value.readUInt8(at + 1)
+    const size = form < 254 ? form : value.readUInt32LE(at)
+    if (form >= 254) at += 4
+    const state = value.subarray(at, at + size)
     const policy = policies.find((each) => policyId(each).equals(id))
-    const numbers: number[] = []
-    for (let n = 0; n < length - 8; n += 8) numbers.push(value.readDoubleLE(at + 4 + n))
-    if (policy) states[policy.name] = policy.algorithm.grows ? entriesOf(numbers, 2, 1) : numbers
-    at += 4 + length
+    if (policy) states[policy.name] = policy.algorithm.grows ? logOf(state, form) : numbersOf(state, policy.algorithm)
+    at += size
   }
   return withoutNew(states)
+}
+
+/** What is left out at the end is 0. */
+function numbersOf(state: Buffer, { kind, slots }: Policy['algorithm']): State {
+  const fractions = kind.startsWith('smooth')
+  const bytes = fractions ? 8 : 7
+  return Array.from({ length: slots }, (_, n) => {
+    if (n * bytes >= state.length) return 0
+    return fractions ? state.readDoubleLE(n * bytes) : seven(state, n * bytes)
+  })
+}
+
+function seven(state: Buffer, at: number): number {
+  return state.readUIntLE(at, 4) + state.readIntLE(at + 4, 3) * 2 ** 32
+}
+
+/** Of an entry there are the lower bytes alone: 6 and 3, or all 7 of both. */
+function logOf(state: Buffer, form: number): State {
+  const [last, before, base] = [0, 7, 14].map((at) => seven(state, at)) as [number, number, number]
+  const [time, total] = form === 254 ? [6, 3] : [7, 7]
+  const numbers = [last, before]
+  for (let at = 21; at < state.length; at += time + total) {
+    numbers.push(above(base, low(state, at, time), time), above(before, low(state, at + time, total), total))
+  }
+  return entriesOf(numbers, 2, 1)
+}
+
+function low(state: Buffer, at: number, bytes: number): number {
+  return bytes === 7 ? seven(state, at) : state.readUIntLE(at, bytes)
+}
+
+/** The number from `least` on that ends with these bytes. */
+function above(least: number, low: number, bytes: number): number {
+  const range = BigInt(bytes === 7 ? 2 ** 53 : 256 ** bytes)
+  return least + Number((((BigInt(low) - BigInt(least)) % range) + range) % range)
 }
 
 /** The states in a record (src/stores/records/record.ts), likewise. */

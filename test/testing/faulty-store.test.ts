@@ -31,6 +31,11 @@ function open(store: Store): Ledger {
   return store.open({ name: 'faulty', policies: [policy('5/1h fixed-window')], scopes: ['default'] })
 }
 
+test('a limiter waits for it as long as for the store itself', () => {
+  const store = { synchronous: false, timeout: 400, open: () => undefined as never }
+  expect([faultyStore(store).timeout, faultyStore(memoryStore()).timeout]).toEqual([400, undefined])
+})
+
 describe('what each fault does: B meets it, then all is well', () => {
   test.each<[Fault, string, number]>([
     [{ kind: 'error' }, 'A 4+0 B!HEADGATE_STORE+1000 C 3+5000', 0],

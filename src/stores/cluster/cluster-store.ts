@@ -12,6 +12,12 @@ export interface ClusterStoreOptions extends MemoryStoreOptions {
   timeout?: Duration
 }
 
+/** All of them, or the types complain. */
+const known = { name: true, timeout: true, maxKeys: true, onFull: true, clock: true } satisfies Record<
+  keyof ClusterStoreOptions,
+  true
+>
+
 /** In the primary, which has the states, as synchronous as a memory store; in a worker not. */
 export type ClusterStore = PrimaryStore | WorkerStore
 
@@ -21,10 +27,9 @@ export type ClusterStore = PrimaryStore | WorkerStore
  * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_NAME` or `HEADGATE_CLOCK`
  */
 export function clusterStore(options: ClusterStoreOptions = {}): ClusterStore {
-  knownOptions('clusterStore', options, Object.keys(options ?? {})) // an object; each side knows its own
+  knownOptions('clusterStore', options, Object.keys(known))
   const { name = 'default', timeout = 100, ...rest } = options
-  const memory = memoryStore(rest)
   const longest = milliseconds(timeout, 'clusterStore: timeout', 'HEADGATE_OPTION')
   const valid = text(name, 'clusterStore: name', 'HEADGATE_NAME')
-  return cluster.isPrimary ? new PrimaryStore(valid, memory) : new WorkerStore(valid, longest)
+  return cluster.isPrimary ? new PrimaryStore(valid, memoryStore(rest)) : new WorkerStore(valid, longest)
 }

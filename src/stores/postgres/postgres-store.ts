@@ -5,6 +5,7 @@ import { deadlines } from '../records/deadlines.ts'
 import { RecordStore } from '../records/ledger.ts'
 import { Line } from '../records/line.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
+import { migrationError } from './error.ts'
 import { Sql } from './sql.ts'
 import { Transactor } from './transactor.ts'
 
@@ -50,6 +51,7 @@ export function postgresSchema(name: string = table): string {
 
 export class PostgresStore extends RecordStore {
   readonly #pool: PostgresPool
+  readonly #table: string
   readonly #sql: Sql
 
   constructor(options: PostgresStoreOptions) {
@@ -57,7 +59,8 @@ export class PostgresStore extends RecordStore {
     knownOptions(store, options, known)
     const pool = checkPool(options.pool)
     const { prefix, timeout, ttlMargin } = sharedOptions(store, options)
-    const sql = new Sql(options.table ?? table, timeout)
+    const name = options.table ?? table
+    const sql = new Sql(name, timeout)
     const transactor = new Transactor({
       pool,
       sql,
@@ -74,11 +77,19 @@ export class PostgresStore extends RecordStore {
       deadlines: deadlines('Postgres', timeout),
     })
     this.#pool = pool
+    this.#table = name
     this.#sql = sql
   }
 
-  /** Makes the table, if it is not there: once, before the first call. */
+  /**
+   * Makes the table, if it is not there: once, before the first call. Rejects with HeadgateError `HEADGATE_STORE`, whose
+   * `cause` is what Postgres said, if it may not or cannot.
+   */
   async migrate(): Promise<void> {
-    await withClient(this.#pool, migration, (client) => client.query(this.#sql.migrate()))
+    try {
+      await withClient(this.#pool, migration, (client) => client.query(this.#sql.migrate()))
+    } catch (cause) {
+      throw migrationError(this.#table, cause)
+    }
   }
 }

@@ -2,4 +2,10 @@
 /* Prints the SQL that makes the table: `npx headgate-postgres [table]`. */
 import { postgresSchema } from './postgres-store.ts'
 
-process.stdout.write(postgresSchema(process.argv[2]))
+try {
+  process.stdout.write(postgresSchema(process.argv[2]))
+} catch (error) {
+  console.error((error as Error).message)
+  console.error('Usage: headgate-postgres [table]')
+  process.exitCode = 1
+}

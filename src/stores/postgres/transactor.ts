@@ -9,9 +9,9 @@
  * the moment is left out, and its job has a transaction of its own, which waits: a hot key holds up no other. Only so
  * many transactions run at once, and all but one of them may wait; the jobs that come meanwhile are the next one's.
  */
-import { HeadgateError } from '../../errors.ts'
 import type { Job } from '../records/job.ts'
 import { type PostgresClient, type PostgresPool, type Rows, withClient } from './client.ts'
+import { errorOf } from './error.ts'
 import type { Sql } from './sql.ts'
 
 export interface TransactorTerms {
@@ -179,15 +179,4 @@ function textsOf({ rows }: Rows): ReadonlyMap<string, string | undefined> {
 
 function parted<T>(all: readonly T[], fits: (each: T) => boolean): [T[], T[]] {
   return [all.filter(fits), all.filter((each) => !fits(each))]
-}
-
-/** `undefined_table` (PostgreSQL, appendix A) */
-const noTable = '42P01'
-
-function errorOf(cause: unknown): HeadgateError {
-  if (cause instanceof HeadgateError) return cause
-  const reason = cause instanceof Error ? cause.message : String(cause)
-  const missing = cause instanceof Error && 'code' in cause && cause.code === noTable
-  const fix = missing ? '. Run: await store.migrate(), or what npx headgate-postgres prints' : ''
-  return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reason}${fix}`, { cause })
 }

@@ -6,6 +6,7 @@ import type { Deadlines } from './deadlines.ts'
 import { type Call, Terms } from './job.ts'
 import { keyStart, recordKey } from './key.ts'
 import type { Line } from './line.ts'
+import { checkSizes, type SizeLimit } from './size.ts'
 
 /** What the ledgers of one store share. */
 export interface Shared {
@@ -16,6 +17,8 @@ export interface Shared {
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly line: Line
+  /** How much the store holds of a key, if there is a bound. */
+  readonly size?: SizeLimit | undefined
 }
 
 /** Keeps the states of each key as a record, a text. */
@@ -30,7 +33,9 @@ export class RecordStore implements Store {
     this.#shared = shared
   }
 
+  /** @throws HeadgateError `HEADGATE_STATE_SIZE` for policies that it cannot hold */
   open(terms: LedgerTerms): Ledger {
+    if (this.#shared.size !== undefined) checkSizes(this.#shared.size, terms)
     return new RecordLedger(terms, this.#shared)
   }
 }

@@ -8,10 +8,11 @@
  * would have found them; and if this process dies in between, they stay taken until time gives them back.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Clock } from '../../clock.ts'
+import { type Clock, checkClock } from '../../clock.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import type { MaybePromise } from '../store.ts'
 import { type Job, nothing, type Write } from './job.ts'
+import { checkSize, type SizeLimit } from './size.ts'
 
 /** What a store has under a key. */
 export interface Found<Version> {
@@ -42,8 +43,7 @@ export interface SwapperTerms<Version> extends Swaps<Version> {
   readonly clock: Clock
   /** Whether a time that the store tells comes before it. */
   readonly trusting: boolean
-  /** What errors call the store. */
-  readonly name: string
+  readonly size: SizeLimit
 }
 
 /** Before the n-th retry it waits up to 2^n ms, at most these. */
@@ -73,6 +73,7 @@ export class Swapper<Version> {
         found.map((each) => each?.text),
         this.#told(found),
       )
+      for (const { text } of writes) checkSize(this.#terms.size, text)
       if (await this.#swapAll(job, writes, found)) {
         job.answer()
         return
@@ -80,15 +81,20 @@ export class Swapper<Version> {
     }
     throw new HeadgateError(
       'HEADGATE_STORE',
-      `${this.#terms.name} was changed by others each of ${this.#terms.retries + 1} times. ` +
+      `${this.#terms.size.store} was changed by others each of ${this.#terms.retries + 1} times. ` +
         'Allow more retries and a longer timeout, or keep hot keys in Redis or Postgres.',
     )
   }
 
   async #read(key: string): Promise<Found<Version> | undefined> {
     const found = await this.#terms.read(key)
-    if (found === undefined || found === null || typeof found.text === 'string') return found ?? undefined
-    throw new TypeError(`read must give undefined or { text, version }, got a text that is ${shown(found.text)}`)
+    if (found === undefined || found === null) return undefined
+    if (typeof found.text !== 'string') {
+      throw new TypeError(`read must give undefined or { text, version }, got a text that is ${shown(found.text)}`)
+    }
+    const { now } = found
+    if (now !== undefined) checkClock(() => now)
+    return found
   }
 
   #told(found: readonly (Found<Version> | undefined)[]): number | undefined {
@@ -112,7 +118,10 @@ export class Swapper<Version> {
   }
 
   async #swap(key: string, { text, life }: Pick<Write, 'text' | 'life'>, version?: Version): Promise<boolean> {
-    return await this.#terms.swap(key, text, version, Math.max(1, Math.ceil(life / 1000) + this.#terms.ttlMargin))
+    const ttl = Math.max(1, Math.ceil(life / 1000) + this.#terms.ttlMargin)
+    const done: unknown = await this.#terms.swap(key, text, version, ttl)
+    if (typeof done === 'boolean') return done
+    throw new TypeError(`swap must give true or false, got ${shown(done)}`)
   }
 
   /** Whoever asked may have given up by now; this has to be done all the same. */
@@ -133,6 +142,6 @@ export class Swapper<Version> {
   #errorOf(cause: unknown): HeadgateError {
     if (cause instanceof HeadgateError) return cause
     const reason = cause instanceof Error ? cause.message : String(cause)
-    return new HeadgateError('HEADGATE_STORE', `${this.#terms.name} failed: ${reason}`, { cause })
+    return new HeadgateError('HEADGATE_STORE', `${this.#terms.size.store} failed: ${reason}`, { cause })
   }
 }

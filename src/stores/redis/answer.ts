@@ -16,6 +16,8 @@ export interface Answer {
   /** When it was given, in microseconds since the epoch. */
   readonly now: number
   readonly allowed: boolean
+  /** Of a refusal, whether the same call gets the same one until a unit comes back. */
+  readonly lasts: boolean
   /** Of a reservation that was granted: how long it has to wait, in microseconds. */
   readonly delay: number
   /** One for each policy of the terms. */

@@ -79,7 +79,14 @@ export class Call {
       return
     }
     const answers = new Reply(reply)
-    for (const question of this.#settle()) question.answered(answers.read(question))
+    for (const question of this.#settle()) {
+      const answer = answers.read(question)
+      try {
+        question.answered(answer)
+      } catch (error) {
+        question.failed(error) // a clock of the user's that throws
+      }
+    }
   }
 
   /** Lets go of everything: whatever still knows of this call, it must not keep what is over from being collected. */

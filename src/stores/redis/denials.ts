@@ -33,6 +33,12 @@ export class Denials {
     return denial !== undefined && denial.terms === terms && denial.cost === cost ? denial : undefined
   }
 
+  /** These terms ask about the keys, or were answered: they may have changed what a denial of other terms says. */
+  outdate(terms: Terms, keys: readonly string[]): void {
+    const denial = this.#local.find(keys)
+    if (denial !== undefined && denial.terms !== terms) this.forget(keys)
+  }
+
   /** How long ago the denial was given, in microseconds. */
   age(denial: Denial): number {
     return this.#clock() - denial.from
@@ -49,7 +55,7 @@ export class Denials {
    * @param changes as they were then
    */
   note(terms: Terms, keys: readonly string[], cost: number, answer: Answer, asked: number, changes: number): void {
-    if (changes !== this.#local.changes) return
+    if (!answer.lasts || changes !== this.#local.changes) return
     const { policies } = terms
     // Where refusals are punished, only those during a block change nothing.
     const telling = punished(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies

@@ -1,15 +1,17 @@
 /*
- * The key of a state: prefix:limiter:scope:{id}.
+ * The key of a state: prefix:limiter:scope:{id}, or prefix:limiter:{id} for the default scope.
  *
  * The braces are Redis Cluster's hash tag, so all states of one id live in one slot.
  */
+import { defaultScope } from '../../policy.ts'
 import { encodeName } from '../encode.ts'
 
 export { encodeId } from '../encode.ts'
 
 /** What stands before an id's encoding: ends with the opening brace. */
 export function keyStart(prefix: string, limiter: string, scope: string): string {
-  return `${prefix}:${encodeName(limiter)}:${encodeName(scope)}:{`
+  const within = scope === defaultScope ? '' : `${encodeName(scope)}:`
+  return `${prefix}:${encodeName(limiter)}:${within}{`
 }
 
 const slots = 16384

@@ -92,14 +92,22 @@ export class RedisLedger implements Ledger {
     const lease = groups === undefined ? leases?.ask(keys, cost) : undefined
     const question = this.#question('consume', keys, cost, this.#extras(details, lease))
     const asked = (clock ?? monotonicClock)()
+    denials?.outdate(this.#terms, keys)
     const denied = denials?.changes ?? 0
     const leased = leases?.changes ?? 0
-    const answered = this.#ask(question, groups).then((answer) => {
+    const decided = (answer: Answer): Decision => {
+      denials?.outdate(this.#terms, keys)
       if (!answer.allowed && this.#repeats) denials?.note(this.#terms, keys, cost, answer, asked, denied)
       if (answer.lease !== undefined) leases?.note(this.#terms, keys, answer, asked, leased)
       return decisionOf(this.#terms.policies, answer, details)
+    }
+    if (groups !== undefined) return askInTwoPhases(this.#askOnce, question, groups).then(decided)
+    const decision = new Promise<Decision>((answered, failed) => {
+      question.answered = (answer) => answered(decided(answer))
+      question.failed = failed
+      this.#shared.caller.ask(question)
     })
-    return lease === undefined ? answered : answered.finally(() => leases?.asked(keys))
+    return lease === undefined ? decision : decision.finally(() => leases?.asked(keys))
   }
 
   #extras(details: Details | undefined, lease: number | undefined): QuestionExtras {

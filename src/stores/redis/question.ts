@@ -1,5 +1,4 @@
 import type { Details, Tickets, Verb } from '../../algorithms/step.ts'
-import type { HeadgateError } from '../../errors.ts'
 import type { Answer } from './answer.ts'
 import type { Terms } from './terms.ts'
 
@@ -18,6 +17,7 @@ export interface QuestionExtras {
 }
 
 const none: QuestionExtras = {}
+const nobody = (): void => {}
 
 /** What one call of a limiter asks of Redis, and who wants to know. */
 export class Question {
@@ -29,8 +29,8 @@ export class Question {
   /** Microseconds since the epoch, or -1 for the time of Redis. */
   readonly now: number
   readonly extras: QuestionExtras
-  answered: (answer: Answer) => void = () => {}
-  failed: (error: HeadgateError) => void = () => {}
+  answered: (answer: Answer) => void = nobody
+  failed: (error: unknown) => void = nobody
 
   constructor(
     terms: Terms,

@@ -23,21 +23,23 @@ export class Reply {
     const { terms, verb } = question
     const { details, denial, lease } = question.extras
     const now = question.now < 0 ? this.#now : question.now
-    const allowed = this.#next() === 1
-    if (verb === 'reset') return { now, allowed, delay: 0, numbers: [], tickets: undefined, lease: undefined }
+    const outcome = this.#next()
+    const allowed = outcome === 1 || outcome === 2
+    const lasts = outcome === 0
+    if (verb === 'reset') return { now, allowed, lasts, delay: 0, numbers: [], tickets: undefined, lease: undefined }
     const delay = verb === 'reserve' ? this.#next() : 0
     const told = details?.nextAfter === true || (denial === true && !allowed)
     const numbers: Numbers[] = []
     for (let n = terms.policies.length; n > 0; n--) {
       numbers.push({
-        wait: this.#next(),
+        wait: outcome === 2 ? 0 : this.#next(),
         remaining: this.#next(),
         reset: this.#next(),
         next: told ? this.#next() : undefined,
       })
     }
     const tickets = verb === 'reserve' && allowed ? this.#tickets(numbers.length) : undefined
-    return { now, allowed, delay, numbers, tickets, lease: lease === undefined ? undefined : this.#lease() }
+    return { now, allowed, lasts, delay, numbers, tickets, lease: lease === undefined ? undefined : this.#lease() }
   }
 
   #tickets(count: number): Tickets {

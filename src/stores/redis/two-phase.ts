@@ -80,6 +80,7 @@ function joined(whole: Question, groups: readonly Group[], answers: readonly Ans
   return {
     now,
     allowed,
+    lasts: answers.every((answer) => answer.allowed || answer.lasts),
     delay,
     numbers,
     tickets: allowed && whole.verb === 'reserve' ? tickets : undefined,

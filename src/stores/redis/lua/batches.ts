@@ -41,8 +41,10 @@ function makers.batches()
 
   local batches = {}
 
-  function batches.define(p, limit, window, burst, aligned, most)
-    p.slots, p.limit, p.window, p.burst, p.aligned, p.most = 4, limit, window, burst, aligned == 1, most
+  function batches.define(p, limit, window, burst, aligned)
+    p.slots, p.limit, p.window, p.burst, p.aligned = 4, limit, window, burst, aligned == 1
+    p.most = min(maxSafe, limit * floor(4503599627370496 / window))
+    p.span = ceil(burst / limit) * window
   end
 
   function batches.wait(p, s, at, cost)

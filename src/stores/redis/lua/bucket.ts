@@ -18,6 +18,7 @@ function makers.bucket()
 
   function bucket.define(p, burst, weight, drain)
     p.slots, p.burst, p.weight, p.drain, p.capacity = 3, burst, weight, drain, burst * weight
+    p.span = ceil(p.capacity / drain)
   end
 
   function bucket.wait(p, s, at, cost)

@@ -21,21 +21,30 @@ local function mulDiv(a, b, c)
   return quotient
 end
 
-local function gcd(a, b)
-  while b ~= 0 do a, b = b, a % b end
-  return a
+-- What most calls do not need is made when one does: each function made costs a little, at every call.
+local makers, made = {}, {}
+
+local function make(name)
+  if not made[name] then made[name] = makers[name]() or true end
+  return made[name]
 end
 
-local function ratioUp(a, times, per)
-  local divisor = gcd(times, per)
-  local c = per / divisor
-  local whole = floor(times / divisor / c)
-  if c > maxFactor then return a == 0 and 0 or never end
-  return a * whole + (a - mulDiv(a, c - (times / divisor - whole * c), c))
-end
+local ratioUp
 
--- Built when a call needs it: each function made costs a little, at every call.
-local makers = {}
+function makers.ratio()
+  local function gcd(a, b)
+    while b ~= 0 do a, b = b, a % b end
+    return a
+  end
+
+  function ratioUp(a, times, per)
+    local divisor = gcd(times, per)
+    local c = per / divisor
+    local whole = floor(times / divisor / c)
+    if c > maxFactor then return a == 0 and 0 or never end
+    return a * whole + (a - mulDiv(a, c - (times / divisor - whole * c), c))
+  end
+end
 
 -- All that follows is one function: what it shares of the above, its own functions find at once.
 return (function()

@@ -4,44 +4,48 @@
  * not spend any more.
  */
 export const leases = `
-local stays = {}
+local lease
 
-function stays.bucket(p, s, at, units)
-  return floor((s[2] - units * p.weight) / p.drain)
-end
+function makers.lease()
+  local stays = {}
 
-function stays.batches(p, s, at)
-  return s[3] + p.window - at
-end
-
-function stays.slidingWindow(p, s, at)
-  return s[2] + p.span - at
-end
-
-function stays.segmentedWindow(p, s, at)
-  return (s[2] + 1) * p.width - at
-end
-
-local function lease(step, units)
-  local extra = units - step.cost
-  for _, p in ipairs(step) do
-    if not p.shadow then extra = min(extra, stays[p.kind] and p.remaining or 0) end
+  function stays.bucket(p, s, at, units)
+    return floor((s[2] - units * p.weight) / p.drain)
   end
-  if not step.allowed or extra <= 0 then return answer(0) end
-  weigh(step, consume, step.now, extra, 0)
-  local life = never
-  answer(extra)
-  for _, p in ipairs(step) do
-    if not p.shadow then
-      p.algorithm.take(p, p.s, p.at, extra, 0)
-      life = min(life, stays[p.kind](p, p.s, p.at, extra))
-    elseif p.wait == 0 then
-      p.algorithm.take(p, p.s, p.at, extra, 0)
+
+  function stays.batches(p, s, at)
+    return s[3] + p.window - at
+  end
+
+  function stays.slidingWindow(p, s, at)
+    return s[2] + p.span - at
+  end
+
+  function stays.segmentedWindow(p, s, at)
+    return (s[2] + 1) * p.width - at
+  end
+
+  function lease(step, units)
+    local extra = units - cost
+    for _, p in ipairs(step) do
+      if not p.shadow then extra = min(extra, stays[p.kind] and p.algorithm.report(p, p.s, p.at) or 0) end
     end
-    local _, left = p.algorithm.report(p, p.s, p.at)
-    local expiry = p.slots + 1
-    if p.s[expiry] ~= unwritten then p.s[expiry] = step.now + left + p.at - step.now end
+    if not allowed or extra <= 0 then return answer(0) end
+    cost = extra
+    weigh(step, 0)
+    local life = never
+    answer(extra)
+    for _, p in ipairs(step) do
+      if not p.shadow then
+        p.algorithm.take(p, p.s, p.at, extra, 0)
+        life = min(life, stays[p.kind](p, p.s, p.at, extra))
+      elseif p.wait == 0 then
+        p.algorithm.take(p, p.s, p.at, extra, 0)
+      end
+      local _, left = p.algorithm.report(p, p.s, p.at)
+      p.own.likeNew = max(p.own.likeNew, p.at + left)
+    end
+    answer(life)
   end
-  answer(life)
 end
 `

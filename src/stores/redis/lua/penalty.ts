@@ -10,6 +10,7 @@ function makers.penalty()
 
   function penalty.define(p, after, within, forget, ...)
     p.slots, p.after, p.within, p.forget, p.blocks, p.punishes = 5, after, within, forget, { ... }, true
+    p.span = max(within, ...)
   end
 
   function penalty.wait(p, s, at)

@@ -3,11 +3,11 @@
  * and the questions. It reads every key in one MGET, answers the questions in order over the unpacked states, and
  * writes what changed at the end.
  *
- * Policies: for each set of terms "<HH" policies, scopes; for each policy "<HBBc6dB" scope, kind, flags, id, burst, how
- * many numbers define it, and these as doubles: span and parameters.
- * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBdd" terms, verb and flags, time in
- * microseconds (-1: Redis TIME), cost; "<H" a key for each scope; a reservation's maxWait; a refund's tickets; a lease's
- * units.
+ * Policies (see ../terms.ts): for each set of terms "<HH" policies, scopes; for each policy "<HBBdB" scope, kind, flags,
+ * burst, how many numbers define it; these as doubles; and as "Hc0" texts how its records begin and are packed.
+ * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBddH" terms, verb and flags, time in
+ * microseconds (-1: Redis TIME), cost, key; "<H" a key for each further scope; a reservation's maxWait; a refund's
+ * tickets; a lease's units.
  */
 import { batches } from './batches.ts'
 import { bucket } from './bucket.ts'
@@ -38,45 +38,38 @@ export const kinds: readonly string[] = [
 
 const main = `
 local kinds = { ${kinds.map((kind) => `'${kind}'`).join(', ')} }
-local algorithms = {}
 
 -- Makes the policy one of that kind; false if there is none.
-function define(p, kind, span, ...)
-  p.kind, p.span = kinds[kind], span
-  if not p.kind then return false end
-  local algorithm = algorithms[kind]
-  if not algorithm then
-    algorithm = makers[p.kind]()
-    algorithms[kind] = algorithm
-  end
-  p.algorithm = algorithm
+local function define(p, kind, ...)
+  local name = kinds[kind]
+  if not name then return false end
+  local algorithm = make(name)
+  p.kind, p.algorithm = name, algorithm
   algorithm.define(p, ...)
-  p.format = '<' .. rep('d', p.slots + 1)
-  return true
+  if not algorithm.number then p.grain = max(1000000, floor(p.span / 16)) end
+  return p
 end
+revive = define
 
 local function readPolicy(at)
-  local p = {}
-  local kind, flags, count
-  p.scope, kind, flags, p.id, p.burst, count, at = unpack('<HBBc6dB', ARGV[1], at)
-  p.countRefused, p.shadow, p.promises = flags % 2 == 1, flags % 4 >= 2, flags % 8 >= 4
-  p.scales, p.forgets, p.retunes = flags % 16 >= 8, flags % 32 >= 16, flags >= 32
+  local scope, kind, flags, burst, count, head
+  local longHead, longNumbers, longFormat, shortHead, shortNumbers, shortFormat
+  scope, kind, flags, burst, count, head, longHead, longNumbers, longFormat, shortHead, shortNumbers, shortFormat, at =
+    unpack('<HBBdBHc0Hc0Hc0Hc0Hc0Hc0Hc0', ARGV[1], at)
+  local p = {
+    burst = burst, head = head, s = false, at = 0, wait = 0, own = false, first = false,
+    countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
+    scales = flags % 16 >= 8, forgets = flags % 32 >= 16, retunes = flags >= 32,
+    longHead = longHead, longNumbers = longNumbers, longFormat = longFormat,
+    shortHead = shortHead, shortNumbers = shortNumbers, shortFormat = shortFormat,
+  }
   local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }
-  numbers[count + 1] = nil
-  define(p, kind, spread(numbers))
-  p.definition = cmsgpack.pack(kind, spread(numbers))
-  p.states = sized()
-  return p, at + 8 * count
-end
-
--- The policies of a scope, and how long the value is that holds just these. The first one's head begins the value.
-local function addTo(own, p)
-  local length = 8 * (p.slots + 1)
-  p.head = (#own == 0 and layout or '') .. p.id .. char(#p.definition) .. p.definition
-  if not p.grows then p.head = p.head .. pack('<I4', length) end
-  p.recordFormat = '<c' .. #p.head .. rep('d', p.slots + 1)
-  own[#own + 1] = p
-  own.length = p.grows and 0 or own.length + #p.head + length
+  define(p, kind, spread(numbers, 1, count))
+  -- A small state lies in the same place whatever the key.
+  if p.slots <= 4 and not p.grows then
+    p.room, p.longSize, p.shortSize = { 0, 0, 0, 0, 0 }, 7 * p.slots, 7 * p.slots - 7
+  end
+  return p, scope, at + 8 * count
 end
 
 local function readTerms()
@@ -84,10 +77,15 @@ local function readTerms()
   while at <= length do
     local step, policies = { own = {} }
     policies, step.scopes, at = unpack('<HH', ARGV[1], at)
-    for scope = 1, step.scopes do step.own[scope] = { length = 0 } end
+    for scope = 1, step.scopes do
+      -- The policies of one scope: the key that they hold, whether they changed it, and when it is like new.
+      step.own[scope] = { key = false, changed = false, provisional = false, others = nil, likeNew = 0 }
+    end
     for n = 1, policies do
-      step[n], at = readPolicy(at)
-      addTo(step.own[step[n].scope], step[n])
+      local p, scope
+      p, scope, at = readPolicy(at)
+      local own = step.own[scope]
+      own[#own + 1], step[n], p.own, p.first = p, p, own, #own == 0
     end
     all[#all + 1] = step
   end
@@ -96,10 +94,10 @@ end
 
 local questions = ARGV[2]
 if byte(questions) == 0 then return redis.error_reply('HEADGATE the answer is no longer wanted') end
-margin = unpack('<d', questions, 2)
+margin = unpack('<d', questions, 2) * 1000
 local all = readTerms()
-values = call('MGET', spread(KEYS))
-openedFor, others, changedAt = {}, {}, sized()
+read = call('MGET', spread(KEYS))
+if #all > 1 then heldBy = {} end
 local serverTime
 
 local function timeNow()
@@ -110,61 +108,53 @@ local function timeNow()
   return serverTime
 end
 
-local function readTickets(step, at)
-  local tickets, present = {}, nil
-  for n = 1, #step do
-    present, at = unpack('<B', questions, at)
-    tickets[n] = false
-    if present == 1 then
-      local since, mark, given
-      since, mark, given, at = unpack('<ddd', questions, at)
-      tickets[n] = { since, mark, given }
-    end
-  end
-  return tickets, at
-end
-
-local at, length, keys = 10, #questions, {}
+local at, length = 10, #questions
 while at <= length do
-  local t, what, now, cost, key, maxWait, tickets, units
+  local t, what, key, maxWait, tickets, units
   t, what, now, cost, key, at = unpack('<HBddH', questions, at)
-  local step, verb = all[t], what % 8
+  local step = all[t]
+  verb = what % 8
   if now < 0 then now = timeNow() end
   for scope = 1, step.scopes do
     if scope > 1 then key, at = unpack('<H', questions, at) end
-    keys[scope] = key
+    local own = step.own[scope]
     if verb == reset then
-      forget(key, now)
-    elseif openedFor[key] ~= step.own[scope] or provisional[key] then
-      open(key, step.own[scope], now)
+      forget(own, key)
+    elseif own.key ~= key or own.provisional then
+      hold(own, key, now)
     end
   end
   if verb == reset then
     answer(1)
   else
-    for n = 1, #step do
-      local p = step[n]
-      p.key = keys[p.scope]
-      p.s = p.states[p.key]
-    end
     maxWait = 0
-    if verb == reserve then maxWait, at = unpack('<d', questions, at) end
-    weigh(step, verb, now, cost, maxWait)
+    if verb == reserve then
+      maxWait, at = unpack('<d', questions, at)
+      make('reserve')
+    end
+    weigh(step, maxWait)
     if verb == refund then
+      make('refund')
       if what % 128 >= 64 then tickets, at = readTickets(step, at) end
       giveBack(step, tickets)
       if what >= 128 then punish(step) end
     end
-    settle(step, what % 16 >= 8 or (what % 32 >= 16 and not step.allowed))
-    if verb == reserve and step.allowed then answerTickets(step) end
+    settle(step, what % 16 >= 8 or (what % 32 >= 16 and not allowed))
+    if verb == reserve and allowed then answerTickets(step) end
     if what % 64 >= 32 then
       units, at = unpack('<d', questions, at)
+      make('lease')
       lease(step, units)
     end
   end
 end
 
-for n = 1, #KEYS do save(n, KEYS[n]) end
+for _, step in ipairs(all) do
+  for _, own in ipairs(step.own) do
+    if own.key then release(own) end
+  end
+end
+for n = 1, #KEYS do save(n, KEYS[n], now) end
 reply[1] = serverTime or -1
 return reply
 end)()

@@ -18,8 +18,8 @@ function makers.segmentedWindow()
 
   local segments = {}
 
-  function segments.define(p, limit, count, width)
-    p.slots, p.limit, p.segments, p.width = 3 + count, limit, count, width
+  function segments.define(p, span, limit, count)
+    p.slots, p.span, p.limit, p.segments, p.width = 3 + count, span, limit, count, ceil(span / count)
   end
 
   function segments.wait(p, s, at, cost)

@@ -1,16 +1,34 @@
 /**
  * Restates algorithms/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first;
- * the entries are one string, 16 bytes each, of which a call reads only what the halving looks at.
+ * the entries are one string of which a call reads only what the halving looks at. An entry has the lower bytes of its
+ * time and of its total: the rest follows from the time of the first entry and the total before it, as none is smaller.
+ * That takes 9 bytes (narrow), or 14 where the entries lie too far apart (wide).
  */
 export const slidingLog = `
 function makers.slidingLog()
+  local sizes = { [narrow] = 9, [wide] = 14 }
+  local formats = { [narrow] = '<I6I3', [wide] = '<I7I7' }
+  local times = { [narrow] = 2 ^ 48, [wide] = 2 ^ 53 }
+  local totals = { [narrow] = 2 ^ 24, [wide] = 2 ^ 53 }
+
   local function time(s, entry)
-    return (unpack('<d', s.log, 16 * entry + 1))
+    local low = unpack(s.format, s.log, s.size * entry + 1)
+    return s.base + (low - s.base) % s.times
   end
 
   local function total(s, entry)
-    if entry < s[2] then return s[4] end
-    return (unpack('<d', s.log, 16 * entry + 9))
+    local before = s[4]
+    if entry < s[2] then return before end
+    local _, low = unpack(s.format, s.log, s.size * entry + 1)
+    return before + (low - before) % s.totals
+  end
+
+  local function packed(s, time, total)
+    return pack(s.format, time % s.times, total % s.totals)
+  end
+
+  local function formed(s, form)
+    s.form, s.size, s.format, s.times, s.totals = form, sizes[form], formats[form], times[form], totals[form]
   end
 
   local function ahead(s, at)
@@ -34,18 +52,29 @@ function makers.slidingLog()
 
   -- Writes the entries from the first one given on anew, with their times and totals less by so much.
   local function rewrite(s, first, sooner, less)
-    local entries = { sub(s.log, 1, 16 * first) }
-    for n = first, s[3] - 1 do entries[#entries + 1] = pack('<dd', time(s, n) - sooner, total(s, n) - less) end
+    local entries = { sub(s.log, 1, s.size * first) }
+    for n = first, s[3] - 1 do entries[#entries + 1] = packed(s, time(s, n) - sooner, total(s, n) - less) end
     s.log = concat(entries)
+  end
+
+  -- Once the entries lie too far apart for the narrow form: until the log is empty.
+  local function widen(s)
+    local entries = {}
+    for n = 0, s[3] - 1 do entries[#entries + 1] = pack(formats[wide], n < s[2] and 0 or time(s, n), total(s, n)) end
+    s.log = concat(entries)
+    formed(s, wide)
   end
 
   -- What has left is cut off when the state is saved; the totals start from 0 again before they pass 2^53.
   local function drop(s, first)
     s[4] = total(s, first - 1)
-    s[2] = first
     if first == s[3] then
-      s[2], s[3], s[4], s.log = 0, 0, 0, ''
-    elseif s[4] > maxSafe / 4 then
+      s[2], s[3], s[4], s.log, s.base = 0, 0, 0, '', 0
+      return formed(s, narrow)
+    end
+    s.base = time(s, first)
+    s[2] = first
+    if s[4] > maxSafe / 4 then
       rewrite(s, first, 0, s[4])
       s[4] = 0
     end
@@ -60,7 +89,10 @@ function makers.slidingLog()
 
   local function settle(p, s, at)
     local shift = ahead(s, at)
-    if shift > 0 then rewrite(s, s[2], shift, 0) end
+    if shift > 0 and s[2] < s[3] then
+      rewrite(s, s[2], shift, 0)
+      s.base = s.base - shift
+    end
     s[1] = at
     drop(s, firstAt(p, s, at))
   end
@@ -68,19 +100,21 @@ function makers.slidingLog()
   local function append(s, at, cost)
     local last = s[3]
     local sum = total(s, last - 1) + cost
-    if last > s[2] and time(s, last - 1) >= at then
-      s.log = sub(s.log, 1, 16 * last - 8) .. pack('<d', sum)
-    else
-      s.log = sub(s.log, 1, 16 * last) .. pack('<dd', at, sum)
-      s[3] = last + 1
+    if last == s[2] then s.base = at end
+    if s.form == narrow and (sum - s[4] >= s.totals or at - s.base >= s.times) then widen(s) end
+    local newest = last > s[2] and time(s, last - 1)
+    if newest and newest >= at then
+      last, at = last - 1, newest
     end
+    s.log = sub(s.log, 1, s.size * last) .. packed(s, at, sum)
+    s[3] = last + 1
   end
 
   local function lighten(s, entry, cost)
     local back = min(cost, total(s, entry) - total(s, entry - 1))
     rewrite(s, entry, 0, back)
     if total(s, entry) == total(s, entry - 1) then
-      s.log = sub(s.log, 1, 16 * entry) .. sub(s.log, 16 * entry + 17)
+      s.log = sub(s.log, 1, s.size * entry) .. sub(s.log, s.size * (entry + 1) + 1)
       s[3] = s[3] - 1
     end
     return back
@@ -88,23 +122,26 @@ function makers.slidingLog()
 
   local log = {}
 
-  function log.define(p, limit)
-    p.slots, p.limit, p.grows = 4, limit, true
+  function log.define(p, span, limit)
+    p.slots, p.span, p.limit, p.grows = 4, span, limit, true
   end
 
   function log.new()
-    return { 0, 0, 0, 0, unwritten, log = '' }
+    local s = { 0, 0, 0, 0, log = '', base = 0 }
+    formed(s, narrow)
+    return s
   end
 
-  -- In the record: last, total before the first entry, the entries, and the expiry.
-  function log.load(p, value, at, length)
-    local last, before = unpack('<dd', value, at)
-    local expires = unpack('<d', value, at + length - 8)
-    return { last, 0, (length - 24) / 16, before, expires, log = sub(value, at + 16, at + length - 9) }
+  -- In the record: last, total before the first entry, its time, and the entries.
+  function log.load(value, at, size, form)
+    local last, before, base = unpack('<i7i7i7', value, at)
+    local s = { last, 0, (size - 21) / sizes[form], before, log = sub(value, at + 21, at + size - 1), base = base }
+    formed(s, form)
+    return s
   end
 
-  function log.save(p, s)
-    return pack('<dd', s[1], s[4]) .. sub(s.log, 16 * s[2] + 1, 16 * s[3]) .. pack('<d', s[5])
+  function log.save(s)
+    return pack('<i7i7i7', s[1], s[4], s.base) .. sub(s.log, s.size * s[2] + 1, s.size * s[3])
   end
 
   function log.wait(p, s, at, cost)
@@ -167,9 +204,10 @@ function makers.slidingLog()
     settle(p, s, at)
     local entries, before = {}, s[4]
     for n = s[2], s[3] - 1 do
-      entries[#entries + 1] = pack('<dd', time(s, n), min(maxSafe, ratioUp(total(s, n) - before, times, per)))
+      entries[#entries + 1] = pack(formats[wide], time(s, n), min(maxSafe, ratioUp(total(s, n) - before, times, per)))
     end
     s[2], s[3], s[4], s.log = 0, #entries, 0, concat(entries)
+    formed(s, wide)
     if #entries > 0 then trim(p, s) end
     return true
   end

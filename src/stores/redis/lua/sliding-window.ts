@@ -25,8 +25,8 @@ function makers.slidingWindow()
 
   local window = {}
 
-  function window.define(p, limit)
-    p.slots, p.limit = 4, limit
+  function window.define(p, span, limit)
+    p.slots, p.span, p.limit = 4, span, limit
   end
 
   function window.wait(p, s, at, cost)

@@ -44,10 +44,11 @@ local function smooth(price, rescaled)
     s[2] = max(at, free - back)
   end
 
-  local smooth = { trunc = trunc }
+  -- Stored permits may be fractions.
+  local smooth = { trunc = trunc, number = 'd' }
 
   function smooth.set(p, stable, most, coolDown, dearest, initial)
-    p.slots, p.stable, p.max, p.coolDown, p.initial = 7, stable, most, coolDown, initial
+    p.slots, p.span, p.stable, p.max, p.coolDown, p.initial = 7, 0, stable, most, coolDown, initial
     p.most = min(mostPermits, floor(longest / max(stable, dearest)))
     p.patience = max(patience, ceil(most * coolDown))
   end

@@ -1,141 +1,202 @@
 /**
- * The packed value of one key: a layout version, then for each policy its id (from its name), its definition (kind, span
- * and numbers), the length of what follows, its state, and the time at which it is like new. Policies that this call does
- * not know are another deploy's, or of another plan: they are kept until they are like new. One that is known under
- * another definition is carried over.
+ * The packed value of one key: for each policy a record. It has the size of the state (1 byte; of a log `narrow` or `wide`,
+ * and 4 bytes after the head tell it), the policy's head (the length of its definition, its id from its name, and the
+ * definition: kind and numbers), and the state: 7 bytes a number (8 where it may be a fraction), the last one left out
+ * where it is 0. A state is found by the policy's id and understood by its definition: one that was left under another is
+ * carried over. Policies that this call does not know are another deploy's, or of another plan: they are kept until they
+ * are like new.
  *
- * A key is read once and written once a call. Where its value holds just the policies of the terms at hand, as nearly
- * always, it is taken apart by their offsets; else record by record.
+ * A key is read once and written once a call. The policies of one scope hold one key at a time: its states lie open in
+ * them until they hold another. Where the value has just the one policy of the terms at hand, as nearly always, it is told
+ * by its length and its head; else it is taken apart record by record.
  */
 export const states = `
-local layout = char(2)
 local margin
-local unwritten = -1 -- in place of the expiry
--- By the key's number: its value, or false; the policies whose states are in use, which hold these themselves; the
--- records of others; the time at which it was changed, until then its name; of a value that is still to be written, when
--- it is like new and when it was changed.
-local values, openedFor, others, changedAt
-local expiries = {}
--- By the key's number, whether a state was carried over to this question's time: for the next it is made ready anew.
-local provisional = {}
-local carried, define
-
--- A table with room for as many: to grow it step by step takes longer. What it holds is overwritten before it is read.
-local function sized()
-  return { spread(KEYS) }
-end
+local narrow, wide = 254, 255
+-- By the key's number: its value as it was read, or false; the value to write, false where there is to be none; when what
+-- was read lapses, and when what is to be written does.
+local read, written, lapses, lapsing = nil, {}, {}, {}
+-- The policies that hold it, where there are several terms.
+local heldBy
+local carried, revived, revive, standing, takeApart
 
 local function new(p)
-  if p.grows then return p.algorithm.new(p) end
+  if p.grows then return p.algorithm.new() end
   local s = {}
   for n = 1, p.slots do s[n] = 0 end
-  s[p.slots + 1] = unwritten
   return s
 end
 
--- The expiry comes last, after the slots.
-local function load(p, value, at, length)
-  if p.grows then return p.algorithm.load(p, value, at, length) end
-  return { unpack(p.format, value, at) }
-end
-
--- The record of a state, and when it is like new. One that was carried over and not written stays as it was.
+-- One that was carried over, or made anew, and not written stays as it was.
 local function record(p, s)
-  local expires = s[p.slots + 1]
-  if s.before and expires == unwritten then return s.before, (unpack('<d', s.before, #s.before - 7)) end
-  if not p.grows then return pack(p.recordFormat, p.head, spread(s)), expires end
-  local payload = p.algorithm.save(p, s)
-  return p.head .. pack('<I4', #payload) .. payload, expires
+  if s.before then return s.before end
+  if p.grows then
+    local payload = p.algorithm.save(s)
+    return char(s.form) .. p.head .. pack('<I4', #payload) .. payload
+  end
+  local slots = p.slots
+  if s[slots] ~= 0 then return pack(p.longFormat, p.longHead, spread(s, 1, slots)) end
+  if slots > 4 then return pack(p.shortFormat, p.shortHead, spread(s, 1, slots - 1)) end
+  return pack(p.shortFormat, p.shortHead, s[1], s[2], s[3])
 end
 
--- Takes a value apart record by record. Returns the records of policies that are not known here.
-local function takeApart(own, key, value, now)
-  local known, unknown = {}, nil
-  for _, p in ipairs(own) do known[p.id] = p end
-  if sub(value, 1, 1) == layout then
-    local at, length = 2, #value
+function makers.takeApart()
+  -- The size tells how many numbers there are.
+  local function load(p, value, at, size, form)
+    if p.grows then return p.algorithm.load(value, at, size, form) end
+    local bytes = p.algorithm.number and 8 or 7
+    local s = { unpack('<' .. rep(p.algorithm.number or 'i7', size / bytes), value, at) }
+    for n = size / bytes + 1, p.slots + 1 do s[n] = 0 end
+    return s
+  end
+
+  -- When a state is like new that was left under these numbers, and its record is no longer needed.
+  local function expiryOf(from, s, now)
+    local at = standing(from, s[1], now)
+    local _, left = from.algorithm.report(from, s, at)
+    return at + left
+  end
+
+  -- Takes a value apart record by record: those of other policies are kept as they are.
+  function takeApart(own, value, now)
+    local known, others = {}, nil
+    for _, p in ipairs(own) do known[sub(p.head, 2, 5)] = p end
+    local at, length = 1, #value
     while at <= length do
-      local id, defined = unpack('<c6B', value, at)
-      local size = unpack('<I4', value, at + 7 + defined)
-      local start = at + 11 + defined
-      local p, definition = known[id], sub(value, at + 7, at + 6 + defined)
-      if not p then
-        unknown = unknown or {}
-        unknown[#unknown + 1] = sub(value, at, start + size - 1)
-      elseif definition == p.definition then
-        p.states[key] = load(p, value, start, size)
-      elseif unpack('<d', value, start + size - 8) ~= unwritten then
-        local s = carried(p, definition, value, start, size, now)
-        s[p.slots + 1], s.before = unwritten, (p == own[1] and layout or '') .. sub(value, at, start + size - 1)
-        s.carried = not p.retunes
-        p.states[key], provisional[key] = s, true
+      local form, defined = byte(value, at, at + 1)
+      local id, definition = sub(value, at + 2, at + 5), sub(value, at + 6, at + 5 + defined)
+      local start, size, p = at + 6 + defined, form, known[id]
+      if form >= narrow then size, start = unpack('<I4', value, start) end
+      if p and sub(p.head, 6) == definition then
+        p.s = load(p, value, start, size, form)
+      else
+        make('carry')
+        local text, from = sub(value, at, start + size - 1), revived(definition)
+        local s = from and load(from, value, start, size, form)
+        local expires = from and expiryOf(from, s, now) or now
+        if p then
+          s = from and carried(p, from, s, now) or new(p)
+          s.before, s.expires, s.carried = text, expires, not p.retunes
+          p.s, own.provisional = s, true
+        elseif not from or expires > now then
+          others = others or {}
+          others[#others + 1] = { text, expires }
+        end
       end
       at = start + size
     end
+    own.others = others
   end
-  return unknown
 end
 
--- The value to write at a time, and when it is like new.
-local function packed(key, now)
-  local own, more = openedFor[key], others[key]
-  local value, last = record(own[1], own[1].states[key])
-  if #own == 1 and not more then return value, last end
-  for n = 2, #own do
-    local text, expires = record(own[n], own[n].states[key])
-    value = value .. text
-    if expires > last then last = expires end
+-- The value to write, and when it lapses: at the next whole grain after it is like new, and a margin for clocks that
+-- differ. So of one policy's it follows from the state, and most calls need not set it again.
+local function packed(own)
+  local first, others, last = own[1], own.others, own.likeNew
+  local value = record(first, first.s)
+  if not own[2] and not others and not own.provisional then
+    local grain = first.grain
+    return value, grain and ceil((last + margin) / grain) * grain or last + margin
   end
-  if not more then return value, last end
-  for _, each in ipairs(more) do
-    local expires = unpack('<d', each, #each - 7)
-    if expires > now then
-      value = value .. each
-      last = max(last, expires)
+  for n = 2, #own do value = value .. record(own[n], own[n].s) end
+  for _, p in ipairs(own) do
+    if p.s.before then last = max(last, p.s.expires) end
+  end
+  for _, other in ipairs(others or {}) do
+    value = value .. other[1]
+    last = max(last, other[2])
+  end
+  return value, last + margin
+end
+
+local function release(own)
+  local key = own.key
+  if own.changed then
+    written[key], lapsing[key] = packed(own)
+    own.changed = false
+  end
+  own.key = false
+  if heldBy then heldBy[key] = nil end
+end
+
+-- Reads a policy's state where its record is the next, and tells where the one after that begins; else nothing.
+local function readNext(p, value, at)
+  local s, head = p.room, p.shortHead
+  local start = at + #head
+  if sub(value, at, start - 1) == head then
+    s[1], s[2], s[3] = unpack(p.shortNumbers, value, start)
+    s[p.slots] = 0
+    p.s = s
+    return start + p.shortSize
+  end
+  head = p.longHead
+  start = at + #head
+  if sub(value, at, start - 1) ~= head then return nil end
+  s[1], s[2], s[3], s[4] = unpack(p.longNumbers, value, start)
+  p.s = s
+  return start + p.longSize
+end
+
+-- Reads the states of a value that has just these policies' in their order; false if it has not.
+local function readAll(own, value)
+  local at = 1
+  for n = 1, #own do
+    if not own[n].room then return false end
+    at = readNext(own[n], value, at)
+    if not at then return false end
+  end
+  return at > #value
+end
+
+-- Makes the states of a key ready in these policies.
+local function hold(own, key, now)
+  if own.key then release(own) end
+  if heldBy then
+    if heldBy[key] then release(heldBy[key]) end
+    heldBy[key] = own
+  end
+  own.key, own.provisional, own.others = key, false, nil
+  local value, first = written[key], own[1]
+  if value == nil then value = read[key] end
+  if value and readAll(own, value) then
+    if first.grain and not own[2] and written[key] == nil then
+      local s = first.s
+      local _, left = first.algorithm.report(first, s, s[1])
+      lapses[key] = ceil((s[1] + left + margin) / first.grain) * first.grain
     end
-  end
-  return value, last
-end
-
--- Makes the states of a key ready for the terms with these policies.
-local function open(key, own, now)
-  -- Other terms of the same name may have changed the key in this call: as if they had written it.
-  if openedFor[key] and changedAt[key] ~= KEYS[key] then
-    local written, expires = packed(key, now)
-    values[key], expiries[key], changedAt[key] = written, { expires, changedAt[key] }, KEYS[key]
-  end
-  openedFor[key], provisional[key] = own, nil
-  local value, first = values[key], own[1]
-  if value and #value == own.length and own[2] == nil and sub(value, 1, #first.head) == first.head then
-    first.states[key] = { unpack(first.format, value, #first.head + 1) }
     return
   end
-  for n = 1, #own do own[n].states[key] = nil end
-  others[key] = value and takeApart(own, key, value, now)
+  for n = 1, #own do own[n].s = nil end
+  -- The first byte of another layout is no size.
+  if value and byte(value) > 2 then
+    make('takeApart')
+    takeApart(own, value, now)
+  end
   for n = 1, #own do
-    local states = own[n].states
-    if not states[key] then states[key] = new(own[n]) end
+    if not own[n].s then
+      local s = new(own[n])
+      s.before, s.expires, own[n].s = '', 0, s
+    end
   end
 end
 
-local function forget(key, now)
-  values[key], openedFor[key], others[key], changedAt[key], expiries[key] = false, nil, nil, now, nil
+local function forget(own, key)
+  local holder = heldBy and heldBy[key] or own.key == key and own
+  if holder then holder.key, holder.changed = false, false end
+  if heldBy then heldBy[key] = nil end
+  written[key] = false
 end
 
 local lastLife, lifeText
 
--- Writes the key, if it changed, with a life until it is like new, and a margin for clocks that differ.
-local function save(key, name)
-  local now, value, expires = changedAt[key], values[key], unwritten
-  if now ~= name then
-    if openedFor[key] then value, expires = packed(key, now) end
-  elseif expiries[key] then
-    expires, now = spread(expiries[key])
-  else
-    return
-  end
-  local life = ceil((expires - now) / 1000) + margin
-  if expires == unwritten or life <= 0 then return call('DEL', name) end
+-- Writes the key, if it changed.
+local function save(key, name, now)
+  local value = written[key]
+  if value == nil then return end
+  if not value then return call('DEL', name) end
+  if lapsing[key] == lapses[key] and #value == #read[key] then return call('SETRANGE', name, '0', value) end
+  local life = ceil((lapsing[key] - now) / 1000)
+  if life <= 0 then return call('DEL', name) end
   -- Often the key before has as long a life.
   if life ~= lastLife then lastLife, lifeText = life, format('%d', life) end
   call('SET', name, value, 'PX', lifeText)

@@ -1,0 +1,4 @@
+import { type Channel, channel } from 'node:diagnostics_channel'
+
+/** Tells of every call that a store could not decide. Apart from what users see, whose types need none of Node's. */
+export const storeErrors: Channel = channel('headgate:store-error')

@@ -1,0 +1,53 @@
+import type { Clock } from '../clock.ts'
+import type { Store } from '../stores/store.ts'
+import { Accounts } from './accounts.ts'
+import type { OnStoreError } from './choice.ts'
+import { type Sleeper, timer } from './deadlines.ts'
+import { Counters, type Health } from './health.ts'
+import { Line } from './line.ts'
+import { Postponed } from './postponed.ts'
+
+export interface FailsafeOptions {
+  readonly onStoreError: OnStoreError | undefined
+  readonly instances: number
+  /** In milliseconds. */
+  readonly storeTimeout: number | undefined
+  readonly clock?: Clock
+  readonly sleeper?: Sleeper
+}
+
+/** The most keys of each scope that are decided here: some 400 bytes each, in two books and the accounts. */
+export const maxKeys = 100_000
+
+/** What the ledgers of one name share, whatever their policies: one store that fails, and what it has yet to be told. */
+export class Shared {
+  readonly onStoreError: OnStoreError | undefined
+  readonly instances: number
+  readonly line: Line
+  readonly accounts: Accounts
+  readonly postponed: Postponed
+  readonly counters: Counters = new Counters()
+
+  constructor(store: Store, options: FailsafeOptions, clock: Clock) {
+    const { onStoreError, instances, storeTimeout, sleeper = timer } = options
+    this.onStoreError = onStoreError
+    this.instances = instances
+    this.line = new Line(store, storeTimeout, clock, sleeper)
+    this.accounts = new Accounts(this.line, maxKeys)
+    this.postponed = new Postponed(this.line.breaker)
+  }
+
+  health(): Health {
+    const { state, since, lastError } = this.line.breaker
+    const { sources, denied } = this.counters
+    return {
+      state,
+      since: Math.floor(since / 1000),
+      sources: { ...sources },
+      denied,
+      errors: this.line.errors,
+      lastError,
+      owing: this.accounts.size,
+    }
+  }
+}
