@@ -1,7 +1,15 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, type MemoryStoreOptions, memoryStore, policy, RateLimiter, slidingLog } from '../src/index.ts'
+import {
+  fixedWindow,
+  type MemoryStoreOptions,
+  memoryStore,
+  policy,
+  RateLimiter,
+  segmentedWindow,
+  slidingLog,
+} from '../src/index.ts'
 import { ManualClock } from '../src/testing/index.ts'
 
 setFlagsFromString('--expose-gc')
@@ -47,6 +55,21 @@ describe('a flood of new keys', () => {
     },
     60_000,
   )
+
+  test('takes no more than maxKeys: 20000 allows under a hundred plans with large states: at most 148 MB', () => {
+    const clock = new ManualClock()
+    const store = memoryStore({ clock: clock.now, maxKeys: 20_000 })
+    const first = new RateLimiter({ policies: '1/10m', store })
+    const plans = Array.from({ length: 100 }, (_, n) => {
+      return first.under(segmentedWindow({ limit: n + 2, window: '10m', segments: 50 }))
+    })
+    const before = held()
+    let n = 0
+    flood((key) => plans[n++ % 100]?.consumeSync(key), 250_000)
+    expect(held() - before).toBeLessThan((20 + 128) * megabyte)
+    expect(store.stats().merged, 'there is room for no more').toBeGreaterThan(10_000)
+    expect(plans[0]?.consumeSync('flood-0', { cost: 2 }).allowed).toBe(false)
+  }, 60_000)
 
   test.each([
     { what: 'of one call', text: '1/10m fixed-window', taken: 1, cost: 1, keys: 1_000_000 },

@@ -9,6 +9,7 @@ import { random } from '../lib/keys.mjs'
 
 const start = Date.UTC(2026, 0, 1) * 1000
 const window = 60_000_000
+const prefix = '203.0.'
 
 /** @typedef {{ capacity: number, live: number, abusive: number, windows?: number, greed?: number }} Load */
 
@@ -16,11 +17,11 @@ const window = 60_000_000
  * The calls of all keys in the order in which they come: microseconds since the start, times the number of keys, plus
  * the key. A key's calls come evenly, each a little early or late. The first `live * abusive` keys are the abusive ones.
  */
-function calls({ live, abusive, windows = 3, greed = 3 }, limit) {
+function calls({ live, abusive, windows = 3, greed = 3 }, limitOf) {
   const next = random(7)
   const all = []
   for (let key = 0; key < live; key++) {
-    const pause = window / (isAbusive(key, { live, abusive }) ? greed * limit : limit / 2)
+    const pause = window / (limitOf(key) * (isAbusive(key, { live, abusive }) ? greed : 1 / 2))
     for (let time = next() * pause; time < windows * window; time += pause * (0.75 + next() / 2)) {
       all.push(Math.floor(time) * live + key)
     }
@@ -51,20 +52,33 @@ export function leastRecentlyUsed(ledger, capacity) {
 }
 
 /**
+ * Ledgers of the same keys under other policies each, as one: every key has a plan, and goes on to the next after each
+ * `turn` of microseconds.
+ */
+export function planned(ledgers, clock, turn = Infinity) {
+  return {
+    decide(verb, keys, cost) {
+      const plan = Number(keys[0].slice(prefix.length)) + Math.floor((clock() - start) / turn)
+      return ledgers[plan % ledgers.length].decide(verb, keys, cost)
+    },
+  }
+}
+
+/**
  * @param {Load} load
  * @param {(clock: () => number, capacity: number) => { decide: Function }} open a ledger
- * @param {number} limit of the tightest policy, in a minute
+ * @param {(key: number) => number} limitOf a key's tightest policy, in a minute
  */
-export function overload(load, open, limit) {
+export function overload(load, open, limitOf) {
   let now = start
   const clock = () => now
   const [store, due, told] = [load.capacity, load.live, load.live].map((capacity) => open(clock, capacity))
   const admitted = new Uint32Array(load.live)
   const allowed = new Uint32Array(load.live)
   const counted = { calls: 0, wellBehaved: 0, wronglyRefused: 0, wronglyAdmitted: 0 }
-  for (const call of calls(load, limit)) {
+  for (const call of calls(load, limitOf)) {
     const key = call % load.live
-    const keys = [`203.0.${key}`]
+    const keys = [`${prefix}${key}`]
     now = start + (call - key) / load.live
     const well = !isAbusive(key, load)
     const answer = store.decide('consume', keys, 1).allowed

@@ -5,10 +5,14 @@ import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions, positiveInteger } from '../policy.ts'
+import { FixedScope } from './fixed-scope.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
-import { FixedScope, type Scope, VariedRows, VariedScope } from './memory-scope.ts'
+import type { Scope } from './memory-scope.ts'
+import type { Room } from './room.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from './store.ts'
 import type { Table } from './table.ts'
+import { VariedRows } from './varied-rows.ts'
+import { VariedScope } from './varied-scope.ts'
 
 export interface MemoryStoreOptions {
   /**
@@ -20,11 +24,11 @@ export interface MemoryStoreOptions {
    * What becomes of a key that has to give way to another while it still counts. `'remember'` (default): its state is
    * kept in a table of fixed size and it goes on from there, so that nobody is let in more often than is due; far beyond
    * ten times `maxKeys` live keys some are refused for others. `'forget'`: it is like new when it comes back, which
-   * admits many times the limit where more keys are live than there is room for. A limiter whose policies vary (`under`)
-   * forgets in either case.
+   * admits many times the limit where more keys are live than there is room for.
    *
    * That table is made when it is first needed: for each scope of each limiter 12 * `maxKeys` places of 4 bytes and 8 for
-   * each number of a state (28 a place with a bucket, 36 with a window), at most 64 MiB. docs/memory.md has the figures.
+   * each number of a state (28 a place with a bucket, 36 with a window), at most 64 MiB. Where policies vary (`under`) a
+   * place that is in use takes some 200 bytes, at most 128 MiB. docs/memory.md has the figures.
    */
   onFull?: 'remember' | 'forget'
   /** Whole microseconds since the epoch. Default: a monotonic clock. */
@@ -54,9 +58,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 export class MemoryStore implements Store {
   readonly synchronous = true
   readonly #clock: Clock
-  readonly #maxKeys: number
-  /** Places remembered keys; undefined if they are forgotten. */
-  readonly #seed: Seed | undefined
+  readonly #room: Room
   /** A limiter that nobody uses any more is let go, states and all. */
   readonly #ledgers = new Set<WeakRef<MemoryLedger>>()
   readonly #gone = new FinalizationRegistry<WeakRef<MemoryLedger>>((ledger) => this.#ledgers.delete(ledger))
@@ -64,15 +66,14 @@ export class MemoryStore implements Store {
   /** @param seed for tests: the same places in every run */
   constructor(options: MemoryStoreOptions, seed: Seed = randomSeed()) {
     knownOptions('memoryStore', options, ['maxKeys', 'onFull', 'clock'])
-    this.#maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
+    const maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
     this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
-    this.#seed = remembers(options.onFull ?? 'remember') ? seed : undefined
+    this.#room = { maxKeys, seed: remembers(options.onFull ?? 'remember') ? seed : undefined }
   }
 
   open(terms: LedgerTerms): Ledger {
-    const ledger = new MemoryLedger(terms, this.#maxKeys, this.#clock, (_, weighings) => {
-      return new FixedScope(weighings, this.#maxKeys, this.#seed)
-    })
+    const room = this.#room
+    const ledger = new MemoryLedger(terms, room, this.#clock, (_, weighings) => new FixedScope(weighings, room))
     const reference = new WeakRef(ledger)
     this.#ledgers.add(reference)
     this.#gone.register(ledger, reference)
@@ -106,7 +107,7 @@ type MakeScope = (scope: string, weighings: readonly Weighing[]) => Scope
 /** On the path of every call: why `private` and not `#` stands in CONTRIBUTING.md. */
 class MemoryLedger implements Ledger {
   private readonly clock: Clock
-  private readonly maxKeys: number
+  private readonly room: Room
   private readonly onChange: StateRule
   private readonly names: readonly string[]
   private scopes: readonly Scope[]
@@ -116,19 +117,14 @@ class MemoryLedger implements Ledger {
   /** Once policies vary, the keys of every scope for all of them. */
   private varied: Map<string, VariedRows> | undefined
 
-  constructor(
-    { policies, scopes, onChange = 'keep' }: LedgerTerms,
-    maxKeys: number,
-    clock: Clock,
-    makeScope: MakeScope,
-  ) {
+  constructor({ policies, scopes, onChange = 'keep' }: LedgerTerms, room: Room, clock: Clock, makeScope: MakeScope) {
     this.clock = clock
     this.onChange = onChange
-    this.maxKeys = maxKeys
+    this.room = room
     this.names = scopes
     this.step = new Step(policies)
     this.scopes = scopes.map((scope) => makeScope(scope, this.weighingsOf(scope)))
-    this.only = this.scopes.length === 1 ? this.scopes[0] : undefined
+    this.only = onlyOf(this.scopes)
   }
 
   get tables(): Table[] {
@@ -140,13 +136,9 @@ class MemoryLedger implements Ledger {
   }
 
   vary(terms: LedgerTerms): Ledger {
-    const scopes = this.scopes.map((scope) => scope.varied(this.onChange))
-    this.scopes = scopes
-    this.only = scopes.length === 1 ? scopes[0] : undefined
-    const rows = this.varied ?? new Map(scopes.map((scope, n) => [this.names[n] as string, scope.rows]))
-    this.varied = rows
-    const ledger = new MemoryLedger(terms, this.maxKeys, this.clock, (scope, weighings) => {
-      const own = rows.get(scope) ?? new VariedRows(this.maxKeys)
+    const rows = this.varied ?? this.becomeVaried()
+    const ledger = new MemoryLedger(terms, this.room, this.clock, (scope, weighings) => {
+      const own = rows.get(scope) ?? new VariedRows(this.room)
       rows.set(scope, own)
       return new VariedScope(weighings, own, terms.onChange ?? 'keep')
     })
@@ -154,10 +146,20 @@ class MemoryLedger implements Ledger {
     return ledger
   }
 
+  private becomeVaried(): Map<string, VariedRows> {
+    const now = this.clock()
+    const scopes = this.scopes.map((scope) => scope.varied(this.onChange, now))
+    this.scopes = scopes
+    this.only = onlyOf(scopes)
+    this.varied = new Map(scopes.map((scope, n) => [this.names[n] as string, scope.rows]))
+    return this.varied
+  }
+
   retune(policies: readonly Policy[]): void {
     const now = this.clock()
     this.step = new Step(policies)
-    for (const [n, scope] of this.scopes.entries()) scope.retune(this.weighingsOf(this.names[n] as string), now)
+    this.scopes = this.scopes.map((scope, n) => scope.retuned(this.weighingsOf(this.names[n] as string), now))
+    this.only = onlyOf(this.scopes)
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
@@ -178,7 +180,7 @@ class MemoryLedger implements Ledger {
     if (verb === 'refund') this.refund(keys, now, extras)
     if (!found) this.claim(keys, now)
     const decision = step.settle('store', extras)
-    if (this.varied !== undefined) this.keep(keys, now)
+    if (this.varied !== undefined) this.keep(now)
     if (!step.allowed) this.noteRefused()
     return decision
   }
@@ -205,8 +207,8 @@ class MemoryLedger implements Ledger {
     this.step.refund(extras?.tickets)
   }
 
-  private keep(keys: readonly string[], now: number): void {
-    for (const [n, scope] of this.scopes.entries()) scope.keep(keys[n] as string, now)
+  private keep(now: number): void {
+    for (const scope of this.scopes) scope.keep(now)
   }
 
   private noteRefused(): void {
@@ -218,4 +220,8 @@ class MemoryLedger implements Ledger {
   private noteRefusals(): void {
     for (const scope of this.scopes) scope.noteRefused()
   }
+}
+
+function onlyOf(scopes: readonly Scope[]): Scope | undefined {
+  return scopes.length === 1 ? scopes[0] : undefined
 }

@@ -16,32 +16,31 @@
  *
  * The hash is seeded: nobody outside can choose keys that meet.
  */
-import type { Policy } from '../algorithms/algorithm.ts'
-import { Weighing } from '../algorithms/step.ts'
 import { KeyHash, type Seed } from './key-hash.ts'
-import { left, States } from './states.ts'
+import { type Cells, left, type Places, type State } from './states.ts'
 
-/** Places of a bucket, the cell among them. */
-const depth = 8
+/** A bucket's own places; with its cell they are eight. */
+const width = 7
 /** Places for each key of the table: at ten times its capacity nine keys in ten are out, and all but few find one. */
 const placesPerKey = 12
 /** Looked at in passing for each new key of the table. */
 const swept = 2
-const mostBytes = 64 * 2 ** 20
 
-/** What a key that is not in the table starts from: nothing, two cells, or its own place, a number above 0. */
+/** What a key that is not in the table starts from: nothing, two cells, or its own place, a number from 0. */
 export type Found = number
-export const nothing = 0
-export const cells = -1
+export const nothing = -1
+export const cells = -2
 
 export class Sketch {
-  readonly #states: States
-  #weighings: readonly Weighing[]
+  readonly #places: Places
+  readonly #cells: Cells
   readonly #buckets: number
-  /** Whose place it is, and of a cell whether it is in use: 0 is free. */
+  /** Whose place it is: 0 is free. */
   readonly #tags: Uint32Array
+  /** Of each bucket, whether its cell is in use. */
+  readonly #shared: Uint8Array
   readonly #hash: KeyHash
-  /** The cells of the key that was hashed last. */
+  /** The buckets of the key that was hashed last. */
   #one = 0
   #other = 0
   #hand = 0
@@ -49,19 +48,17 @@ export class Sketch {
   #held = 0
   #merged = 0
 
-  constructor(policies: readonly Policy[], maxKeys: number, seed: Seed) {
-    this.#states = new States(policies, true)
-    this.#weighings = policies.map((policy) => new Weighing(policy))
-    const places = Math.min(placesPerKey * maxKeys, mostBytes / (this.#states.bytes + 4))
-    this.#buckets = Math.ceil(places / depth)
-    this.#tags = new Uint32Array(this.#buckets * depth)
-    this.#states.resize(this.#buckets * depth)
+  /** @param like one that this takes the place of: with as many buckets */
+  constructor(places: Places, cells: Cells, maxKeys: number, seed: Seed, like?: Sketch) {
+    this.#places = places
+    this.#cells = cells
+    const most = Math.min(placesPerKey * maxKeys, places.most)
+    this.#buckets = like === undefined ? Math.ceil(most / (width + 1)) : like.#buckets
+    this.#tags = new Uint32Array(this.#buckets * width)
+    this.#shared = new Uint8Array(this.#buckets)
     this.#hash = new KeyHash(seed)
-  }
-
-  /** Whether nothing is remembered, so that no key need be looked for. */
-  get empty(): boolean {
-    return this.#used === 0
+    places.resize(this.#tags.length)
+    cells.resize(this.#buckets)
   }
 
   /** Keys that have a place of their own. */
@@ -74,59 +71,78 @@ export class Sketch {
     return this.#merged
   }
 
-  /** Points the weighings to what the key starts from, unless that is nothing. */
-  find(weighings: readonly Weighing[], key: string, now: number): Found {
+  /** What the key starts from. */
+  find(key: string): Found {
+    if (this.#used === 0) return nothing
     this.#locate(key)
-    const own = this.#own(this.#one) || this.#own(this.#other)
-    if (own !== nothing) {
-      this.#states.point(weighings, own)
-      return own
-    }
-    if (this.#tags[this.#one] === 0 || this.#tags[this.#other] === 0) return nothing
-    this.#states.pointLighter(weighings, this.#one, this.#other, now)
-    return cells
+    const place = this.#placeIn(this.#one)
+    const own = place === nothing ? this.#placeIn(this.#other) : place
+    if (own !== nothing) return own
+    return this.#shared[this.#one] === 1 && this.#shared[this.#other] === 1 ? cells : nothing
+  }
+
+  /** The states of what was found last. */
+  read(found: Found, now: number): readonly State[] {
+    return found === cells ? this.#cells.lighter(this.#one, this.#other, now) : this.#places.read(found)
   }
 
   /** Frees a key's own place: its state is elsewhere now, or not wanted any more. */
   release(found: Found): void {
-    if (found > nothing) this.#free(found)
+    if (found >= 0) this.#free(found)
   }
 
-  /** Remembers a key, which has no place, by the states that the weighings point to. */
-  remember(weighings: readonly Weighing[], key: string, now: number): void {
+  /** Remembers a key, which has no place, by its states. */
+  remember(key: string, states: readonly State[], now: number): void {
     this.#locate(key)
     const { tag } = this.#hash
-    const place = this.#room() || this.#makeRoom(left(weighings, now), now)
-    if (place === nothing) {
-      this.#merge(weighings, this.#one, this.#other, now)
-      return
-    }
+    let place = this.#room()
+    if (place === nothing || !this.#places.fits(states)) place = this.#makeRoom(left(states, now), now)
+    if (place === nothing || !this.#places.fits(states)) this.#merge(states, this.#one, this.#other, now)
+    else this.#keep(states, place, tag, now)
+  }
+
+  #keep(states: readonly State[], place: number, tag: number, now: number): void {
     this.#tags[place] = tag
     this.#used++
     this.#held++
-    this.#states.copy(weighings, place, now)
+    this.#places.copy(states, place, now)
   }
 
-  /** Clears the next few places if they are like new. */
+  /** Clears the next few places and cells if they are like new. */
   sweep(now: number): void {
+    const all = this.#tags.length + this.#buckets
     for (let looked = 0; looked < swept; looked++) {
-      this.#hand = (this.#hand + 1) % this.#tags.length
-      if (this.#tags[this.#hand] !== 0 && this.#states.left(this.#hand, now) === 1) this.#free(this.#hand)
+      this.#hand = (this.#hand + 1) % all
+      const cell = this.#hand - this.#tags.length
+      if (cell >= 0) this.#prune(cell, now)
+      else if (this.#tags[this.#hand] !== 0 && this.#left(this.#hand, now) === 1) this.#free(this.#hand)
     }
   }
 
-  /** Goes on under the same policies with other limits. */
-  retune(policies: readonly Policy[], now: number): void {
-    const places = Array.from(this.#tags.keys()).filter((place) => this.#tags[place] !== 0)
-    this.#states.retune(policies, places, now)
-    this.#weighings = policies.map((policy) => new Weighing(policy))
+  #prune(cell: number, now: number): void {
+    if (this.#shared[cell] === 0 || this.#cells.prune(cell, now)) return
+    this.#shared[cell] = 0
+    this.#used--
+  }
+
+  /** Takes over what another of as many buckets has. @param change what becomes of the states */
+  takeOver(from: Sketch, now: number, change: (states: readonly State[]) => readonly State[]): void {
+    this.#merged = from.#merged
+    for (const [cell, shared] of from.#shared.entries()) {
+      if (shared === 1) this.#share(change(from.#cells.lighter(cell, cell, now)), cell, now)
+    }
+    for (const [place, tag] of from.#tags.entries()) {
+      if (tag === 0) continue
+      const states = change(from.#places.read(place))
+      if (this.#places.fits(states)) this.#keep(states, place, tag, now)
+      else this.#mergeFrom(states, Math.floor(place / width), tag, now)
+    }
   }
 
   #locate(key: string): void {
     this.#hash.read(key)
-    const bucket = this.#hash.place % this.#buckets
-    this.#one = bucket * depth
-    this.#other = this.#beside(bucket, this.#hash.tag) * depth
+    this.#one = this.#hash.place % this.#buckets
+    this.#other = this.#beside(this.#one, this.#hash.tag)
   }
 
   /** The other bucket of a key that has this one: the two add up to its tag, modulo their number. */
@@ -134,8 +150,9 @@ export class Sketch {
     return ((tag % this.#buckets) - bucket + this.#buckets) % this.#buckets
   }
 
-  #own(cell: number): Found {
-    for (let place = cell + 1; place < cell + depth; place++) if (this.#tags[place] === this.#hash.tag) return place
+  #placeIn(bucket: number): Found {
+    const { tag } = this.#hash
+    for (let place = bucket * width; place < (bucket + 1) * width; place++) if (this.#tags[place] === tag) return place
     return nothing
   }
 
@@ -143,10 +160,10 @@ export class Sketch {
   #room(): Found {
     let room = nothing
     let most = 0
-    for (const cell of [this.#one, this.#other]) {
+    for (const bucket of [this.#one, this.#other]) {
       let free = 0
       let last = nothing
-      for (let place = cell + 1; place < cell + depth; place++) {
+      for (let place = bucket * width; place < (bucket + 1) * width; place++) {
         if (this.#tags[place] !== 0) continue
         free++
         last = place
@@ -162,44 +179,46 @@ export class Sketch {
   #makeRoom(newcomer: number, now: number): Found {
     let room = nothing
     let most = newcomer
-    for (const cell of [this.#one, this.#other]) {
-      for (let place = cell + 1; place < cell + depth; place++) {
-        const leaves = this.#states.left(place, now)
+    for (const bucket of [this.#one, this.#other]) {
+      for (let place = bucket * width; place < (bucket + 1) * width; place++) {
+        if (this.#tags[place] === 0) continue
+        const leaves = this.#left(place, now)
         if (leaves <= most) continue
         most = leaves
         room = place
       }
     }
     if (room === nothing) return nothing
-    if (most < 1) this.#mergeOwn(room, now)
+    const tag = this.#tags[room] as number
+    if (most < 1) this.#mergeFrom(this.#places.read(room), Math.floor(room / width), tag, now)
     this.#free(room)
     return room
   }
 
-  #mergeOwn(place: number, now: number): void {
-    const bucket = Math.floor(place / depth)
-    const beside = this.#beside(bucket, this.#tags[place] as number)
-    this.#states.point(this.#weighings, place)
-    this.#merge(this.#weighings, bucket * depth, beside * depth, now)
+  #left(place: number, now: number): number {
+    return left(this.#places.read(place), now)
   }
 
-  #merge(weighings: readonly Weighing[], one: number, other: number, now: number): void {
+  #mergeFrom(states: readonly State[], bucket: number, tag: number, now: number): void {
+    this.#merge(states, bucket, this.#beside(bucket, tag), now)
+  }
+
+  #merge(states: readonly State[], one: number, other: number, now: number): void {
     this.#merged++
-    for (const cell of [one, other]) {
-      if (this.#tags[cell] !== 0) {
-        this.#states.merge(weighings, cell, now)
-        continue
-      }
-      this.#tags[cell] = 1
-      this.#used++
-      this.#states.copy(weighings, cell, now)
-    }
+    this.#share(states, one, now)
+    this.#share(states, other, now)
+  }
+
+  #share(states: readonly State[], cell: number, now: number): void {
+    if (this.#shared[cell] === 0) this.#used++
+    this.#shared[cell] = 1
+    this.#cells.merge(states, cell, now)
   }
 
   #free(place: number): void {
     this.#tags[place] = 0
     this.#used--
-    if (place % depth !== 0) this.#held--
-    this.#states.clear(place)
+    this.#held--
+    this.#places.clear(place)
   }
 }

@@ -2,18 +2,57 @@
  * Rows of states, one of each policy: all fixed-size states in one array of numbers, a growing one in an array of its own.
  * Where every row has to be of a fixed size, growing states are condensed into one.
  */
-import { type Policy, Report } from '../algorithms/algorithm.ts'
+import { type Numbers, type Policy, Report } from '../algorithms/algorithm.ts'
 import { standing, Weighing } from '../algorithms/step.ts'
 
 const report = new Report()
 const rival = new Report()
 
-/** What a table asks of its rows. */
-export type Rows = Pick<States, 'resize' | 'point' | 'clear' | 'copy' | 'reopen' | 'retune' | 'left' | 'idle'>
+/** What one policy remembers of a key: in `s` from `i` on. */
+export interface State {
+  readonly policy: Policy
+  readonly s: Numbers
+  readonly i: number
+}
 
-export class States {
-  /** For looking at rows in passing. */
-  #weighings: readonly Weighing[]
+/** Where states are kept: those of a table's keys, or of a sketch's places, each in a row. A clear row is a new key's. */
+export interface Rows {
+  resize(rows: number): void
+  clear(row: number): void
+  /** The states in a row, until another is read. */
+  read(row: number): readonly State[]
+  /** Makes the row, which is clear, what those states are: the same, but for a log that has to be condensed. */
+  copy(states: readonly State[], row: number, now: number): void
+  /** Makes a row that was copied from shared states a key's own, from now on. */
+  reopen(row: number, now: number): void
+}
+
+/** Rows in bounded room. */
+export interface Places extends Rows {
+  /** How many rows there is room for. */
+  readonly most: number
+  /** Whether there is room for these as well. */
+  fits(states: readonly State[]): boolean
+}
+
+/** States that keys share. */
+export interface Cells {
+  resize(cells: number): void
+  /** Makes the cell at least as strict as it is, and as those states. */
+  merge(states: readonly State[], cell: number, now: number): void
+  /** Of two cells the states that leave more, each policy by itself, until others are asked for. */
+  lighter(one: number, other: number, now: number): readonly State[]
+  /** Clears what is like new; whether anything is left. */
+  prune(cell: number, now: number): boolean
+}
+
+/** The most bytes of places, with the four that tell whose each is. */
+const mostBytes = 64 * 2 ** 20
+
+export class States implements Places, Cells {
+  /** For what is read, and for what is compared with it or written. */
+  readonly #found: readonly Weighing[]
+  readonly #other: readonly Weighing[]
   readonly #condensed: boolean
   /** `#width` numbers a row; `#offsets` is where in a row each policy's begins. */
   #slab = new Float64Array(0)
@@ -25,7 +64,8 @@ export class States {
 
   /** @param condensed whether every row is of a fixed size */
   constructor(policies: readonly Policy[], condensed: boolean) {
-    this.#weighings = policies.map((policy) => new Weighing(policy))
+    this.#found = policies.map((policy) => new Weighing(policy))
+    this.#other = policies.map((policy) => new Weighing(policy))
     this.#condensed = condensed
     let width = 0
     let logs = 0
@@ -38,9 +78,18 @@ export class States {
     this.#logsPerRow = logs
   }
 
-  /** Bytes that a row takes in the array of numbers. */
+  /** Of a row. */
   get bytes(): number {
     return 8 * this.#width
+  }
+
+  get most(): number {
+    return mostBytes / (this.bytes + 4)
+  }
+
+  /** Room for every row is taken at once. */
+  fits(): boolean {
+    return true
   }
 
   resize(rows: number): void {
@@ -69,97 +118,111 @@ export class States {
     }
   }
 
-  /** The same to that of two rows which leaves more, each policy by itself. */
-  pointLighter(weighings: readonly Weighing[], one: number, other: number, now: number): void {
-    this.point(weighings, one)
-    this.point(this.#weighings, other)
-    for (const [n, weighing] of weighings.entries()) {
-      const { s, i, algorithm } = this.#weighings[n] as Weighing
-      algorithm.report(weighing.s, weighing.i, timeOf(weighing, now), report)
+  read(row: number): readonly Weighing[] {
+    this.point(this.#found, row)
+    return this.#found
+  }
+
+  lighter(one: number, other: number, now: number): readonly Weighing[] {
+    this.point(this.#found, one)
+    this.point(this.#other, other)
+    for (const [n, state] of this.#found.entries()) {
+      const { s, i, algorithm } = this.#other[n] as Weighing
+      algorithm.report(state.s, state.i, timeOf(state, now), report)
       algorithm.report(s, i, standing(algorithm, s[i] as number, now), rival)
       const more = rival.remaining - report.remaining
       if (more < 0 || (more === 0 && rival.reset >= report.reset)) continue
-      weighing.s = s
-      weighing.i = i
+      state.s = s
+      state.i = i
     }
+    return this.#found
   }
 
-  /** All zeros: the states of a new key. */
   clear(row: number): void {
     this.#slab.fill(0, row * this.#width, (row + 1) * this.#width)
     if (this.#logsPerRow === 0) return
-    for (const [n, { algorithm }] of this.#weighings.entries()) {
+    for (const [n, { algorithm }] of this.#found.entries()) {
       if (!algorithm.grows) continue
       this.#logs[row * this.#logsPerRow + (this.#offsets[n] as number)] = new Array(algorithm.slots).fill(0)
     }
   }
 
-  /** Makes the row, which is clear, what the weighings point to: the same, but for a log that has to be condensed. */
-  copy(weighings: readonly Weighing[], row: number, now: number): void {
-    this.point(this.#weighings, row)
-    for (const [n, weighing] of weighings.entries()) {
-      const { s, i, algorithm } = weighing
-      const to = this.#weighings[n] as Weighing
-      let slots = algorithm.condensed ?? algorithm.slots
-      while (slots > algorithm.slots && s[i + slots - 1] === 0) slots-- // a log takes no more room than it has entries
-      if (this.#condensed && algorithm.condense) algorithm.condense(s, i, timeOf(weighing, now), to.s, to.i)
-      else for (let k = 0; k < slots; k++) to.s[to.i + k] = s[i + k] as number
+  copy(states: readonly State[], row: number, now: number): void {
+    this.point(this.#other, row)
+    for (const [n, state] of states.entries()) {
+      const { s, i } = this.#other[n] as Weighing
+      copyState(state, s, i, now, this.#condensed)
     }
   }
 
-  /** Makes a row that was copied from shared states a key's own, from now on. */
   reopen(row: number, now: number): void {
-    this.point(this.#weighings, row)
-    for (const weighing of this.#weighings) weighing.algorithm.reopen?.(weighing.s, weighing.i, timeOf(weighing, now))
+    this.point(this.#other, row)
+    for (const weighing of this.#other) weighing.algorithm.reopen?.(weighing.s, weighing.i, timeOf(weighing, now))
   }
 
-  /** Makes the row at least as strict as it is, and as what the weighings point to. */
-  merge(weighings: readonly Weighing[], row: number, now: number): void {
-    this.point(this.#weighings, row)
-    for (const [n, weighing] of weighings.entries()) {
-      const to = this.#weighings[n] as Weighing
-      const at = Math.max(timeOf(weighing, now), timeOf(to, now))
-      to.algorithm.merge(to.s, to.i, at, weighing.s, weighing.i)
+  merge(states: readonly State[], row: number, now: number): void {
+    this.point(this.#other, row)
+    for (const [n, state] of states.entries()) {
+      const to = this.#other[n] as Weighing
+      if (isNew(to)) copyState(state, to.s, to.i, now, this.#condensed)
+      else to.algorithm.merge(to.s, to.i, Math.max(timeOf(state, now), timeOf(to, now)), state.s, state.i)
     }
   }
 
-  /** Goes on under the same policies with other limits: each state is adopted. */
-  retune(policies: readonly Policy[], rows: Iterable<number>, now: number): void {
-    for (const row of rows) {
-      this.point(this.#weighings, row)
-      for (const [n, weighing] of this.#weighings.entries()) {
-        const { s, i, algorithm } = weighing
-        policies[n]?.algorithm.adopt?.(s, i, timeOf(weighing, now), algorithm)
-      }
-    }
-    this.#weighings = policies.map((policy) => new Weighing(policy))
-  }
-
-  /** How much a row has left by its tightest policy: 1 is like new, 0 nothing. */
-  left(row: number, now: number): number {
-    this.point(this.#weighings, row)
-    return left(this.#weighings, now)
-  }
-
-  /** Microseconds since anything was committed. */
-  idle(row: number, now: number): number {
-    this.point(this.#weighings, row)
-    return now - Math.max(...this.#weighings.map(({ s, i }) => s[i] as number))
+  prune(row: number, now: number): boolean {
+    if (left(this.read(row), now) < 1) return true
+    this.clear(row)
+    return false
   }
 }
 
-function timeOf({ s, i, algorithm }: Weighing, now: number): number {
-  return standing(algorithm, s[i] as number, now)
+/** The time by the state's own reckoning. */
+export function timeOf({ policy, s, i }: State, now: number): number {
+  return standing(policy.algorithm, s[i] as number, now)
 }
 
-/** How much the states that the weighings point to leave by the tightest policy: 1 is like new, 0 nothing. */
-export function left(weighings: readonly Weighing[], now: number): number {
+/** How many numbers of a state there are: of a log no more than it has entries for. */
+function lengthOf({ policy: { algorithm }, s, i }: State): number {
+  let length = Array.isArray(s) ? s.length : (algorithm.condensed ?? algorithm.slots)
+  while (length > algorithm.slots && s[i + length - 1] === 0) length--
+  return length
+}
+
+/** Whether the state is that of a new key, number for number. */
+export function isNew(state: State): boolean {
+  for (let k = lengthOf(state) - 1; k >= 0; k--) if (state.s[state.i + k] !== 0) return false
+  return true
+}
+
+/** A copy of the state's numbers. */
+export function numbersOf(state: State): number[] {
+  const { s, i } = state
+  const end = i + lengthOf(state)
+  return Array.isArray(s) ? s.slice(i, end) : Array.from(s.subarray(i, end))
+}
+
+/** Writes the state to `t[j ...]`, which is all zeros. */
+function copyState(state: State, t: Numbers, j: number, now: number, condensed: boolean): void {
+  const { policy, s, i } = state
+  if (condensed && policy.algorithm.condense) policy.algorithm.condense(s, i, timeOf(state, now), t, j)
+  else for (let k = 0, length = lengthOf(state); k < length; k++) t[j + k] = s[i + k] as number
+}
+
+/** How much those states leave by the tightest policy: 1 is like new, 0 nothing. */
+export function left(states: readonly State[], now: number): number {
   let least = 1
-  for (const weighing of weighings) {
-    const { s, i, policy, algorithm } = weighing
-    algorithm.report(s, i, timeOf(weighing, now), report)
+  for (const state of states) {
+    const { s, i, policy } = state
+    policy.algorithm.report(s, i, timeOf(state, now), report)
     if (report.reset === 0 && now >= (s[i] as number)) continue
     least = Math.min(least, report.remaining / (policy.burst + 1))
   }
   return least
+}
+
+/** Microseconds since anything was committed to those states. */
+export function idle(states: readonly State[], now: number): number {
+  let latest = -Infinity
+  for (const { s, i } of states) latest = Math.max(latest, s[i] as number)
+  return now - latest
 }

@@ -8,11 +8,8 @@
  * gives way while it still counts is remembered in little room: see sketch.ts.
  */
 import { createHash } from 'node:crypto'
-import type { Policy } from '../algorithms/algorithm.ts'
-import { Weighing } from '../algorithms/step.ts'
-import type { Seed } from './key-hash.ts'
-import { cells, type Found, nothing, Sketch } from './sketch.ts'
-import { type Rows, States } from './states.ts'
+import { cells, type Found, nothing, type Sketch } from './sketch.ts'
+import { idle, left, type Rows, type State } from './states.ts'
 
 /** Row 0 stays zero: the state of every key that is not here. */
 export const blank = 0
@@ -36,28 +33,29 @@ function kept(key: string): string {
   return key.length > longestKey ? digest(key) : key
 }
 
+const none: readonly State[] = []
+
+/** Makes what remembers keys. @param like what remembers those of a table that is taken over */
+export type MakeSketch = (like?: Sketch) => Sketch
+
 export class Table {
-  #policies: readonly Policy[]
-  /** For looking at rows in passing. */
-  #weighings: readonly Weighing[]
   readonly #maxKeys: number
   readonly #states: Rows
   readonly #rowOf = new Map<string, number>()
-  #keyOf: (string | undefined)[] = [undefined]
+  /** By row; undefined where a row is free. */
+  readonly #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
   readonly #free: number[] = []
   #hand = 0
-  /** Places remembered keys; without one they are forgotten. */
-  readonly #seed: Seed | undefined
+  /** Without one, keys that have to give way are forgotten. */
+  readonly #makeSketch: MakeSketch | undefined
   #sketch: Sketch | undefined
   #evictions = 0
 
-  constructor(policies: readonly Policy[], maxKeys: number, seed: Seed | undefined, states?: Rows) {
-    this.#policies = policies
-    this.#weighings = policies.map((policy) => new Weighing(policy))
+  constructor(states: Rows, maxKeys: number, makeSketch: MakeSketch | undefined) {
+    this.#states = states
     this.#maxKeys = maxKeys
-    this.#seed = seed
-    this.#states = states ?? new States(policies, false)
+    this.#makeSketch = makeSketch
     this.#resize(Math.min(1024, maxKeys + 2))
     this.#states.clear(blank)
   }
@@ -85,30 +83,30 @@ export class Table {
     return row === undefined ? blank : row
   }
 
-  /** Points each weighing, one per policy of this table, to its state in that row. */
-  point(weighings: readonly Weighing[], row: number): void {
-    this.#states.point(weighings, row)
+  /** What is remembered of a key without a row. */
+  recall(key: string): Found {
+    return this.#sketch === undefined ? nothing : this.#sketch.find(kept(key))
   }
 
-  /** Points the weighings to what a key without a row starts from. */
-  recall(weighings: readonly Weighing[], key: string, now: number): Found {
-    const sketch = this.#sketch
-    const found = sketch === undefined || sketch.empty ? nothing : sketch.find(weighings, kept(key), now)
-    if (found === nothing) this.#states.point(weighings, blank)
-    return found
+  /** The states that were found last, until others are asked for. */
+  statesOf(found: Found, now: number): readonly State[] {
+    return found === nothing ? none : (this.#sketch as Sketch).read(found, now)
   }
 
-  /** A row for a key that has none. @param found what `recall` said, with the weighings as it left them */
-  claim(weighings: readonly Weighing[], key: string, found: Found, now: number): number {
+  /** A row for a key that has none. @param found what `recall` said of it */
+  claim(key: string, found: Found, now: number): number {
     const row = this.#free.pop() ?? this.#nextRow()
-    if (found !== nothing) this.#states.copy(weighings, row, now)
+    if (found !== nothing) this.#states.copy(this.statesOf(found, now), row, now)
     if (found === cells) this.#states.reopen(row, now)
     this.#sketch?.release(found)
     this.#makeRoom(now)
-    const name = kept(key)
+    this.#enter(kept(key), row)
+    return row
+  }
+
+  #enter(name: string, row: number): void {
     this.#keyOf[row] = name
     this.#rowOf.set(name, row)
-    return row
   }
 
   #nextRow(): number {
@@ -120,22 +118,25 @@ export class Table {
   }
 
   /** Makes the key like new. Cells that it shares cannot: it gets a row of its own, as long as there is room for one. */
-  forget(weighings: readonly Weighing[], key: string, now: number): void {
+  forget(key: string, now: number): void {
     const row = this.find(key)
     if (row !== blank) this.#release(row)
-    this.#sketch?.release(this.recall(weighings, key, now))
-    if (this.recall(weighings, key, now) !== nothing) this.claim(weighings, key, nothing, now)
+    this.#sketch?.release(this.recall(key))
+    if (this.recall(key) !== nothing) this.claim(key, nothing, now)
   }
 
-  /** Takes over the keys of another table. @param move copies the states of a row there to one here */
-  takeOver(from: Table, move: (from: number, to: number) => void): void {
+  /** Takes over the keys of another table. @param change what becomes of their states */
+  takeOver(from: Table, now: number, change: (states: readonly State[]) => readonly State[]): void {
     for (const [name, row] of from.#rowOf) {
       const to = this.#nextRow()
-      this.#keyOf[to] = name
-      this.#rowOf.set(name, to)
+      this.#states.copy(change(from.#states.read(row)), to, now)
       this.#refused[to] = from.#refused[row] as number
-      move(row, to)
+      this.#enter(name, to)
     }
+    this.#evictions = from.#evictions
+    if (from.#sketch === undefined) return
+    this.#sketch = this.#makeSketch?.(from.#sketch)
+    this.#sketch?.takeOver(from.#sketch, now, change)
   }
 
   /** Notes that the key was refused, so that it is the last to give way. */
@@ -148,14 +149,6 @@ export class Table {
     return this.#refused[row] === 1
   }
 
-  /** Goes on under the same policies with other limits: each state is adopted. */
-  retune(policies: readonly Policy[], now: number): void {
-    this.#states.retune(policies, this.#rowOf.values(), now)
-    this.#sketch?.retune(policies, now)
-    this.#policies = policies
-    this.#weighings = policies.map((policy) => new Weighing(policy))
-  }
-
   /** Drops rows that are like new; if the table is full all the same, the one whose loss matters least gives way. */
   #makeRoom(now: number): void {
     this.#sketch?.sweep(now)
@@ -165,13 +158,13 @@ export class Table {
     for (let looked = full ? considered : swept; looked > 0; looked--) {
       this.#hand = this.#hand + 1 < this.#keyOf.length ? this.#hand + 1 : 1
       if (this.#keyOf[this.#hand] === undefined) continue
-      const left = this.#left(this.#hand, now)
-      if (left === 1) {
-        if (!full && this.#states.idle(this.#hand, now) < grace) continue
+      const leaves = this.#left(this.#hand, now)
+      if (leaves === 1) {
+        if (!full && idle(this.#states.read(this.#hand), now) < grace) continue
         this.#release(this.#hand)
         if (full) return
-      } else if (left > most) {
-        most = left
+      } else if (leaves > most) {
+        most = leaves
         victim = this.#hand
       }
     }
@@ -180,17 +173,14 @@ export class Table {
 
   /** How much a key has left by its tightest policy; -1 if it has been refused since it was new. */
   #left(row: number, now: number): number {
-    const left = this.#states.left(row, now)
-    return left < 1 && this.#refused[row] === 1 ? -1 : left
+    const most = left(this.#states.read(row), now)
+    return most < 1 && this.#refused[row] === 1 ? -1 : most
   }
 
   #evict(row: number, now: number): void {
     this.#evictions++
-    if (this.#seed !== undefined) {
-      this.#sketch ??= new Sketch(this.#policies, this.#maxKeys, this.#seed)
-      this.#states.point(this.#weighings, row)
-      this.#sketch.remember(this.#weighings, this.#keyOf[row] as string, now)
-    }
+    this.#sketch ??= this.#makeSketch?.()
+    this.#sketch?.remember(this.#keyOf[row] as string, this.#states.read(row), now)
     this.#release(row)
   }
 
