@@ -10,7 +10,7 @@
  * have, a bucket goes on from its level. Otherwise the units that are used at that moment count as if just taken. What
  * has to be rounded is rounded up: no change of numbers gives anything away. A debt ends at the new limit.
  */
-import { type Algorithm, Report } from './algorithm.ts'
+import { type Algorithm, type Numbers, Report } from './algorithm.ts'
 import { ratioUp } from './exact.ts'
 import { standing } from './step.ts'
 
@@ -38,6 +38,16 @@ export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, 
   const used = Math.min(most, ratioUp(whole - remaining(from, s, at), times, per))
   if (used > 0) to.take(fresh, 0, at, used, 0)
   return fresh
+}
+
+/**
+ * Whether the state cannot be told from that of a new key, so that it may be forgotten at any time: whether a key was
+ * carried over or not must not depend on it.
+ */
+export function isLikeNew(s: Numbers, i: number, algorithm: Algorithm, now: number): boolean {
+  const last = s[i] as number
+  algorithm.report(s, i, standing(algorithm, last, now), report)
+  return report.reset === 0 && now >= last
 }
 
 /** What a new key has. */

@@ -1,5 +1,5 @@
 import type { Algorithm } from '../algorithms/algorithm.ts'
-import { carry, type StateRule } from '../algorithms/carry.ts'
+import { carry, isLikeNew, type StateRule } from '../algorithms/carry.ts'
 import { sameDefinition } from '../algorithms/revive.ts'
 import type { Weighing } from '../algorithms/step.ts'
 import { left, numbersOf, type State, timeOf } from './states.ts'
@@ -29,7 +29,7 @@ export function lookUp(weighing: Weighing, states: readonly State[], now: number
     weighing.i = own.i
   } else {
     weighing.s = carriedOver(own, algorithm, now, rule)
-    weighing.carried = rule !== 'retune'
+    weighing.carried = rule !== 'retune' && !isLikeNew(own.s, own.i, own.policy.algorithm, now)
   }
   return isShared(own)
 }

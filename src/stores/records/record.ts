@@ -9,7 +9,7 @@
  * that runs beside this one, is kept as it is until it is like new.
  */
 import { type Algorithm, type Numbers, Report } from '../../algorithms/algorithm.ts'
-import { carry, type StateRule } from '../../algorithms/carry.ts'
+import { carry, isLikeNew, type StateRule } from '../../algorithms/carry.ts'
 import { type Definition, revive, sameDefinition } from '../../algorithms/revive.ts'
 import { standing, type Weighing } from '../../algorithms/step.ts'
 import { HeadgateError, shown } from '../../errors.ts'
@@ -60,10 +60,13 @@ export class KeyRecord {
     const kept = this.#kept.get(policy.name)
     const same = kept !== undefined && sameDefinition(kept.definition, algorithm)
     const from = kept && !same ? revive(kept.definition) : undefined
-    weighing.carried = from !== undefined && onChange !== 'retune'
+    weighing.carried = false
     if (same) weighing.s = kept.s
     else if (kept === undefined || from === undefined) weighing.s = new Array(algorithm.slots).fill(0)
-    else weighing.s = carry(kept.s.slice(), from, algorithm, now, onChange)
+    else {
+      weighing.s = carry(kept.s.slice(), from, algorithm, now, onChange)
+      weighing.carried = onChange !== 'retune' && !isLikeNew(kept.s, 0, from, now)
+    }
   }
 
   /** Keeps the states that the step has written: of others, what was carried over was so for this call alone. */

@@ -75,8 +75,10 @@ function makers.takeApart()
         local s = from and load(from, value, start, size, form)
         local expires = from and expiryOf(from, s, now) or now
         if p then
+          local last = s and s[1] or 0
           s = from and carried(p, from, s, now) or new(p)
-          s.before, s.expires, s.carried = text, expires, not p.retunes
+          -- What is like new may be forgotten at any time: nothing must depend on it.
+          s.before, s.expires, s.carried = text, expires, not p.retunes and (expires > now or last > now)
           p.s, own.provisional = s, true
         elseif not from or expires > now then
           others = others or {}
