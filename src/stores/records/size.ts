@@ -44,13 +44,13 @@ function cannotHold({ store, bytes }: SizeLimit, policy: Policy, size: number, s
 
 /**
  * The most bytes that a policy takes in a record, debts apart. A log has entries of two numbers, one for each unit of its
- * limit at most, and as many again that have left and are yet to go, or 16 (see sliding-log.ts).
+ * limit at most, and half as many again that have left and are yet to go, or 16 (see sliding-log.ts).
  */
 function sizeOf({ name, limit, algorithm }: Policy, logged: number = limit): number {
   const { kind, span, parameters, slots } = algorithm
   const frame = JSON.stringify([name, [kind, span, ...parameters], 0, []]).length + 1 + whole
   if (!(algorithm instanceof SlidingLog)) return frame + slots * fraction
-  const entries = 2 * logged + 16
+  const entries = Math.ceil(1.5 * logged) + 16
   return frame + slots * whole + entries * (whole + `${entries},`.length)
 }
 
