@@ -18,7 +18,7 @@ export interface ThrottleOptions extends AcquireOptions {
   permits?: number
 }
 
-const none: AcquireOptions = {}
+const none: ThrottleOptions = {}
 
 /** One queue with one pace: a pacer, or one key of it. */
 export abstract class Pace {
@@ -31,7 +31,7 @@ export abstract class Pace {
    * the store said. With the signal's reason if that is aborted.
    */
   acquire(permits = 1, options: AcquireOptions = none): Promise<number> {
-    return this.#enter(permits, options, false)
+    return new Promise((admit, refuse) => this.#enter(this.lane(), permits, options, false, admit, refuse))
   }
 
   /**
@@ -50,17 +50,13 @@ export abstract class Pace {
   }
 
   /** Runs a function once it has its turn and returns what it returns. Rejects as `acquire` does, or as the function. */
-  async throttle<T>(run: () => T, options: ThrottleOptions = {}): Promise<Awaited<T>> {
-    const { permits = 1, ...rest } = options
-    let lane: Lane | undefined
-    await this.#enter(permits, rest, true, (entered) => {
-      lane = entered
+  throttle<T>(run: () => T, options: ThrottleOptions = none): Promise<Awaited<T>> {
+    // No async function: what it takes would be kept for as long as the call waits.
+    return new Promise((resolve, reject) => {
+      const lane = this.lane()
+      const admit = () => queueMicrotask(() => resolve(runIn(lane, run)))
+      this.#enter(lane, options.permits ?? 1, options, true, admit, reject)
     })
-    try {
-      return await run()
-    } finally {
-      lane?.finished()
-    }
   }
 
   /** The function, throttled at every call. */
@@ -90,17 +86,28 @@ export abstract class Pace {
     lane.hold(lane.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
   }
 
-  #enter(permits: number, options: AcquireOptions, runs: boolean, entered?: (lane: Lane) => void): Promise<number> {
-    return new Promise((admit, refuse) => {
-      const { signal, priority = 0 } = options
-      signal?.throwIfAborted()
-      if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
-      const cost = permitsOf(permits)
-      const timeout = timeoutOf(options.timeout, 'timeout')
-      const lane = this.lane()
-      entered?.(lane)
-      lane.enter({ cost, priority, runs, timeout, signal, admit, refuse })
-    })
+  #enter(
+    lane: Lane,
+    permits: number,
+    options: AcquireOptions,
+    runs: boolean,
+    admit: (waited: number) => void,
+    refuse: (error: unknown) => void,
+  ): void {
+    const { signal, priority = 0 } = options
+    signal?.throwIfAborted()
+    if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
+    const cost = permitsOf(permits)
+    const timeout = timeoutOf(options.timeout, 'timeout')
+    lane.enter({ cost, priority, runs, timeout, signal, admit, refuse })
+  }
+}
+
+async function runIn<T>(lane: Lane, run: () => T): Promise<Awaited<T>> {
+  try {
+    return await run()
+  } finally {
+    lane.finished()
   }
 }
 
