@@ -430,6 +430,16 @@ describe('leases', () => {
     expect(admitted).toBe(100)
   })
 
+  test('calls that come while a lease is under way wait for it and spend of it', async () => {
+    const limiter = limiterOf(fixedWindow({ limit: 100, window: '1h' }), { leases: { units: 50 }, batch: false })
+    await client.config('RESETSTAT')
+    const calls = Array.from({ length: 100 }, () => limiter.consume('id'))
+    expect((await Promise.all(calls)).every(({ allowed }) => allowed)).toBe(true)
+    const scripts = /cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]
+    expect(scripts).toBe('2')
+    expect((await limiter.consume('id')).allowed).toBe(false)
+  })
+
   test('a lease lapses when time gives its units back', async () => {
     const clock = new ManualClock(0)
     const options = { clock: clock.now, ttlMargin: '1d' }

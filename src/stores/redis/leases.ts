@@ -27,8 +27,8 @@ export class Leases {
   readonly #units: number
   readonly #clock: Clock
   readonly #local: Local<Lease>
-  /** Keys for which a lease is under way: one at a time, or their units would add up. */
-  readonly #asked = new Set<string>()
+  /** By keys, the lease that is under way: one at a time, or their units would add up. */
+  readonly #coming = new Map<string, { readonly terms: Terms; readonly answered: Promise<boolean> }>()
 
   constructor(units: number, clock: Clock) {
     this.#units = units
@@ -49,13 +49,28 @@ export class Leases {
     return { answer: { ...lease.answer, numbers }, elapsed: this.#clock() - lease.from }
   }
 
+  /**
+   * What a call of that cost may wait for, to spend of it: a lease that is under way. Resolves with whether it brought any
+   * units, and fails as the call itself would.
+   */
+  coming(terms: Terms, keys: readonly string[], cost: number): Promise<boolean> | undefined {
+    if (this.#coming.size === 0 || cost >= this.#units) return undefined
+    const coming = this.#coming.get(keys.join('\n'))
+    return coming?.terms === terms ? coming.answered : undefined
+  }
+
   /** How many units to take with a call of that cost; undefined for no lease. */
   ask(keys: readonly string[], cost: number): number | undefined {
     const units = this.#units - (this.#local.find(keys)?.units ?? 0)
+    return cost >= units || this.#coming.has(keys.join('\n')) ? undefined : units
+  }
+
+  /** A lease has been asked for. @param brought whether it brought any units, once it is answered */
+  asked(terms: Terms, keys: readonly string[], answered: Promise<unknown>, brought: () => boolean): void {
     const name = keys.join('\n')
-    if (cost >= units || this.#asked.has(name)) return undefined
-    this.#asked.add(name)
-    return units
+    const over = answered.finally(() => this.#coming.delete(name)).then(brought)
+    over.catch(() => {}) // whoever asked is told, and who waits
+    this.#coming.set(name, { terms, answered: over })
   }
 
   get changes(): number {
@@ -73,11 +88,6 @@ export class Leases {
     const units = answer.lease.units + (held?.terms === terms ? held.units : 0)
     const until = Math.min(asked + answer.lease.life, held?.until ?? Infinity)
     this.#local.note(keys, { terms, answer, units, spent: 0, from: asked, until })
-  }
-
-  /** The question is over, however it went. */
-  asked(keys: readonly string[]): void {
-    this.#asked.delete(keys.join('\n'))
   }
 
   forget(keys: readonly string[]): void {

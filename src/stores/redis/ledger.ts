@@ -74,15 +74,24 @@ export class RedisLedger implements Ledger {
   }
 
   #consume(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
+    const known = this.#known(keys, cost, details)
+    if (known !== undefined) return Promise.resolve(known)
+    const coming = this.#shared.leases?.coming(this.#terms, keys, cost)
+    if (coming === undefined) return this.#take(keys, cost, details)
+    return coming.then((brought) => {
+      if (brought) return this.#consume(keys, cost, details)
+      return this.#known(keys, cost, details) ?? this.#take(keys, cost, details)
+    })
+  }
+
+  /** What can be said without asking: a refusal that lasts, or units that are leased. */
+  #known(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
     const { policies } = this.#terms
     const { denials, leases } = this.#shared
-    if (this.#repeats && denials !== undefined) {
-      const denial = denials.find(this.#terms, keys, cost)
-      if (denial) return Promise.resolve(decisionOf(policies, denial.answer, details, denials.age(denial)))
-    }
+    const denial = this.#repeats ? denials?.find(this.#terms, keys, cost) : undefined
+    if (denial) return decisionOf(policies, denial.answer, details, denials?.age(denial))
     const spent = leases?.spend(this.#terms, keys, cost)
-    if (spent) return Promise.resolve(decisionOf(policies, spent.answer, details, spent.elapsed))
-    return this.#take(keys, cost, details)
+    return spent && decisionOf(policies, spent.answer, details, spent.elapsed)
   }
 
   /** Asks Redis, and notes what can be answered without asking next time. */
@@ -95,10 +104,12 @@ export class RedisLedger implements Ledger {
     denials?.outdate(this.#terms, keys)
     const denied = denials?.changes ?? 0
     const leased = leases?.changes ?? 0
+    let brought = false
     const decided = (answer: Answer): Decision => {
       denials?.outdate(this.#terms, keys)
       if (!answer.allowed && this.#repeats) denials?.note(this.#terms, keys, cost, answer, asked, denied)
-      if (answer.lease !== undefined) leases?.note(this.#terms, keys, answer, asked, leased)
+      brought = answer.lease !== undefined
+      if (brought) leases?.note(this.#terms, keys, answer, asked, leased)
       return decisionOf(this.#terms.policies, answer, details)
     }
     if (groups !== undefined) return askInTwoPhases(this.#askOnce, question, groups).then(decided)
@@ -107,7 +118,8 @@ export class RedisLedger implements Ledger {
       question.failed = failed
       this.#shared.caller.ask(question)
     })
-    return lease === undefined ? decision : decision.finally(() => leases?.asked(keys))
+    if (lease !== undefined) leases?.asked(this.#terms, keys, decision, () => brought)
+    return decision
   }
 
   #extras(details: Details | undefined, lease: number | undefined): QuestionExtras {
