@@ -7,7 +7,7 @@ import { HeadgateError, shown } from './errors.ts'
 import type { OnStoreError } from './failure/choice.ts'
 import { failureOptions, readFailureOptions } from './failure/options.ts'
 import { Family } from './limiter-family.ts'
-import { knownOptions, text } from './policy.ts'
+import { defaultScope, knownOptions, text } from './policy.ts'
 import { memoryStore } from './stores/memory.ts'
 import type { Store } from './stores/store.ts'
 
@@ -61,7 +61,7 @@ export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'
   }
   knownOptions('RateLimiter', options, limiterOptions)
   const { penalty: punishment, onChange = 'keep' } = options
-  if (punishment !== undefined) penalty(punishment, 'default', false)
+  if (punishment !== undefined) penalty(punishment, defaultScope, false)
   const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
   const store = options.store ?? memoryStore()
   if (typeof store.open !== 'function') {

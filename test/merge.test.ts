@@ -11,19 +11,7 @@ import {
   tokenBucket,
 } from '../src/index.ts'
 import { KeyHash } from '../src/stores/key-hash.ts'
-
-type Roll = (end: number) => number
-
-/** Marsaglia's xorshift32: whole numbers below `end`. */
-function dice(seed: number): Roll {
-  let x = seed
-  return (end) => {
-    x ^= x << 13
-    x ^= x >>> 17
-    x ^= x << 5
-    return (x >>> 0) % end
-  }
-}
+import { dice, type Roll } from './support/dice.ts'
 
 const policies: Record<string, Policy> = {
   tokenBucket: policy('5/1s token-bucket'),

@@ -14,21 +14,11 @@ import {
 import { MemoryStore } from '../src/stores/memory.ts'
 import type { LedgerTerms, Store } from '../src/stores/store.ts'
 import { ManualClock } from '../src/testing/index.ts'
+import { dice } from './support/dice.ts'
 import { ReferenceStore } from './support/reference-store.ts'
 
 const seed = [1, 2] as const
 const rules: readonly StateRule[] = [...carryRules, 'retune']
-
-/** Marsaglia's xorshift32: whole numbers below `end`. */
-function dice(start: number): (end: number) => number {
-  let x = start
-  return (end) => {
-    x ^= x << 13
-    x ^= x >>> 17
-    x ^= x << 5
-    return (x >>> 0) % end
-  }
-}
 
 /** A ledger for each plan, all of the same keys. */
 function ledgersOf(store: Store, plans: readonly Policy[][], onChange: StateRule = 'keep'): Ledger[] {

@@ -5,6 +5,7 @@ import { withLimit } from '../src/algorithms/algorithm.ts'
 import { fixedWindow, type Ledger, memoryStore, type Policy, policy, RateLimiter, tokenBucket } from '../src/index.ts'
 import { MemoryStore } from '../src/stores/memory.ts'
 import { ManualClock } from '../src/testing/index.ts'
+import { dice } from './support/dice.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -19,17 +20,6 @@ function setUp(policies: Policy | Policy[] = policy('5/10m fixed-window'), maxKe
 
 function open(store: MemoryStore, policies: readonly Policy[]): Ledger {
   return store.open({ name: 'ledger', policies, scopes: ['default'] })
-}
-
-/** Marsaglia's xorshift32: whole numbers below `end`. */
-function dice(seed: number): (end: number) => number {
-  let x = seed
-  return (end) => {
-    x ^= x << 13
-    x ^= x >>> 17
-    x ^= x << 5
-    return (x >>> 0) % end
-  }
 }
 
 const algorithms: Record<string, Policy[]> = {

@@ -8,19 +8,7 @@ import { lookUp } from '../src/stores/look-up.ts'
 import { left, type State } from '../src/stores/states.ts'
 import { closed, usedUp, VariedCells } from '../src/stores/varied-cells.ts'
 import { OwnState, VariedPlaces, VariedStates } from '../src/stores/varied-states.ts'
-
-type Roll = (end: number) => number
-
-/** Marsaglia's xorshift32: whole numbers below `end`. */
-function dice(seed: number): Roll {
-  let x = seed
-  return (end) => {
-    x ^= x << 13
-    x ^= x >>> 17
-    x ^= x << 5
-    return (x >>> 0) % end
-  }
-}
+import { dice, type Roll } from './support/dice.ts'
 
 const name = 'a'
 const start = 1_767_225_600_000_000

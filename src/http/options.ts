@@ -5,7 +5,7 @@ import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { limiters, RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
-import { knownOptions, type PolicyOptions } from '../policy.ts'
+import { defaultScope, knownOptions, type PolicyOptions } from '../policy.ts'
 import type { MaybePromise, Store } from '../stores/store.ts'
 import type { Cost } from './cost.ts'
 import type { Count } from './count.ts'
@@ -182,11 +182,11 @@ export function extractorsOf<Request>(
 ): readonly KeyExtractor<Request>[] {
   const byScope = typeof keys === 'function' ? { default: keys } : (keys ?? {})
   const single = typeof keys === 'function' && scopes.length === 1
-  if (strict) knownOptions('keys', byScope, [...new Set([...scopes, 'default'])])
+  if (strict) knownOptions('keys', byScope, [...new Set([...scopes, defaultScope])])
   return scopes.map((scope) => {
     const extractor = single ? keys : Object.hasOwn(byScope, scope) ? byScope[scope] : undefined
     if (typeof extractor === 'function') return extractor
-    if (extractor === undefined && scope === 'default') return byIp()
+    if (extractor === undefined && scope === defaultScope) return byIp()
     throw new HeadgateError(
       'HEADGATE_OPTION',
       `keys has no extractor for the scope ${shown(scope)}. Give one: keys: { ${JSON.stringify(scope)}: byHeader('x-api-key') }.`,
