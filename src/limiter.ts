@@ -65,8 +65,13 @@ export class RateLimiter {
    * Takes `cost` from every policy if all of them admit it, else from none.
    * Rejects with HeadgateError `HEADGATE_COST` or `HEADGATE_KEY` on misuse, touching nothing.
    */
-  async consume(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.decide(key, costOf(options))
+  consume(key: Key, options?: CostOptions): Promise<Decision> {
+    // Not async: that would put a promise of its own around the store's.
+    try {
+      return Promise.resolve(this.decide(key, costOf(options)))
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 
   /**

@@ -9,29 +9,36 @@ export const timer: Sleeper = (milliseconds, wake) => {
   return () => clearTimeout(timeout)
 }
 
-/** What becomes of a question: one of these is called, once. */
-export interface Outcome<T> {
-  readonly answered: (answer: T) => void
-  readonly failed: (error: unknown) => void
-  /** The answer came when the time was up. */
-  readonly late: (answer: T) => void
-}
+/**
+ * A call that waits for its answer: one of the three is called, once. It is also a place in the line of those who wait,
+ * and knows its neighbours only as long as it is in it.
+ */
+export abstract class Pending<T> {
+  due = 0
+  waits = false
+  before: Pending<never> | undefined
+  after: Pending<never> | undefined
 
-interface Pending {
-  readonly due: number
-  readonly failed: (error: unknown) => void
+  abstract answered(answer: T): void
+  abstract failed(error: unknown): void
+  /** The answer came when the time was up. */
+  abstract late(answer: T): void
 }
 
 /**
  * Bounds how long answers may take, all by one timer: every call has as long, so they are due in the order they came.
  * No timer is left where nothing is pending.
+ *
+ * Links that are cleared, and no Set: one that is used up makes a new table, to which the old one points, so that a
+ * single table in the old generation would keep alive all calls that came after it.
  */
 export class Deadlines {
   /** In milliseconds. */
   readonly timeout: number
   readonly #clock: Clock
   readonly #sleeper: Sleeper
-  readonly #pending = new Set<Pending>()
+  #first: Pending<never> | undefined
+  #last: Pending<never> | undefined
   #callOff: (() => void) | undefined
 
   constructor(timeout: number, clock: Clock, sleeper: Sleeper) {
@@ -40,25 +47,38 @@ export class Deadlines {
     this.#sleeper = sleeper
   }
 
-  /** Fails with `HEADGATE_STORE_TIMEOUT` when the time is up. */
-  watch<T>(answer: PromiseLike<T>, { answered, failed, late }: Outcome<T>): void {
-    const call = { due: this.#clock() + this.timeout * 1000, failed }
+  /** Fails the call with `HEADGATE_STORE_TIMEOUT` when the time is up. */
+  watch<T>(answer: PromiseLike<T>, call: Pending<T>): void {
     this.#add(call)
     answer.then(
-      (value) => (this.#remove(call) ? answered(value) : late(value)),
-      (error) => this.#remove(call) && failed(error),
+      (value) => (this.#remove(call) ? call.answered(value) : call.late(value)),
+      (error) => this.#remove(call) && call.failed(error),
     )
   }
 
-  #add(call: Pending): void {
-    this.#pending.add(call)
+  #add(call: Pending<never>): void {
+    call.due = this.#clock() + this.timeout * 1000
+    call.waits = true
+    call.before = this.#last
+    if (this.#last === undefined) this.#first = call
+    else this.#last.after = call
+    this.#last = call
     if (this.#callOff === undefined) this.#arm(this.timeout)
   }
 
-  #remove(call: Pending): boolean {
-    const pending = this.#pending.delete(call)
-    if (this.#pending.size === 0) this.#disarm()
-    return pending
+  /** Whether it was waiting. */
+  #remove(call: Pending<never>): boolean {
+    const { waits, before, after } = call
+    if (!waits) return false
+    if (before === undefined) this.#first = after
+    else before.after = after
+    if (after === undefined) this.#last = before
+    else after.before = before
+    call.waits = false
+    call.before = undefined
+    call.after = undefined
+    if (this.#first === undefined) this.#disarm()
+    return true
   }
 
   #arm(milliseconds: number): void {
@@ -73,16 +93,15 @@ export class Deadlines {
 
   #expire(): void {
     const now = this.#clock()
-    for (const call of this.#pending) {
+    for (let call = this.#first; call !== undefined; call = this.#first) {
       if (call.due > now) {
         this.#disarm()
         this.#arm(Math.ceil((call.due - now) / 1000))
         return
       }
-      this.#pending.delete(call)
+      this.#remove(call)
       call.failed(unanswered(this.timeout))
     }
-    this.#disarm()
   }
 }
 

@@ -2,11 +2,20 @@ import type { Clock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
 import type { Store } from '../stores/store.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
-import { Deadlines, type Outcome, type Sleeper } from './deadlines.ts'
+import { Deadlines, Pending, type Sleeper } from './deadlines.ts'
 
 const defaultTimeout = 100
 /** A store that keeps a timeout of its own is left to: it may be able to take its call back. */
 const grace = 10
+
+/** Something to ask of a store, and who wants to know: one of the other three is called, once. */
+export interface Question<T> {
+  ask(): T | Promise<T>
+  answered(answer: T): void
+  failed(error: unknown): void
+  /** Answered when it had failed already. */
+  late(answer: T): void
+}
 
 /** The line to a store: what is asked over it is answered or fails within the deadline, and the breaker is told. */
 export class Line {
@@ -24,58 +33,88 @@ export class Line {
     this.#deadlines = new Deadlines(timeout ?? own, clock, sleeper)
   }
 
-  ask<T>(question: () => T | Promise<T>): Promise<T> {
-    return new Promise((answered, failed) => this.put(question, { answered, failed, late: () => undefined }))
+  ask<T>(ask: () => T | Promise<T>): Promise<T> {
+    return new Promise((answered, failed) => this.put({ ask, answered, failed, late: () => undefined }))
   }
 
   /**
    * `ask` without a promise of its own: most calls go this way.
    * @param before what has to be done first, within the same deadline; if it fails, that has been counted where it was asked
    */
-  put<T>(question: () => T | Promise<T>, { answered, failed, late }: Outcome<T>, before?: Promise<unknown>): void {
-    let asked = before === undefined
-    let over = false
-    const answer = before?.then(() => {
-      if (over) throw new Error('answered already')
-      asked = true
-      return question()
-    })
-    this.#deadlines.watch(answer ?? attempt(question), {
-      answered: (answer) => {
-        this.breaker.succeeded()
-        answered(answer)
-      },
-      failed: (error) => {
-        over = true
-        if (asked && !isMisuse(error)) this.#failed(error)
-        failed(error)
-      },
-      late,
-    })
+  put<T>(question: Question<T>, before?: Promise<unknown>): void {
+    const call = new Asked(this, question, before === undefined)
+    this.#deadlines.watch(before === undefined ? attempt(question) : before.then(() => call.ask()), call)
   }
 
-  #failed(error: unknown): void {
+  failed(error: unknown): void {
     this.errors++
     this.breaker.failed(error)
   }
 
   /** Asks for the sake of the answer alone, if it is time to: nobody waits for it. */
-  probe(question: () => unknown): void {
-    if (!this.breaker.probes()) return
-    this.#deadlines.watch(attempt(question), {
-      answered: () => this.breaker.probed(true),
-      failed: (error) => {
-        if (!isMisuse(error)) this.errors++
-        this.breaker.probed(isMisuse(error), error)
-      },
-      late: () => undefined,
-    })
+  probe(ask: () => unknown): void {
+    if (this.breaker.probes()) this.#deadlines.watch(attempt({ ask }), new Probe(this))
   }
 }
 
-function attempt<T>(question: () => T | Promise<T>): Promise<T> {
+/** A question on its way. */
+class Asked<T> extends Pending<T> {
+  readonly #line: Line
+  readonly #question: Question<T>
+  /** Whether the store has been asked, so that a failure is its own. */
+  #asked: boolean
+
+  constructor(line: Line, question: Question<T>, asked: boolean) {
+    super()
+    this.#line = line
+    this.#question = question
+    this.#asked = asked
+  }
+
+  ask(): T | Promise<T> {
+    if (!this.waits) throw new Error('answered already')
+    this.#asked = true
+    return this.#question.ask()
+  }
+
+  answered(answer: T): void {
+    this.#line.breaker.succeeded()
+    this.#question.answered(answer)
+  }
+
+  failed(error: unknown): void {
+    if (this.#asked && !isMisuse(error)) this.#line.failed(error)
+    this.#question.failed(error)
+  }
+
+  late(answer: T): void {
+    this.#question.late(answer)
+  }
+}
+
+class Probe extends Pending<unknown> {
+  readonly #line: Line
+
+  constructor(line: Line) {
+    super()
+    this.#line = line
+  }
+
+  answered(): void {
+    this.#line.breaker.probed(true)
+  }
+
+  failed(error: unknown): void {
+    if (!isMisuse(error)) this.#line.errors++
+    this.#line.breaker.probed(isMisuse(error), error)
+  }
+
+  late(): void {}
+}
+
+function attempt<T>(question: Pick<Question<T>, 'ask'>): Promise<T> {
   try {
-    const answer = question()
+    const answer = question.ask()
     return answer instanceof Promise ? answer : Promise.resolve(answer)
   } catch (error) {
     return Promise.reject(error)

@@ -24,10 +24,10 @@ export class Caller {
   readonly #terms: CallerTerms
   readonly #sha: string
   /** Calls that still take questions, by the slot of their keys; all by one number where slots do not matter. */
-  readonly #open = new Map<number, Call>()
+  #open = new Map<number, Call>()
   /** Calls to be sent, in their order: there may be no connection. */
   #waiting: Call[] = []
-  readonly #sent = new Set<Call>()
+  readonly #sent: Call[] = []
   #flushing = false
   #looking = false
 
@@ -43,58 +43,81 @@ export class Caller {
   ask(question: Question): void {
     const { connection, batch } = this.#terms
     const slot = connection.cluster ? slotOf(question.keys[0] as string) : 0
-    let call = this.#open.get(slot)
-    if (call === undefined) {
-      call = new Call(this.#terms.ttlMargin)
-      this.#open.set(slot, call)
-      this.#expire(call)
-    }
+    const call = this.#open.get(slot) ?? this.#begin(slot)
     call.add(question)
-    if (batch === 1) this.#flush()
-    else if (call.size >= batch) this.#close(slot, call)
-    else if (!this.#flushing) {
-      this.#flushing = true
-      setImmediate(() => this.#flush())
+    if (call.size < batch) {
+      this.#flushLater()
+      return
     }
+    this.#open.delete(slot)
+    this.#waiting.push(call)
+    if (batch === 1) this.#send()
+  }
+
+  #begin(slot: number): Call {
+    const call = new Call(this.#terms.ttlMargin)
+    this.#expire(call)
+    this.#open.set(slot, call)
+    return call
+  }
+
+  #flushLater(): void {
+    if (this.#flushing) return
+    this.#flushing = true
+    setImmediate(() => this.#flush())
   }
 
   #flush(): void {
     this.#flushing = false
-    for (const [slot, call] of this.#open) this.#close(slot, call)
-  }
-
-  #close(slot: number, call: Call): void {
-    this.#open.delete(slot)
-    this.#waiting.push(call)
+    this.#waiting.push(...this.#open.values())
+    // A new one: a Map that is used up makes a new table, to which the old one points, so that one in the old generation
+    // keeps alive whatever came after it.
+    this.#open = new Map()
     this.#send()
   }
 
+  /**
+   * To one server calls go turn by turn: it decides one while the client writes the next, also where the client puts all
+   * commands of a turn into one write.
+   */
   #send(): void {
-    if (!this.#terms.connection.ready()) {
-      this.#waiting = this.#waiting.filter((call) => !call.settled)
-      if (!this.#looking && this.#waiting.length > 0) {
-        this.#looking = true
-        setTimeout(() => {
-          this.#looking = false
-          this.#send()
-        }, look)
-      }
+    const { connection, batch } = this.#terms
+    if (!connection.ready()) {
+      this.#look()
       return
     }
-    const calls = this.#waiting
-    this.#waiting = []
+    const calls = this.#waiting.splice(0, connection.cluster || batch === 1 ? Infinity : 1)
     for (const call of calls) if (!call.settled) void this.#run(call)
+    if (this.#waiting.length > 0) this.#flushLater()
+  }
+
+  /** Whether there is a connection again. */
+  #look(): void {
+    this.#waiting = this.#waiting.filter((call) => !call.settled)
+    if (this.#looking || this.#waiting.length === 0) return
+    this.#looking = true
+    setTimeout(() => {
+      this.#looking = false
+      this.#send()
+    }, look)
   }
 
   async #run(call: Call): Promise<void> {
     const packed = call.packed()
-    this.#sent.add(call)
+    this.#sent.push(call)
     try {
       call.answer(await this.#evaluate(call.keys, packed))
     } catch (error) {
       call.fail(error)
     }
-    this.#sent.delete(call)
+    this.#over(call)
+  }
+
+  #over(call: Call): void {
+    const at = this.#sent.indexOf(call)
+    if (at < 0) return
+    const last = this.#sent.pop() as Call
+    if (last !== call) this.#sent[at] = last
   }
 
   /** Only a script that Redis does not know has certainly not run: everything else is never tried again. */
@@ -115,7 +138,7 @@ export class Caller {
       setImmediate(() => {
         if (call.settled) return
         call.withdraw()
-        this.#sent.delete(call)
+        this.#over(call)
         call.fail(
           new HeadgateError(
             'HEADGATE_STORE_TIMEOUT',

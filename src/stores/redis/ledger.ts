@@ -1,28 +1,14 @@
 import type { StateRule } from '../../algorithms/carry.ts'
 import type { Details } from '../../algorithms/step.ts'
-import { type Clock, monotonicClock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
 import { type Answer, decisionOf } from './answer.ts'
-import type { Caller } from './caller.ts'
-import type { Denials } from './denials.ts'
 import { encodeId, keyStart, slotOf } from './keys.ts'
-import type { Leases } from './leases.ts'
 import { Question, type QuestionExtras } from './question.ts'
+import type { Shared } from './shared.ts'
+import { Take } from './take.ts'
 import { packTerms, type Terms } from './terms.ts'
 import { type Ask, askInTwoPhases, type Group } from './two-phase.ts'
-
-/** What the ledgers of one store share. */
-export interface Shared {
-  readonly caller: Caller
-  readonly prefix: string
-  /** Whether keys in different slots need two phases. */
-  readonly cluster: boolean
-  /** The time to decide by; undefined for the time of Redis. */
-  readonly clock: Clock | undefined
-  readonly denials: Denials | undefined
-  readonly leases: Leases | undefined
-}
 
 export class RedisLedger implements Ledger {
   readonly #shared: Shared
@@ -96,29 +82,17 @@ export class RedisLedger implements Ledger {
 
   /** Asks Redis, and notes what can be answered without asking next time. */
   #take(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
-    const { denials, leases, clock } = this.#shared
+    const { caller, clock, leases } = this.#shared
     const groups = this.#groups(keys)
     const lease = groups === undefined ? leases?.ask(keys, cost) : undefined
-    const question = this.#question('consume', keys, cost, this.#extras(details, lease))
-    const asked = (clock ?? monotonicClock)()
-    denials?.outdate(this.#terms, keys)
-    const denied = denials?.changes ?? 0
-    const leased = leases?.changes ?? 0
-    let brought = false
-    const decided = (answer: Answer): Decision => {
-      denials?.outdate(this.#terms, keys)
-      if (!answer.allowed && this.#repeats) denials?.note(this.#terms, keys, cost, answer, asked, denied)
-      brought = answer.lease !== undefined
-      if (brought) leases?.note(this.#terms, keys, answer, asked, leased)
-      return decisionOf(this.#terms.policies, answer, details)
-    }
-    if (groups !== undefined) return askInTwoPhases(this.#askOnce, question, groups).then(decided)
-    const decision = new Promise<Decision>((answered, failed) => {
-      question.answered = (answer) => answered(decided(answer))
-      question.failed = failed
-      this.#shared.caller.ask(question)
+    const take = new Take(this.#shared, this.#terms, keys, cost, clock?.() ?? -1, this.#extras(details, lease))
+    if (groups !== undefined) return askInTwoPhases(this.#askOnce, take, groups).then((answer) => take.decide(answer))
+    const decision = new Promise<Decision>((resolve, reject) => {
+      take.decided = resolve
+      take.reject = reject
+      caller.ask(take)
     })
-    if (lease !== undefined) leases?.asked(this.#terms, keys, decision, () => brought)
+    if (lease !== undefined) leases?.asked(this.#terms, keys, decision, () => take.brought)
     return decision
   }
 
@@ -152,8 +126,8 @@ export class RedisLedger implements Ledger {
 
   readonly #askOnce: Ask = (question) =>
     new Promise((answered, failed) => {
-      question.answered = answered
-      question.failed = failed
+      question.resolve = answered
+      question.reject = failed
       this.#shared.caller.ask(question)
     })
 

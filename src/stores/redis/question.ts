@@ -29,8 +29,8 @@ export class Question {
   /** Microseconds since the epoch, or -1 for the time of Redis. */
   readonly now: number
   readonly extras: QuestionExtras
-  answered: (answer: Answer) => void = nobody
-  failed: (error: unknown) => void = nobody
+  resolve: (answer: Answer) => void = nobody
+  reject: (error: unknown) => void = nobody
 
   constructor(
     terms: Terms,
@@ -46,6 +46,14 @@ export class Question {
     this.cost = cost
     this.now = now
     this.extras = extras
+  }
+
+  answered(answer: Answer): void {
+    this.resolve(answer)
+  }
+
+  failed(error: unknown): void {
+    this.reject(error)
   }
 }
 

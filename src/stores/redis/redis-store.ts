@@ -7,8 +7,9 @@ import { Caller } from './caller.ts'
 import { connectionOf, type RedisClient } from './client.ts'
 import { Denials } from './denials.ts'
 import { Leases } from './leases.ts'
-import { RedisLedger, type Shared } from './ledger.ts'
+import { RedisLedger } from './ledger.ts'
 import { script } from './lua/script.ts'
+import type { Shared } from './shared.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. It stays yours to close. */
