@@ -19,7 +19,7 @@ export class Hold {
 
   /** Those who wait for its end go before those who come when it is due already. */
   get on(): boolean {
-    return this.#end !== undefined || this.#clock() < this.until
+    return this.until > 0 && (this.#end !== undefined || this.#clock() < this.until)
   }
 
   begin(until: number): void {

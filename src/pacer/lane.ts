@@ -8,6 +8,7 @@ import { Asked } from './asked.ts'
 import { Booked } from './booked.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from './errors.ts'
 import { Hold } from './hold.ts'
+import { Limit } from './limit.ts'
 import { Line } from './line.ts'
 import type { Place } from './place.ts'
 import type { Queue } from './queue.ts'
@@ -71,38 +72,35 @@ export class Lane implements Place {
   }
 
   /** @throws HeadgateError `HEADGATE_CLOSED` */
-  enter(call: Call): Waiter {
+  enter(call: Call): void {
     if (this.shop.closed) throw closed()
     const waiter = new Waiter(this, call, this.shop.calls++, this.now)
-    const { signal } = call
-    if (signal !== undefined) {
-      const leave = () => this.leave(waiter, signal.reason)
-      signal.addEventListener('abort', leave, { once: true })
-      waiter.release = () => signal.removeEventListener('abort', leave)
-    }
-    if (!waiter.runs || this.running < this.shop.concurrency) this.#pass(waiter)
+    const { timeout, signal } = call
+    if (timeout < Infinity || signal !== undefined) waiter.limit = new Limit(waiter, timeout, signal)
+    if (waiter.run === undefined || this.running < this.shop.concurrency) this.#pass(waiter)
     else if (this.mayWait(waiter)) {
       waiter.stage = 'gate'
       this.#gate.add(waiter)
     }
-    if (waiter.stage !== 'done' && call.timeout > 0) this.#watch(waiter)
-    return waiter
+    if (waiter.stage !== 'done' && timeout > 0) this.#watch(waiter)
   }
 
   #pass(waiter: Waiter): void {
-    if (waiter.runs) this.running++
+    if (waiter.run !== undefined) this.running++
     waiter.stage = 'asking'
     this.queueing.seek(waiter)
   }
 
   /** Ends the wait at its deadline. */
-  #watch(waiter: Waiter): void {
-    if (waiter.deadline < Infinity && !waiter.pending) this.shop.agenda.add(waiter, waiter.deadline)
+  #watch({ limit }: Waiter): void {
+    if (limit === undefined || limit.deadline === Infinity || limit.pending) return
+    this.shop.agenda.add(limit, limit.deadline)
   }
 
   /** How much longer it would wait, in microseconds: not at all if there is no room to wait. */
   patience(waiter: Waiter): number {
-    return this.full(waiter) ? 0 : Math.max(0, waiter.deadline - this.now)
+    if (this.full(waiter)) return 0
+    return waiter.limit === undefined ? Infinity : Math.max(0, waiter.deadline - this.now)
   }
 
   /** Whether it may not queue because too many do. */
@@ -115,7 +113,7 @@ export class Lane implements Place {
   mayWait(waiter: Waiter): boolean {
     if (this.shop.closed) this.refuse(waiter, closed())
     else if (this.full(waiter)) this.refuse(waiter, queueFull(this.shop.maxQueue))
-    else if (!waiter.queued && waiter.deadline <= this.now) this.refuse(waiter, timedOut(0))
+    else if (!waiter.queued && waiter.limit !== undefined && waiter.deadline <= this.now) this.refuse(waiter, timedOut(0))
     else {
       this.queue(waiter)
       return true
@@ -149,7 +147,7 @@ export class Lane implements Place {
     else if (retryAfter === Infinity) this.refuse(waiter, tooLarge(waiter.cost))
     else if (waiter.deadline > this.now && this.patience(waiter) === 0) {
       this.refuse(waiter, queueFull(this.shop.maxQueue))
-    } else this.refuse(waiter, waiter.deadline < Infinity ? timedOut(waiter.timeout) : tooLate())
+    } else this.refuse(waiter, waiter.deadline < Infinity ? timedOut((waiter.limit as Limit).timeout) : tooLate())
   }
 
   /** Ends a call that is in no queue. */
@@ -158,8 +156,8 @@ export class Lane implements Place {
     if (stage === 'done') return
     this.#done(waiter)
     this.shop.events.refused(this, waiter.cost, error)
-    waiter.refuse(error)
-    if (waiter.runs && stage !== 'gate' && stage !== 'new') this.finished()
+    waiter.reject(error)
+    if (waiter.run !== undefined && stage !== 'gate' && stage !== 'new') this.finished()
     else this.settled()
   }
 
@@ -171,16 +169,13 @@ export class Lane implements Place {
     this.refuse(waiter, error)
   }
 
-  expire(waiter: Waiter): void {
-    this.leave(waiter, timedOut(waiter.timeout))
-  }
-
   #done(waiter: Waiter): void {
     waiter.stage = 'done'
     if (waiter.queued) this.#waiting.remove(waiter)
     if (this.waiting === 0) this.#hold.unwatch()
-    this.shop.agenda.remove(waiter)
-    waiter.release?.()
+    if (waiter.limit === undefined) return
+    this.shop.agenda.remove(waiter.limit)
+    waiter.limit.release()
   }
 
   /** What ran has ended: the next may come. */

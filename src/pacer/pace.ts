@@ -31,7 +31,7 @@ export abstract class Pace {
    * the store said. With the signal's reason if that is aborted.
    */
   acquire(permits = 1, options: AcquireOptions = none): Promise<number> {
-    return new Promise((admit, refuse) => this.#enter(this.lane(), permits, options, false, admit, refuse))
+    return this.#enter(permits, options, undefined) as Promise<number>
   }
 
   /**
@@ -51,12 +51,7 @@ export abstract class Pace {
 
   /** Runs a function once it has its turn and returns what it returns. Rejects as `acquire` does, or as the function. */
   throttle<T>(run: () => T, options: ThrottleOptions = none): Promise<Awaited<T>> {
-    // No async function: what it takes would be kept for as long as the call waits.
-    return new Promise((resolve, reject) => {
-      const lane = this.lane()
-      const admit = () => queueMicrotask(() => resolve(runIn(lane, run)))
-      this.#enter(lane, options.permits ?? 1, options, true, admit, reject)
-    })
+    return this.#enter(undefined, options, run) as Promise<Awaited<T>>
   }
 
   /** The function, throttled at every call. */
@@ -86,29 +81,29 @@ export abstract class Pace {
     lane.hold(lane.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
   }
 
-  #enter(
-    lane: Lane,
-    permits: number,
-    options: AcquireOptions,
-    runs: boolean,
-    admit: (waited: number) => void,
-    refuse: (error: unknown) => void,
-  ): void {
-    const { signal, priority = 0 } = options
-    signal?.throwIfAborted()
-    if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
-    const cost = permitsOf(permits)
-    const timeout = timeoutOf(options.timeout, 'timeout')
-    lane.enter({ cost, priority, runs, timeout, signal, admit, refuse })
+  #enter(permits: number | undefined, options: ThrottleOptions, run: (() => unknown) | undefined): Promise<unknown> {
+    try {
+      const lane = this.lane()
+      const { signal, priority = 0 } = options
+      signal?.throwIfAborted()
+      if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
+      const cost = permitsOf(permits === undefined ? (options.permits ?? 1) : permits)
+      const timeout = timeoutOf(options.timeout, 'timeout')
+      const promise = new Promise(settleBy)
+      lane.enter({ cost, priority, run, timeout, signal, resolve, reject })
+      return promise
+    } catch (error) {
+      return Promise.reject(error)
+    }
   }
 }
 
-async function runIn<T>(lane: Lane, run: () => T): Promise<Awaited<T>> {
-  try {
-    return await run()
-  } finally {
-    lane.finished()
-  }
+/** What settles the promise made last. One function for all promises: a closure for each would be kept while it waits. */
+let resolve: (value: unknown) => void
+let reject: (error: unknown) => void
+function settleBy(resolveIt: (value: unknown) => void, rejectIt: (error: unknown) => void): void {
+  resolve = resolveIt
+  reject = rejectIt
 }
 
 function permitsOf(permits: number): number {

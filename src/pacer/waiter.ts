@@ -1,4 +1,4 @@
-import { Entry } from './agenda.ts'
+import type { Limit } from './limit.ts'
 
 /**
  * Where a call stands. `gate`: others of its lane still run. `line`: nothing is booked for it. `asking`: the store has
@@ -6,17 +6,16 @@ import { Entry } from './agenda.ts'
  */
 export type Stage = 'new' | 'gate' | 'line' | 'asking' | 'booked' | 'done'
 
-/** Who ends a call whose deadline has come. */
-interface Owner {
-  expire(waiter: Waiter): void
+/** What a waiter needs of its lane. */
+export interface Owner {
+  /** Ends a call wherever it stands. */
+  leave(waiter: Waiter, error: unknown): void
+  /** What ran has ended. */
+  finished(): void
 }
 
-/** A call that waits for its turn; as an entry of the agenda it is its own deadline, after all turns of that time. */
-export class Waiter extends Entry {
-  override get rank(): number {
-    return 1
-  }
-
+/** A call that waits for its turn. There may be very many: a field here is 8 bytes for each, a closure 64 and more. */
+export class Waiter {
   stage: Stage = 'new'
   /** Whether it counts as one of those who queue. */
   queued = false
@@ -28,29 +27,31 @@ export class Waiter extends Entry {
   readonly lane: Owner
   readonly cost: number
   readonly priority: number
-  /** Whether it runs once it has its turn, so that `concurrency` counts it. */
-  readonly runs: boolean
-  /** When it came, and until when it waits: microseconds. */
+  /** When it came, in microseconds. */
   readonly since: number
-  readonly deadline: number
   /** The order in which calls came. */
   readonly number: number
-  readonly admit: (waited: number) => void
-  readonly refuse: (error: unknown) => void
-  /** Stops listening to its signal. */
-  release: (() => void) | undefined
+  /** What runs once it has its turn, if anything does: such calls `concurrency` counts. */
+  readonly run: (() => unknown) | undefined
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  /** What may end its wait before its turn, if anything can. */
+  limit: Limit | undefined
 
-  constructor(lane: Owner, call: Call, number: number, now: number) {
-    super()
+  constructor(lane: Owner, { cost, priority, run, resolve, reject }: Call, number: number, now: number) {
     this.lane = lane
-    this.cost = call.cost
-    this.priority = call.priority
-    this.runs = call.runs
+    this.cost = cost
+    this.priority = priority
     this.since = now
-    this.deadline = now + call.timeout * 1000
     this.number = number
-    this.admit = call.admit
-    this.refuse = call.refuse
+    this.run = run
+    this.resolve = resolve
+    this.reject = reject
+  }
+
+  /** Until when it waits, in microseconds. */
+  get deadline(): number {
+    return this.limit === undefined ? Infinity : this.limit.deadline
   }
 
   /** Whole milliseconds since it came. */
@@ -58,13 +59,21 @@ export class Waiter extends Entry {
     return Math.max(0, Math.round((now - this.since) / 1000))
   }
 
-  /** Milliseconds that it would wait. */
-  get timeout(): number {
-    return (this.deadline - this.since) / 1000
+  /** It has its turn: runs its function, a moment later, or answers. */
+  admit(waited: number): void {
+    if (this.run === undefined) this.resolve(waited)
+    else void this.#runs(this.run)
   }
 
-  due(): void {
-    this.lane.expire(this)
+  async #runs(run: () => unknown): Promise<void> {
+    await undefined
+    try {
+      this.resolve(await run())
+    } catch (error) {
+      this.reject(error)
+    } finally {
+      this.lane.finished()
+    }
   }
 }
 
@@ -72,10 +81,10 @@ export class Waiter extends Entry {
 export interface Call {
   readonly cost: number
   readonly priority: number
-  readonly runs: boolean
+  readonly run: (() => unknown) | undefined
   /** Milliseconds it is willing to wait, or Infinity. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined
-  readonly admit: (waited: number) => void
-  readonly refuse: (error: unknown) => void
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
 }
