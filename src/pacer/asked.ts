@@ -52,7 +52,7 @@ export class Asked implements Queue {
   reserved(): void {}
 
   giveBack(turn: Turn, units: number): MaybePromise<unknown> {
-    return this.#lane.shop.bank.refund(this.#lane.keys, units, turn.tickets, turn.generation)
+    return this.#lane.shop.bank.refund(this.#lane.keys, units, turn.tickets, turn.lot.generation)
   }
 
   /** Who is first asks again: at a higher rate its turn may have come. */

@@ -18,7 +18,7 @@ import { Line } from './line.ts'
 import { Lines } from './lines.ts'
 import type { Place } from './place.ts'
 import type { Queue } from './queue.ts'
-import { Turn, Turns } from './turn.ts'
+import { type Lot, Turn, Turns } from './turn.ts'
 import type { Waiter } from './waiter.ts'
 
 export class Booked implements Queue {
@@ -27,6 +27,8 @@ export class Booked implements Queue {
   readonly #lines = new Lines()
   /** Whether those behind somebody who left are yet to move up. */
   #closing = false
+  /** That of the turns booked last. */
+  #lot: Lot | undefined
   /** Who has none yet. */
   readonly #line = new Line()
 
@@ -85,18 +87,25 @@ export class Booked implements Queue {
     } else if (wait === 0 && here && !lane.stopped && this.#turns.first === undefined) {
       lane.admit(waiter)
     } else {
-      const turn = new Turn(waiter.cost, tickets, generation, false, this.#come)
-      turn.at = lane.now + wait * 1000
+      const turn = new Turn(this.#lotOf(waiter.cost, generation), tickets, lane.now + wait * 1000)
       this.#turns.add(turn)
       this.#keep(waiter, turn, here)
+      if (wait === 0 && waiter.stage === 'booked') lane.shop.agenda.run()
     }
+  }
+
+  #lotOf(cost: number, generation: number): Lot {
+    const lot = this.#lot
+    if (lot !== undefined && lot.cost === cost && lot.generation === generation) return lot
+    this.#lot = { cost, generation, reserved: false, come: this.#come }
+    return this.#lot
   }
 
   /** Has the waiter wait for a turn like the one booked for it, or gives that back. */
   #keep(waiter: Waiter, turn: Turn, here: boolean): void {
     const lane = this.#lane
     if (!here || lane.stopped || lane.full(waiter)) {
-      this.giveBack(turn, turn.cost)
+      this.giveBack(turn, waiter.cost)
       if (here) this.#wait(waiter)
       return
     }
@@ -104,12 +113,11 @@ export class Booked implements Queue {
     this.#lines.add(waiter)
     lane.shop.agenda.add(turn, turn.at)
     lane.queue(waiter)
-    if (turn.at <= lane.now) lane.shop.agenda.run()
   }
 
   readonly #come = (turn: Turn): void => {
     this.#turns.remove(turn)
-    const waiter = this.#lines.take(turn.cost)
+    const waiter = this.#lines.take(turn.lot.cost)
     if (waiter !== undefined) this.#lane.admit(waiter)
   }
 
@@ -126,13 +134,13 @@ export class Booked implements Queue {
     const turn = this.#turns.lastOf(waiter.cost)
     if (turn === undefined) return
     this.#lane.shop.agenda.remove(turn)
-    this.giveBack(turn, turn.cost)
+    this.giveBack(turn, turn.lot.cost)
   }
 
   /** Whether all turns can be given back and booked anew with nobody the worse for it. */
   get #movable(): boolean {
     const { bank } = this.#lane.shop
-    return bank.exclusive && this.#turns.reserved === 0 && this.#turns.first?.generation === bank.generation
+    return bank.exclusive && this.#turns.reserved === 0 && this.#turns.first?.lot.generation === bank.generation
   }
 
   /**
@@ -151,7 +159,7 @@ export class Booked implements Queue {
       if (stays && movable) behind.push(turn)
       if (!stays || movable) {
         shop.agenda.remove(turn)
-        this.giveBack(turn, turn.cost)
+        this.giveBack(turn, turn.lot.cost)
       }
       turn = before
     }
@@ -163,10 +171,10 @@ export class Booked implements Queue {
   /** No later than it was promised. */
   #rebook(turn: Turn): void {
     const { shop, keys, now } = this.#lane
-    const { decision, wait, tickets } = shop.bank.reserve(keys, turn.cost, Infinity) as Booking
-    const next = new Turn(turn.cost, tickets, turn.generation, false, this.#come)
+    const { decision, wait, tickets } = shop.bank.reserve(keys, turn.lot.cost, Infinity) as Booking
+    const next = new Turn(turn.lot, tickets, decision.allowed ? Math.min(turn.at, now + wait * 1000) : turn.at)
     this.#turns.add(next)
-    shop.agenda.add(next, decision.allowed ? Math.min(turn.at, now + wait * 1000) : turn.at)
+    shop.agenda.add(next, next.at)
   }
 
   /** Books for oneself: the wait is the caller's. */
@@ -189,18 +197,18 @@ export class Booked implements Queue {
   giveBack(turn: Turn, units: number): MaybePromise<unknown> {
     const { bank } = this.#lane.shop
     const whole = bank.exclusive && this.#turns.last === turn && turn.at > this.#lane.now
-    if (units === turn.cost) this.#turns.remove(turn)
+    if (units === turn.lot.cost) this.#turns.remove(turn)
     if (!whole && turn.tickets === undefined) return undefined
-    return bank.refund(this.#lane.keys, units, whole ? undefined : turn.tickets, turn.generation)
+    return bank.refund(this.#lane.keys, units, whole ? undefined : turn.tickets, turn.lot.generation)
   }
 
   /** Gives every turn back, the last one first, so that each is the last: a turn that passes unused is not made up for. */
   stop(): void {
     for (let turn = this.#turns.last; turn !== undefined; ) {
       const { before } = turn
-      if (!turn.reserved) {
+      if (!turn.lot.reserved) {
         this.#lane.shop.agenda.remove(turn)
-        this.giveBack(turn, turn.cost)
+        this.giveBack(turn, turn.lot.cost)
       }
       turn = before
     }

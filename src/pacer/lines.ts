@@ -48,8 +48,8 @@ export class Lines {
     const vacant = new Set<Turn>()
     const waiters = new Map([...this.#lines].map(([cost, line]) => [cost, line[Symbol.iterator]()]))
     for (let turn = turns.first; turn !== undefined; turn = turn.after) {
-      if (turn.reserved) continue
-      const waiter = waiters.get(turn.cost)?.next().value
+      if (turn.lot.reserved) continue
+      const waiter = waiters.get(turn.lot.cost)?.next().value
       if (waiter === undefined || waiter.stage === 'done') vacant.add(turn)
       if (waiter?.stage === 'done') this.remove(waiter)
     }

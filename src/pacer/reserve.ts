@@ -19,9 +19,8 @@ export function reserve(lane: Lane, cost: number, maxWait: number): MaybePromise
   const { generation } = shop.bank
   const granted = ({ decision, wait, tickets }: Booking): PacerReservation => {
     if (!decision.allowed) return refused(decision.retryAfter)
-    const turn = new Turn(cost, tickets, generation, true, () => undefined)
     const { now } = lane
-    turn.at = now + wait * 1000
+    const turn = new Turn({ cost, generation, reserved: true, come: () => undefined }, tickets, now + wait * 1000)
     queueing.reserved(turn)
     return new PacerReservation(now, cost, wait, 0, {
       giveBack: (units) => queueing.giveBack(turn, units),

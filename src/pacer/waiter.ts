@@ -67,13 +67,16 @@ export class Waiter {
 
   async #runs(run: () => unknown): Promise<void> {
     await undefined
+    let value: unknown
     try {
-      this.resolve(await run())
+      value = await run()
     } catch (error) {
-      this.reject(error)
-    } finally {
       this.lane.finished()
+      this.reject(error)
+      return
     }
+    this.lane.finished()
+    this.resolve(value)
   }
 }
 
