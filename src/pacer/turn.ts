@@ -1,3 +1,4 @@
+import type { Ticket } from '../algorithms/algorithm.ts'
 import type { Tickets } from '../algorithms/step.ts'
 import { Entry } from './agenda.ts'
 
@@ -13,15 +14,21 @@ export interface Lot {
 /** A time that the store has promised, and for what. It belongs to nobody: who is first when it comes takes it. */
 export class Turn extends Entry {
   readonly lot: Lot
-  readonly tickets: Tickets | undefined
+  /** Of one policy, as mostly, without the list around it. */
+  readonly #tickets: Ticket | Tickets | undefined
   before: Turn | undefined
   after: Turn | undefined
 
   constructor(lot: Lot, tickets: Tickets | undefined, at: number) {
     super()
     this.lot = lot
-    this.tickets = tickets
+    this.#tickets = tickets?.length === 1 ? (tickets[0] ?? tickets) : tickets
     this.at = at
+  }
+
+  get tickets(): Tickets | undefined {
+    const tickets = this.#tickets
+    return typeof tickets?.[0] === 'number' ? [tickets as Ticket] : (tickets as Tickets | undefined)
   }
 
   due(): void {
