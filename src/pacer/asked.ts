@@ -5,7 +5,7 @@
  * question at a time, and not before the time that the last answer named.
  */
 import type { Booking, MaybePromise } from '../stores/store.ts'
-import { Entry } from './agenda.ts'
+import { Entry } from './entries.ts'
 import { Line } from './line.ts'
 import type { Place } from './place.ts'
 import type { Queue } from './queue.ts'

@@ -1,5 +1,6 @@
 import type { Clock } from '../clock.ts'
-import { type Agenda, Entry } from './agenda.ts'
+import type { Agenda } from './agenda.ts'
+import { Entry } from './entries.ts'
 
 /** A time during which nobody of a lane is let through. Only while somebody waits for its end is there a timer for it. */
 export class Hold {

@@ -1,4 +1,4 @@
-import { Entry } from './agenda.ts'
+import { Entry } from './entries.ts'
 import { timedOut } from './errors.ts'
 import type { Waiter } from './waiter.ts'
 

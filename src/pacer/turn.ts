@@ -1,6 +1,6 @@
 import type { Ticket } from '../algorithms/algorithm.ts'
 import type { Tickets } from '../algorithms/step.ts'
-import { Entry } from './agenda.ts'
+import { Entry } from './entries.ts'
 
 /** What turns have in common that were booked for one cost at one rate. */
 export interface Lot {
