@@ -99,8 +99,12 @@ export class Lane implements Place {
 
   /** How much longer it would wait, in microseconds: not at all if there is no room to wait. */
   patience(waiter: Waiter): number {
-    if (this.full(waiter)) return 0
-    return waiter.limit === undefined ? Infinity : Math.max(0, waiter.deadline - this.now)
+    return this.full(waiter) ? 0 : this.#left(waiter)
+  }
+
+  /** How much of its time is left. Most have no end to it, and the clock is not read for them. */
+  #left({ limit }: Waiter): number {
+    return limit === undefined ? Infinity : Math.max(0, limit.deadline - this.now)
   }
 
   /** Whether it may not queue because too many do. */
@@ -113,7 +117,7 @@ export class Lane implements Place {
   mayWait(waiter: Waiter): boolean {
     if (this.shop.closed) this.refuse(waiter, closed())
     else if (this.full(waiter)) this.refuse(waiter, queueFull(this.shop.maxQueue))
-    else if (!waiter.queued && waiter.limit !== undefined && waiter.deadline <= this.now) this.refuse(waiter, timedOut(0))
+    else if (!waiter.queued && this.#left(waiter) === 0) this.refuse(waiter, timedOut(0))
     else {
       this.queue(waiter)
       return true
@@ -145,9 +149,8 @@ export class Lane implements Place {
   refuseFor(waiter: Waiter, { retryAfter }: Decision): void {
     if (this.shop.closed) this.refuse(waiter, closed())
     else if (retryAfter === Infinity) this.refuse(waiter, tooLarge(waiter.cost))
-    else if (waiter.deadline > this.now && this.patience(waiter) === 0) {
-      this.refuse(waiter, queueFull(this.shop.maxQueue))
-    } else this.refuse(waiter, waiter.deadline < Infinity ? timedOut((waiter.limit as Limit).timeout) : tooLate())
+    else if (this.#left(waiter) > 0 && this.full(waiter)) this.refuse(waiter, queueFull(this.shop.maxQueue))
+    else this.refuse(waiter, waiter.timeout < Infinity ? timedOut(waiter.timeout) : tooLate())
   }
 
   /** Ends a call that is in no queue. */

@@ -1,21 +1,27 @@
 import { Entry } from './entries.ts'
 import { timedOut } from './errors.ts'
-import type { Waiter } from './waiter.ts'
+
+/** What it may end. */
+interface Wait {
+  /** When it began, in microseconds. */
+  readonly since: number
+  leave(error: unknown): void
+}
 
 /** What may end a wait before its turn: a deadline, a signal. On the agenda it is the deadline, after all turns of that time. */
 export class Limit extends Entry {
-  readonly #waiter: Waiter
+  readonly #wait: Wait
   /** Milliseconds, or Infinity. */
   readonly timeout: number
   /** Microseconds. */
   readonly deadline: number
   readonly #signal: AbortSignal | undefined
 
-  constructor(waiter: Waiter, timeout: number, signal: AbortSignal | undefined) {
+  constructor(wait: Wait, timeout: number, signal: AbortSignal | undefined) {
     super()
-    this.#waiter = waiter
+    this.#wait = wait
     this.timeout = timeout
-    this.deadline = waiter.since + timeout * 1000
+    this.deadline = wait.since + timeout * 1000
     this.#signal = signal
     signal?.addEventListener('abort', this, { once: true })
   }
@@ -25,12 +31,12 @@ export class Limit extends Entry {
   }
 
   due(): void {
-    this.#waiter.lane.leave(this.#waiter, timedOut(this.timeout))
+    this.#wait.leave(timedOut(this.timeout))
   }
 
   /** The signal was aborted. */
   handleEvent(): void {
-    this.#waiter.lane.leave(this.#waiter, this.#signal?.reason)
+    this.#wait.leave(this.#signal?.reason)
   }
 
   /** Stops listening to the signal. */

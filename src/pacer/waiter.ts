@@ -7,7 +7,7 @@ import type { Limit } from './limit.ts'
 export type Stage = 'new' | 'gate' | 'line' | 'asking' | 'booked' | 'done'
 
 /** What a waiter needs of its lane. */
-export interface Owner {
+interface Owner {
   /** Ends a call wherever it stands. */
   leave(waiter: Waiter, error: unknown): void
   /** What ran has ended. */
@@ -49,14 +49,19 @@ export class Waiter {
     this.reject = reject
   }
 
-  /** Until when it waits, in microseconds. */
-  get deadline(): number {
-    return this.limit === undefined ? Infinity : this.limit.deadline
+  /** Milliseconds that it would wait. */
+  get timeout(): number {
+    return this.limit === undefined ? Infinity : this.limit.timeout
   }
 
   /** Whole milliseconds since it came. */
   waited(now: number): number {
     return Math.max(0, Math.round((now - this.since) / 1000))
+  }
+
+  /** Gives up. */
+  leave(error: unknown): void {
+    this.lane.leave(this, error)
   }
 
   /** It has its turn: runs its function, a moment later, or answers. */
