@@ -3,7 +3,6 @@ import { whenEnded } from '../src/http/ended.ts'
 import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
 import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
 import { guardOf } from '../src/http/plans.ts'
-import type { MaybePromise } from '../src/stores/store.ts'
 
 declare module 'koa' {
   interface DefaultState {
@@ -36,7 +35,7 @@ const koa: Framework<Context, Context> = {
     context.status = status
   },
   send(context, type, body) {
-    context.set('Content-Type', type)
+    context.res.setHeader('Content-Type', type)
     context.body = body
   },
 }
@@ -58,13 +57,16 @@ export function rateLimit(
   return (context, next) => {
     try {
       const admitted = guard.check(context, context)
-      return admitted === true ? next() : goOn(admitted, next)
+      if (admitted === true) return next()
+      return admitted === false ? refused : goOn(admitted, next)
     } catch (error) {
       return Promise.reject(error)
     }
   }
 }
 
-async function goOn(admitted: MaybePromise<boolean>, next: Next): Promise<void> {
+const refused = Promise.resolve()
+
+async function goOn(admitted: Promise<boolean>, next: Next): Promise<void> {
   if (await admitted) await next()
 }

@@ -79,21 +79,24 @@ class World {
     this.move()
     const key = this.key()
     const cost = random.pick([1, 1, 1, 2, 5])
+    const forgettable = this.mayForget(key)
     let expected = this.of(key).consume(clock.now(), cost)
     const books = !this.jumps && random.chance(0.02)
     const reservation = books ? await limiter.reserve(key, { cost }) : undefined
-    const answer = reservation ?? limiter.consumeSync(key, { cost })
-    if (answer.allowed && !expected && this.mayForget(key)) {
+    const { allowed, remaining } = reservation?.decision ?? limiter.consumeSync(key, { cost })
+    const agree = () => allowed === expected.allowed && remaining === expected.remaining
+    if (forgettable && !agree()) {
       this.oracle.delete(key)
       expected = this.of(key).consume(clock.now(), cost)
       counts.forgotten++
     }
-    if (answer.allowed !== expected) {
-      throw new Error(`${this.terms} at ${clock.milliseconds}, key ${key}: ${answer.allowed}, the oracle ${expected}`)
+    if (!agree()) {
+      const [answer, oracle] = [{ allowed, remaining }, expected].map((each) => JSON.stringify(each))
+      throw new Error(`${this.terms} at ${clock.milliseconds}, key ${key}: ${answer}, the oracle ${oracle}`)
     }
-    if (expected) counts.admitted++
+    if (allowed) counts.admitted++
     else counts.refused++
-    if (reservation === undefined || !expected) return
+    if (reservation === undefined || !allowed) return
     await reservation.cancel()
     this.of(key).undo(cost)
     counts.cancelled++

@@ -42,8 +42,8 @@ class Log extends Oracle {
     return this.units.filter((time) => time > at - this.window)
   }
 
-  fits(at, cost) {
-    return BigInt(this.held(at).length) + cost <= this.limit
+  left(at) {
+    return this.limit - BigInt(this.held(at).length)
   }
 
   take(at, cost) {
@@ -71,8 +71,8 @@ class TokenBucket extends Oracle {
     return tokens > this.full ? this.full : tokens
   }
 
-  fits(at, cost) {
-    return this.now(at) >= cost * this.window
+  left(at) {
+    return this.now(at) / this.window
   }
 
   take(at, cost) {
@@ -98,8 +98,8 @@ class FixedWindow extends Oracle {
     return at / this.window === this.index ? this.count : 0n
   }
 
-  fits(at, cost) {
-    return this.held(at) + cost <= this.limit
+  left(at) {
+    return this.limit - this.held(at)
   }
 
   take(at, cost) {
@@ -126,15 +126,18 @@ export class Joined {
     this.each = each
   }
 
+  /** Whether the cost is admitted, and what is left then. */
   consume(now, units) {
     const cost = BigInt(units)
     const times = this.each.map((oracle) => oracle.reckon(BigInt(now)))
-    if (!this.each.every((oracle, n) => oracle.fits(times[n], cost))) return false
+    const left = () => Math.min(...this.each.map((oracle, n) => Number(oracle.left(times[n]))))
+    const allowed = left() >= units
+    if (!allowed) return { allowed, remaining: left() }
     for (const [n, oracle] of this.each.entries()) {
       oracle.take(times[n], cost)
       oracle.last = times[n]
     }
-    return true
+    return { allowed, remaining: left() }
   }
 
   /** Takes the last consume back. */

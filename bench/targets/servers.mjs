@@ -18,7 +18,16 @@ import { headgate, honoApp, honoRateLimiter } from './hono.mjs'
 
 const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 const figures = ['1000000000', '999999999', '1800000000']
+/** What a refusal says besides. */
+const refusal = { 'Retry-After': '3600', 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' }
+const refusalText = 'Too many requests. Try again in 3600 seconds.\n'
 const windowMs = 3_600_000
+
+/** Sets the three headers by hand, and those of a refusal. */
+function setAll(set, more = {}) {
+  for (let n = 0; n < 3; n++) set(names[n], figures[n])
+  for (const name in more) set(name, more[name])
+}
 
 function onExpress(middleware) {
   const app = express()
@@ -54,8 +63,14 @@ export const servers = {
     alone: () => onExpress(),
     'three headers by hand': () =>
       onExpress((_request, response, next) => {
-        for (let n = 0; n < 3; n++) response.setHeader(names[n], figures[n])
+        setAll((name, value) => response.setHeader(name, value))
         next()
+      }),
+    'refused by hand': () =>
+      onExpress((_request, response) => {
+        response.statusCode = 429
+        setAll((name, value) => response.setHeader(name, value), refusal)
+        response.end(refusalText)
       }),
     'headgate/express': (limit) => onExpress(expressLimit({ limit, window: windowMs })),
     'express-rate-limit': (limit) =>
@@ -65,8 +80,14 @@ export const servers = {
     alone: () => onKoa(),
     'three headers by hand': () =>
       onKoa(async (context, next) => {
-        for (let n = 0; n < 3; n++) context.res.setHeader(names[n], figures[n])
+        setAll((name, value) => context.res.setHeader(name, value))
         await next()
+      }),
+    'refused by hand': () =>
+      onKoa(async (context) => {
+        context.status = 429
+        setAll((name, value) => context.res.setHeader(name, value), refusal)
+        context.body = refusalText
       }),
     'headgate/koa': (limit) => onKoa(koaLimit({ limit, window: windowMs })),
     'koa-ratelimit': (limit) => onKoa(koaPeer({ driver: 'memory', db: new Map(), max: limit, duration: windowMs })),
@@ -76,8 +97,15 @@ export const servers = {
     'three headers by hand': () =>
       onFastify(async (app) => {
         app.addHook('onRequest', (_request, reply, next) => {
-          for (let n = 0; n < 3; n++) reply.header(names[n], figures[n])
+          setAll((name, value) => reply.header(name, value))
           next()
+        })
+      }),
+    'refused by hand': () =>
+      onFastify(async (app) => {
+        app.addHook('onRequest', (_request, reply) => {
+          setAll((name, value) => reply.header(name, value), refusal)
+          reply.code(429).send(refusalText)
         })
       }),
     'headgate/fastify': (limit) =>
@@ -89,8 +117,13 @@ export const servers = {
     alone: () => onHono(),
     'three headers by hand': () =>
       onHono(async (context, next) => {
-        for (let n = 0; n < 3; n++) context.header(names[n], figures[n])
+        setAll((name, value) => context.header(name, value))
         await next()
+      }),
+    'refused by hand': () =>
+      onHono(async (context) => {
+        setAll((name, value) => context.header(name, value), refusal)
+        return context.body(refusalText, 429)
       }),
     'headgate/hono': (limit) => onHono(headgate(limit, windowMs)),
     'hono-rate-limiter': (limit) => onHono(honoRateLimiter(limit, windowMs)),

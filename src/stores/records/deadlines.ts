@@ -1,12 +1,17 @@
 import { setImmediate } from 'node:timers'
 import { HeadgateError } from '../../errors.ts'
 
-/** A call that waits for its answer: settled once, by an answer, a failure or its deadline. */
+const nobody = (): void => {}
+
+/**
+ * A call that waits for its answer: settled once, by an answer, a failure or its deadline. Then it lets go of whoever
+ * asked: a table that is used up may keep it until the next full collection.
+ */
 export class Pending<T> {
   /** Whether whoever asked has had an answer or an error. */
   over = false
-  readonly #resolve: (answer: T) => void
-  readonly #reject: (error: HeadgateError) => void
+  #resolve: (answer: T) => void
+  #reject: (error: HeadgateError) => void
   readonly #settled: () => void
 
   constructor(resolve: (answer: T) => void, reject: (error: HeadgateError) => void, settled: () => void) {
@@ -16,16 +21,20 @@ export class Pending<T> {
   }
 
   answer(answer: T): void {
-    if (this.#settle()) this.#resolve(answer)
+    const resolve = this.#resolve
+    if (this.#settle()) resolve(answer)
   }
 
   fail(error: HeadgateError): void {
-    if (this.#settle()) this.#reject(error)
+    const reject = this.#reject
+    if (this.#settle()) reject(error)
   }
 
   #settle(): boolean {
     if (this.over) return false
     this.over = true
+    this.#resolve = nobody
+    this.#reject = nobody
     this.#settled()
     return true
   }

@@ -82,5 +82,6 @@ export class Line {
     place.state = 'left'
     for (const key of place.job.keys) if (this.#last.get(key) === place) this.#last.delete(key)
     for (const next of place.after) if (--next.before === 0) this.#getReady(next)
+    place.after.clear() // else one that is in the old generation keeps alive all that came after it
   }
 }

@@ -1,5 +1,5 @@
 import { HeadgateError } from '../../errors.ts'
-import { type Question, sizeOf, writeExtras, writeHead } from './question.ts'
+import { isBare, type Question, sizeOf, whatOf, writeExtras, writeHead } from './question.ts'
 import { Reply } from './reply.ts'
 import type { Terms } from './terms.ts'
 
@@ -16,6 +16,12 @@ export class Call {
   #terms: Terms[] = []
   #packed: Buffer
   #end = headBytes
+  /** The question before, if it may be told over again: how often it was, and by how much its key's number grew each time. */
+  #last: Question | undefined
+  #lastWhat = 0
+  #lastKey = 0
+  #more = 0
+  #stride = 0
   /** Whether everybody who asked has had an answer or an error. */
   settled = false
   onSettled: () => void = () => {}
@@ -33,14 +39,40 @@ export class Call {
 
   add(question: Question): void {
     this.#questions.push(question)
+    const what = whatOf(question)
+    const key = this.#keyIndex(question.keys[0] as string)
+    if (!this.#repeats(question, what, key)) this.#write(question, what, key)
+    this.#last = isBare(question, what) ? question : undefined
+    this.#lastWhat = what
+    this.#lastKey = key
+  }
+
+  /** Whether it is the one before over again, with the same key or the next: then it is only counted. */
+  #repeats({ terms, now, cost }: Question, what: number, key: number): boolean {
+    const last = this.#last
+    if (last?.terms !== terms || what !== this.#lastWhat || now !== last.now || cost !== last.cost) return false
+    const stride = key - this.#lastKey
+    if (this.#more === 0 ? stride !== 0 && stride !== 1 : stride !== this.#stride) return false
+    this.#stride = stride
+    this.#packed.writeUInt16LE(++this.#more, this.#end - 3)
+    this.#packed.writeUInt8(stride, this.#end - 1)
+    return true
+  }
+
+  #write(question: Question, what: number, key: number): void {
     const size = sizeOf(question)
     if (this.#end + size > this.#packed.length) {
       this.#packed = Buffer.concat([this.#packed], 2 * (this.#packed.length + size))
     }
     const { keys, terms } = question
-    this.#end = writeHead(this.#packed, this.#end, question, this.#termsIndex(terms))
-    for (const key of keys) this.#end = this.#packed.writeUInt16LE(this.#keyIndex(key), this.#end)
-    this.#end = writeExtras(this.#packed, this.#end, question)
+    const packed = this.#packed
+    let at = writeHead(packed, this.#end, question, what, this.#termsIndex(terms))
+    at = packed.writeUInt16LE(key, at)
+    at = packed.writeUInt16LE(0, at)
+    at = packed.writeUInt8(0, at)
+    for (let n = 1; n < keys.length; n++) at = packed.writeUInt16LE(this.#keyIndex(keys[n] as string), at)
+    this.#end = writeExtras(packed, at, question)
+    this.#more = 0
   }
 
   #keyIndex(key: string): number {
@@ -94,6 +126,7 @@ export class Call {
     const questions = this.#questions
     this.settled = true
     this.#questions = []
+    this.#last = undefined
     this.#keyIndexes = new Map()
     this.keys = []
     this.#packed = nothing

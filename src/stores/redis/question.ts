@@ -65,23 +65,33 @@ const leaseFlag = 32
 const ticketsFlag = 64
 const punishFlag = 128
 
-/** The bytes that `writeQuestion` needs at most. */
+/** The bytes that a question needs at most. */
 export function sizeOf({ terms }: Question): number {
-  return 35 + 2 * terms.scopes.length + 25 * terms.policies.length
+  return 38 + 2 * terms.scopes.length + 25 * terms.policies.length
 }
 
-/**
- * Writes what comes before the question's keys, as lua/script.ts has it, and returns where these begin.
- * @param termsIndex which of the call's terms are its own, counted from 1
- */
-export function writeHead(buffer: Buffer, at: number, question: Question, termsIndex: number): number {
-  const { tickets, details, denial, lease, punish } = question.extras
-  let what: number = verbs[question.verb]
+/** Its verb, and flags for what comes with it. */
+export function whatOf({ verb, extras }: Question): number {
+  const { tickets, details, denial, lease, punish } = extras
+  let what: number = verbs[verb]
   if (details?.nextAfter === true) what += nextFlag
   if (denial === true) what += denialFlag
   if (lease !== undefined) what += leaseFlag
   if (tickets !== undefined) what += ticketsFlag
   if (punish === true) what += punishFlag
+  return what
+}
+
+/** Whether its verb and its key are all there is to it. */
+export function isBare({ verb, terms }: Question, what: number): boolean {
+  return what < leaseFlag && verb !== 'reserve' && terms.scopes.length === 1
+}
+
+/**
+ * Writes what comes before the question's first key, as lua/script.ts has it, and returns where that begins.
+ * @param termsIndex which of the call's terms are its own, counted from 1
+ */
+export function writeHead(buffer: Buffer, at: number, question: Question, what: number, termsIndex: number): number {
   at = buffer.writeUInt16LE(termsIndex, at)
   at = buffer.writeUInt8(what, at)
   at = buffer.writeDoubleLE(question.now, at)

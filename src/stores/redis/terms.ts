@@ -59,7 +59,7 @@ function numbersOf({ kind, span, parameters }: Algorithm): readonly number[] {
   return ['slidingWindow', 'segmentedWindow', 'slidingLog'].includes(kind) ? [span, ...parameters] : parameters
 }
 
-/** How the records of a policy begin, and how their numbers are unpacked and packed: see lua/states.ts. */
+/** How the records of a policy begin, and how they are packed: see lua/states.ts. */
 function recordTexts(policy: Policy, kind: number, numbers: readonly number[]): Buffer[] {
   const { slots, grows } = policy.algorithm
   const definition = Buffer.concat([Buffer.from([kind]), ...numbers.map(compact)])
@@ -70,12 +70,12 @@ function recordTexts(policy: Policy, kind: number, numbers: readonly number[]): 
     )
   }
   const head = Buffer.concat([Buffer.from([definition.length]), policyId(policy), definition])
-  if (grows) return [head, ...Array.from({ length: 6 }, () => Buffer.alloc(0))]
+  if (grows) return [head, ...Array.from({ length: 4 }, () => Buffer.alloc(0))]
   const fractions = policy.algorithm.kind.startsWith('smooth')
   const record = (count: number): Buffer[] => {
     const begin = beginning(head, count * (fractions ? 8 : 7))
     const format = (fractions ? 'd' : 'i7').repeat(count)
-    return [begin, Buffer.from(`<${format}`), Buffer.from(`<c${begin.length}${format}`)]
+    return [begin, Buffer.from(`<c${begin.length}${format}`)]
   }
   return [head, ...record(slots), ...record(slots - 1)]
 }

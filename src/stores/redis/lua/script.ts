@@ -5,9 +5,9 @@
  *
  * Policies (see ../terms.ts): for each set of terms "<HH" policies, scopes; for each policy "<HBBdB" scope, kind, flags,
  * burst, how many numbers define it; these as doubles; and as "Hc0" texts how its records begin and are packed.
- * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBddH" terms, verb and flags, time in
- * microseconds (-1: Redis TIME), cost, key; "<H" a key for each further scope; a reservation's maxWait; a refund's
- * tickets; a lease's units.
+ * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBddHHB" terms, verb and flags, time in
+ * microseconds (-1: Redis TIME), cost, key, how many more like it follow at once and by how much the number of their key
+ * grows each time; "<H" a key for each further scope; a reservation's maxWait; a refund's tickets; a lease's units.
  */
 import { batches } from './batches.ts'
 import { bucket } from './bucket.ts'
@@ -53,21 +53,20 @@ revive = define
 
 local function readPolicy(at)
   local scope, kind, flags, burst, count, head
-  local longHead, longNumbers, longFormat, shortHead, shortNumbers, shortFormat
-  scope, kind, flags, burst, count, head, longHead, longNumbers, longFormat, shortHead, shortNumbers, shortFormat, at =
-    unpack('<HBBdBHc0Hc0Hc0Hc0Hc0Hc0Hc0', ARGV[1], at)
+  local longHead, longFormat, shortHead, shortFormat
+  scope, kind, flags, burst, count, head, longHead, longFormat, shortHead, shortFormat, at =
+    unpack('<HBBdBHc0Hc0Hc0Hc0Hc0', ARGV[1], at)
   local p = {
     burst = burst, head = head, s = false, at = 0, wait = 0, own = false, first = false,
     countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
     scales = flags % 16 >= 8, forgets = flags % 32 >= 16, retunes = flags >= 32,
-    longHead = longHead, longNumbers = longNumbers, longFormat = longFormat,
-    shortHead = shortHead, shortNumbers = shortNumbers, shortFormat = shortFormat,
+    longHead = longHead, longFormat = longFormat, shortHead = shortHead, shortFormat = shortFormat,
   }
   local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }
   define(p, kind, spread(numbers, 1, count))
   -- A small state lies in the same place whatever the key.
   if p.slots <= 4 and not p.grows then
-    p.room, p.longSize, p.shortSize = { 0, 0, 0, 0, 0 }, 7 * p.slots, 7 * p.slots - 7
+    p.room, p.longSize, p.shortSize = { 0, 0, 0, 0, 0 }, #longHead + 7 * p.slots, #shortHead + 7 * p.slots - 7
   end
   return p, scope, at + 8 * count
 end
@@ -109,19 +108,24 @@ local function timeNow()
 end
 
 local at, length = 10, #questions
-while at <= length do
-  local t, what, key, maxWait, tickets, units
-  t, what, now, cost, key, at = unpack('<HBddH', questions, at)
-  local step = all[t]
-  verb = what % 8
-  if now < 0 then now = timeNow() end
+local t, what, step, key, stride
+local more = 0
+while more > 0 or at <= length do
+  local maxWait, tickets, units
+  if more > 0 then
+    more, key = more - 1, key + stride
+  else
+    t, what, now, cost, key, more, stride, at = unpack('<HBddHHB', questions, at)
+    step, verb = all[t], what % 8
+    if now < 0 then now = timeNow() end
+  end
   for scope = 1, step.scopes do
-    if scope > 1 then key, at = unpack('<H', questions, at) end
-    local own = step.own[scope]
+    local own, id = step.own[scope], key
+    if scope > 1 then id, at = unpack('<H', questions, at) end
     if verb == reset then
-      forget(own, key)
-    elseif own.key ~= key or own.provisional then
-      hold(own, key, now)
+      forget(own, id)
+    elseif own.key ~= id or own.provisional then
+      hold(own, id, now)
     end
   end
   if verb == reset then

@@ -123,20 +123,19 @@ end
 
 -- Reads a policy's state where its record is the next, and tells where the one after that begins; else nothing.
 local function readNext(p, value, at)
-  local s, head = p.room, p.shortHead
-  local start = at + #head
-  if sub(value, at, start - 1) == head then
-    s[1], s[2], s[3] = unpack(p.shortNumbers, value, start)
+  local s, size, head = p.room, p.shortSize, nil
+  if #value - at + 1 < size then return nil end
+  head, s[1], s[2], s[3] = unpack(p.shortFormat, value, at)
+  if head == p.shortHead then
     s[p.slots] = 0
-    p.s = s
-    return start + p.shortSize
+  else
+    size = p.longSize
+    if #value - at + 1 < size then return nil end
+    head, s[1], s[2], s[3], s[4] = unpack(p.longFormat, value, at)
+    if head ~= p.longHead then return nil end
   end
-  head = p.longHead
-  start = at + #head
-  if sub(value, at, start - 1) ~= head then return nil end
-  s[1], s[2], s[3], s[4] = unpack(p.longNumbers, value, start)
   p.s = s
-  return start + p.longSize
+  return at + size
 end
 
 -- Reads the states of a value that has just these policies' in their order; false if it has not.
