@@ -73,9 +73,10 @@ export class Waiter {
 
 /** One function for all, and no async one: what those take would be half as much again as what a call takes. */
 function start(waiter: Waiter): void {
+  const { run } = waiter
   let value: unknown
   try {
-    value = waiter.run?.()
+    value = run?.()
     if ((typeof value === 'object' && value !== null) || typeof value === 'function') value = Promise.resolve(value)
   } catch (error) {
     fail(waiter, error)
