@@ -74,20 +74,14 @@ export class Waiter {
 /** One function for all, and no async one: what those take would be half as much again as what a call takes. */
 function start(waiter: Waiter): void {
   const { run } = waiter
-  let value: unknown
+  let ended: Promise<unknown>
   try {
-    value = run?.()
-    if ((typeof value === 'object' && value !== null) || typeof value === 'function') value = Promise.resolve(value)
+    ended = Promise.resolve(run?.())
   } catch (error) {
     fail(waiter, error)
     return
   }
-  if (value instanceof Promise) follow(waiter, value)
-  else succeed(waiter, value)
-}
-
-function follow(waiter: Waiter, promise: Promise<unknown>): void {
-  promise.then(
+  ended.then(
     (value) => succeed(waiter, value),
     (error) => fail(waiter, error),
   )
