@@ -1,8 +1,9 @@
 import type { Clock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
+import { Deadlines, Due, type Sleeper } from '../stores/deadlines.ts'
 import type { Store } from '../stores/store.ts'
+import { unanswered } from '../stores/unanswered.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
-import { Deadlines, Pending, type Sleeper } from './deadlines.ts'
 
 const defaultTimeout = 100
 /** A store that keeps a timeout of its own is left to: it may be able to take its call back. */
@@ -43,7 +44,21 @@ export class Line {
    */
   put<T>(question: Question<T>, before?: Promise<unknown>): void {
     const call = new Asked(this, question, before === undefined)
-    this.#deadlines.watch(before === undefined ? attempt(question) : before.then(() => call.ask()), call)
+    this.#watch(before === undefined ? attempt(question) : before.then(() => call.ask()), call)
+  }
+
+  #watch<T>(answer: Promise<T>, call: Pending<T>): void {
+    const deadlines = this.#deadlines
+    deadlines.add(call)
+    answer.then(
+      (value) => (deadlines.remove(call) ? call.answered(value) : call.late(value)),
+      (error) => deadlines.remove(call) && call.failed(error),
+    )
+  }
+
+  /** What a question is told that has had no answer in time. */
+  get unanswered(): HeadgateError {
+    return unanswered('The store', this.#deadlines.timeout, 'See the option storeTimeout.')
   }
 
   failed(error: unknown): void {
@@ -53,20 +68,37 @@ export class Line {
 
   /** Asks for the sake of the answer alone, if it is time to: nobody waits for it. */
   probe(ask: () => unknown): void {
-    if (this.breaker.probes()) this.#deadlines.watch(attempt({ ask }), new Probe(this))
+    if (this.breaker.probes()) this.#watch(attempt({ ask }), new Probe(this))
+  }
+}
+
+/** What waits for an answer: one of the three is called, once. */
+abstract class Pending<T> extends Due {
+  protected readonly line: Line
+
+  constructor(line: Line) {
+    super()
+    this.line = line
+  }
+
+  abstract answered(answer: T): void
+  abstract failed(error: unknown): void
+  /** The answer came when the time was up. */
+  abstract late(answer: T): void
+
+  expire(): void {
+    this.failed(this.line.unanswered)
   }
 }
 
 /** A question on its way. */
 class Asked<T> extends Pending<T> {
-  readonly #line: Line
   readonly #question: Question<T>
   /** Whether the store has been asked, so that a failure is its own. */
   #asked: boolean
 
   constructor(line: Line, question: Question<T>, asked: boolean) {
-    super()
-    this.#line = line
+    super(line)
     this.#question = question
     this.#asked = asked
   }
@@ -78,12 +110,12 @@ class Asked<T> extends Pending<T> {
   }
 
   answered(answer: T): void {
-    this.#line.breaker.succeeded()
+    this.line.breaker.succeeded()
     this.#question.answered(answer)
   }
 
   failed(error: unknown): void {
-    if (this.#asked && !isMisuse(error)) this.#line.failed(error)
+    if (this.#asked && !isMisuse(error)) this.line.failed(error)
     this.#question.failed(error)
   }
 
@@ -93,20 +125,13 @@ class Asked<T> extends Pending<T> {
 }
 
 class Probe extends Pending<unknown> {
-  readonly #line: Line
-
-  constructor(line: Line) {
-    super()
-    this.#line = line
-  }
-
   answered(): void {
-    this.#line.breaker.probed(true)
+    this.line.breaker.probed(true)
   }
 
   failed(error: unknown): void {
-    if (!isMisuse(error)) this.#line.errors++
-    this.#line.breaker.probed(isMisuse(error), error)
+    if (!isMisuse(error)) this.line.errors++
+    this.line.breaker.probed(isMisuse(error), error)
   }
 
   late(): void {}

@@ -1,9 +1,9 @@
 import { type Clock, checkClock, wallClock } from '../clock.ts'
 import { knownOptions, positiveInteger } from '../policy.ts'
 import { type SharedStoreOptions, sharedOptions, wrongOption } from './options.ts'
-import { deadlines } from './records/deadlines.ts'
 import { RecordStore } from './records/ledger.ts'
 import { Line } from './records/line.ts'
+import { Answers } from './records/pending.ts'
 import { Swapper, type Swaps } from './records/swapper.ts'
 
 export type { Found } from './records/swapper.ts'
@@ -57,5 +57,5 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     size,
   })
   const line = new Line((jobs) => jobs.map((job) => swapper.execute(job)), timeout)
-  return new RecordStore({ prefix, timeout, clock, line, deadlines: deadlines(name, timeout), size })
+  return new RecordStore({ prefix, timeout, clock, line, answers: new Answers(name, timeout), size })
 }

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers'
 import type { Details } from '../../algorithms/step.ts'
 import type { Decision } from '../../decision.ts'
 import { HeadgateError } from '../../errors.ts'
-import { Deadlines, type Pending } from '../records/deadlines.ts'
+import { Answers, type Pending } from '../records/pending.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
 import { areAnswers, packTerms, type Question, type Questions, unpackBooking } from './wire.ts'
 
@@ -13,7 +13,7 @@ export class WorkerStore implements Store {
   readonly synchronous = false
   readonly timeout: number
   readonly #name: string
-  readonly #deadlines: Deadlines
+  readonly #answers: Answers
   readonly #asked = new Map<number, Asked>()
   #terms = new Map<string, number>()
   #questions: Questions['questions'][number][] = []
@@ -23,10 +23,8 @@ export class WorkerStore implements Store {
   constructor(name: string, timeout: number) {
     this.#name = name
     this.timeout = timeout
-    const text =
-      `The primary did not answer within ${timeout} ms. Whether the call counted is not known. ` +
-      'Call clusterStore() in the primary, too, with the same name; or give a longer timeout.'
-    this.#deadlines = new Deadlines(timeout, () => new HeadgateError('HEADGATE_STORE_TIMEOUT', text))
+    const fix = 'Call clusterStore() in the primary, too, with the same name; or give a longer timeout.'
+    this.#answers = new Answers('The primary', timeout, fix)
     process.on('message', this.#hear)
     process.on('disconnect', this.#lost)
   }
@@ -43,7 +41,7 @@ export class WorkerStore implements Store {
   }
 
   ask(terms: string, question: Question): Promise<Booking | undefined> {
-    return this.#deadlines.promise((pending) => {
+    return this.#answers.promise((pending) => {
       const id = this.#ids++
       this.#asked.set(id, pending)
       const index = this.#terms.get(terms) ?? this.#terms.size

@@ -1,9 +1,9 @@
 import { type Clock, checkClock, wallClock } from '../../clock.ts'
 import { knownOptions, positiveInteger } from '../../policy.ts'
 import { type SharedStoreOptions, sharedOptions } from '../options.ts'
-import { deadlines } from '../records/deadlines.ts'
 import { RecordStore } from '../records/ledger.ts'
 import { Line } from '../records/line.ts'
+import { Answers } from '../records/pending.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
 import { migrationError } from './error.ts'
 import { Sql } from './sql.ts'
@@ -74,7 +74,7 @@ export class PostgresStore extends RecordStore {
       timeout,
       clock: options.clock === undefined ? wallClock : checkClock(options.clock),
       line: new Line((jobs) => transactor.execute(jobs), timeout),
-      deadlines: deadlines('Postgres', timeout),
+      answers: new Answers('Postgres', timeout),
     })
     this.#pool = pool
     this.#table = name

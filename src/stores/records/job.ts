@@ -5,7 +5,7 @@ import type { StateRule } from '../../algorithms/carry.ts'
 import { Step, type Tickets, type Verb, type Weighing } from '../../algorithms/step.ts'
 import type { HeadgateError } from '../../errors.ts'
 import type { Booking, DecideExtras, LedgerTerms } from '../store.ts'
-import type { Pending } from './deadlines.ts'
+import type { Pending } from './pending.ts'
 import { emptyRecord, KeyRecord } from './record.ts'
 
 /** One question of a ledger. */

@@ -2,10 +2,10 @@ import type { Details } from '../../algorithms/step.ts'
 import type { Clock } from '../../clock.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
-import type { Deadlines } from './deadlines.ts'
 import { type Call, Terms } from './job.ts'
 import { keyStart, recordKey } from './key.ts'
 import type { Line } from './line.ts'
+import type { Answers } from './pending.ts'
 import { checkSizes, type SizeLimit } from './size.ts'
 
 /** What the ledgers of one store share. */
@@ -15,7 +15,7 @@ export interface Shared {
   readonly timeout: number
   /** This process's time. */
   readonly clock: Clock
-  readonly deadlines: Deadlines
+  readonly answers: Answers
   readonly line: Line
   /** How much the store holds of a key, if there is a bound. */
   readonly size?: SizeLimit | undefined
@@ -97,8 +97,8 @@ class RecordLedger implements Ledger {
   }
 
   #ask(terms: Terms, keys: readonly string[], call: Omit<Call, 'pending' | 'now'>): Promise<Booking | undefined> {
-    const { deadlines, line } = this.#shared
+    const { answers, line } = this.#shared
     const now = this.#shared.clock()
-    return deadlines.promise((pending) => line.ask(terms, keys, { ...call, now, pending }))
+    return answers.promise((pending) => line.ask(terms, keys, { ...call, now, pending }))
   }
 }

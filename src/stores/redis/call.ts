@@ -1,4 +1,6 @@
 import { HeadgateError } from '../../errors.ts'
+import { Due } from '../deadlines.ts'
+import { unanswered } from '../unanswered.ts'
 import { isBare, type Question, sizeOf, whatOf, writeExtras, writeHead } from './question.ts'
 import { Reply } from './reply.ts'
 import type { Terms } from './terms.ts'
@@ -8,8 +10,15 @@ const headBytes = 9
 
 const nothing = Buffer.alloc(0)
 
+/** Who sends a call. Times are milliseconds. */
+interface Owner {
+  readonly timeout: number
+  readonly ttlMargin: number
+  settled(call: Call): void
+}
+
 /** One script call in the making: questions in their order, their keys and their terms each once. */
-export class Call {
+export class Call extends Due {
   keys: string[] = []
   #questions: Question[] = []
   #keyIndexes = new Map<string, number>()
@@ -24,13 +33,14 @@ export class Call {
   #stride = 0
   /** Whether everybody who asked has had an answer or an error. */
   settled = false
-  onSettled: () => void = () => {}
+  readonly #owner: Owner
 
-  /** @param ttlMargin in milliseconds */
-  constructor(ttlMargin: number) {
+  constructor(owner: Owner) {
+    super()
+    this.#owner = owner
     this.#packed = Buffer.allocUnsafe(1024)
     this.#packed.writeUInt8(1, 0)
-    this.#packed.writeDoubleLE(ttlMargin, 1)
+    this.#packed.writeDoubleLE(owner.ttlMargin, 1)
   }
 
   get size(): number {
@@ -130,8 +140,14 @@ export class Call {
     this.#keyIndexes = new Map()
     this.keys = []
     this.#packed = nothing
-    this.onSettled()
+    this.#owner.settled(this)
     return questions
+  }
+
+  /** The deadline, whatever the client does. */
+  expire(): void {
+    this.withdraw()
+    this.fail(unanswered('Redis', this.#owner.timeout))
   }
 
   fail(cause: unknown): void {

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers'
-import { HeadgateError } from '../../errors.ts'
+import { Deadlines } from '../deadlines.ts'
 import { Call } from './call.ts'
 import type { Connection } from './client.ts'
 import { slotOf } from './keys.ts'
@@ -21,7 +21,10 @@ const look = 2
 
 /** Puts questions into calls, calls to Redis, and answers or errors to those who asked, within the timeout. */
 export class Caller {
+  readonly timeout: number
+  readonly ttlMargin: number
   readonly #terms: CallerTerms
+  readonly #deadlines: Deadlines
   readonly #sha: string
   /** Calls that still take questions, by the slot of their keys; all by one number where slots do not matter. */
   #open = new Map<number, Call>()
@@ -33,6 +36,9 @@ export class Caller {
 
   constructor(terms: CallerTerms) {
     this.#terms = terms
+    this.timeout = terms.timeout
+    this.ttlMargin = terms.ttlMargin
+    this.#deadlines = new Deadlines(terms.timeout)
     this.#sha = createHash('sha1').update(terms.script).digest('hex')
     terms.connection.onLost(() => {
       for (const call of this.#sent) call.withdraw()
@@ -55,8 +61,8 @@ export class Caller {
   }
 
   #begin(slot: number): Call {
-    const call = new Call(this.#terms.ttlMargin)
-    this.#expire(call)
+    const call = new Call(this)
+    this.#deadlines.add(call)
     this.#open.set(slot, call)
     return call
   }
@@ -110,10 +116,10 @@ export class Caller {
     } catch (error) {
       call.fail(error)
     }
-    this.#over(call)
   }
 
-  #over(call: Call): void {
+  settled(call: Call): void {
+    this.#deadlines.remove(call)
     const at = this.#sent.indexOf(call)
     if (at < 0) return
     const last = this.#sent.pop() as Call
@@ -129,25 +135,5 @@ export class Caller {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
       return connection.eval(script, keys, packed)
     }
-  }
-
-  /** The deadline, whatever the client does. An answer that has come while this process was busy still counts. */
-  #expire(call: Call): void {
-    const { timeout } = this.#terms
-    const timer = setTimeout(() => {
-      setImmediate(() => {
-        if (call.settled) return
-        call.withdraw()
-        this.#over(call)
-        call.fail(
-          new HeadgateError(
-            'HEADGATE_STORE_TIMEOUT',
-            `Redis did not answer within ${timeout} ms. Whether the call counted is not known. ` +
-              'Look at its connection, or give redisStore a longer timeout.',
-          ),
-        )
-      })
-    }, timeout)
-    call.onSettled = () => clearTimeout(timer)
   }
 }

@@ -1,5 +1,5 @@
-import type { Clock } from '../clock.ts'
-import { HeadgateError } from '../errors.ts'
+import { setImmediate } from 'node:timers'
+import { type Clock, monotonicClock } from '../clock.ts'
 
 /** Wakes once after so many milliseconds; returns what calls it off. */
 export type Sleeper = (milliseconds: number, wake: () => void) => () => void
@@ -9,20 +9,15 @@ export const timer: Sleeper = (milliseconds, wake) => {
   return () => clearTimeout(timeout)
 }
 
-/**
- * A call that waits for its answer: one of the three is called, once. It is also a place in the line of those who wait,
- * and knows its neighbours only as long as it is in it.
- */
-export abstract class Pending<T> {
+/** What has to be over by a time. It is also a place in line, and knows its neighbours only as long as it is in it. */
+export abstract class Due {
   due = 0
   waits = false
-  before: Pending<never> | undefined
-  after: Pending<never> | undefined
+  before: Due | undefined
+  after: Due | undefined
 
-  abstract answered(answer: T): void
-  abstract failed(error: unknown): void
-  /** The answer came when the time was up. */
-  abstract late(answer: T): void
+  /** The time is up. */
+  abstract expire(): void
 }
 
 /**
@@ -37,26 +32,17 @@ export class Deadlines {
   readonly timeout: number
   readonly #clock: Clock
   readonly #sleeper: Sleeper
-  #first: Pending<never> | undefined
-  #last: Pending<never> | undefined
+  #first: Due | undefined
+  #last: Due | undefined
   #callOff: (() => void) | undefined
 
-  constructor(timeout: number, clock: Clock, sleeper: Sleeper) {
+  constructor(timeout: number, clock: Clock = monotonicClock, sleeper: Sleeper = timer) {
     this.timeout = timeout
     this.#clock = clock
     this.#sleeper = sleeper
   }
 
-  /** Fails the call with `HEADGATE_STORE_TIMEOUT` when the time is up. */
-  watch<T>(answer: PromiseLike<T>, call: Pending<T>): void {
-    this.#add(call)
-    answer.then(
-      (value) => (this.#remove(call) ? call.answered(value) : call.late(value)),
-      (error) => this.#remove(call) && call.failed(error),
-    )
-  }
-
-  #add(call: Pending<never>): void {
+  add(call: Due): void {
     call.due = this.#clock() + this.timeout * 1000
     call.waits = true
     call.before = this.#last
@@ -67,7 +53,7 @@ export class Deadlines {
   }
 
   /** Whether it was waiting. */
-  #remove(call: Pending<never>): boolean {
+  remove(call: Due): boolean {
     const { waits, before, after } = call
     if (!waits) return false
     if (before === undefined) this.#first = after
@@ -99,15 +85,8 @@ export class Deadlines {
         this.#arm(Math.ceil((call.due - now) / 1000))
         return
       }
-      this.#remove(call)
-      call.failed(unanswered(this.timeout))
+      this.remove(call)
+      call.expire()
     }
   }
-}
-
-function unanswered(timeout: number): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_STORE_TIMEOUT',
-    `The store did not answer within ${timeout} ms; whether the call counted is not known. See the option storeTimeout.`,
-  )
 }
