@@ -3,6 +3,7 @@ import { HeadgateError, shown } from '../errors.ts'
 import type { Lane } from './lane.ts'
 import type { PacerReservation } from './reservation.ts'
 import { reserve } from './reserve.ts'
+import { start } from './waiter.ts'
 
 export interface AcquireOptions {
   /** Gives up: the promise rejects with the signal's reason, and the permits are not taken. */
@@ -91,7 +92,7 @@ export abstract class Pace {
       const timeout = timeoutOf(options.timeout, 'timeout')
       const promise = new Promise(settleBy)
       lane.enter({ cost, priority, run, timeout, signal, resolve, reject })
-      return promise
+      return run === undefined ? promise : promise.then(start)
     } catch (error) {
       return Promise.reject(error)
     }

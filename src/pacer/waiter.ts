@@ -64,37 +64,33 @@ export class Waiter {
     this.lane.leave(this, error)
   }
 
-  /** It has its turn: runs its function, a moment later, or answers. */
+  /** It has its turn: tells how long it waited, or hands itself to what runs it. */
   admit(waited: number): void {
-    if (this.run === undefined) this.resolve(waited)
-    else void Promise.resolve(this).then(start)
+    this.resolve(this.run === undefined ? waited : this)
   }
 }
 
-/** One function for all, and no async one: what those take would be half as much again as what a call takes. */
-function start(waiter: Waiter): void {
-  const { run } = waiter
-  let ended: Promise<unknown>
+/**
+ * Runs the function of a call that has its turn. It is a reaction to the promise of that: so it runs where it was called,
+ * with what `AsyncLocalStorage` held there, and not where the turn came.
+ */
+export function start(waiter: unknown): Promise<unknown> {
+  const { lane, run } = waiter as Waiter
   try {
-    ended = Promise.resolve(run?.())
+    return Promise.resolve(run?.()).then(
+      (value) => {
+        lane.finished()
+        return value
+      },
+      (error) => {
+        lane.finished()
+        throw error
+      },
+    )
   } catch (error) {
-    fail(waiter, error)
-    return
+    lane.finished()
+    throw error
   }
-  ended.then(
-    (value) => succeed(waiter, value),
-    (error) => fail(waiter, error),
-  )
-}
-
-function succeed(waiter: Waiter, value: unknown): void {
-  waiter.lane.finished()
-  waiter.resolve(value)
-}
-
-function fail(waiter: Waiter, error: unknown): void {
-  waiter.lane.finished()
-  waiter.reject(error)
 }
 
 /** What is asked of a lane. */
