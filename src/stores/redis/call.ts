@@ -10,10 +10,11 @@ const headBytes = 9
 
 const nothing = Buffer.alloc(0)
 
-/** Who sends a call. Times are milliseconds. */
-interface Owner {
-  readonly timeout: number
-  readonly ttlMargin: number
+/** Who sends a call. */
+interface Sender {
+  /** In milliseconds. */
+  readonly terms: { readonly timeout: number; readonly ttlMargin: number }
+  /** Told when it is settled. */
   settled(call: Call): void
 }
 
@@ -33,14 +34,14 @@ export class Call extends Due {
   #stride = 0
   /** Whether everybody who asked has had an answer or an error. */
   settled = false
-  readonly #owner: Owner
+  readonly #sender: Sender
 
-  constructor(owner: Owner) {
+  constructor(sender: Sender) {
     super()
-    this.#owner = owner
+    this.#sender = sender
     this.#packed = Buffer.allocUnsafe(1024)
     this.#packed.writeUInt8(1, 0)
-    this.#packed.writeDoubleLE(owner.ttlMargin, 1)
+    this.#packed.writeDoubleLE(sender.terms.ttlMargin, 1)
   }
 
   get size(): number {
@@ -140,14 +141,14 @@ export class Call extends Due {
     this.#keyIndexes = new Map()
     this.keys = []
     this.#packed = nothing
-    this.#owner.settled(this)
+    this.#sender.settled(this)
     return questions
   }
 
   /** The deadline, whatever the client does. */
   expire(): void {
     this.withdraw()
-    this.fail(unanswered('Redis', this.#owner.timeout))
+    this.fail(unanswered('Redis', this.#sender.terms.timeout))
   }
 
   fail(cause: unknown): void {

@@ -21,9 +21,7 @@ const look = 2
 
 /** Puts questions into calls, calls to Redis, and answers or errors to those who asked, within the timeout. */
 export class Caller {
-  readonly timeout: number
-  readonly ttlMargin: number
-  readonly #terms: CallerTerms
+  readonly terms: CallerTerms
   readonly #deadlines: Deadlines
   readonly #sha: string
   /** Calls that still take questions, by the slot of their keys; all by one number where slots do not matter. */
@@ -35,9 +33,7 @@ export class Caller {
   #looking = false
 
   constructor(terms: CallerTerms) {
-    this.#terms = terms
-    this.timeout = terms.timeout
-    this.ttlMargin = terms.ttlMargin
+    this.terms = terms
     this.#deadlines = new Deadlines(terms.timeout)
     this.#sha = createHash('sha1').update(terms.script).digest('hex')
     terms.connection.onLost(() => {
@@ -47,7 +43,7 @@ export class Caller {
 
   /** Questions asked in one turn of the event loop travel together. */
   ask(question: Question): void {
-    const { connection, batch } = this.#terms
+    const { connection, batch } = this.terms
     const slot = connection.cluster ? slotOf(question.keys[0] as string) : 0
     const call = this.#open.get(slot) ?? this.#begin(slot)
     call.add(question)
@@ -87,7 +83,7 @@ export class Caller {
    * commands of a turn into one write.
    */
   #send(): void {
-    const { connection, batch } = this.#terms
+    const { connection, batch } = this.terms
     if (!connection.ready()) {
       this.#look()
       return
@@ -118,6 +114,7 @@ export class Caller {
     }
   }
 
+  /** It need not be looked after any more. */
   settled(call: Call): void {
     this.#deadlines.remove(call)
     const at = this.#sent.indexOf(call)
@@ -128,7 +125,7 @@ export class Caller {
 
   /** Only a script that Redis does not know has certainly not run: everything else is never tried again. */
   async #evaluate(keys: string[], packed: Buffer[]): Promise<unknown> {
-    const { connection, script } = this.#terms
+    const { connection, script } = this.terms
     try {
       return await connection.evalSha(this.#sha, keys, packed)
     } catch (error) {
