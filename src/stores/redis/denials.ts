@@ -3,13 +3,13 @@
  *
  * A policy with nothing left admits nobody, so its numbers change by the passing of time alone: the refusal can be
  * repeated here, its times counted down, until any policy of the call gives a unit back. What is remembered is one cost
- * of one call's keys. It is not so for policies that count refused calls, nor while something is left (a smaller call
- * elsewhere may take it). Refunds, charges and resets made through the same store forget it; one made elsewhere shows
- * when the time is up.
+ * of one call's keys, each of which has to be out: of one that is not, others may take. It is not so for policies that
+ * count refused calls, nor while something is left (a smaller call elsewhere may take it). Refunds, charges and resets
+ * made through the same store forget it; one made elsewhere shows when the time is up.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Clock } from '../../clock.ts'
-import type { Answer } from './answer.ts'
+import type { Answer, Numbers } from './answer.ts'
 import { Local, type Passing } from './local.ts'
 import type { Terms } from './terms.ts'
 
@@ -59,11 +59,11 @@ export class Denials {
     const { policies } = terms
     // Where refusals are punished, only those during a block change nothing.
     const telling = punished(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
-    const spent = answer.numbers.some(({ wait, remaining }, n) => {
-      const policy = policies[n] as Policy
+    const spent = policies.filter((policy, n) => {
+      const { wait, remaining } = answer.numbers[n] as Numbers
       return wait !== 0 && remaining === 0 && !policy.shadow && telling.includes(policy)
     })
-    if (!spent) return
+    if (!terms.scopes.every((scope) => spent.some((policy) => policy.scope === scope))) return
     let holds = Infinity
     for (const { next } of answer.numbers) if (next !== undefined && next > 0) holds = Math.min(holds, next)
     const now = this.#clock()
