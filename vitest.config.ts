@@ -1,6 +1,7 @@
 import { defineConfig } from 'vitest/config'
 
 export default defineConfig({
+  resolve: { alias: { '#platform': new URL('./src/platform/node.ts', import.meta.url).pathname } },
   test: {
     include: ['test/**/*.test.ts'],
     globalSetup: './test/support/programs.ts',

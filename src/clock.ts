@@ -1,26 +1,14 @@
-import { performance } from 'node:perf_hooks'
-import process from 'node:process'
+import { microseconds } from '#platform'
 import { HeadgateError, shown } from './errors.ts'
 
 /** Reads the time in whole microseconds since the epoch. It may stand still or run back; nothing is minted by that. */
 export type Clock = () => number
 
-/** The same clock as `performance.now`, which costs a third more: every decision reads it. */
-const { hrtime } = process
-
-/** Whole microseconds since some moment of the past. */
-function elapsed(): number {
-  const time = hrtime()
-  return time[0] * 1_000_000 + Math.floor(time[1] / 1000)
-}
-
-const origin = Math.floor((performance.timeOrigin + performance.now()) * 1000) - elapsed()
-
 /**
  * The process's own clock: the wall-clock time at which the process started plus what has passed since on the
  * monotonic clock, so that setting the machine's time neither mints nor takes away quota.
  */
-export const monotonicClock: Clock = () => origin + elapsed()
+export const monotonicClock: Clock = microseconds
 
 /** The machine's own time: what processes on several machines have in common, as well as these are kept in step. */
 export const wallClock: Clock = () => Date.now() * 1000

@@ -1,5 +1,6 @@
 export type { Algorithm, Numbers, Policy, Ticket } from './algorithms/algorithm.ts'
 export { type CarryRule, carry } from './algorithms/carry.ts'
+export { Evaluation, PolicyEvaluation, type Tickets, type Verb } from './algorithms/evaluation.ts'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window.ts'
 export { gcra } from './algorithms/gcra.ts'
 export { leakyBucket } from './algorithms/leaky-bucket.ts'
@@ -11,25 +12,25 @@ export { slidingLog } from './algorithms/sliding-log.ts'
 export { slidingWindow } from './algorithms/sliding-window.ts'
 export { type SmoothBurstyOptions, smoothBursty } from './algorithms/smooth-bursty.ts'
 export { type SmoothWarmingUpOptions, smoothWarmingUp } from './algorithms/smooth-warming-up.ts'
-export { Step, type Tickets, type Verb, Weighing } from './algorithms/step.ts'
 export { type TokenBucketOptions, tokenBucket } from './algorithms/token-bucket.ts'
 export type { Clock } from './clock.ts'
 export type { Decision, Source, Verdict } from './decision.ts'
 export type { Duration } from './duration.ts'
 export { type ErrorCode, HeadgateError } from './errors.ts'
 export type { BreakerState, StoreStateEvent } from './failure/breaker.ts'
-export type { OnStoreError, StoreFailure } from './failure/choice.ts'
 export type { Health } from './failure/health.ts'
+export type { OnStoreError, StoreFailure } from './failure/on-store-error.ts'
 export type { DecisionEvent, StoreErrorEvent } from './http/events.ts'
 export type { RequestDecision } from './http/framework.ts'
-export type { Extracted, KeyExtractor, View } from './http/keys.ts'
-export { byCookie, byHeader, byIp, byParam, byRoute, combine } from './http/keys.ts'
+export type { Extracted, KeyExtractor, View } from './http/keys/extractors.ts'
+export { byCookie, byHeader, byIp, byParam, byRoute, combine } from './http/keys/extractors.ts'
 export { type CostOptions, type Key, RateLimiter, type ReserveOptions } from './limiter.ts'
 export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
+export type { MaybePromise } from './maybe-promise.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'
 export type { Reservation } from './reservation.ts'
 export { type CompareAndSetOptions, compareAndSetStore, type Found } from './stores/compare-and-set.ts'
-export { type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory.ts'
+export { type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory/memory-store.ts'
 export type {
   Booking,
   CallExtras,
@@ -38,6 +39,5 @@ export type {
   DecideVerb,
   Ledger,
   LedgerTerms,
-  MaybePromise,
   Store,
 } from './stores/store.ts'

@@ -4,11 +4,12 @@ import { type PenaltyOptions, penalty } from './algorithms/penalty.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Duration } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
-import type { OnStoreError } from './failure/choice.ts'
+import type { OnStoreError } from './failure/on-store-error.ts'
 import { failureOptions, readFailureOptions } from './failure/options.ts'
-import { Family } from './limiter-family.ts'
-import { defaultScope, knownOptions, text } from './policy.ts'
-import { memoryStore } from './stores/memory.ts'
+import { knownOptions, text } from './options.ts'
+import { Plans } from './plans.ts'
+import { defaultScope } from './policy.ts'
+import { memoryStore } from './stores/memory/memory-store.ts'
 import type { Store } from './stores/store.ts'
 
 /** One policy or several, in any form that a policy may be written in. */
@@ -52,7 +53,7 @@ const limiterOptions: readonly string[] = [
  * Validates all but the policies.
  * @throws HeadgateError with the code of what is wrong
  */
-export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'>): Family<Limiter> {
+export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'>): Plans<Limiter> {
   if (typeof options !== 'object' || options === null) {
     throw new HeadgateError(
       'HEADGATE_OPTION',
@@ -77,7 +78,7 @@ export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'
     )
   }
   const named = options.name !== undefined || !store.synchronous
-  return new Family({
+  return new Plans({
     name,
     named,
     store,

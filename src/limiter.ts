@@ -3,13 +3,14 @@ import type { PenaltyOptions } from './algorithms/penalty.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
-import { healthOf } from './failure/failsafe.ts'
+import { healthOf } from './failure/failover-ledger.ts'
 import type { Health } from './failure/health.ts'
-import type { Family } from './limiter-family.ts'
 import { type PolicyLikes, policiesOf, type RateLimiterOptions, readFamily } from './limiter-options.ts'
-import { knownOptions } from './policy.ts'
+import type { MaybePromise } from './maybe-promise.ts'
+import { knownOptions } from './options.ts'
+import type { Plans } from './plans.ts'
 import { Reservation } from './reservation.ts'
-import type { CallExtras, DecideExtras, Ledger, MaybePromise, Store } from './stores/store.ts'
+import type { CallExtras, DecideExtras, Ledger, Store } from './stores/store.ts'
 
 /** Who is limited: one string for all scopes, or one for each scope of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
@@ -34,14 +35,14 @@ export class RateLimiter {
   /** How a key is punished that keeps being refused, if it is. */
   readonly penalty: PenaltyOptions | undefined
   readonly #ledger: Ledger
-  readonly #family: Family<RateLimiter>
+  readonly #family: Plans<RateLimiter>
 
   /**
    * @throws HeadgateError for a policy that is out of range, two policies of one name, a name that another limiter
    *   has on this store, an unknown option
    * @param family left out: the one that `under` hands on
    */
-  constructor(options: RateLimiterOptions, family: Family<RateLimiter> = readFamily(options)) {
+  constructor(options: RateLimiterOptions, family: Plans<RateLimiter> = readFamily(options)) {
     this.name = family.name
     this.store = family.store
     this.penalty = family.penalty
@@ -154,7 +155,7 @@ function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
 }
 
 /** The limiter of those policies in its family, made once as long as they are in use. */
-function memberOf(family: Family<RateLimiter>, policies: PolicyLikes): RateLimiter {
+function memberOf(family: Plans<RateLimiter>, policies: PolicyLikes): RateLimiter {
   const make = () => new RateLimiter({ policies }, family)
   const text = textOf(policies)
   return text === undefined ? make() : family.member(text, make)

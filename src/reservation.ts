@@ -1,7 +1,8 @@
-import type { Tickets } from './algorithms/step.ts'
+import type { Tickets } from './algorithms/evaluation.ts'
 import type { Decision } from './decision.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 import { Settlement } from './settlement.ts'
-import type { Booking, CallExtras, Ledger, MaybePromise } from './stores/store.ts'
+import type { Booking, CallExtras, Ledger } from './stores/store.ts'
 
 /** Units taken from a limiter ahead of knowing what the call will cost. */
 export class Reservation extends Settlement {

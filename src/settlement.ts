@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from './errors.ts'
-import type { MaybePromise } from './stores/store.ts'
+import type { MaybePromise } from './maybe-promise.ts'
 
 /**
  * Units taken ahead of knowing what the call will cost. Settled once: the first `settle` or `cancel` counts, later ones

@@ -1,3 +1,5 @@
+import { emitWarning } from '#platform'
+
 const told = new Set<string>()
 
 /**
@@ -9,7 +11,7 @@ export function warnOnce(code: string, message: string, about = ''): void {
   const key = `${code} ${about}`
   if (told.has(key)) return
   told.add(key)
-  process.emitWarning(message, { type: 'HeadgateWarning', code })
+  emitWarning(message, code)
 }
 
 /** An error as a warning tells it. */

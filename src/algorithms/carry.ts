@@ -11,8 +11,8 @@
  * has to be rounded is rounded up: no change of numbers gives anything away. A debt ends at the new limit.
  */
 import { type Algorithm, type Numbers, Report } from './algorithm.ts'
+import { effectiveTime } from './evaluation.ts'
 import { ratioUp } from './exact.ts'
-import { standing } from './step.ts'
 
 /** What becomes of a key's state when the numbers of its policy change. */
 export type CarryRule = 'keep' | 'scale' | 'reset'
@@ -29,7 +29,7 @@ export const carryRules: readonly CarryRule[] = ['keep', 'scale', 'reset']
 export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
   const fresh: number[] = new Array(to.slots).fill(0)
   if (rule === 'reset' || s.every((number) => number === 0)) return fresh
-  const at = standing(from, s[0] as number, now)
+  const at = effectiveTime(from, s[0] as number, now)
   if (rule === 'retune' && to.adopt?.(s, 0, at, from)) return s
   const most = capacity(to)
   const whole = capacity(from)
@@ -46,7 +46,7 @@ export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, 
  */
 export function isLikeNew(s: Numbers, i: number, algorithm: Algorithm, now: number): boolean {
   const last = s[i] as number
-  algorithm.report(s, i, standing(algorithm, last, now), report)
+  algorithm.report(s, i, effectiveTime(algorithm, last, now), report)
   return report.reset === 0 && now >= last
 }
 

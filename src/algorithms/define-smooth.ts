@@ -1,6 +1,7 @@
 import { milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import { terms as commonTerms, knownOptions, type PolicyOptions } from '../policy.ts'
+import { knownOptions } from '../options.ts'
+import { terms as commonTerms, type PolicyOptions } from '../policy.ts'
 import { makePolicy, type Policy } from './algorithm.ts'
 import type { Smooth } from './smooth.ts'
 

@@ -1,7 +1,7 @@
 import { HeadgateError, shown } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import { definePolicy, type Policy } from './algorithm.ts'
-import { Batches } from './batches.ts'
+import { IntervalBucket } from './interval-bucket.ts'
 
 export interface FixedWindowOptions extends PolicyOptions {
   /** `'clock'` (default): windows [kW, (k+1)W) since the epoch. `'first-request'`: a window opens with its first call. */
@@ -21,6 +21,6 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
         `fixedWindow: align must be 'clock' or 'first-request', got ${shown(align)}. Leave it out for 'clock'.`,
       )
     }
-    return new Batches(terms.limit, window, terms.limit, align === 'clock')
+    return new IntervalBucket(terms.limit, window, terms.limit, align === 'clock')
   })
 }

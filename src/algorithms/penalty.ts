@@ -16,7 +16,7 @@
  */
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import { knownOptions, positiveInteger, text } from '../policy.ts'
+import { knownOptions, positiveInteger, text } from '../options.ts'
 import { type Algorithm, makePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
 
 /** What is left to a key that is not blocked: more than any limit that is meant. */

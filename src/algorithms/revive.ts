@@ -1,6 +1,6 @@
 import type { Algorithm } from './algorithm.ts'
-import { Batches } from './batches.ts'
 import { Bucket } from './bucket.ts'
+import { IntervalBucket } from './interval-bucket.ts'
 import { Penalty } from './penalty.ts'
 import { SegmentedWindow } from './segmented-window.ts'
 import { SlidingLog } from './sliding-log.ts'
@@ -17,7 +17,8 @@ const revivers = new Map(
   Object.entries<Reviver>({
     // Weight and drain have no common divisor: they are a window and a limit themselves.
     bucket: (_, burst = 0, weight = 0, drain = 0) => new Bucket(drain, weight, burst),
-    batches: (_, limit = 0, window = 0, burst = 0, aligned = 0) => new Batches(limit, window, burst, aligned === 1),
+    batches: (_, limit = 0, window = 0, burst = 0, aligned = 0) =>
+      new IntervalBucket(limit, window, burst, aligned === 1),
     slidingWindow: (span, limit = 0) => new SlidingWindow(limit, span),
     segmentedWindow: (span, limit = 0, segments = 0) => new SegmentedWindow(limit, span, segments),
     slidingLog: (span, limit = 0) => new SlidingLog(limit, span),

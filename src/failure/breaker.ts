@@ -10,7 +10,7 @@
  * A probe is a call of its own that nobody waits for: while the breaker is not closed, every call is answered at once.
  * There is no timer: it is the calls that come that send the probes.
  */
-import { channel } from 'node:diagnostics_channel'
+import { channel } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
 import type { Store } from '../stores/store.ts'
 

@@ -1,10 +1,11 @@
-import type { Tickets } from '../algorithms/step.ts'
+import type { Tickets } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
-import type { Booking, CallExtras, DecideExtras, DecideVerb, MaybePromise } from '../stores/store.ts'
-import { chosen } from './choice.ts'
-import { isMisuse, type Question } from './line.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import type { Booking, CallExtras, DecideExtras, DecideVerb } from '../stores/store.ts'
 import type { Means } from './means.ts'
+import { chosen } from './on-store-error.ts'
+import { isMisuse, type Question } from './store-link.ts'
 
 /** One call: what it asks of the store, and what takes the place of the store's answer. */
 export abstract class Call<T> implements Question<T> {

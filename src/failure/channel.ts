@@ -1,4 +1,5 @@
-import { type Channel, channel } from 'node:diagnostics_channel'
+import { channel } from '#platform'
+import type { Channel } from '../platform/platform.ts'
 
 /** Tells of every call that a store could not decide. Apart from what users see, whose types need none of Node's. */
 export const storeErrors: Channel = channel('headgate:store-error')

@@ -1,19 +1,19 @@
 import type { Ledger, LedgerTerms } from '../stores/store.ts'
-import type { Books } from './books.ts'
-import type { Line } from './line.ts'
+import type { LocalQuota } from './local-quota.ts'
+import type { StoreLink } from './store-link.ts'
 
 /**
  * One set of policies under which keys spend here, and the store's ledger of each of them by itself. (Charged to all of
  * them at once it would be wrong: 600 calls in ten minutes are no debt of 600 units on ten a second.)
  */
 export class Debtor {
-  readonly #line: Line
+  readonly #line: StoreLink
   readonly #terms: LedgerTerms
-  readonly #books: Books
+  readonly #books: LocalQuota
   /** Opened once needed. A ledger of the same name with one policy reaches the same state. */
   readonly #ledgers: (Ledger | undefined)[] = []
 
-  constructor(line: Line, terms: LedgerTerms, books: Books) {
+  constructor(line: StoreLink, terms: LedgerTerms, books: LocalQuota) {
     this.#line = line
     this.#terms = terms
     this.#books = books

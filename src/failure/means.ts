@@ -1,8 +1,8 @@
-import type { Tickets } from '../algorithms/step.ts'
+import type { Tickets } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
 import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../stores/store.ts'
-import type { Books } from './books.ts'
 import { Debtor } from './debtor.ts'
+import type { LocalQuota } from './local-quota.ts'
 import { letThrough } from './open-door.ts'
 import type { Shared } from './shared.ts'
 
@@ -11,12 +11,12 @@ export class Means {
   readonly terms: LedgerTerms
   readonly ledger: Ledger
   readonly shared: Shared
-  readonly books: Books
+  readonly books: LocalQuota
   readonly debtor: Debtor
   /** Who granted a reservation, where it was not the store. */
   readonly granted: WeakMap<Tickets, 'local' | 'open'> = new WeakMap()
 
-  constructor(terms: LedgerTerms, shared: Shared, books: Books) {
+  constructor(terms: LedgerTerms, shared: Shared, books: LocalQuota) {
     this.terms = terms
     this.ledger = shared.line.store.open(terms)
     this.shared = shared

@@ -1,5 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import type { Details } from '../algorithms/step.ts'
+import type { Details } from '../algorithms/evaluation.ts'
 import { type Clock, monotonicClock } from '../clock.ts'
 import { type Decision, join } from '../decision.ts'
 

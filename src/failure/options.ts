@@ -1,7 +1,7 @@
 import { type Duration, milliseconds } from '../duration.ts'
-import { positiveInteger } from '../policy.ts'
-import { checkChoice, type OnStoreError } from './choice.ts'
-import type { FailsafeOptions } from './shared.ts'
+import { positiveInteger } from '../options.ts'
+import { checkChoice, type OnStoreError } from './on-store-error.ts'
+import type { FailoverOptions } from './shared.ts'
 
 /** The options of a limiter, or of a pacer, that say what happens when its store fails. */
 export const failureOptions = ['onStoreError', 'instances', 'storeTimeout'] as const
@@ -13,7 +13,7 @@ interface Given {
 }
 
 /** @param where whose options they are @throws HeadgateError `HEADGATE_OPTION` */
-export function readFailureOptions({ onStoreError, instances, storeTimeout }: Given, where: string): FailsafeOptions {
+export function readFailureOptions({ onStoreError, instances, storeTimeout }: Given, where: string): FailoverOptions {
   return {
     onStoreError: checkChoice(onStoreError, `${where}: onStoreError`),
     instances: positiveInteger(instances ?? 1, `${where}: instances`, 'HEADGATE_OPTION'),

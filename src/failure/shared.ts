@@ -1,13 +1,13 @@
 import type { Clock } from '../clock.ts'
 import { type Sleeper, timer } from '../stores/deadlines.ts'
 import type { Store } from '../stores/store.ts'
-import { Accounts } from './accounts.ts'
-import type { OnStoreError } from './choice.ts'
 import { Counters, type Health } from './health.ts'
-import { Line } from './line.ts'
+import type { OnStoreError } from './on-store-error.ts'
 import { Postponed } from './postponed.ts'
+import { Reconciler } from './reconciler.ts'
+import { StoreLink } from './store-link.ts'
 
-export interface FailsafeOptions {
+export interface FailoverOptions {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number
   /** In milliseconds. */
@@ -23,17 +23,17 @@ export const maxKeys = 100_000
 export class Shared {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number
-  readonly line: Line
-  readonly accounts: Accounts
+  readonly line: StoreLink
+  readonly accounts: Reconciler
   readonly postponed: Postponed
   readonly counters: Counters = new Counters()
 
-  constructor(store: Store, options: FailsafeOptions, clock: Clock) {
+  constructor(store: Store, options: FailoverOptions, clock: Clock) {
     const { onStoreError, instances, storeTimeout, sleeper = timer } = options
     this.onStoreError = onStoreError
     this.instances = instances
-    this.line = new Line(store, storeTimeout, clock, sleeper)
-    this.accounts = new Accounts(this.line, maxKeys)
+    this.line = new StoreLink(store, storeTimeout, clock, sleeper)
+    this.accounts = new Reconciler(this.line, maxKeys)
     this.postponed = new Postponed(this.line.breaker)
   }
 

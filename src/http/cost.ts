@@ -1,6 +1,6 @@
 import { HeadgateError, shown } from '../errors.ts'
-import type { MaybePromise } from '../stores/store.ts'
-import type { View } from './keys.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import type { View } from './keys/extractors.ts'
 
 /** What a request costs: units, or a function of the framework's request that tells them, maybe later. */
 export type Cost<Request> = number | ((request: Request, view: View<Request>) => MaybePromise<number>)

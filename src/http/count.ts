@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from '../errors.ts'
-import type { MaybePromise } from '../stores/store.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
 
 /**
  * Which requests count once they are answered: all, those with a status of at least 400, those below, or what a function

@@ -1,7 +1,7 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
-import { knownOptions, positiveInteger } from '../policy.ts'
+import { knownOptions, positiveInteger } from '../options.ts'
 
 export interface DelayOptions {
   /** The longest that a request is held back, such as `'2s'`; one that would wait longer is refused. At most 1 hour. */

@@ -1,6 +1,6 @@
 import { HeadgateError, shown } from '../errors.ts'
 import type { Key } from '../limiter.ts'
-import { flag } from './check.ts'
+import { flag } from '../options.ts'
 
 /** On whom refusals are enforced: everybody, nobody (`shadow`), or a share of the keys that is always the same. */
 export class Enforcement {

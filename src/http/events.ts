@@ -1,13 +1,15 @@
-import { type Channel, channel } from 'node:diagnostics_channel'
-import type { Details } from '../algorithms/step.ts'
+import { channel } from '#platform'
+import type { Details } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
 import { storeErrors } from '../failure/channel.ts'
-import { checkChoice, choose, type OnStoreError, type StoreFailure } from '../failure/choice.ts'
+import { checkChoice, choose, type OnStoreError, type StoreFailure } from '../failure/on-store-error.ts'
 import type { Key } from '../limiter.ts'
-import type { CallExtras, Choice, MaybePromise } from '../stores/store.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise } from '../maybe-promise.ts'
+import { callback } from '../options.ts'
+import type { Channel } from '../platform/platform.ts'
+import type { CallExtras, Choice } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
-import { callback } from './check.ts'
-import { isPromise } from './keys.ts'
 
 /** What hooks and channels are told of a decision. Of Koa, request and response are both the context. */
 export interface DecisionEvent<Request = unknown, Response = unknown> {

@@ -1,5 +1,5 @@
 import { HeadgateError } from '../errors.ts'
-import type { MaybePromise } from '../stores/store.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
 import type { GuardOptions } from './options.ts'
 
 /** To a framework, an error that is undefined would mean "go on". */

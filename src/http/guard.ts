@@ -1,18 +1,20 @@
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { Key, RateLimiter } from '../limiter.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise } from '../maybe-promise.ts'
 import type { Reservation } from '../reservation.ts'
-import type { CallExtras, MaybePromise } from '../stores/store.ts'
+import type { CallExtras } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { type Cost, checkedCost, costOf } from './cost.ts'
 import { Enforcement } from './enforcement.ts'
-import { Entry, type Way } from './entry.ts'
 import { Events } from './events.ts'
+import { Exemptions, type Way } from './exemptions.ts'
 import type { Framework, RequestDecision } from './framework.ts'
 import { Gate } from './gate.ts'
 import { Headers } from './headers/headers.ts'
-import { Holding } from './holding.ts'
-import { extractKey, isPromise, type KeyExtractor } from './keys.ts'
+import { HeldUnits } from './held-units.ts'
+import { extractKey, type KeyExtractor } from './keys/extractors.ts'
 import { extractorsOf, type GuardOptions, inheritedOf, type RateLimitArgument, readOptions } from './options.ts'
 import { Refusing } from './refusing.ts'
 
@@ -26,12 +28,12 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
   /** What it was told that a limit within its reach inherits. */
   readonly options: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
-  readonly #entry: Entry<Request, Response> | undefined
+  readonly #entry: Exemptions<Request, Response> | undefined
   readonly #extractors: readonly KeyExtractor<Request>[]
   /** The only one, if it is. */
   readonly #extractor: KeyExtractor<Request> | undefined
   readonly #cost: Cost<Request>
-  readonly #holding: Holding<Request, Response> | undefined
+  readonly #holding: HeldUnits<Request, Response> | undefined
   readonly #headers: Headers
   readonly #enforcement: Enforcement
   readonly #events: Events<Request, Response>
@@ -48,12 +50,12 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
     this.limiter = limiter
     this.options = inheritedOf(options)
     this.#framework = framework
-    const entry = new Entry(framework, options)
+    const entry = new Exemptions(framework, options)
     this.#entry = entry.needed ? entry : undefined
     this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
     this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
     this.#cost = costOf(options.cost)
-    const holding = new Holding(limiter, framework, options, (...failure) => this.#failedToSettle(...failure))
+    const holding = new HeldUnits(limiter, framework, options, (...failure) => this.#failedToSettle(...failure))
     this.#holding = holding.needed ? holding : undefined
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
     this.#enforcement = new Enforcement(options.shadow, options.enforce)
@@ -133,7 +135,7 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
   }
 
   #hold(
-    holding: Holding<Request, Response>,
+    holding: HeldUnits<Request, Response>,
     key: Key,
     cost: number,
     request: Request,

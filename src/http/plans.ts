@@ -1,11 +1,11 @@
 import type { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
-import type { MaybePromise } from '../stores/store.ts'
-import { Entry, type Way } from './entry.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise } from '../maybe-promise.ts'
+import { Exemptions, type Way } from './exemptions.ts'
 import type { Framework } from './framework.ts'
 import { Gate } from './gate.ts'
 import { Guard } from './guard.ts'
-import { isPromise } from './keys.ts'
 import {
   type GuardOptions,
   guardOptionsOf,
@@ -22,7 +22,7 @@ class Plans<Request, Response> extends Gate<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #policies: PoliciesOf<Request>
   readonly #limiters: (policies: PolicyLikes) => RateLimiter
-  readonly #entry: Entry<Request, Response>
+  readonly #entry: Exemptions<Request, Response>
   readonly #refusing: Refusing<Request, Response>
   /** What every plan's guard is told: who is limited at all is decided before. */
   readonly #inner: GuardOptions<Request, Response>
@@ -38,7 +38,7 @@ class Plans<Request, Response> extends Gate<Request, Response> {
     this.#framework = framework
     this.#policies = policies
     this.#limiters = limiters
-    this.#entry = new Entry(framework, options)
+    this.#entry = new Exemptions(framework, options)
     this.#refusing = new Refusing(framework, options, { penalty: undefined })
     this.#inner = innerOf(options)
     new Guard(framework, '1/1s token-bucket', this.#inner) // what is wrong with them is told now

@@ -1,10 +1,10 @@
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { RateLimiter } from '../limiter.ts'
-import type { MaybePromise } from '../stores/store.ts'
-import { callback, flag } from './check.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise } from '../maybe-promise.ts'
+import { callback, flag } from '../options.ts'
 import type { Framework } from './framework.ts'
-import { isPromise } from './keys.ts'
 import type { GuardOptions } from './options.ts'
 import { type Body, denial, quotaProblem, refusal, retryAfterSeconds, unavailable } from './refusal.ts'
 

@@ -1,4 +1,4 @@
-import { channel } from 'node:diagnostics_channel'
+import { channel } from '#platform'
 
 const queued = channel('headgate:pacer:queued')
 const admitted = channel('headgate:pacer:admitted')

@@ -1,18 +1,18 @@
 import type { Clock } from '../clock.ts'
-import type { Agenda } from './agenda.ts'
 import { Entry } from './entries.ts'
+import type { Scheduler } from './scheduler.ts'
 
 /** A time during which nobody of a lane is let through. Only while somebody waits for its end is there a timer for it. */
 export class Hold {
   /** Its end, in microseconds; of the last one if there is none now. */
   until = 0
-  readonly #agenda: Agenda
+  readonly #agenda: Scheduler
   readonly #clock: Clock
   readonly #over: () => void
   #end: End | undefined
 
   /** @param over called when its time is over, if somebody waits for that */
-  constructor(agenda: Agenda, clock: Clock, over: () => void) {
+  constructor(agenda: Scheduler, clock: Clock, over: () => void) {
     this.#agenda = agenda
     this.#clock = clock
     this.#over = over

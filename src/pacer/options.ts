@@ -3,12 +3,12 @@ import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import type { OnStoreError } from '../failure/choice.ts'
+import type { OnStoreError } from '../failure/on-store-error.ts'
 import { failureOptions, readFailureOptions } from '../failure/options.ts'
-import type { FailsafeOptions } from '../failure/shared.ts'
+import type { FailoverOptions } from '../failure/shared.ts'
 import { RateLimiter } from '../limiter.ts'
-import { knownOptions, positiveInteger } from '../policy.ts'
-import { memoryStore } from '../stores/memory.ts'
+import { knownOptions, positiveInteger } from '../options.ts'
+import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
 import type { Progress } from './events.ts'
 import { type Sleeper, timerSleeper } from './sleeper.ts'
@@ -69,7 +69,7 @@ export interface PacerParts {
   readonly maxQueue: number
   readonly order: 'oldest' | 'newest'
   readonly concurrency: number
-  readonly failure: FailsafeOptions
+  readonly failure: FailoverOptions
   readonly onProgress: ((progress: Progress) => void) | undefined
 }
 

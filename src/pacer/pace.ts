@@ -1,6 +1,6 @@
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import type { Lane } from './lane.ts'
+import type { KeyPacer } from './key-pacer.ts'
 import type { PacerReservation } from './reservation.ts'
 import { reserve } from './reserve.ts'
 import { start } from './waiter.ts'
@@ -23,7 +23,7 @@ const none: ThrottleOptions = {}
 
 /** One queue with one pace: a pacer, or one key of it. */
 export abstract class Pace {
-  protected abstract lane(): Lane
+  protected abstract lane(): KeyPacer
 
   /**
    * Waits for its turn; resolves with the whole milliseconds waited.

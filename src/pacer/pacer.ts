@@ -1,13 +1,13 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { PolicyLike } from '../algorithms/shorthand.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import { Agenda } from './agenda.ts'
-import { Bank } from './bank.ts'
+import type { PacerContext } from './context.ts'
 import { Events, once, type Progress } from './events.ts'
-import { Lane } from './lane.ts'
+import { KeyPacer } from './key-pacer.ts'
 import { type PacerOptions, type PacerTerms, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
-import type { Shop } from './shop.ts'
+import { Permits } from './permits.ts'
+import { Scheduler } from './scheduler.ts'
 
 /** Keys of one pacer, and the pacer itself as one of them, in the store. */
 const whole = 'all'
@@ -18,11 +18,11 @@ const swept = 2
 /** A limiter that waits instead of refusing. */
 export class Pacer extends Pace {
   readonly name: string
-  readonly #bank: Bank
+  readonly #bank: Permits
   readonly #events: Events
-  readonly #shop: Shop
-  readonly #lanes = new Map<string, Lane>()
-  readonly #root: Lane
+  readonly #shop: PacerContext
+  readonly #lanes = new Map<string, KeyPacer>()
+  readonly #root: KeyPacer
   readonly #drained: (() => void)[] = []
 
   /**
@@ -34,8 +34,8 @@ export class Pacer extends Pace {
     const parts = readOptions(what, options)
     const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency } = parts
     this.name = limiter.name
-    const agenda = new Agenda(clock, sleeper)
-    this.#bank = new Bank(limiter, clock, failure)
+    const agenda = new Scheduler(clock, sleeper)
+    this.#bank = new Permits(limiter, clock, failure)
     this.#events = new Events(this.name, onProgress && once(() => onProgress(this.progress)))
     this.#shop = {
       agenda,
@@ -51,12 +51,12 @@ export class Pacer extends Pace {
       calls: 0,
       settled: (lane) => this.#settled(lane),
     }
-    this.#root = new Lane(this.#shop, whole)
+    this.#root = new KeyPacer(this.#shop, whole)
     this.#lanes.set(whole, this.#root)
     this.#bank.begin(this.#root.keys)
   }
 
-  protected lane(): Lane {
+  protected lane(): KeyPacer {
     return this.#root
   }
 
@@ -68,11 +68,11 @@ export class Pacer extends Pace {
     return new KeyPace(() => this.#lane(each + key))
   }
 
-  #lane(key: string): Lane {
+  #lane(key: string): KeyPacer {
     let lane = this.#lanes.get(key)
     if (lane === undefined) {
       this.#sweep()
-      lane = new Lane(this.#shop, key)
+      lane = new KeyPacer(this.#shop, key)
       this.#lanes.set(key, lane)
     }
     return lane
@@ -184,9 +184,9 @@ export class Pacer extends Pace {
 }
 
 class KeyPace extends Pace {
-  protected readonly lane: () => Lane
+  protected readonly lane: () => KeyPacer
 
-  constructor(lane: () => Lane) {
+  constructor(lane: () => KeyPacer) {
     super()
     this.lane = lane
   }

@@ -1,10 +1,10 @@
 import type { Decision } from '../decision.ts'
-import type { Shop } from './shop.ts'
+import type { PacerContext } from './context.ts'
 import type { Waiter } from './waiter.ts'
 
 /** What a queue needs of the lane it stands in. */
 export interface Place {
-  readonly shop: Shop
+  readonly shop: PacerContext
   readonly keys: readonly string[]
   readonly now: number
   /** Whether nobody is let through for now. */

@@ -1,5 +1,5 @@
-import type { MaybePromise } from '../stores/store.ts'
-import type { Turn } from './turn.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import type { Slot } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
 /** How turns come: booked ahead (booked.ts) or asked for one after the other (asked.ts). */
@@ -12,9 +12,9 @@ export interface Queue {
   stop(): void
   go(): void
   /** Somebody has booked a turn that he waits for by himself. */
-  reserved(turn: Turn): void
+  reserved(turn: Slot): void
   /** Gives units of a turn back, no more than nobody else was promised. */
-  giveBack(turn: Turn, units: number): MaybePromise<unknown>
+  giveBack(turn: Slot, units: number): MaybePromise<unknown>
   /** Whether nobody waits and nothing is booked. */
   readonly empty: boolean
   /** The rate was set: nobody who comes now comes before what is promised. */

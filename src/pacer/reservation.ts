@@ -1,5 +1,5 @@
+import type { MaybePromise } from '../maybe-promise.ts'
 import { Settlement } from '../settlement.ts'
-import type { MaybePromise } from '../stores/store.ts'
 
 /** What a reservation may ask of the lane that granted it. */
 export interface Grantor {

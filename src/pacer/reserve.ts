@@ -1,8 +1,9 @@
-import type { Booking, MaybePromise } from '../stores/store.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import type { Booking } from '../stores/store.ts'
 import { closed } from './errors.ts'
-import type { Lane } from './lane.ts'
+import type { KeyPacer } from './key-pacer.ts'
 import { PacerReservation } from './reservation.ts'
-import { Turn } from './turn.ts'
+import { Slot } from './slot.ts'
 
 /**
  * Books a turn in a lane that the caller waits for by himself. Where turns are asked for there is one now or none, and none
@@ -10,7 +11,7 @@ import { Turn } from './turn.ts'
  * @param maxWait microseconds
  * @throws HeadgateError `HEADGATE_CLOSED`
  */
-export function reserve(lane: Lane, cost: number, maxWait: number): MaybePromise<PacerReservation> {
+export function reserve(lane: KeyPacer, cost: number, maxWait: number): MaybePromise<PacerReservation> {
   const { shop, keys, queueing } = lane
   if (shop.closed) throw closed()
   const refused = (retryAfter: number) => new PacerReservation(lane.now, cost, Infinity, retryAfter, undefined)
@@ -20,7 +21,7 @@ export function reserve(lane: Lane, cost: number, maxWait: number): MaybePromise
   const granted = ({ decision, wait, tickets }: Booking): PacerReservation => {
     if (!decision.allowed) return refused(decision.retryAfter)
     const { now } = lane
-    const turn = new Turn({ cost, generation, reserved: true, come: () => undefined }, tickets, now + wait * 1000)
+    const turn = new Slot({ cost, generation, reserved: true, come: () => undefined }, tickets, now + wait * 1000)
     queueing.reserved(turn)
     return new PacerReservation(now, cost, wait, 0, {
       giveBack: (units) => queueing.giveBack(turn, units),

@@ -1,4 +1,4 @@
-import type { Limit } from './limit.ts'
+import type { WaitDeadline } from './wait-deadline.ts'
 
 /**
  * Where a call stands. `gate`: others of its lane still run. `line`: nothing is booked for it. `asking`: the store has
@@ -36,7 +36,7 @@ export class Waiter {
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
   /** What may end its wait before its turn, if anything can. */
-  limit: Limit | undefined
+  limit: WaitDeadline | undefined
 
   constructor(lane: Owner, { cost, priority, run, resolve, reject }: Call, number: number, now: number) {
     this.lane = lane

@@ -1,10 +1,10 @@
 import { type Clock, checkClock, wallClock } from '../clock.ts'
-import { knownOptions, positiveInteger } from '../policy.ts'
-import { type SharedStoreOptions, sharedOptions, wrongOption } from './options.ts'
+import { knownOptions, positiveInteger } from '../options.ts'
+import { KeyQueue } from './records/key-queue.ts'
 import { RecordStore } from './records/ledger.ts'
-import { Line } from './records/line.ts'
 import { Answers } from './records/pending.ts'
 import { Swapper, type Swaps } from './records/swapper.ts'
+import { type SharedStoreOptions, sharedOptions, wrongOption } from './shared-options.ts'
 
 export type { Found } from './records/swapper.ts'
 
@@ -56,6 +56,6 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     trusting: options.clock === undefined,
     size,
   })
-  const line = new Line((jobs) => jobs.map((job) => swapper.execute(job)), timeout)
+  const line = new KeyQueue((jobs) => jobs.map((job) => swapper.execute(job)), timeout)
   return new RecordStore({ prefix, timeout, clock, line, answers: new Answers(name, timeout), size })
 }

@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers'
+import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
 
 /** Wakes once after so many milliseconds; returns what calls it off. */
@@ -69,7 +69,7 @@ export class Deadlines {
 
   #arm(milliseconds: number): void {
     // An answer that has come while this process was busy still counts: it is read before the next turn.
-    this.#callOff = this.#sleeper(milliseconds, () => void setImmediate(() => this.#expire()))
+    this.#callOff = this.#sleeper(milliseconds, () => afterPendingEvents(() => this.#expire()))
   }
 
   #disarm(): void {

@@ -1,8 +1,8 @@
 import { HeadgateError } from '../errors.ts'
-import { knownOptions } from '../policy.ts'
+import { knownOptions } from '../options.ts'
 import { type CompareAndSetOptions, compareAndSetStore } from './compare-and-set.ts'
-import { wrongOption } from './options.ts'
 import type { RecordStore } from './records/ledger.ts'
+import { wrongOption } from './shared-options.ts'
 
 /** What is needed of a client, as memcache-client has it. Of any other, wrap it: each is one command of the protocol. */
 export interface MemcachedClient {

@@ -1,9 +1,8 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { StateRule } from '../algorithms/carry.ts'
-import type { Details, Tickets, Verb } from '../algorithms/step.ts'
+import type { Details, Tickets, Verb } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
-
-export type MaybePromise<T> = T | Promise<T>
+import type { MaybePromise } from '../maybe-promise.ts'
 
 /** What a limiter asks a store to keep. */
 export interface LedgerTerms {

@@ -1,6 +1,6 @@
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import { knownOptions } from '../policy.ts'
+import { knownOptions } from '../options.ts'
 
 const kinds = ['delay', 'error', 'hang', 'lost-reply', 'partition'] as const
 

@@ -10,8 +10,9 @@
  *     partition      when that is over          then
  */
 import { HeadgateError } from '../errors.ts'
-import { knownOptions } from '../policy.ts'
-import type { Ledger, LedgerTerms, MaybePromise, Store } from '../stores/store.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { knownOptions } from '../options.ts'
+import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
 import { type Fault, type FaultKind, type ScheduledFault, type TimedFault, timedFault } from './fault.ts'
 import type { ManualClock } from './manual-clock.ts'
 

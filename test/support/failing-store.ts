@@ -1,5 +1,5 @@
 import { toPolicy } from '../../src/algorithms/shorthand.ts'
-import { healthOf, openLedger } from '../../src/failure/failsafe.ts'
+import { healthOf, openLedger } from '../../src/failure/failover-ledger.ts'
 import type { Decision, Health, Ledger, LedgerTerms, OnStoreError, PolicyLike, Store } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { ReferenceLedger } from './reference-store.ts'

@@ -1,7 +1,7 @@
 import type { Algorithm } from '../../src/algorithms/algorithm.ts'
 import { carry, isLikeNew } from '../../src/algorithms/carry.ts'
+import { Evaluation } from '../../src/algorithms/evaluation.ts'
 import { sameDefinition } from '../../src/algorithms/revive.ts'
-import { Step } from '../../src/algorithms/step.ts'
 import type {
   Booking,
   Clock,
@@ -40,13 +40,13 @@ type States = Map<string, Map<string, Kept>>
 export class ReferenceLedger implements Ledger {
   readonly #terms: LedgerTerms
   readonly #clock: Clock
-  readonly #step: Step
+  readonly #step: Evaluation
   readonly #states: States
 
   constructor(terms: LedgerTerms, clock: Clock, states: States = new Map()) {
     this.#terms = terms
     this.#clock = clock
-    this.#step = new Step(terms.policies)
+    this.#step = new Evaluation(terms.policies)
     this.#states = states
   }
 
@@ -66,17 +66,17 @@ export class ReferenceLedger implements Ledger {
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
     this.#point(keys)
-    this.#step.weigh(verb, this.#clock(), cost, 0)
+    this.#step.evaluate(verb, this.#clock(), cost, 0)
     if (verb === 'refund') this.#step.refund(extras?.tickets)
-    const decision = this.#step.settle('store', extras)
+    const decision = this.#step.commit('store', extras)
     this.#keep(keys)
     return decision
   }
 
   reserve(keys: readonly string[], cost: number, maxWait: number): Booking {
     this.#point(keys)
-    this.#step.weigh('reserve', this.#clock(), cost, maxWait)
-    const decision = this.#step.settle('store')
+    this.#step.evaluate('reserve', this.#clock(), cost, maxWait)
+    const decision = this.#step.commit('store')
     this.#keep(keys)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     return { decision, wait: Math.ceil(this.#step.delay / 1000), tickets: this.#step.tickets() }
@@ -95,7 +95,7 @@ export class ReferenceLedger implements Ledger {
 
   /** On copies, carried over where the numbers are others now. */
   #point(keys: readonly string[]): void {
-    for (const weighing of this.#step.weighings) {
+    for (const weighing of this.#step.policies) {
       const { policy, algorithm } = weighing
       const kept = this.#kept(policy.scope, this.#keyOf(policy, keys)).get(policy.name)
       const same = kept === undefined || sameDefinition(kept.algorithm, algorithm)
@@ -109,7 +109,7 @@ export class ReferenceLedger implements Ledger {
 
   /** Writes the states that the call changed. */
   #keep(keys: readonly string[]): void {
-    for (const { policy, algorithm, s, wrote } of this.#step.weighings) {
+    for (const { policy, algorithm, s, wrote } of this.#step.policies) {
       if (!wrote) continue
       this.#kept(policy.scope, this.#keyOf(policy, keys)).set(policy.name, { algorithm, s: s as number[] })
     }

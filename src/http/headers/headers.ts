@@ -1,5 +1,5 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Details } from '../../algorithms/step.ts'
+import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import type { Key } from '../../limiter.ts'
 import { type Sink, type Told, verdictOf, type Writer } from './dialect.ts'

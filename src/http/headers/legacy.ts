@@ -1,6 +1,6 @@
 import { monotonicClock } from '../../clock.ts'
 import { HeadgateError, shown } from '../../errors.ts'
-import { knownOptions } from '../../policy.ts'
+import { knownOptions } from '../../options.ts'
 import { bindingOf, resetOf, type Told, type Writer, wholeSeconds } from './dialect.ts'
 
 /** What the three fields are called, and how the time of the reset is told. */

@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from '../../errors.ts'
-import { knownOptions } from '../../policy.ts'
+import { knownOptions } from '../../options.ts'
 import type { LegacyOptions } from './legacy.ts'
 import type { PartitionKeyOptions } from './partition-key.ts'
 

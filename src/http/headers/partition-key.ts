@@ -1,7 +1,8 @@
-import { createHmac } from 'node:crypto'
+import { hmacSha256 } from '#platform'
+import { base64 } from '../../base64.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import type { Key } from '../../limiter.ts'
-import { knownOptions } from '../../policy.ts'
+import { knownOptions } from '../../options.ts'
 
 export interface PartitionKeyOptions {
   /** A secret of at least 16 characters, the same on every process that answers for the service. */
@@ -31,7 +32,6 @@ export class PartitionKeys {
   /** The parameter, a Byte Sequence (RFC 9651, 4.1.8). */
   of(key: Key, scope: string): string {
     const own = typeof key === 'string' ? key : (key[scope] as string)
-    const digest = createHmac('sha256', this.#salt).update(`${scope}\n${own}`).digest()
-    return `;pk=:${digest.subarray(0, 9).toString('base64')}:`
+    return `;pk=:${base64(hmacSha256(this.#salt, `${scope}\n${own}`).subarray(0, 9))}:`
   }
 }

@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { type Duration, milliseconds } from '../../duration.ts'
-import { knownOptions, text } from '../../policy.ts'
-import { type MemoryStoreOptions, memoryStore } from '../memory.ts'
+import { knownOptions, text } from '../../options.ts'
+import { type MemoryStoreOptions, memoryStore } from '../memory/memory-store.ts'
 import { PrimaryStore } from './primary.ts'
 import { WorkerStore } from './worker.ts'
 

@@ -1,6 +1,7 @@
 import cluster, { type Worker } from 'node:cluster'
 import { HeadgateError, shown } from '../../errors.ts'
-import type { Booking, Ledger, LedgerTerms, MaybePromise, Store } from '../store.ts'
+import type { MaybePromise } from '../../maybe-promise.ts'
+import type { Booking, Ledger, LedgerTerms, Store } from '../store.ts'
 import {
   type Answer,
   type Answers,

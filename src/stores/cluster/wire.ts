@@ -2,8 +2,8 @@
  * What a worker and the primary tell each other: plain values that JSON, the default of node:cluster, can hold.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Tickets } from '../../algorithms/evaluation.ts'
 import { revive } from '../../algorithms/revive.ts'
-import type { Tickets } from '../../algorithms/step.ts'
 import type { Decision, Verdict } from '../../decision.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../errors.ts'
 import type { Booking, DecideExtras, DecideVerb, LedgerTerms } from '../store.ts'

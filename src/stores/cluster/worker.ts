@@ -1,5 +1,5 @@
 import { setImmediate } from 'node:timers'
-import type { Details } from '../../algorithms/step.ts'
+import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import { HeadgateError } from '../../errors.ts'
 import { Answers, type Pending } from '../records/pending.ts'

@@ -1,7 +1,7 @@
 /*
  * What is needed of a pool of `pg`. Nothing of it is imported.
  */
-import { wrongOption } from '../options.ts'
+import { wrongOption } from '../shared-options.ts'
 
 export interface PostgresClient {
   /** Without parameters: several statements in one round trip, by the simple protocol. */

@@ -1,9 +1,9 @@
 import { type Clock, checkClock, wallClock } from '../../clock.ts'
-import { knownOptions, positiveInteger } from '../../policy.ts'
-import { type SharedStoreOptions, sharedOptions } from '../options.ts'
+import { knownOptions, positiveInteger } from '../../options.ts'
+import { KeyQueue } from '../records/key-queue.ts'
 import { RecordStore } from '../records/ledger.ts'
-import { Line } from '../records/line.ts'
 import { Answers } from '../records/pending.ts'
+import { type SharedStoreOptions, sharedOptions } from '../shared-options.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
 import { migrationError } from './error.ts'
 import { Sql } from './sql.ts'
@@ -73,7 +73,7 @@ export class PostgresStore extends RecordStore {
       prefix,
       timeout,
       clock: options.clock === undefined ? wallClock : checkClock(options.clock),
-      line: new Line((jobs) => transactor.execute(jobs), timeout),
+      line: new KeyQueue((jobs) => transactor.execute(jobs), timeout),
       answers: new Answers('Postgres', timeout),
     })
     this.#pool = pool

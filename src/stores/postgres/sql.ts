@@ -1,4 +1,4 @@
-import { wrongOption } from '../options.ts'
+import { wrongOption } from '../shared-options.ts'
 
 /** A part of a name, as it may stand without quotes: nothing in it can end one. */
 const part = '[A-Za-z_][A-Za-z0-9_]{0,49}'

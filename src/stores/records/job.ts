@@ -2,7 +2,7 @@
  * Calls on the same keys of one limiter, carried out together: one reading, all steps in their order, one saving.
  */
 import type { StateRule } from '../../algorithms/carry.ts'
-import { Step, type Tickets, type Verb, type Weighing } from '../../algorithms/step.ts'
+import { Evaluation, type PolicyEvaluation, type Tickets, type Verb } from '../../algorithms/evaluation.ts'
 import type { HeadgateError } from '../../errors.ts'
 import type { Booking, DecideExtras, LedgerTerms } from '../store.ts'
 import type { Pending } from './pending.ts'
@@ -34,16 +34,16 @@ export interface Write {
 /** A limiter's policies by the keys of a call. */
 export class Terms {
   readonly onChange: StateRule
-  readonly step: Step
+  readonly step: Evaluation
   /** For each scope, its part of the step, and where its policies stand in it. */
-  readonly scopes: readonly { readonly weighings: readonly Weighing[]; readonly places: readonly number[] }[]
+  readonly scopes: readonly { readonly weighings: readonly PolicyEvaluation[]; readonly places: readonly number[] }[]
 
   constructor({ policies, scopes, onChange = 'keep' }: LedgerTerms) {
     this.onChange = onChange
-    this.step = new Step(policies)
+    this.step = new Evaluation(policies)
     this.scopes = scopes.map((scope) => {
       const places = [...policies.keys()].filter((n) => policies[n]?.scope === scope)
-      return { places, weighings: places.map((n) => this.step.weighings[n] as Weighing) }
+      return { places, weighings: places.map((n) => this.step.policies[n] as PolicyEvaluation) }
     })
   }
 }
@@ -98,9 +98,9 @@ export class Job {
     }
     const { step, scopes, onChange } = this.terms
     for (const [n, { weighings }] of scopes.entries()) records[n]?.point(weighings, now, onChange)
-    step.weigh(verb, now, cost, maxWait)
+    step.evaluate(verb, now, cost, maxWait)
     if (verb === 'refund') step.refund(extras?.tickets)
-    const decision = step.settle('store', extras)
+    const decision = step.commit('store', extras)
     const takes = decision.allowed && verb !== 'peek' && verb !== 'refund'
     const tickets = takes ? step.tickets() : undefined
     for (const [n, { weighings }] of scopes.entries()) records[n]?.keep(weighings, now)
@@ -122,14 +122,14 @@ export class Job {
   withdrawn(index: number, text: string, now: number): { text: string; life: number } {
     const { places, weighings } = this.terms.scopes[index] as Terms['scopes'][number]
     const record = new KeyRecord(text)
-    const step = new Step(weighings.map(({ policy }) => policy))
+    const step = new Evaluation(weighings.map(({ policy }) => policy))
     for (const [n, { cost }] of [...this.#calls.entries()].reverse()) {
       const tickets: Tickets | undefined = this.#answers[n]?.tickets
       if (tickets === undefined) continue
-      record.point(step.weighings, now, this.terms.onChange)
-      step.weigh('refund', now, cost, 0)
+      record.point(step.policies, now, this.terms.onChange)
+      step.evaluate('refund', now, cost, 0)
       step.refund(places.map((place) => tickets[place]))
-      record.keep(step.weighings, now)
+      record.keep(step.policies, now)
     }
     return record.save(now)
   }

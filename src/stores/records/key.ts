@@ -11,5 +11,5 @@ export function keyStart(prefix: string, limiter: string, scope: string): string
 /** The key of a record, prefix:limiter:scope:id, or prefix:#digest of one that is too long. ASCII, without spaces. */
 export function recordKey(prefix: string, start: string, id: string): string {
   const key = start + encodeId(id)
-  return key.length <= longest ? key : `${prefix}:${digest(key)}`
+  return key.length <= longest ? key : `${prefix}:${digest(new TextEncoder().encode(key))}`
 }

@@ -1,10 +1,10 @@
-import type { Details } from '../../algorithms/step.ts'
+import type { Details } from '../../algorithms/evaluation.ts'
 import type { Clock } from '../../clock.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
 import { type Call, Terms } from './job.ts'
 import { keyStart, recordKey } from './key.ts'
-import type { Line } from './line.ts'
+import type { KeyQueue } from './key-queue.ts'
 import type { Answers } from './pending.ts'
 import { checkSizes, type SizeLimit } from './size.ts'
 
@@ -16,7 +16,7 @@ export interface Shared {
   /** This process's time. */
   readonly clock: Clock
   readonly answers: Answers
-  readonly line: Line
+  readonly line: KeyQueue
   /** How much the store holds of a key, if there is a bound. */
   readonly size?: SizeLimit | undefined
 }

@@ -10,8 +10,8 @@
  */
 import { type Algorithm, type Numbers, Report } from '../../algorithms/algorithm.ts'
 import { carry, isLikeNew, type StateRule } from '../../algorithms/carry.ts'
+import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { type Definition, revive, sameDefinition } from '../../algorithms/revive.ts'
-import { standing, type Weighing } from '../../algorithms/step.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 
 const version = 1
@@ -51,11 +51,11 @@ export class KeyRecord {
   }
 
   /** Points each weighing to its state, carried over where its numbers are others than those it was written under. */
-  point(weighings: readonly Weighing[], now: number, onChange: StateRule): void {
+  point(weighings: readonly PolicyEvaluation[], now: number, onChange: StateRule): void {
     for (const weighing of weighings) this.#point(weighing, now, onChange)
   }
 
-  #point(weighing: Weighing, now: number, onChange: StateRule): void {
+  #point(weighing: PolicyEvaluation, now: number, onChange: StateRule): void {
     const { policy, algorithm } = weighing
     const kept = this.#kept.get(policy.name)
     const same = kept !== undefined && sameDefinition(kept.definition, algorithm)
@@ -70,7 +70,7 @@ export class KeyRecord {
   }
 
   /** Keeps the states that the step has written: of others, what was carried over was so for this call alone. */
-  keep(weighings: readonly Weighing[], now: number): void {
+  keep(weighings: readonly PolicyEvaluation[], now: number): void {
     if (!weighings.some(({ wrote }) => wrote)) return
     this.changed = true
     for (const { policy, algorithm, s, wrote } of weighings) {
@@ -117,7 +117,7 @@ function keptOf([name, [kind, span, ...parameters], until, s]: Entry): [name: st
 }
 
 function likeNewAt(algorithm: Algorithm, s: Numbers, now: number): number {
-  const at = standing(algorithm, s[0] as number, now)
+  const at = effectiveTime(algorithm, s[0] as number, now)
   algorithm.report(s, 0, at, report)
   return at + report.reset
 }

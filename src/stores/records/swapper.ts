@@ -7,12 +7,16 @@
  * policy says. What is not promised: between two swaps the units are taken, so that another call may be refused that
  * would have found them; and if this process dies in between, they stay taken until time gives them back.
  */
-import { setTimeout as sleep } from 'node:timers/promises'
 import { type Clock, checkClock } from '../../clock.ts'
 import { HeadgateError, shown } from '../../errors.ts'
-import type { MaybePromise } from '../store.ts'
+import type { MaybePromise } from '../../maybe-promise.ts'
 import { type Job, nothing, type Write } from './job.ts'
 import { checkSize, type SizeLimit } from './size.ts'
+
+/** In milliseconds. */
+function sleep(pause: number): Promise<void> {
+  return new Promise((wake) => setTimeout(wake, pause))
+}
 
 /** What a store has under a key. */
 export interface Found<Version> {

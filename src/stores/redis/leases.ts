@@ -10,13 +10,13 @@
  * one key for each process.
  */
 import type { Clock } from '../../clock.ts'
-import type { Answer } from './answer.ts'
 import { Local, type Passing } from './local.ts'
+import type { Response } from './response.ts'
 import type { Terms } from './terms.ts'
 
 export interface Lease extends Passing {
   readonly terms: Terms
-  readonly answer: Answer
+  readonly answer: Response
   /** Units not spent yet. */
   units: number
   /** Units spent since the answer. */
@@ -37,7 +37,7 @@ export class Leases {
   }
 
   /** Spends the cost if it is held here: then the answer. */
-  spend(terms: Terms, keys: readonly string[], cost: number): { answer: Answer; elapsed: number } | undefined {
+  spend(terms: Terms, keys: readonly string[], cost: number): { answer: Response; elapsed: number } | undefined {
     const lease = this.#local.find(keys)
     if (lease === undefined || lease.terms !== terms || lease.units < cost) return undefined
     lease.units -= cost
@@ -82,7 +82,7 @@ export class Leases {
    * @param asked the local time when the question was asked
    * @param changes as they were then
    */
-  note(terms: Terms, keys: readonly string[], answer: Answer, asked: number, changes: number): void {
+  note(terms: Terms, keys: readonly string[], answer: Response, asked: number, changes: number): void {
     if (answer.lease === undefined || changes !== this.#local.changes) return
     const held = this.#local.find(keys)
     const units = answer.lease.units + (held?.terms === terms ? held.units : 0)

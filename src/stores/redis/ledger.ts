@@ -1,10 +1,10 @@
 import type { StateRule } from '../../algorithms/carry.ts'
-import type { Details } from '../../algorithms/step.ts'
+import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
-import { type Answer, decisionOf } from './answer.ts'
 import { encodeId, keyStart, slotOf } from './keys.ts'
-import { Question, type QuestionExtras } from './question.ts'
+import { type QuestionExtras, Request } from './request.ts'
+import { decisionOf, type Response } from './response.ts'
 import type { Shared } from './shared.ts'
 import { Take } from './take.ts'
 import { packTerms, type Terms } from './terms.ts'
@@ -55,8 +55,8 @@ export class RedisLedger implements Ledger {
     return keys.map((key, scope) => `${this.#starts[scope]}${encodeId(key)}}`)
   }
 
-  #question(verb: Question['verb'], keys: readonly string[], cost: number, extras?: QuestionExtras): Question {
-    return new Question(this.#terms, verb, keys, cost, this.#shared.clock?.() ?? -1, extras)
+  #question(verb: Request['verb'], keys: readonly string[], cost: number, extras?: QuestionExtras): Request {
+    return new Request(this.#terms, verb, keys, cost, this.#shared.clock?.() ?? -1, extras)
   }
 
   #consume(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
@@ -102,7 +102,7 @@ export class RedisLedger implements Ledger {
   }
 
   /** Asks something that may change a key otherwise than a call that is admitted does: what is known of it goes. */
-  async #change(question: Question): Promise<Answer> {
+  async #change(question: Request): Promise<Response> {
     const { verb, keys } = question
     const groups = this.#groups(keys)
     if (verb === 'peek') return this.#ask(question, groups)
@@ -115,12 +115,12 @@ export class RedisLedger implements Ledger {
   }
 
   /** Units of a lease are gone only when the state is that they were taken from. */
-  #forget(verb: Question['verb'], keys: readonly string[]): void {
+  #forget(verb: Request['verb'], keys: readonly string[]): void {
     this.#shared.denials?.forget(keys)
     if (verb === 'reset') this.#shared.leases?.forget(keys)
   }
 
-  #ask(question: Question, groups: readonly Group[] | undefined): Promise<Answer> {
+  #ask(question: Request, groups: readonly Group[] | undefined): Promise<Response> {
     return groups === undefined ? this.#askOnce(question) : askInTwoPhases(this.#askOnce, question, groups)
   }
 

@@ -1,11 +1,11 @@
 import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.ts'
 import type { HeadgateError } from '../../errors.ts'
-import { knownOptions, positiveInteger } from '../../policy.ts'
-import { type SharedStoreOptions, sharedOptions, wrongOption } from '../options.ts'
+import { knownOptions, positiveInteger } from '../../options.ts'
+import { type SharedStoreOptions, sharedOptions, wrongOption } from '../shared-options.ts'
 import type { Ledger, LedgerTerms, Store } from '../store.ts'
-import { Caller } from './caller.ts'
+import { Batcher } from './batcher.ts'
 import { connectionOf, type RedisClient } from './client.ts'
-import { Denials } from './denials.ts'
+import { DenyCache } from './deny-cache.ts'
 import { Leases } from './leases.ts'
 import { RedisLedger } from './ledger.ts'
 import { script } from './lua/script.ts'
@@ -69,7 +69,7 @@ export class RedisStore implements Store {
     const units = leases && positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION')
     this.timeout = timeout
     this.#shared = {
-      caller: new Caller({
+      caller: new Batcher({
         connection,
         script: text,
         timeout,
@@ -79,7 +79,7 @@ export class RedisStore implements Store {
       prefix,
       cluster: connection.cluster,
       clock,
-      denials: denyCache ? new Denials(elapsed) : undefined,
+      denials: denyCache ? new DenyCache(elapsed) : undefined,
       leases: units === undefined ? undefined : new Leases(units, elapsed),
     }
   }

@@ -1,6 +1,6 @@
-import type { Tickets } from '../../algorithms/step.ts'
-import type { Answer, Numbers } from './answer.ts'
-import type { Question } from './question.ts'
+import type { Tickets } from '../../algorithms/evaluation.ts'
+import type { Request } from './request.ts'
+import type { Numbers, Response } from './response.ts'
 
 /** Reads the flat reply of one call, question by question in their order. */
 export class Reply {
@@ -19,7 +19,7 @@ export class Reply {
     return Number(this.#reply[this.#at++])
   }
 
-  read(question: Question): Answer {
+  read(question: Request): Response {
     const { terms, verb } = question
     const { details, denial, lease } = question.extras
     const now = question.now < 0 ? this.#now : question.now
@@ -48,7 +48,7 @@ export class Reply {
     })
   }
 
-  #lease(): Answer['lease'] {
+  #lease(): Response['lease'] {
     const units = this.#next()
     return units === 0 ? undefined : { units, life: this.#next() }
   }

@@ -1,14 +1,14 @@
 import { monotonicClock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
-import { type Answer, decisionOf } from './answer.ts'
-import { Question, type QuestionExtras } from './question.ts'
+import { type QuestionExtras, Request } from './request.ts'
+import { decisionOf, type Response } from './response.ts'
 import type { Shared } from './shared.ts'
 import type { Terms } from './terms.ts'
 
 const nobody = (): void => {}
 
 /** A call that takes units, and notes what can be answered without asking next time. */
-export class Take extends Question {
+export class Take extends Request {
   readonly #shared: Shared
   /** When it was asked, by the local clock, and what was known here then. */
   readonly #asked: number
@@ -35,11 +35,11 @@ export class Take extends Question {
     this.#leased = leases?.changes ?? 0
   }
 
-  override answered(answer: Answer): void {
+  override answered(answer: Response): void {
     this.decided(this.decide(answer))
   }
 
-  decide(answer: Answer): Decision {
+  decide(answer: Response): Decision {
     const { terms, keys, cost, extras } = this
     const { denials, leases } = this.#shared
     denials?.outdate(terms, keys)

@@ -7,12 +7,12 @@
  * answered holds nothing. What is not: between the two phases the units are taken, so that another call may be refused
  * that would have found them; and if this process or the connection dies in between, they stay taken.
  */
-import type { Tickets } from '../../algorithms/step.ts'
-import type { Answer, Numbers } from './answer.ts'
-import { Question, type QuestionExtras } from './question.ts'
+import type { Tickets } from '../../algorithms/evaluation.ts'
+import { type QuestionExtras, Request } from './request.ts'
+import type { Numbers, Response } from './response.ts'
 import type { Terms } from './terms.ts'
 
-export type Ask = (question: Question) => Promise<Answer>
+export type Ask = (question: Request) => Promise<Response>
 
 /** The part of a limiter's terms whose keys are in one slot. */
 export interface Group {
@@ -22,22 +22,22 @@ export interface Group {
   readonly places: readonly number[]
 }
 
-export async function askInTwoPhases(ask: Ask, whole: Question, groups: readonly Group[]): Promise<Answer> {
+export async function askInTwoPhases(ask: Ask, whole: Request, groups: readonly Group[]): Promise<Response> {
   const { verb, cost, now, extras } = whole
   const enforced = whole.terms.policies.filter(({ shadow }) => !shadow)
   // A future time is promised by one policy alone: see step.ts.
   const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
-  const first = ({ terms, keys, places }: Group): Question => {
+  const first = ({ terms, keys, places }: Group): Request => {
     const tickets = extras.tickets && places.map((place) => extras.tickets?.[place])
     const own: QuestionExtras = { ...extras, maxWait, tickets }
-    return new Question(terms, verb === 'consume' ? 'reserve' : verb, keys, cost, now, own)
+    return new Request(terms, verb === 'consume' ? 'reserve' : verb, keys, cost, now, own)
   }
   const answers = await settled(groups.map((group) => ask(first(group))))
   const allowed = answers.every((answer) => answer.allowed)
   if (!allowed && (verb === 'consume' || verb === 'reserve' || verb === 'charge')) {
     await settled(
       groups.map(async (group, n) => {
-        answers[n] = await giveBack(ask, whole, group, answers[n] as Answer)
+        answers[n] = await giveBack(ask, whole, group, answers[n] as Response)
       }),
     )
   }
@@ -54,29 +54,29 @@ async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
 }
 
 /** A policy that counts refused calls has counted this one by what it took; a penalty is told of it. */
-async function giveBack(ask: Ask, whole: Question, { terms, keys }: Group, answer: Answer): Promise<Answer> {
+async function giveBack(ask: Ask, whole: Request, { terms, keys }: Group, answer: Response): Promise<Response> {
   if (!answer.allowed) return answer
   const tickets = answer.tickets?.map((ticket, n) => (terms.policies[n]?.countRefused ? undefined : ticket))
   const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.denial === true }
   const extras = { tickets, details, punish: true }
-  const after = await ask(new Question(terms, 'refund', keys, whole.cost, whole.now, extras))
+  const after = await ask(new Request(terms, 'refund', keys, whole.cost, whole.now, extras))
   const numbers = after.numbers.map((each, n) => ({ ...each, wait: each.wait || (answer.numbers[n]?.wait ?? 0) }))
   return { ...after, allowed: true, numbers }
 }
 
-function joined(whole: Question, groups: readonly Group[], answers: readonly Answer[], allowed: boolean): Answer {
+function joined(whole: Request, groups: readonly Group[], answers: readonly Response[], allowed: boolean): Response {
   const numbers: Numbers[] = []
   const tickets: Tickets[number][] = []
   let delay = 0
   for (const [g, { places }] of groups.entries()) {
-    const answer = answers[g] as Answer
+    const answer = answers[g] as Response
     delay = Math.max(delay, answer.delay)
     for (const [n, place] of places.entries()) {
       numbers[place] = answer.numbers[n] as Numbers
       tickets[place] = answer.tickets?.[n]
     }
   }
-  const { now } = answers[0] as Answer
+  const { now } = answers[0] as Response
   return {
     now,
     allowed,

@@ -9,11 +9,12 @@
  * microseconds (-1: Redis TIME), cost, key, how many more like it follow at once and by how much the number of their key
  * grows each time; "<H" a key for each further scope; a reservation's maxWait; a refund's tickets; a lease's units.
  */
-import { batches } from './batches.ts'
+
 import { bucket } from './bucket.ts'
 import { carry } from './carry.ts'
+import { frame } from './evaluation.ts'
 import { exact } from './exact.ts'
-import { frame } from './frame.ts'
+import { batches } from './interval-bucket.ts'
 import { leases } from './leases.ts'
 import { penalty } from './penalty.ts'
 import { segmentedWindow } from './segmented-window.ts'

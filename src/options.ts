@@ -1,0 +1,57 @@
+import { type ErrorCode, HeadgateError, shown } from './errors.ts'
+
+/** @throws HeadgateError `HEADGATE_OPTION` that names the first unknown option and the known ones */
+export function knownOptions(where: string, options: object, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      `${where} takes an object of options, got ${shown(options)}. It may have: ${known.join(', ')}.`,
+    )
+  }
+  const unknown = Object.keys(options).find((option) => !known.includes(option))
+  if (unknown !== undefined) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      `${where} has no option ${shown(unknown)}. It takes: ${known.join(', ')}.`,
+    )
+  }
+}
+
+export function positiveInteger(value: unknown, what: string, code: ErrorCode): number {
+  if (!Number.isSafeInteger(value) || (value as number) < 1) {
+    throw new HeadgateError(
+      code,
+      `${what} must be a whole number from 1 to 2^53 - 1, got ${shown(value)}. Give a positive integer such as 100.`,
+    )
+  }
+  return value as number
+}
+
+/** Names travel in headers as Structured Field Strings (RFC 9651, 3.3.3), which hold printable ASCII only. */
+export function text(value: unknown, what: string, code: ErrorCode): string {
+  if (typeof value !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(value)) {
+    throw new HeadgateError(
+      code,
+      `${what} must be 1 to 128 printable ASCII characters, got ${shown(value)}. Give a short text such as 'daily'.`,
+    )
+  }
+  return value
+}
+
+/** @throws HeadgateError `HEADGATE_OPTION` unless it is a boolean or left out */
+export function flag(value: unknown, option: string): boolean {
+  if (value === undefined || typeof value === 'boolean') return value === true
+  throw new HeadgateError('HEADGATE_OPTION', `${option} must be true or false, got ${shown(value)}. Give a boolean.`)
+}
+
+/**
+ * @param example how such a function is written
+ * @throws HeadgateError `HEADGATE_OPTION` unless it is a function or left out
+ */
+export function callback<Callback>(value: Callback, option: string, example: string): Callback {
+  if (value === undefined || typeof value === 'function') return value
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `${option} must be a function, got ${shown(value)}. Write ${option}: ${example}`,
+  )
+}

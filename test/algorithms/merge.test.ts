@@ -1,0 +1,201 @@
+import { describe, expect, test } from 'vitest'
+import { Report } from '../../src/algorithms/algorithm.ts'
+import { Penalty } from '../../src/algorithms/penalty.ts'
+import {
+  type Algorithm,
+  fixedWindow,
+  type Policy,
+  policy,
+  smoothBursty,
+  smoothWarmingUp,
+  tokenBucket,
+} from '../../src/index.ts'
+import { KeyHash } from '../../src/stores/memory/key-hash.ts'
+import { dice, type Roll } from '../support/dice.ts'
+
+const policies: Record<string, Policy> = {
+  tokenBucket: policy('5/1s token-bucket'),
+  'tokenBucket, by interval': tokenBucket({ limit: 3, window: '1s', burst: 7, refill: 'interval' }),
+  'fixedWindow, on the clock': policy('5/1s fixed-window'),
+  'fixedWindow, from the first request': fixedWindow({ limit: 5, window: '1s', align: 'first-request' }),
+  slidingWindow: policy('5/1s'),
+  segmentedWindow: policy('5/1s segmented-window'),
+  slidingLog: policy('5/1s sliding-log'),
+  'slidingLog, long': policy('60/1s sliding-log'),
+  smoothBursty: smoothBursty({ rate: 5, maxBurst: '2s' }),
+  'smoothWarmingUp, cold is dear': smoothWarmingUp({ rate: 5, warmup: '2s' }),
+  'smoothWarmingUp, cold is cheap': smoothWarmingUp({ rate: 5, warmup: '2s', coldFactor: 0.5 }),
+}
+
+const start = 1_767_225_600_000_000
+
+function fresh({ slots, condensed = slots }: Algorithm): number[] {
+  return new Array(condensed).fill(0)
+}
+
+/** A state after some calls, with debts, refunds and bookings, and the time of the last of them. */
+function used(algorithm: Algorithm, roll: Roll): { s: number[]; now: number } {
+  const s = fresh(algorithm)
+  let now = start + roll(1_000_000)
+  algorithm.take(s, 0, now, 1, 0)
+  for (let call = roll(80); call > 0; call--) {
+    now += roll(120_000)
+    const cost = 1 + roll(4)
+    const wait = algorithm.wait(s, 0, now, cost)
+    const kind = roll(10)
+    if (kind === 0) algorithm.refund(s, 0, now, cost, undefined)
+    else if (kind === 1 && algorithm.promises && algorithm.fits(s, 0, now, cost, wait))
+      algorithm.take(s, 0, now, cost, wait)
+    else if (wait === 0 || kind === 2) algorithm.take(s, 0, now, cost, 0)
+  }
+  return { s, now }
+}
+
+const report = new Report()
+
+/**
+ * Every wait is at least as long, and no more is left: now, later, and after calls that both admit. Prices of the smooth
+ * ones are cut to whole microseconds part by part, so that each call may be one dearer or cheaper.
+ */
+function expectStricter(algorithm: Algorithm, strict: number[], others: number[][], from: number, roll: Roll) {
+  const slack = algorithm.kind.startsWith('smooth') ? 1 : 0
+  let taken = 0
+  let now = from
+  for (let look = 0; look < 30; look++) {
+    const cost = 1 + roll(6)
+    const wait = algorithm.wait(strict, 0, now, cost)
+    algorithm.report(strict, 0, now, report)
+    const { remaining } = report
+    for (const s of others) {
+      expect(wait + slack * taken).toBeGreaterThanOrEqual(algorithm.wait(s, 0, now, cost))
+      algorithm.report(s, 0, now, report)
+      if (slack === 0) expect(remaining).toBeLessThanOrEqual(report.remaining)
+    }
+    if (wait === 0 && ordered(algorithm)) {
+      for (const s of [strict, ...others]) algorithm.take(s, 0, now, cost, 0)
+      taken++
+    }
+    now += roll(200_000)
+  }
+}
+
+/**
+ * Whether what is stricter stays so when both take the same call. Not where windows open with a call: who is refused for
+ * longer opens the next one at another time. Nor where rest makes calls dearer: who may go later has rested less.
+ */
+function ordered({ kind, parameters }: Algorithm): boolean {
+  return kind !== 'smoothWarmingUp' && !(kind === 'batches' && parameters[3] === 0)
+}
+
+describe.each(Object.entries(policies))('%s', (_name, { algorithm }) => {
+  test('two states merged are at least as strict as either, for all time', () => {
+    const roll = dice(11)
+    for (let round = 0; round < 100; round++) {
+      const one = used(algorithm, roll)
+      const other = used(algorithm, roll)
+      const now = Math.max(one.now, other.now) + roll(300_000)
+      const merged = [...one.s]
+      algorithm.merge(merged, 0, now, other.s, 0)
+      expectStricter(algorithm, merged, [one.s, other.s], now, roll)
+    }
+  })
+
+  test('merged with itself or with a new one, a state leaves as much as before', () => {
+    const roll = dice(12)
+    if (algorithm.grows || algorithm.kind === 'smoothBursty') return expect(algorithm.merge).toBeTypeOf('function')
+    for (let round = 0; round < 100; round++) {
+      const { s, now } = used(algorithm, roll)
+      const merged = [...s]
+      algorithm.merge(merged, 0, now, s, 0)
+      if (!algorithm.kind.startsWith('smooth')) algorithm.merge(merged, 0, now, fresh(algorithm), 0)
+      for (const cost of [1, 3, 5]) expect(algorithm.wait(merged, 0, now, cost)).toBe(algorithm.wait(s, 0, now, cost))
+    }
+  })
+})
+
+test('of two penalties the longer block is left, and the higher count goes on', () => {
+  const algorithm = new Penalty(3, 1_000_000, 10_000_000, [2_000_000, 5_000_000])
+  const refused = (...times: number[]) => {
+    const s = fresh(algorithm)
+    for (const time of times) algorithm.count(s, 0, start + time)
+    return s
+  }
+  const blocked = refused(0, 1, 2)
+  const counting = refused(500_000, 600_000)
+  const at = start + 700_000
+  const pairs: [number[], number[]][] = [
+    [[...blocked], counting],
+    [[...counting], blocked],
+  ]
+  for (const [s, t] of pairs) {
+    algorithm.merge(s, 0, at, t, 0)
+    expect(algorithm.wait(s, 0, at)).toBe(1_300_002)
+    expect(s.slice(1)).toEqual([start + 500_000, 2, 1, start + 2_000_002])
+  }
+  const late = refused(0)
+  algorithm.merge(late, 0, start + 1_500_000, refused(1_400_000), 0)
+  expect(late.slice(1, 3)).toEqual([start + 1_400_000, 1])
+})
+
+describe('a log condensed', () => {
+  const { algorithm } = policies['slidingLog, long'] as Policy
+
+  test('is at least as strict, and at most an eighth of a window slower to give back', () => {
+    const roll = dice(13)
+    for (let round = 0; round < 100; round++) {
+      const { s, now } = used(algorithm, roll)
+      const condensed = fresh(algorithm)
+      algorithm.condense?.(s, 0, now, condensed, 0)
+      expect(condensed).toHaveLength(24)
+      algorithm.report(condensed, 0, now + 125_000, report)
+      const { remaining } = report
+      algorithm.report(s, 0, now, report)
+      expect(remaining).toBeGreaterThanOrEqual(report.remaining)
+      expectStricter(algorithm, condensed, [s], now, roll)
+    }
+  })
+
+  test('a second time stays as it is, and one of ten calls is the same log', () => {
+    const s = fresh(algorithm)
+    for (let call = 0; call < 10; call++) algorithm.take(s, 0, start + call, 1, 0)
+    const same = fresh(algorithm)
+    algorithm.condense?.(s, 0, start + 10, same, 0)
+    expect(same).toEqual(s)
+    for (let call = 10; call < 60; call++) algorithm.take(s, 0, start + 17_000 * call, 1, 0)
+    const once = fresh(algorithm)
+    algorithm.condense?.(s, 0, start + 1_003_000, once, 0)
+    const twice = fresh(algorithm)
+    algorithm.condense?.(once, 0, start + 1_003_000, twice, 0)
+    expect(twice).toEqual(once)
+    expect(once[2]).toBe(8)
+  })
+})
+
+describe('the hash of keys', () => {
+  function hashes(seed: readonly [number, number], keys: readonly string[]): number[][] {
+    const hash = new KeyHash(seed)
+    return keys.map((key) => {
+      hash.read(key)
+      return [hash.place, hash.tag]
+    })
+  }
+
+  test('tells all keys apart, by each half, under any seed otherwise', () => {
+    const keys = Array.from({ length: 2000 }, (_, n) => `203.0.113.${n}`)
+    const odd = ['', '\0', '\0\0', 'a', 'a\0', '\0a', 'ab', 'ba', '\ud800', '\ud801', 'k'.repeat(300), 'k'.repeat(301)]
+    const one = hashes([1, 2], [...keys, ...odd])
+    const other = hashes([1, 3], [...keys, ...odd])
+    for (const half of [0, 1]) expect(new Set([...one, ...other].map((pair) => pair[half])).size).toBe(2 * one.length)
+    expect(hashes([1, 2], keys)).toEqual(one.slice(0, 2000))
+  })
+
+  test('spreads them evenly: of 64 places each gets its share', () => {
+    const keys = Array.from({ length: 64_000 }, (_, n) => `user:${n}`)
+    for (const half of [0, 1]) {
+      const counts = new Array(64).fill(0)
+      for (const pair of hashes([5, 6], keys)) counts[(pair[half] as number) % 64]++
+      expect(Math.min(...counts)).toBeGreaterThan(850)
+      expect(Math.max(...counts)).toBeLessThan(1150)
+    }
+  })
+})

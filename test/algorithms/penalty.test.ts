@@ -1,0 +1,198 @@
+import fc from 'fast-check'
+import { describe, expect, test } from 'vitest'
+import { type Decision, memoryStore, RateLimiter, type RateLimiterOptions } from '../../src/index.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+
+const start = Date.UTC(2026, 0, 1)
+
+function rig(options: Partial<RateLimiterOptions> = {}) {
+  const clock = new ManualClock(start)
+  const limiter = new RateLimiter({
+    policies: '2/10s fixed-window',
+    penalty: { after: 3, within: '30s', block: ['1m', '10m'], forget: '1h' },
+    store: memoryStore({ clock: clock.now }),
+    ...options,
+  })
+  return {
+    clock,
+    limiter,
+    at: (seconds: number) => clock.set(start + seconds * 1000),
+    call: async (key = 'k') => told(await limiter.consume(key)),
+  }
+}
+
+/** "ok", or by which policy it is refused and for how many seconds. */
+function told({ allowed, policy, retryAfter }: Decision): string {
+  return allowed ? 'ok' : `${policy} ${retryAfter / 1000}`
+}
+
+async function timeline(at: (seconds: number) => void, call: () => Promise<string>, seconds: readonly number[]) {
+  const all: string[] = []
+  for (const second of seconds) {
+    at(second)
+    all.push(`${second} ${await call()}`)
+  }
+  return all
+}
+
+describe('who keeps being refused is blocked, each time for longer', () => {
+  test('the third refusal within 30 s blocks for a minute; calls meanwhile do not make it longer', async () => {
+    const { at, call } = rig()
+    expect(await timeline(at, call, [0, 0, 1, 2, 3, 4, 40, 62, 63, 63, 64])).toEqual([
+      '0 ok',
+      '0 ok',
+      '1 10s 9',
+      '2 10s 8',
+      '3 penalty 60',
+      '4 penalty 59',
+      '40 penalty 23',
+      '62 penalty 1',
+      '63 ok',
+      '63 ok',
+      '64 10s 6',
+    ])
+  })
+
+  test('the block after it is the next of the list, and then the last again', async () => {
+    const { at, call } = rig()
+    const hammer = (from: number) => timeline(at, call, [from, from, from, from, from])
+    expect((await hammer(0)).at(-1)).toBe('0 penalty 60')
+    expect((await hammer(60)).at(-1)).toBe('60 penalty 600')
+    expect((await hammer(660)).at(-1)).toBe('660 penalty 600')
+    expect((await hammer(1259)).at(-1)).toBe('1259 penalty 1')
+  })
+
+  test('an hour after a block it is forgotten', async () => {
+    const { at, call } = rig()
+    const hammer = (from: number) => timeline(at, call, [from, from, from, from, from])
+    await hammer(0)
+    expect((await hammer(60 + 3599)).at(-1)).toBe('3659 penalty 600')
+    expect((await hammer(3659 + 600 + 3600)).at(-1)).toBe('7859 penalty 60')
+  })
+
+  test('refusals further apart than `within` do not add up', async () => {
+    const { at, call } = rig()
+    expect(await timeline(at, call, [0, 0, 1, 2, 30, 30, 31, 32, 33])).toEqual([
+      '0 ok',
+      '0 ok',
+      '1 10s 9',
+      '2 10s 8',
+      '30 ok',
+      '30 ok',
+      '31 10s 9',
+      '32 10s 8',
+      '33 penalty 60',
+    ])
+  })
+
+  test('others go on, and the answer tells', async () => {
+    const { limiter, call } = rig()
+    for (let n = 0; n < 5; n++) await limiter.consume('k')
+    expect(await call('other')).toBe('ok')
+    expect(await limiter.consume('k')).toMatchObject({
+      allowed: false,
+      remaining: 0,
+      retryAfter: 60_000,
+      policy: 'penalty',
+      policies: [
+        { name: '10s', allowed: false },
+        { name: 'penalty', allowed: false, limit: 3 },
+      ],
+    })
+    expect(await limiter.consume('other')).toMatchObject({ allowed: true, limit: 2, remaining: 0, policy: '10s' })
+  })
+
+  test('a cost that can never fit is refused for ever, and counts', async () => {
+    const { limiter, call } = rig()
+    for (let n = 0; n < 3; n++) expect((await limiter.consume('k', { cost: 9 })).retryAfter).toBe(Infinity)
+    expect(await call()).toBe('penalty 60')
+  })
+
+  test('peek counts nothing; a reservation that is refused does; reset forgives', async () => {
+    const { limiter, call } = rig()
+    await limiter.consume('k', { cost: 2 })
+    for (let n = 0; n < 9; n++) await limiter.peek('k')
+    expect(await call()).toBe('10s 10')
+    await limiter.reserve('k')
+    await limiter.reserve('k')
+    expect(told(await limiter.peek('k'))).toBe('penalty 60')
+    await limiter.reset('k')
+    expect(await call()).toBe('ok')
+  })
+
+  test('a time to come is still promised, but to nobody who is blocked', async () => {
+    const { limiter, at } = rig()
+    await limiter.consume('k', { cost: 2 })
+    expect((await limiter.reserve('k', { maxWait: '1m' })).wait).toBe(10_000)
+    for (let n = 0; n < 3; n++) await limiter.consume('k')
+    expect((await limiter.reserve('k', { maxWait: '1h' })).allowed).toBe(false)
+    at(60)
+    expect((await limiter.reserve('k', { maxWait: '1h' })).wait).toBe(0)
+  })
+
+  test('of several keys the one of its scope is blocked', async () => {
+    const clock = new ManualClock(start)
+    const limiter = new RateLimiter({
+      policies: [
+        { limit: 1, window: '1d', scope: 'user' },
+        { limit: 1000, window: '1m', scope: 'ip' },
+      ],
+      penalty: { after: 2, within: '1m', block: '1h', scope: 'ip' },
+      store: memoryStore({ clock: clock.now }),
+    })
+    const call = async (user: string, ip: string) => told(await limiter.consume({ user, ip }))
+    expect([await call('a', '1'), await call('a', '1'), await call('a', '1')].at(-1)).toBe('1d 172800')
+    expect([await call('b', '1'), await call('c', '2')]).toEqual(['penalty 3600', 'ok'])
+  })
+
+  test('a clock that goes far back blocks nobody for longer than a block', async () => {
+    const { limiter, at, call } = rig()
+    at(1_000_000)
+    for (let n = 0; n < 5; n++) await limiter.consume('k')
+    at(0)
+    expect(await call()).toBe('penalty 60')
+    at(59)
+    expect(await call()).toBe('penalty 1')
+    at(60)
+    expect(await call()).toBe('ok')
+  })
+})
+
+test('its end is tight, and then the key is as it says: for random timelines', async () => {
+  const pauses = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 })), {
+    minLength: 5,
+    maxLength: 40,
+  })
+  await fc.assert(
+    fc.asyncProperty(pauses, async (all) => {
+      const { clock, limiter } = rig()
+      for (const pause of all) {
+        clock.advance(pause)
+        const { allowed, retryAfter, resetAfter } = await limiter.consume('k')
+        if (allowed) continue
+        const now = clock.milliseconds
+        clock.advance(retryAfter - 1)
+        expect((await limiter.peek('k')).allowed).toBe(false)
+        clock.advance(1)
+        expect((await limiter.peek('k')).allowed).toBe(true)
+        clock.advance(Math.max(0, resetAfter - retryAfter))
+        expect((await limiter.peek('k')).resetAfter).toBe(0)
+        clock.set(now)
+      }
+    }),
+  )
+})
+
+test.each<[options: object, code: string]>([
+  [{ after: 0, within: '1m', block: '1m' }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: 'soon', block: '1m' }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m' }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', block: [] }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', block: ['1m', '-1m'] }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', block: '1m', forget: 0 }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', block: '1m', blocks: 2 }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', block: '1m', name: '10s' }, 'HEADGATE_DUPLICATE_POLICY'],
+  [{ after: 3, within: '1m', block: '1m', scope: '' }, 'HEADGATE_SCOPE'],
+])('penalty: %j is %s', (penalty, code) => {
+  expect(() => rig({ penalty: penalty as never })).toThrow(expect.objectContaining({ code }))
+})

@@ -1,0 +1,172 @@
+import { describe, expect, test } from 'vitest'
+import { gcra } from '../../../src/index.ts'
+import { type PacedFetchOptions, pacedFetch } from '../../../src/pacer/index.ts'
+import { Timeline } from '../timeline.ts'
+
+const start = Date.UTC(2026, 0, 1)
+const even = gcra({ limit: 10, window: '1s', burst: 1 })
+
+type Answer = [status: number, headers?: Record<string, string>]
+
+/** A server that gives these answers one after the other, then 200; every request goes on the timeline. */
+function site(answers: Answer[], options: Partial<PacedFetchOptions> = {}) {
+  const timeline = new Timeline(start)
+  const pacer = timeline.pacer(even)
+  const server = (async (input: Parameters<typeof fetch>[0], init?: RequestInit) => {
+    const [status, headers = {}] = answers.shift() ?? [200]
+    const body = input instanceof Request ? await input.text() : String(init?.body ?? '')
+    timeline.events.push(`${status}${body && `(${body})`}+${timeline.now}`)
+    return new Response('answer', { status, headers })
+  }) as typeof fetch
+  const now = () => timeline.clock.milliseconds
+  const get = pacedFetch(server, { pacer, random: () => 0, now, ...options })
+  return { timeline, pacer, get }
+}
+
+const url = 'http://localhost/'
+
+describe('pacedFetch', () => {
+  test('keeps the pace', async () => {
+    const { timeline, get } = site([])
+    for (const name of 'ABC') timeline.write(name, get(url))
+    expect(await timeline.read()).toBe('200+0 A+0 200+100 B+100 200+200 C+200')
+  })
+
+  test.each([
+    ['seconds', { 'retry-after': '7' }, 7000],
+    ['a date', { 'retry-after': new Date(start + 9000).toUTCString() }, 9000],
+    ['X-RateLimit, epoch', { 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(start / 1000 + 4) }, 4000],
+    ['draft 7', { ratelimit: 'limit=2, remaining=0, reset=3' }, 3000],
+    ['draft 11', { ratelimit: '"day";r=5;t=9, "burst";r=0;t=2' }, 2000],
+    ['Retry-After before RateLimit', { 'retry-after': '7', ratelimit: '"burst";r=0;t=2' }, 7000],
+  ])('a refusal holds everyone until then, then is repeated: %s', async (_, headers, until) => {
+    for (const status of [429, 503]) {
+      const { timeline, get } = site([[status, headers]])
+      timeline.write('A', get(url))
+      await timeline.pass(50)
+      timeline.write('B', get(url))
+      const [first, second] = [`200+${until}`, `200+${until + 100}`]
+      // B came while the pace was held, before A came back.
+      expect(await timeline.read()).toBe(
+        `${status}+0 ${first} A+${until} ${second} B+${until + 100}`.replace(/ A/, ' A'),
+      )
+    }
+  })
+
+  test('an answer with nothing left holds the next', async () => {
+    const { timeline, get } = site([[200, { ratelimit: '"burst";r=0;t=2' }]])
+    for (const name of 'AB') timeline.write(name, get(url))
+    expect(await timeline.read()).toBe('200+0 A+0 200+2000 B+2000')
+  })
+
+  test('what a cache kept, and what is not counted in requests, holds nobody', async () => {
+    const policy = { 'ratelimit-policy': '"b";q=9;qu="content-bytes"', ratelimit: '"b";r=0;t=2' }
+    const { timeline, get } = site([
+      [200, { age: '5', ratelimit: '"burst";r=0;t=2' }],
+      [200, policy],
+    ])
+    for (const name of 'ABC') timeline.write(name, get(url))
+    expect(await timeline.read()).toBe('200+0 A+0 200+100 B+100 200+200 C+200')
+  })
+
+  test('backs off twice as long each time, with jitter, so many times', async () => {
+    const { timeline, get } = site([[503], [503], [503], [503], [503]], { random: () => 0.5 })
+    const response = get(url)
+    expect(await timeline.read()).toBe('503+0 503+1500 503+4500 503+10500')
+    expect((await response).status).toBe(503)
+  })
+
+  test('jitter is a tenth of what was told at most', async () => {
+    const { timeline, get } = site([[429, { 'retry-after': '10' }]], { random: () => 0.999 })
+    timeline.write('A', get(url))
+    expect(await timeline.read()).toBe('429+0 200+10999 A+10999')
+  })
+
+  test('only what is idempotent and can be sent again is repeated', async () => {
+    const refusals = (): Answer[] => [[429, { 'retry-after': '1' }]]
+    for (const init of [{ method: 'POST', body: 'x' }, { method: 'PATCH' }]) {
+      const { timeline, get } = site(refusals())
+      const response = get(url, init)
+      await timeline.read()
+      expect((await response).status).toBe(429)
+    }
+    const stream = site(refusals())
+    const flowing = stream.get(url, { method: 'PUT', body: new Blob(['x']).stream(), duplex: 'half' } as RequestInit)
+    await stream.timeline.read()
+    expect((await flowing).status).toBe(429)
+    const put = site(refusals())
+    put.timeline.write('A', put.get(new Request(url, { method: 'PUT', body: 'x' })))
+    expect(await put.timeline.read()).toBe('429(x)+0 200(x)+1000 A+1000')
+  })
+
+  test('absurd values are capped and not waited for', async () => {
+    const { timeline, get } = site([[429, { 'retry-after': '99999999999999' }]], { maxHold: '10s' })
+    timeline.write('A', get(url))
+    timeline.write('B', get(url))
+    expect(await timeline.read()).toBe('429+0 A+0 200+10000 B+10000')
+  })
+
+  test('the signal ends the wait, and leaves no timer once the hold is over', async () => {
+    const { timeline, get } = site([[429, { 'retry-after': '60' }]])
+    const controller = new AbortController()
+    timeline.write('A', get(url, { signal: controller.signal }))
+    await timeline.pass(100)
+    controller.abort('enough')
+    expect(await timeline.read()).toBe('429+0 A!enough+100')
+    expect(timeline.sleeps.size).toBe(0)
+  })
+
+  test('a refusal whose body breaks off is repeated all the same', async () => {
+    const timeline = new Timeline(start)
+    const answers = [429, 200].map((status) => {
+      const body = new ReadableStream({ start: (controller) => controller.error(new Error('cut')) })
+      return new Response(status === 429 ? body : 'answer', { status, headers: { 'retry-after': '1' } })
+    })
+    const get = pacedFetch((async () => answers.shift()) as never, { pacer: timeline.pacer(even), random: () => 0 })
+    timeline.write('A', get(url))
+    expect(await timeline.read()).toBe('A+1000')
+  })
+
+  test('a signal of null takes that of the request away, as in fetch', async () => {
+    const { timeline, get } = site([])
+    const request = new Request(url, { signal: AbortSignal.abort('gone') })
+    timeline.write('A', get(request, { signal: null }))
+    timeline.write('B', get(request))
+    expect(await timeline.read()).toBe('B!gone+0 200+0 A+0')
+  })
+
+  test('what was sent before is not sent again', async () => {
+    const { timeline, get } = site([])
+    const request = new Request(url, { method: 'PUT', body: 'x' })
+    await request.text()
+    timeline.write('A', get(request))
+    expect(await timeline.read()).toMatch(/^A!.*(used|unusable|read).*\+0$/i)
+    expect(timeline.sleeps.size).toBe(0)
+  })
+
+  test('a pace for each host', async () => {
+    const { timeline, pacer, get } = site([[429, { 'retry-after': '1' }]], { key: ({ host }) => host })
+    timeline.write('A', get('http://one/'))
+    timeline.write('B', get('http://two/'))
+    expect(await timeline.read()).toBe('429+0 200+0 B+0 200+1000 A+1000')
+    expect(pacer.keys).toBe(0)
+  })
+
+  test('a pacer closed meanwhile takes no answer away', async () => {
+    const { timeline, pacer, get } = site([[429, { 'retry-after': '1' }]])
+    const call = timeline.write('A', get(url, { method: 'POST' }))
+    pacer.close()
+    await call
+    expect(timeline.events).toEqual(['429+0', 'A+0'])
+  })
+
+  test.each([
+    [undefined, {}],
+    [fetch, {}],
+    [fetch, { pacer: {} }],
+  ])('refuses misuse', (fetch, options) => {
+    expect(() => pacedFetch(fetch as never, options as never)).toThrow(
+      expect.objectContaining({ code: 'HEADGATE_OPTION' }),
+    )
+  })
+})

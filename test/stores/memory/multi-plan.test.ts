@@ -1,0 +1,71 @@
+import { expect, test } from 'vitest'
+import { memoryStore, RateLimiter, slidingLog, tokenBucket } from '../../../src/index.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+
+function rig(maxKeys = 1000) {
+  const clock = new ManualClock(Date.UTC(2026, 0, 1))
+  return { clock, store: memoryStore({ clock: clock.now, maxKeys }) }
+}
+
+test('under other policies: the states that were there before, long keys and refused ones too', async () => {
+  const { store } = rig()
+  const limiter = new RateLimiter({ policies: '5/1h', store })
+  const long = 'k'.repeat(500)
+  for (const key of ['a', long]) await limiter.consume(key, { cost: 4 })
+  const more = limiter.under('9/1h')
+  expect([more.consumeSync('a').remaining, more.consumeSync(long).remaining]).toEqual([4, 4])
+  expect(limiter.consumeSync('a').allowed).toBe(false)
+  expect(store.stats().keys).toBe(2)
+})
+
+test('a limiter of the same policies is the same one', () => {
+  const { store } = rig()
+  const limiter = new RateLimiter({ policies: '5/1h', store })
+  expect(limiter.under('9/1h')).toBe(limiter.under('9/1h'))
+  expect(limiter.under([{ limit: 9, window: '1h' }])).toBe(limiter.under([{ limit: 9, window: '1h' }]))
+  expect(limiter.under('9/1h').under('7/1h')).toBe(limiter.under('7/1h'))
+  expect(limiter.under(tokenBucket({ limit: 5, window: '1h' }))).not.toBe(
+    limiter.under(slidingLog({ limit: 5, window: '1h' })),
+  )
+  expect(limiter.under('9/1h').name).toBe('default')
+})
+
+test('what cannot be a policy is refused, each time', () => {
+  const limiter = new RateLimiter({ policies: '5/1h' })
+  for (const wrong of ['9 per hour', [], undefined, { limit: 5n }, { limit: 0, window: '1h' }]) {
+    expect(() => limiter.under(wrong as never)).toThrow(expect.objectContaining({ name: 'HeadgateError' }))
+  }
+})
+
+test('a peek and a refusal under other numbers leave the state as it was', async () => {
+  const { store, clock } = rig()
+  const limiter = new RateLimiter({ policies: tokenBucket({ limit: 7, window: '1h' }), store })
+  const other = limiter.under(tokenBucket({ limit: 3, window: '1h' }))
+  limiter.consumeSync('a', { cost: 5 })
+  clock.advance('11m')
+  const before = await limiter.peek('a')
+  await other.peek('a')
+  expect(other.consumeSync('a', { cost: 3 }).allowed).toBe(false)
+  expect(await limiter.peek('a')).toEqual(before)
+})
+
+test('the keys stay bounded, and what is like new goes first', () => {
+  const { store, clock } = rig(100)
+  const limiter = new RateLimiter({ policies: '5/1m', store })
+  const other = limiter.under('9/1m')
+  for (let n = 0; n < 100; n++) other.consumeSync(`old ${n}`)
+  clock.advance('5m')
+  for (let n = 0; n < 100; n++) limiter.consumeSync(`new ${n}`)
+  expect(store.stats()).toMatchObject({ keys: 100, evictions: 0 })
+  for (let n = 0; n < 1000; n++) other.consumeSync(`flood ${n}`)
+  expect(store.stats()).toMatchObject({ keys: 100, evictions: 1000 })
+})
+
+test('a reset is for every plan', async () => {
+  const { store } = rig()
+  const limiter = new RateLimiter({ policies: '5/1h', store })
+  const other = limiter.under(['9/1h', '20/1d'])
+  other.consumeSync('a', { cost: 5 })
+  await limiter.reset('a')
+  expect(other.consumeSync('a').policies.map(({ remaining }) => remaining)).toEqual([8, 19])
+})

@@ -1,0 +1,190 @@
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
+import { describe, expect, test } from 'vitest'
+import { withLimit } from '../../../src/algorithms/algorithm.ts'
+import {
+  fixedWindow,
+  type Ledger,
+  memoryStore,
+  type Policy,
+  policy,
+  RateLimiter,
+  tokenBucket,
+} from '../../../src/index.ts'
+import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+import { dice } from '../../support/dice.ts'
+
+setFlagsFromString('--expose-gc')
+const collectGarbage: () => void = runInNewContext('gc')
+
+function setUp(policies: Policy | Policy[] = policy('5/10m fixed-window'), maxKeys = 1) {
+  const clock = new ManualClock()
+  const store = new MemoryStore({ clock: clock.now, maxKeys }, [7, 9])
+  const limiter = new RateLimiter({ policies, store })
+  const allowed = (key: string, cost = 1) => limiter.consumeSync(key, { cost }).allowed
+  return { clock, store, limiter, allowed }
+}
+
+function open(store: MemoryStore, policies: readonly Policy[]): Ledger {
+  return store.open({ name: 'ledger', policies, scopes: ['default'] })
+}
+
+const algorithms: Record<string, Policy[]> = {
+  tokenBucket: [policy('4/1s burst 6 token-bucket')],
+  'tokenBucket, by interval': [tokenBucket({ limit: 3, window: '1s', burst: 7, refill: 'interval' })],
+  fixedWindow: [policy('4/1s fixed-window')],
+  'fixedWindow, from the first request': [fixedWindow({ limit: 4, window: '1s', align: 'first-request' })],
+  slidingWindow: [policy('4/1s')],
+  segmentedWindow: [policy('4/1s segmented-window')],
+  slidingLog: [policy('4/1s sliding-log')],
+  several: [policy('4/1s'), policy('9/5s sliding-log'), policy('20/1h token-bucket', { countRefused: true })],
+}
+
+describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
+  test('a key that had to go goes on as if it had never left, through all verbs', () => {
+    const clock = new ManualClock()
+    const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, [1, 2])
+    const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
+    const roll = dice(5)
+    for (let call = 0; call < 6000; call++) {
+      clock.set(clock.milliseconds + roll(200))
+      const keys = [`${roll(18)}`]
+      const cost = 1 + roll(3)
+      const verb = (['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset'] as const)[roll(8)]
+      const settles = roll(2) === 0
+      const [one, other] = ledgers.map((ledger) => {
+        if (verb === 'reset') return void ledger.reset(keys)
+        if (verb !== 'reserve') return ledger.decide(verb ?? 'peek', keys, cost)
+        const booking = ledger.reserve(keys, cost, 2_000_000)
+        if ('then' in booking || !booking.tickets || !settles) return 'decision' in booking && booking.decision
+        return ledger.decide('refund', keys, 1, { tickets: booking.tickets })
+      })
+      expect(one).toEqual(other)
+    }
+    expect(full.stats()).toMatchObject({ keys: 4, merged: 0 })
+    expect(full.stats().evictions).toBeGreaterThan(200)
+  })
+
+  test('its state is adopted under other limits', () => {
+    const clock = new ManualClock()
+    const full = new MemoryStore({ clock: clock.now, maxKeys: 2 }, [1, 2])
+    const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
+    for (let n = 0; n < 8; n++) for (const ledger of ledgers) ledger.decide('consume', [`${n}`], 3)
+    expect(full.stats()).toMatchObject({ keys: 2, remembered: 6 })
+    for (const ledger of ledgers) ledger.retune?.(policies.map((each) => withLimit(each, 2)))
+    clock.advance(100)
+    for (let n = 0; n < 8; n++) {
+      const [one, other] = ledgers.map((ledger) => ledger.decide('peek', [`${n}`], 1))
+      expect(one).toEqual(other)
+    }
+  })
+})
+
+describe('a remembered key', () => {
+  test('that is refused, or only looked at, moves nothing', async () => {
+    const { store, limiter, allowed } = setUp()
+    allowed('a', 5)
+    allowed('b')
+    const before = store.stats()
+    expect(before).toEqual({ keys: 1, evictions: 1, remembered: 1, merged: 0 })
+    const refused = limiter.consumeSync('a')
+    expect(refused).toMatchObject({ allowed: false, remaining: 0 })
+    expect(await limiter.peek('a')).toEqual(refused)
+    expect(store.stats()).toEqual(before)
+  })
+
+  test('that is reset is like new, and that is refunded has no more than it gave', async () => {
+    const { limiter, allowed } = setUp()
+    for (const key of ['a', 'b', 'c']) allowed(key, 5)
+    await limiter.reset('a')
+    expect([allowed('a', 5), allowed('a')]).toEqual([true, false])
+    expect(await limiter.refund('b', 2)).toMatchObject({ remaining: 2 })
+    expect([allowed('b', 2), allowed('b')]).toEqual([true, false])
+    expect(await limiter.refund('never seen', 2)).toMatchObject({ remaining: 5, resetAfter: 0 })
+  })
+
+  test('gives back what a reservation held that was made before it had to go', async () => {
+    const { limiter, allowed } = setUp(policy('5/10m token-bucket'))
+    const reservation = await limiter.reserve('a', { cost: 5 })
+    allowed('b', 5)
+    allowed('c', 5)
+    await reservation.settle(2)
+    expect(await limiter.peek('a')).toMatchObject({ remaining: 3 })
+  })
+
+  test('is let go when it is like new, in passing', () => {
+    const { clock, store, allowed } = setUp(policy('5/1s fixed-window'), 10)
+    for (let n = 0; n < 60; n++) allowed(`${n}`)
+    expect(store.stats()).toMatchObject({ keys: 10, remembered: 50, evictions: 50 })
+    for (let n = 0; n < 100; n++) {
+      clock.advance('1s')
+      allowed(`later ${n}`)
+    }
+    expect(store.stats()).toMatchObject({ remembered: 0, evictions: 50 })
+  })
+})
+
+describe('keys that were merged', () => {
+  /** So many keys that nobody has a place of its own for long. */
+  function crowded(limit: number) {
+    const made = setUp(policy(`${limit}/10m fixed-window`))
+    for (let n = 0; n < 500; n++) made.allowed(`${n}`, 1 + (n % limit))
+    expect(made.store.stats().merged).toBeGreaterThan(0)
+    return made
+  }
+
+  test('are refused for one another, never let in for one another', () => {
+    const { clock, allowed } = crowded(5)
+    let letIn = 0
+    for (let n = 0; n < 500; n++) if (allowed(`${n}`, 5 - (n % 5))) letIn++
+    expect(letIn).toBe(0)
+    clock.advance('10m')
+    expect([allowed('7', 5), allowed('7')]).toEqual([true, false])
+  })
+
+  test('are refunded each by itself', async () => {
+    const { limiter, allowed } = crowded(1)
+    for (let n = 0; n < 100; n++) await limiter.refund(`${n}`)
+    let letIn = 0
+    for (let n = 100; n < 500; n++) if (allowed(`${n}`)) letIn++
+    expect(letIn).toBe(0)
+  })
+
+  test('are reset each by itself: for as long as there is room', async () => {
+    const { limiter, allowed } = crowded(5)
+    expect(allowed('400'), 'which never got anything').toBe(false)
+    await limiter.reset('400')
+    expect([allowed('400', 5), allowed('400')]).toEqual([true, false])
+    expect(allowed('401')).toBe(false)
+  })
+})
+
+describe('stats', () => {
+  test('are summed over scopes and limiters', () => {
+    const store = memoryStore({ maxKeys: 2 })
+    const policies = [policy('5/1h'), policy('9/1h', { name: 'user', scope: 'user' })]
+    const one = new RateLimiter({ name: 'one', policies, store })
+    const other = new RateLimiter({ name: 'other', policies: '5/1h', store })
+    for (let n = 0; n < 3; n++) one.consumeSync({ default: 'a', user: `${n}` })
+    other.consumeSync('a')
+    expect(store.stats()).toEqual({ keys: 4, evictions: 1, remembered: 1, merged: 0 })
+    const forgetful = memoryStore({ maxKeys: 1, onFull: 'forget' })
+    const third = new RateLimiter({ policies: '5/1h', store: forgetful })
+    for (const key of ['a', 'b', 'c']) third.consumeSync(key)
+    expect(forgetful.stats()).toEqual({ keys: 1, evictions: 2, remembered: 0, merged: 0 })
+    expect([one.consumeSync({ default: 'a', user: '0' }).allowed, other.consumeSync('a').allowed]).toEqual([true, true])
+  })
+
+  test('do not keep a limiter that nobody uses any more', async () => {
+    const store = memoryStore()
+    const use = (name: string) => new RateLimiter({ name, policies: '5/1h', store }).consumeSync('a').allowed
+    for (let n = 0; n < 100; n++) use(`${n}`)
+    expect(store.stats().keys).toBeGreaterThan(0)
+    for (let turn = 0; turn < 20 && store.stats().keys > 0; turn++) {
+      await new Promise((resolve) => setImmediate(resolve))
+      collectGarbage()
+    }
+    expect(store.stats().keys).toBe(0)
+  })
+})

@@ -1,0 +1,88 @@
+import { Cluster } from 'ioredis'
+import { createCluster } from 'redis'
+import { afterAll, describe, expect, test } from 'vitest'
+import { fixedWindow, memoryStore, RateLimiter, slidingWindow, tokenBucket } from '../../../src/index.ts'
+import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
+import { encodeId, keyStart, slotOf } from '../../../src/stores/redis/keys.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+import { type RedisServer, startCluster } from '../../support/redis-server.ts'
+import { useServer } from '../../support/use-server.ts'
+
+const cluster = await useServer(startCluster())
+const { port } = cluster.nodes[0] as RedisServer
+const ioredis = new Cluster([{ host: '127.0.0.1', port }])
+const nodeRedis = createCluster({ rootNodes: [{ socket: { host: '127.0.0.1', port } }] })
+await nodeRedis.connect()
+
+afterAll(() => {
+  ioredis.disconnect()
+  nodeRedis.destroy()
+})
+
+const clients: [string, RedisClient][] = [
+  ['ioredis', ioredis],
+  ['node-redis', nodeRedis],
+]
+
+test('a key is in the slot that the server says', async () => {
+  for (const id of ['', 'a', 'user:1', '{x}', 'é', '2001:db8::1', 'x'.repeat(500)]) {
+    const key = `${keyStart('headgate', 'l{}', 'default')}${encodeId(id)}}`
+    expect(slotOf(key)).toBe(await ioredis.cluster('KEYSLOT', key))
+  }
+})
+
+describe.each(clients)('%s', (name, client) => {
+  test('keys of many slots asked in one turn', async () => {
+    const store = redisStore({ client, timeout: '10s' })
+    const limiter = new RateLimiter({ name, policies: fixedWindow({ limit: 3, window: '1h' }), store })
+    const decisions = await Promise.all(Array.from({ length: 400 }, (_, n) => limiter.consume(`user-${n % 100}`)))
+    expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(300)
+    expect(decisions.slice(0, 300).every(({ allowed }) => allowed)).toBe(true)
+  })
+
+  /** Two scopes whose keys are in different slots: the same answers as in one step when nobody else is there. */
+  test('scopes in different slots: all or nothing, with the answers of memory', async () => {
+    const clock = new ManualClock()
+    const policies = [
+      tokenBucket({ name: 'ip', scope: 'ip', limit: 3, window: '10s' }),
+      slidingWindow({ name: 'user', scope: 'user', limit: 5, window: '10s' }),
+      fixedWindow({ name: 'watch', scope: 'user', limit: 2, window: '10s', shadow: true }),
+    ]
+    const stores = [
+      memoryStore({ clock: clock.now }),
+      redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
+    ]
+    const penalty = { after: 6, within: '10s', block: ['3s', '20s'], scope: 'ip' }
+    const [memory, redis] = stores.map((store) => new RateLimiter({ name: `two-${name}`, policies, store, penalty }))
+    if (memory === undefined || redis === undefined) throw new Error('two limiters')
+    for (let n = 0; n < 60; n++) {
+      const key = { ip: `ip-${n % 3}`, user: `user-${n % 2}` }
+      const options = { cost: 1 + (n % 2) }
+      expect(await redis.consume(key, options)).toEqual(await memory.consume(key, options))
+      expect(await redis.peek(key)).toEqual(await memory.peek(key))
+      if (n % 7 === 0) expect(await redis.refund(key)).toEqual(await memory.refund(key))
+      if (n % 11 === 0) expect(await redis.charge(key, 2)).toEqual(await memory.charge(key, 2))
+      if (n % 13 === 0) await Promise.all([redis.reset(key), memory.reset(key)])
+      const reservations = [await redis.reserve(key), await memory.reserve(key)] as const
+      expect(reservations[0].decision).toEqual(reservations[1].decision)
+      for (const reservation of reservations) await reservation.cancel()
+      clock.advance((n * 613) % 2500)
+    }
+  })
+
+  test('scopes in different slots: never over the promise under concurrency', async () => {
+    const policies = [
+      fixedWindow({ name: 'ip', scope: 'ip', limit: 40, window: '1h' }),
+      fixedWindow({ name: 'user', scope: 'user', limit: 100, window: '1h' }),
+    ]
+    const store = redisStore({ client, timeout: '10s' })
+    const limiter = new RateLimiter({ name: `race-${name}`, policies, store })
+    const decisions = await Promise.all(
+      Array.from({ length: 300 }, (_, n) => limiter.consume({ ip: `ip-${n % 5}`, user: 'one' })),
+    )
+    expect(decisions.filter(({ allowed }) => allowed).length).toBeLessThanOrEqual(100)
+    // Afterwards nothing is held that was not admitted.
+    const left = await limiter.peek({ ip: 'other', user: 'one' })
+    expect(left.policies[1]?.remaining).toBe(100 - decisions.filter(({ allowed }) => allowed).length)
+  })
+})

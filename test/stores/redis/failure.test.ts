@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import { afterAll, expect, test } from 'vitest'
+import { fixedWindow, RateLimiter } from '../../../src/index.ts'
+import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
+import { failure } from '../../support/failure.ts'
+import { startProxy } from '../../support/proxy.ts'
+import { startRedis } from '../../support/redis-server.ts'
+import { useServer } from '../../support/use-server.ts'
+
+const server = await useServer(startRedis())
+const closes: (() => void)[] = []
+
+afterAll(() => {
+  for (const close of closes) close()
+})
+
+const policies = fixedWindow({ limit: 100, window: '1h' })
+let names = 0
+
+function limiterOf(client: RedisClient, options: object = {}): RateLimiter {
+  const store = redisStore({ client, ...options })
+  return new RateLimiter({ name: `failure-${names++}`, policies, store, onStoreError: 'deny' })
+}
+
+function ioredis(port: number, options: object = {}): Redis {
+  const client = new Redis(port, options)
+  client.on('error', () => {})
+  closes.push(() => client.disconnect())
+  return client
+}
+
+async function nodeRedis(port: number): Promise<RedisClient> {
+  const client = createClient({ socket: { port } })
+  client.on('error', () => {})
+  await client.connect()
+  closes.push(() => client.destroy())
+  return client
+}
+
+test('survives SCRIPT FLUSH: nothing counts twice, and in many calls at once', async () => {
+  const client = ioredis(server.port)
+  const limiter = limiterOf(client, { timeout: '5s', batch: { size: 2 } })
+  await limiter.consume('id')
+  await client.script('FLUSH')
+  const decisions = await Promise.all(Array.from({ length: 20 }, () => limiter.consume('id')))
+  expect(decisions.every(({ allowed }) => allowed)).toBe(true)
+  expect((await limiter.peek('id')).remaining).toBe(79)
+})
+
+test.each(['ioredis', 'node-redis'])(
+  '%s: survives a restart, and fails within the timeout while it is away',
+  async (name) => {
+    const own = await startRedis()
+    const client = name === 'ioredis' ? ioredis(own.port) : await nodeRedis(own.port)
+    const limiter = limiterOf(client, { timeout: 150 })
+    await limiter.consume('id')
+    await own.stop()
+    for (let n = 0; n < 5; n++) {
+      const { code, after } = await failure(limiter.consume('id'))
+      expect(code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
+      expect(after).toBeLessThan(400)
+    }
+    await own.start()
+    let decision: Awaited<ReturnType<RateLimiter['consume']>> | undefined
+    for (let tries = 0; tries < 60 && decision === undefined; tries++) {
+      decision = await limiter.consume('id').catch(() => undefined)
+      if (decision === undefined) await sleep(50)
+    }
+    // Whoever was told of a failure while it was away was not counted afterwards.
+    expect(decision?.remaining).toBe(99)
+    await own.stop()
+  },
+)
+
+test('a server that does not answer: rejects at the timeout, whatever is asked', async () => {
+  const own = await startRedis()
+  const limiter = limiterOf(ioredis(own.port), { timeout: 100 })
+  await limiter.consume('id')
+  process.kill(own.pid, 'SIGSTOP')
+  const reservation = limiter.reserve('id')
+  const calls = [limiter.consume('id'), limiter.peek('id'), limiter.refund('id'), limiter.reset('id'), reservation]
+  for (const { code, after } of await Promise.all(calls.map(failure))) {
+    expect(code).toBe('HEADGATE_STORE_TIMEOUT')
+    expect(after).toBeGreaterThan(90)
+    expect(after).toBeLessThan(400)
+  }
+  process.kill(own.pid, 'SIGCONT')
+  await own.stop()
+})
+
+test('a client that was never connected: the timeout counts', async () => {
+  const { code, after } = await failure(limiterOf(ioredis(1), { timeout: 50 }).consume('id'))
+  expect(code).toBe('HEADGATE_STORE_TIMEOUT')
+  expect(after).toBeLessThan(300)
+})
+
+test('an error of Redis is told with its cause', async () => {
+  const client = ioredis(server.port)
+  const limiter = limiterOf(client)
+  await limiter.consume('id')
+  const key = `headgate:${limiter.name}:{id}`
+  const value = (await client.getBuffer(key)) as Buffer
+  await client.set(key, value.subarray(0, -3))
+  const cause = { code: 'HEADGATE_STORE', cause: expect.any(Error) }
+  await expect(limiter.consume('id')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE', cause })
+})
+
+test.each(['ioredis', 'node-redis'])('%s: a call whose answer was lost is not carried out again', async (name) => {
+  const proxy = await startProxy(server.port)
+  closes.push(() => proxy.close())
+  const client = name === 'ioredis' ? ioredis(proxy.port, { retryStrategy: () => 10 }) : await nodeRedis(proxy.port)
+  const limiter = limiterOf(client, { timeout: '1s' })
+  await limiter.peek('id')
+  proxy.fault = 'lose answers'
+  const lost = failure(limiter.consume('id'))
+  await sleep(40)
+  proxy.fault = undefined
+  expect((await lost).code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
+  await sleep(100)
+  const direct = new RateLimiter({ name: limiter.name, policies, store: redisStore({ client: ioredis(server.port) }) })
+  expect((await direct.peek('id')).remaining).toBe(99)
+})

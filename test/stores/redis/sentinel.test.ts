@@ -1,0 +1,73 @@
+import { spawn } from 'node:child_process'
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { expect, test } from 'vitest'
+import { RateLimiter } from '../../../src/index.ts'
+import { redisStore } from '../../../src/stores/redis/index.ts'
+import { freePort } from '../../support/ports.ts'
+import { startRedis } from '../../support/redis-server.ts'
+
+/** A sentinel that watches one master, alone: it is a quorum of one. */
+async function startSentinel(master: number): Promise<{ port: number; stop: () => void }> {
+  const port = await freePort()
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-sentinel-'))
+  const file = join(folder, 'sentinel.conf')
+  const settings = [
+    `port ${port}`,
+    'bind 127.0.0.1',
+    `dir ${folder}`,
+    `sentinel monitor gate 127.0.0.1 ${master} 1`,
+    'sentinel down-after-milliseconds gate 500',
+    'sentinel failover-timeout gate 3000',
+  ]
+  writeFileSync(file, settings.join('\n'))
+  const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' })
+  return {
+    port,
+    stop() {
+      child.kill('SIGKILL')
+      rmSync(folder, { recursive: true, force: true })
+    },
+  }
+}
+
+/** Asks until the answer is the one wanted: a failover takes real seconds, and calls fail meanwhile. */
+async function until(wanted: () => Promise<boolean>): Promise<void> {
+  for (const end = Date.now() + 25_000; Date.now() < end; await sleep(100)) {
+    if (await wanted().catch(() => false)) return
+  }
+  expect.fail('the failover did not come')
+}
+
+test('Sentinel: decisions go to the master, and after a failover to the new one, with what it had been told', async () => {
+  const master = await startRedis()
+  const replica = await startRedis('--replicaof', '127.0.0.1', `${master.port}`)
+  await until(async () => (await master.command('INFO', 'replication')).includes('state=online'))
+  const sentinel = await startSentinel(master.port)
+  const client = new Redis({ sentinels: [{ host: '127.0.0.1', port: sentinel.port }], name: 'gate' })
+  client.on('error', () => {}) // while there is no master
+  try {
+    const store = redisStore({ client, timeout: '1s', denyCache: false })
+    const limiter = new RateLimiter({ policies: '3/1h sliding-log', store })
+    await until(async () => (await limiter.peek('k')).remaining === 3)
+    expect([(await limiter.consume('k')).remaining, (await limiter.consume('k')).remaining]).toEqual([2, 1])
+    // The sentinel has to know the replica, and the replica what was written, before the master goes.
+    await until(async () => (await replica.command('DBSIZE')).startsWith(':1'))
+    const known = new Redis(sentinel.port)
+    await until(async () => ((await known.call('SENTINEL', 'replicas', 'gate')) as unknown[]).length === 1)
+    known.disconnect()
+    await master.stop()
+    await until(async () => (await replica.command('ROLE')).includes('master'))
+    // The new master has never seen the script.
+    await until(async () => (await limiter.peek('k')).remaining === 1)
+    expect((await limiter.consume('k')).remaining).toBe(0)
+    expect((await limiter.consume('k')).allowed).toBe(false)
+  } finally {
+    client.disconnect()
+    sentinel.stop()
+    await Promise.all([master.stop(), replica.stop()])
+  }
+}, 60_000)

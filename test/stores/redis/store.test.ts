@@ -1,0 +1,500 @@
+import { Redis } from 'ioredis'
+import { Redis as Valkey } from 'iovalkey'
+import { createClient, createClientPool } from 'redis'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  segmentedWindow,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../../src/index.ts'
+import { type RedisClient, type RedisStoreOptions, redisStore } from '../../../src/stores/redis/index.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+import { useRedis } from '../../support/use-server.ts'
+
+const { server, client } = await useRedis()
+const closes: (() => void)[] = []
+
+afterAll(() => {
+  for (const close of closes) close()
+})
+
+beforeEach(async () => {
+  await client.flushall()
+})
+
+function limiterOf(policies: Policy | Policy[], options: Partial<RedisStoreOptions> = {}, name = 'test'): RateLimiter {
+  return new RateLimiter({ name, policies, store: redisStore({ client, timeout: '5s', ...options }) })
+}
+
+const clients: Record<string, () => Promise<RedisClient>> = {
+  ioredis: async () => client,
+  'ioredis with automatic pipelines': async () => {
+    const own = new Redis(server.port, { enableAutoPipelining: true })
+    closes.push(() => own.disconnect())
+    return own
+  },
+  iovalkey: async () => {
+    const own = new Valkey(server.port)
+    closes.push(() => own.disconnect())
+    return own
+  },
+  'node-redis': async () => {
+    const own = await createClient({ socket: { port: server.port } }).connect()
+    closes.push(() => own.destroy())
+    return own
+  },
+  'node-redis, RESP 2': async () => {
+    const own = await createClient({ RESP: 2, socket: { port: server.port } }).connect()
+    closes.push(() => own.destroy())
+    return own
+  },
+  'a pool of node-redis': async () => {
+    const own = createClientPool({ socket: { port: server.port } })
+    await own.connect()
+    closes.push(() => own.destroy())
+    return own
+  },
+}
+
+describe.each(Object.keys(clients))('%s', (name) => {
+  test('decides as memory does, every verb', async () => {
+    const clock = new ManualClock()
+    const policies = [tokenBucket({ limit: 5, window: '1s' }), slidingLog({ limit: 8, window: '5s' })]
+    const own = await (clients[name] as () => Promise<RedisClient>)()
+    const stores = [memoryStore({ clock: clock.now }), redisStore({ client: own, clock: clock.now, timeout: '5s' })]
+    const [memory, redis] = stores.map((store) => new RateLimiter({ policies, store })) as [RateLimiter, RateLimiter]
+    for (let n = 0; n < 12; n++) {
+      expect(await redis.consume('id', { cost: 2 })).toEqual(await memory.consume('id', { cost: 2 }))
+      expect(await redis.refund('id')).toEqual(await memory.refund('id'))
+      expect(await redis.charge('id')).toEqual(await memory.charge('id'))
+      const [ours, theirs] = [await redis.reserve('id'), await memory.reserve('id')]
+      expect(ours.decision).toEqual(theirs.decision)
+      await Promise.all([ours.settle(n % 3), theirs.settle(n % 3)])
+      expect(await redis.peek('id')).toEqual(await memory.peek('id'))
+      clock.advance(170)
+    }
+    await Promise.all([redis.reset('id'), memory.reset('id')])
+    expect(await redis.peek('id')).toEqual(await memory.peek('id'))
+  })
+})
+
+describe('state', () => {
+  test('every key has a TTL: until it is like new, the margin, and at most a grain of a sixteenth of its span', async () => {
+    const limiter = limiterOf(tokenBucket({ limit: 10, window: '32s' }), { ttlMargin: '2s' })
+    await limiter.consume('id', { cost: 3 })
+    const [key, ...more] = await client.keys('*')
+    expect(more).toEqual([])
+    expect(key).toBe('headgate:test:{id}')
+    const ttl = await client.pttl(key as string)
+    const least = 3 * 3200 + 2000
+    expect(ttl).toBeGreaterThan(least - 100)
+    expect(ttl).toBeLessThanOrEqual(least + 2000)
+  })
+
+  test('a TTL is set anew only when another grain begins, and then in time', async () => {
+    const clock = new ManualClock(1_767_225_600_000)
+    const options = { clock: clock.now, ttlMargin: '1s' }
+    const limiter = limiterOf(tokenBucket({ limit: 32, window: '32s' }), options)
+    const ttlAfter = async (cost: number) => {
+      await limiter.consume('id', { cost })
+      return Math.ceil((await client.pttl('headgate:test:{id}')) / 1000)
+    }
+    // A unit takes a second, a grain is two. What is left to like new and the margin: 1 + 1, 2 + 1, 3 + 1, 4 + 1 s.
+    expect(await ttlAfter(1)).toBe(2)
+    expect(await ttlAfter(1)).toBe(4)
+    await client.pexpire('headgate:test:{id}', 100_000)
+    expect(await ttlAfter(1)).toBe(100)
+    expect(await ttlAfter(1)).toBe(6)
+    clock.advance(2000)
+    await client.pexpire('headgate:test:{id}', 100_000)
+    expect(await ttlAfter(1)).toBe(100) // 3 + 1 s from now, which is when it lapses anyway
+    expect(await ttlAfter(1)).toBe(6)
+    expect((await limiter.peek('id')).remaining).toBe(28)
+  })
+
+  test('peeks and refusals write nothing', async () => {
+    const limiter = limiterOf(fixedWindow({ limit: 1, window: '1h' }), { denyCache: false })
+    await limiter.peek('new')
+    await limiter.consume('new', { cost: 2 })
+    expect(await client.keys('*')).toEqual([])
+    await limiter.consume('id')
+    const before = await client.getBuffer('headgate:test:{id}')
+    expect((await limiter.consume('id')).allowed).toBe(false)
+    expect(await client.getBuffer('headgate:test:{id}')).toEqual(before)
+  })
+
+  test('the time is that of Redis, and its own clock counts for `at`', async () => {
+    const limiter = limiterOf(fixedWindow({ limit: 2, window: '1h' }))
+    const [seconds] = await client.time()
+    const { at } = await limiter.decide('id', 1, { at: true })
+    expect(Math.abs((at as number) - Number(seconds) * 1000)).toBeLessThan(2000)
+  })
+
+  test('a deploy with other policies carries over what is used, and a rolling one goes on with both', async () => {
+    const day = fixedWindow({ name: 'day', limit: 100, window: '1d' })
+    const before = limiterOf([day, fixedWindow({ name: 'burst', limit: 5, window: '1h' })])
+    const after = limiterOf([
+      fixedWindow({ name: 'burst', limit: 9, window: '1h' }),
+      day,
+      slidingLog({ limit: 50, window: '1m' }),
+    ])
+    await before.consume('id', { cost: 4 })
+    expect((await after.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([4, 95, 49])
+    expect((await before.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([95, 0])
+    expect((await after.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([3, 94, 48])
+    // Both in one call.
+    const [one, two] = await Promise.all([after.consume('id'), before.peek('id')])
+    expect([one, two].map(({ policies }) => policies.map(({ remaining }) => remaining))).toEqual([
+      [2, 93, 47],
+      [93, 0],
+    ])
+  })
+
+  test('terms of one name in one store and one turn share the state', async () => {
+    const store = redisStore({ client, timeout: '5s' })
+    const day = fixedWindow({ name: 'day', limit: 10, window: '1d' })
+    const other = fixedWindow({ name: 'other', limit: 10, window: '1d' })
+    const limiter = new RateLimiter({ policies: day, store })
+    const limiters = [limiter, limiter.under([day, other]), limiter.under(other)]
+    const [a, b, c, d] = await Promise.all([0, 1, 2, 0].map((n) => (limiters[n] as RateLimiter).consume('id')))
+    expect([a, b, c, d].map((decision) => decision?.policies.map(({ remaining }) => remaining))).toEqual([
+      [9],
+      [8, 9],
+      [8],
+      [7],
+    ])
+  })
+
+  test('a log takes 9 bytes for each time it holds, 14 where its units are many', async () => {
+    const limiter = limiterOf(slidingLog({ limit: 500, window: '1h' }), { batch: false })
+    for (let n = 0; n < 200; n++) await limiter.consume('id')
+    const head = 2 + 4 + (1 + 5 + 2) + 4 + 3 * 7
+    expect(await client.strlen('headgate:test:{id}')).toBe(head + 9 * 200)
+    const heavy = limiterOf(slidingLog({ limit: 2 ** 30, window: '1h' }), { batch: false }, 'heavy')
+    for (let n = 0; n < 3; n++) await heavy.consume('id', { cost: 2 ** 23 })
+    expect(await client.strlen('headgate:heavy:{id}')).toBe(head + 3 + 14 * 3)
+  })
+
+  test('a log is the same as in memory while its totals and times outgrow the bytes of an entry', async () => {
+    const clock = new ManualClock()
+    const policies = slidingLog({ limit: 15_000_000, window: '366d' })
+    const stores = [memoryStore({ clock: clock.now }), redisStore({ client, clock: clock.now, ttlMargin: '20d' })]
+    const [memory, redis] = stores.map((store) => new RateLimiter({ policies, store })) as [RateLimiter, RateLimiter]
+    for (let n = 0; n < 60; n++) {
+      expect(await redis.consume('id', { cost: 3_000_000 })).toEqual(await memory.consume('id', { cost: 3_000_000 }))
+      clock.advance('80d')
+    }
+    const book = async (limiter: RateLimiter) => {
+      const { decision, wait } = await limiter.reserve('id', { cost: 12_000_000, maxWait: '366d' })
+      return { decision, wait }
+    }
+    for (let n = 0; n < 20; n++) {
+      expect(await book(redis)).toEqual(await book(memory))
+      clock.advance('1d')
+    }
+  })
+
+  test('a bucket takes 28 bytes', async () => {
+    const limiter = limiterOf(tokenBucket({ limit: 1000, window: '1h' }), {}, 'bench')
+    for (let n = 0; n < 3; n++) await limiter.consume('203.0.113.7')
+    expect(await client.strlen('headgate:bench:{203.0.113.7}')).toBe(28)
+  })
+
+  test('reset touches exactly one key', async () => {
+    const limiter = limiterOf(fixedWindow({ limit: 5, window: '1h' }))
+    for (const id of ['a', 'b', '*', 'a*', '{a}']) await limiter.consume(id)
+    await limiter.reset('*')
+    const left = await Promise.all(['a', 'b', '*', 'a*', '{a}'].map((id) => limiter.peek(id)))
+    expect(left.map(({ remaining }) => remaining)).toEqual([4, 4, 5, 4, 4])
+  })
+
+  test('calls keep their order with a reset among them', async () => {
+    const limiter = limiterOf(fixedWindow({ limit: 2, window: '1h' }))
+    const calls = [limiter.consume('id'), limiter.consume('id'), limiter.consume('id'), limiter.reset('id')]
+    const after = [limiter.consume('id'), limiter.peek('id')]
+    await Promise.all(calls)
+    expect((await Promise.all(after)).map(({ remaining }) => remaining)).toEqual([1, 1])
+  })
+})
+
+describe('ids', () => {
+  const hostile = [
+    '',
+    ' ',
+    'a',
+    'A',
+    '{',
+    '}',
+    '{}',
+    '{a}',
+    'a}',
+    ':',
+    '*',
+    '?',
+    '[a]',
+    '\n',
+    '\r\n',
+    '\0',
+    '%',
+    '%0025',
+    '#',
+    'é',
+    'e\u0301',
+    '\ud800',
+    '\udc00',
+    '\ud800\ud800',
+    '😀',
+    'x'.repeat(10_000),
+    `${'x'.repeat(9999)}y`,
+    'default:{a',
+    'x}:default:{y',
+  ]
+
+  test('none collides with another, in any scope or limiter', async () => {
+    // A name is given once on a store: each limiter has its own, as in another process.
+    const store = () => redisStore({ client, timeout: '5s' })
+    const policies = (scope: string) => fixedWindow({ limit: 1000, window: '1h', scope })
+    const limiters = ['a', 'a:b', ' ', '{', 'a%003ab', '*'].flatMap((name) =>
+      ['b', 'b:{', ':'].map((scope) => ({
+        scope,
+        limiter: new RateLimiter({ name, policies: policies(scope), store: store() }),
+      })),
+    )
+    for (const { limiter, scope } of limiters) {
+      const decisions = await Promise.all(hostile.map((id) => limiter.consume({ [scope]: id })))
+      expect(decisions.map(({ remaining }) => remaining)).toEqual(hostile.map(() => 999))
+    }
+    const keys = await client.keys('*')
+    expect(keys).toHaveLength(limiters.length * hostile.length)
+    for (const key of keys) {
+      expect(key).toMatch(/^headgate:[\w.%#-]+:[\w.%#-]+:\{[\w.:@%#-]+\}$/)
+      expect(key.length).toBeLessThan(300)
+    }
+  })
+})
+
+describe('local denial', () => {
+  const window = { limit: 2, window: '1h' } as const
+
+  async function calls(): Promise<number> {
+    const [, count] = /cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats')) ?? []
+    return Number(count ?? 0)
+  }
+
+  test('a refusal by what was only carried over from another plan is asked for again', async () => {
+    const clock = new ManualClock()
+    const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
+    const limiter = new RateLimiter({ policies: fixedWindow({ name: 'n', limit: 6, window: '90s' }), store })
+    const smaller = limiter.under(slidingLog({ name: 'n', limit: 1, window: '2s' }))
+    await limiter.consume('id')
+    for (let n = 0; n < 3; n++) {
+      expect((await smaller.consume('id')).resetAfter).toBe(2000) // used as of now, each time
+      clock.advance(500)
+    }
+  })
+
+  test('a refusal under one plan is asked for again once another has asked', async () => {
+    const clock = new ManualClock()
+    const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
+    const limiter = new RateLimiter({ policies: tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 1 }), store })
+    const larger = limiter.under(tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 3 }))
+    await limiter.consume('id')
+    expect((await limiter.consume('id')).retryAfter).toBe(1000)
+    await larger.consume('id', { cost: 2 })
+    clock.advance(400)
+    expect((await larger.peek('id')).resetAfter).toBe(2600)
+    expect((await limiter.consume('id')).retryAfter).toBe(1000) // and not the 600 of the refusal before
+  })
+
+  test('a refused key is not asked about again, and the times count down', async () => {
+    const clock = new ManualClock(0)
+    const limiter = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d' })
+    const asked = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', denyCache: false })
+    for (let n = 0; n < 3; n++) await limiter.consume('id')
+    const before = await calls()
+    for (let n = 0; n < 5; n++) {
+      clock.advance(9999)
+      const decision = await limiter.consume('id')
+      expect(await calls()).toBe(before + n)
+      expect(decision).toEqual(await asked.consume('id'))
+    }
+  })
+
+  test('refunds, charges and resets here are seen at once', async () => {
+    const limiter = limiterOf(fixedWindow(window))
+    const refuse = async () => {
+      while ((await limiter.consume('id')).allowed);
+    }
+    await refuse()
+    await limiter.refund('id')
+    expect((await limiter.consume('id')).allowed).toBe(true)
+    await refuse()
+    await limiter.reset('id')
+    expect((await limiter.consume('id')).allowed).toBe(true)
+    await refuse()
+    await limiter.charge('id', 3)
+    expect((await limiter.consume('id')).allowed).toBe(false)
+  })
+
+  test('a reset of one of several keys is seen too', async () => {
+    const store = redisStore({ client, timeout: '5s' })
+    const ip = fixedWindow({ name: 'ip', scope: 'ip', limit: 100, window: '1h' })
+    const user = fixedWindow({ name: 'user', scope: 'user', limit: 1, window: '1h' })
+    const both = new RateLimiter({ policies: [ip, user], store })
+    const users = both.under([user])
+    const key = { ip: '::1', user: 'me' }
+    await both.consume(key)
+    expect((await both.consume(key)).allowed).toBe(false)
+    await users.reset('me')
+    expect((await both.consume(key)).allowed).toBe(true)
+  })
+
+  test('not for policies that count refused calls', async () => {
+    const limiter = limiterOf(fixedWindow({ ...window, countRefused: true }))
+    const before = await calls()
+    for (let n = 0; n < 5; n++) await limiter.consume('id')
+    expect((await calls()) - before).toBe(5)
+  })
+
+  test('a smaller cost that is still admitted is not refused', async () => {
+    const limiter = limiterOf(fixedWindow(window))
+    expect((await limiter.consume('id', { cost: 3 })).allowed).toBe(false)
+    await limiter.consume('id')
+    expect((await limiter.consume('id', { cost: 2 })).allowed).toBe(false)
+    expect((await limiter.consume('id')).allowed).toBe(true)
+  })
+})
+
+describe('leases', () => {
+  /** Bounds by the times at which units were really spent: `most` units in any span from one call's time to another's. */
+  const bounded: Record<string, { policy: Policy; most: (from: number, to: number) => number }> = {
+    fixedWindow: {
+      policy: fixedWindow({ limit: 30, window: '1s' }),
+      most: (from, to) => 30 * (Math.floor(to / 1e6) - Math.floor(from / 1e6) + 1),
+    },
+    segmentedWindow: {
+      policy: segmentedWindow({ limit: 30, window: '1s', segments: 4 }),
+      most: (from, to) => (to - from < 1e6 ? 30 : Infinity),
+    },
+    bucket: {
+      policy: tokenBucket({ limit: 30, window: '1s', burst: 20 }),
+      most: (from, to) => Math.floor(20 + (30 * (to - from)) / 1e6),
+    },
+  }
+
+  test.each(Object.keys(bounded))('%s: never over the promise, in any span, by three processes', async (name) => {
+    const { policy, most } = bounded[name] as (typeof bounded)[string]
+    const clock = new ManualClock(0)
+    const options = { clock: clock.now, ttlMargin: '1d', leases: { units: 7 }, denyCache: false }
+    const fleet = [1, 2, 3].map(() => limiterOf(policy, options, name))
+    const spent: { at: number; cost: number }[] = []
+    let random = 1
+    const pick = (below: number) => {
+      random = (random * 48271) % 2147483647
+      return random % below
+    }
+    for (let n = 0; n < 1500; n++) {
+      clock.set(clock.milliseconds + pick(40))
+      const cost = 1 + pick(2)
+      const { allowed } = await (fleet[pick(3)] as RateLimiter).consume('id', { cost })
+      if (allowed) spent.push({ at: clock.now(), cost })
+    }
+    expect(spent.length).toBeGreaterThan(200)
+    for (let first = 0; first < spent.length; first++) {
+      const from = spent[first]?.at as number
+      let units = 0
+      for (const { at, cost } of spent.slice(first, first + 200)) {
+        units += cost
+        if (units > most(from, at)) throw new Error(`${units} units from ${from} to ${at} us`)
+      }
+    }
+  })
+
+  test('units are spent here, a reset takes them back, and nothing is admitted beyond the limit', async () => {
+    const policies = fixedWindow({ limit: 100, window: '1h' })
+    const limiter = limiterOf(policies, { leases: { units: 10 } })
+    const other = limiterOf(policies)
+    expect((await limiter.consume('id')).remaining).toBe(99)
+    expect((await other.peek('id')).remaining).toBe(90)
+    expect((await limiter.consume('id')).remaining).toBe(98)
+    expect((await other.peek('id')).remaining).toBe(90)
+    for (let n = 0; n < 8; n++) await limiter.consume('id')
+    await limiter.reset('id')
+    let admitted = 0
+    while ((await limiter.consume('id')).allowed) admitted++
+    expect(admitted).toBe(100)
+  })
+
+  test('calls that come while a lease is under way wait for it and spend of it', async () => {
+    const limiter = limiterOf(fixedWindow({ limit: 100, window: '1h' }), { leases: { units: 50 }, batch: false })
+    await client.config('RESETSTAT')
+    const calls = Array.from({ length: 100 }, () => limiter.consume('id'))
+    expect((await Promise.all(calls)).every(({ allowed }) => allowed)).toBe(true)
+    const scripts = /cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1]
+    expect(scripts).toBe('2')
+    expect((await limiter.consume('id')).allowed).toBe(false)
+  })
+
+  test('a lease lapses when time gives its units back', async () => {
+    const clock = new ManualClock(0)
+    const options = { clock: clock.now, ttlMargin: '1d' }
+    const policies = fixedWindow({ limit: 10, window: '10s' })
+    const limiter = limiterOf(policies, { ...options, leases: { units: 10 } })
+    await limiter.consume('id')
+    clock.advance('10s')
+    const other = limiterOf(policies, options)
+    await other.consume('id', { cost: 10 })
+    expect((await limiter.consume('id')).allowed).toBe(false)
+  })
+
+  test('a log and an empty bucket give none', async () => {
+    for (const policies of [slidingLog({ limit: 100, window: '1h' }), tokenBucket({ limit: 100, window: '1s' })]) {
+      const limiter = limiterOf(policies, { leases: { units: 10 } }, policies.name)
+      await limiter.consume('id')
+      const { remaining } = await limiterOf(policies, {}, policies.name).peek('id')
+      expect(remaining).toBeGreaterThanOrEqual(policies.name === '1h' ? 99 : 90)
+    }
+  })
+})
+
+test('the commands that docs/redis.md lists are all that a user needs', async () => {
+  const commands = ['evalsha', 'eval', 'mget', 'set', 'setrange', 'del', 'time'].map((command) => `+${command}`)
+  const connecting = ['+info', '+hello']
+  await client.acl('SETUSER', 'limits', 'reset', 'on', '>secret', '~headgate:*', ...commands, ...connecting)
+  const own = new Redis(server.port, { username: 'limits', password: 'secret' })
+  closes.push(() => own.disconnect())
+  await client.script('FLUSH')
+  const limiter = limiterOf(slidingLog({ limit: 2, window: '1m' }), { client: own })
+  expect((await limiter.consume('id')).remaining).toBe(1)
+  await limiter.reset('id')
+  expect((await limiter.peek('id')).remaining).toBe(2)
+})
+
+describe('options', () => {
+  test.each([
+    [{ client: {} }, /client must be/],
+    [{ client: undefined }, /client must be/],
+    [{ prefix: 'a{b' }, /prefix/],
+    [{ timeout: 0 }, /timeout/],
+    [{ time: 'server' }, /time cannot be/],
+    [{ batch: { size: 0 } }, /batch.size/],
+    [{ batch: { size: 5000 } }, /batch.size/],
+    [{ leases: { units: 0 } }, /leases.units/],
+    [{ denyCache: 1 }, /denyCache/],
+    [{ unknown: 1 }, /no option/],
+  ])('%j is refused with the fix', (options, message) => {
+    expect(() => redisStore({ client, ...options } as RedisStoreOptions)).toThrow(message)
+  })
+
+  test('an algorithm that the script does not know is refused when the limiter is made', () => {
+    const known = fixedWindow({ limit: 1, window: 1 })
+    const algorithm = Object.create(known.algorithm, { kind: { value: 'mine' } })
+    const policy = { ...known, algorithm }
+    expect(() => limiterOf(policy)).toThrow(/does not know the algorithm/)
+  })
+})

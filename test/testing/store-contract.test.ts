@@ -1,0 +1,150 @@
+import { describe, expect, test } from 'vitest'
+import { type Clock, type Ledger, type LedgerTerms, memoryStore, type Store } from '../../src/index.ts'
+import { testStore } from '../../src/testing/index.ts'
+import { asyncStore } from '../support/async-store.ts'
+
+testStore({ name: 'memory', test, create: (clock) => memoryStore({ clock }) })
+testStore({ name: 'memory behind promises', test, create: async (clock) => asyncStore(memoryStore({ clock })) })
+
+describe('the contract notices a store that', () => {
+  /** A memory store with one thing wrong: what `spoil` changes of each ledger. */
+  const broken = (spoil: (ledger: Ledger, terms: LedgerTerms) => Partial<Ledger>) => (clock: Clock) => {
+    const store = memoryStore({ clock })
+    return changed(store, (terms) => {
+      const ledger = store.open(terms)
+      return {
+        decide: (...call) => ledger.decide(...call),
+        reserve: (...call) => ledger.reserve(...call),
+        reset: (...call) => ledger.reset(...call),
+        ...spoil(ledger, terms),
+      }
+    })
+  }
+  const changed = (store: Store, open: Store['open']): Store => ({ synchronous: store.synchronous, open })
+  const keyed = (change: (key: string) => string) =>
+    broken((ledger) => ({
+      decide: (verb, keys, ...rest) => ledger.decide(verb, keys.map(change), ...rest),
+      reserve: (keys, ...rest) => ledger.reserve(keys.map(change), ...rest),
+      reset: (keys) => ledger.reset(keys.map(change)),
+    }))
+
+  test.each<{ flaw: string; create: (clock: Clock) => Store; notices: RegExp }>([
+    {
+      flaw: 'forgets',
+      create: (clock) =>
+        changed(memoryStore({ clock }), (terms) => ({
+          decide: (...call) =>
+            memoryStore({ clock })
+              .open(terms)
+              .decide(...call),
+          reserve: (...call) =>
+            memoryStore({ clock })
+              .open(terms)
+              .reserve(...call),
+          reset: () => undefined,
+        })),
+      notices: /refuses, and admits at retryAfter/,
+    },
+    {
+      flaw: 'does not go by the clock it was given',
+      create: () => memoryStore({ clock: () => 0 }),
+      notices: /retryAfter/,
+    },
+    {
+      flaw: 'reads a clock of milliseconds',
+      create: (clock) => memoryStore({ clock: () => clock() - (clock() % 1000) }),
+      notices: /definition/,
+    },
+    { flaw: 'does not forget', create: broken(() => ({ reset: () => undefined })), notices: /definition/ },
+    { flaw: 'folds case', create: keyed((key) => key.toLowerCase()), notices: /hostile keys/ },
+    { flaw: 'trims keys', create: keyed((key) => key.trim()), notices: /hostile keys/ },
+    { flaw: 'cuts long keys', create: keyed((key) => key.slice(0, 255)), notices: /hostile keys/ },
+    { flaw: 'writes UTF-8', create: keyed((key) => Buffer.from(key).toString()), notices: /hostile keys/ },
+    {
+      flaw: 'lets a peek consume',
+      create: broken((ledger) => ({
+        decide: (verb, ...rest) => ledger.decide(verb === 'peek' ? 'consume' : verb, ...rest),
+      })),
+      notices: /peek and refused calls/,
+    },
+    {
+      flaw: 'ignores maxWait',
+      create: broken((ledger) => ({ reserve: (keys, cost) => ledger.reserve(keys, cost, 0) })),
+      notices: /each its own slot/,
+    },
+    {
+      flaw: 'loses the tickets of reservations',
+      create: broken((ledger) => ({ decide: (verb, keys, cost) => ledger.decide(verb, keys, cost) })),
+      notices: /definition/,
+    },
+    {
+      flaw: 'mixes up limiters',
+      create: (clock) => {
+        const store = memoryStore({ clock })
+        let shared: Ledger | undefined
+        return changed(store, (terms) => (shared ??= store.open(terms)))
+      },
+      notices: /limiters of other names/,
+    },
+    {
+      flaw: 'decides each scope by itself',
+      create: (clock) =>
+        changed(memoryStore({ clock }), ({ name, policies, scopes }) => {
+          const store = memoryStore({ clock })
+          const ledger = store.open({ name, policies, scopes })
+          const apart = scopes.map((scope) =>
+            store.open({ name, scopes: [scope], policies: policies.filter((policy) => policy.scope === scope) }),
+          )
+          return {
+            decide: (verb, keys, ...rest) => {
+              const decisions = apart.map((each, n) => each.decide(verb, [keys[n] as string], ...rest))
+              return decisions.find((decision) => 'allowed' in decision && !decision.allowed) ?? decisions[0]!
+            },
+            reserve: (...call) => ledger.reserve(...call),
+            reset: (keys) => apart.forEach((each, n) => void each.reset([keys[n] as string])),
+          }
+        }),
+      notices: /all commit or none/,
+    },
+    {
+      flaw: 'reads, waits and writes',
+      create: (clock) => {
+        const store = memoryStore({ clock })
+        return changed(asyncStore(store), (terms) => {
+          const ledger = store.open(terms)
+          return {
+            decide: async (verb, keys, cost, extras) => {
+              const seen = await ledger.decide('peek', keys, cost)
+              await Promise.resolve()
+              if (verb === 'consume' && seen.allowed) await ledger.decide('charge', keys, cost)
+              return verb === 'consume' ? seen : ledger.decide(verb, keys, cost, extras)
+            },
+            reserve: (...call) => ledger.reserve(...call),
+            reset: (keys) => ledger.reset(keys),
+          }
+        })
+      },
+      notices: /one at a time/,
+    },
+  ])('$flaw', async ({ create, notices }) => {
+    const cases: { name: string; run: () => Promise<void> }[] = []
+    testStore({ name: 'broken', create, test: (name, run) => cases.push({ name, run }) })
+    const failed: string[] = []
+    for (const { name, run } of cases) await run().catch(() => failed.push(name))
+    expect(failed.filter((name) => notices.test(name))).not.toEqual([])
+  })
+})
+
+test('the contract closes each store it has opened, also after a failure', async () => {
+  const opened = new Set<Store>()
+  const cases: (() => Promise<void>)[] = []
+  const create = () => {
+    const store = memoryStore({ clock: () => 0 })
+    opened.add(store)
+    return store
+  }
+  testStore({ name: 'counted', create, close: (store) => opened.delete(store), test: (_, run) => cases.push(run) })
+  const outcomes = await Promise.allSettled(cases.map((run) => run()))
+  expect(new Set(outcomes.map(({ status }) => status))).toEqual(new Set(['fulfilled', 'rejected']))
+  expect(opened.size).toBe(0)
+})
