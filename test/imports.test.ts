@@ -17,7 +17,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['stores', /^src\/stores\//],
   ['algorithms', /^src\/algorithms\//],
   ['policy, decision, clock', /^src\/(policy|decision|clock|duration)\.ts$/],
-  ['errors', /^src\/(errors|warn|options|maybe-promise|base64|linked-list)\.ts$/],
+  ['errors', /^src\/(errors|warn|options|maybe-promise|base64|linked-list|sleeper)\.ts$/],
   ['platform', /^src\/platform\//],
 ]
 

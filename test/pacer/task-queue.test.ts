@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { Entries, Entry } from '../../src/pacer/entries.ts'
+import { Task, TaskQueue } from '../../src/pacer/task-queue.ts'
 
 class Noted extends Entry {
   readonly #rank: number
