@@ -73,6 +73,12 @@ describe.each(files)('%s', (file) => {
   })
 })
 
+test('the pacer imports nothing of http', () => {
+  const pacer = files.filter((file) => file.startsWith('src/pacer/'))
+  const imports = pacer.flatMap((file) => importsOf(file, read(file)))
+  expect(imports.filter((imported) => imported.startsWith('src/http/'))).toEqual([])
+})
+
 test('no two files import each other in a circle', () => {
   const imports = new Map(files.map((file) => [file, importsOf(file, read(file))]))
   const done = new Set<string>()

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Task, TaskQueue } from '../../src/pacer/task-queue.ts'
 
-class Noted extends Entry {
+class TestTask extends Task {
   readonly #rank: number
 
   constructor(at: number, rank: number, order: number) {
@@ -17,53 +17,53 @@ class Noted extends Entry {
     return this.#rank
   }
 
-  due(): void {}
+  run(): void {}
 }
 
 const added = fc.record({ add: fc.nat(20), rank: fc.constantFrom(0, 0, 1) })
 const ahead = fc.record({ ahead: fc.nat(5), rank: fc.constant(0) })
 const act = fc.oneof(added, ahead, fc.constant('shift' as const), fc.constant('sweep' as const))
 
-function inOrder(a: Entry, b: Entry): number {
+function inOrder(a: Task, b: Task): number {
   return a.at - b.at || a.rank - b.rank || a.order - b.order
 }
 
-test('the first is the first by time, rank and order, whatever was added, taken or called off', () => {
+test('tasks come by time, then rank, then order, however they are added, removed and swept', () => {
   fc.assert(
     fc.property(fc.array(act, { maxLength: 300 }), (acts) => {
-      const entries = new Entries()
-      let expected: Entry[] = []
+      const queue = new TaskQueue()
+      let expected: Task[] = []
       let last = 0
       for (const [order, each] of acts.entries()) {
         if (each === 'shift') {
-          if (expected.length > 0) entries.shift()
+          if (expected.length > 0) queue.shift()
           expected.shift()
         } else if (each === 'sweep') {
-          for (const [n, entry] of expected.entries()) entry.pending = n % 3 !== 0
-          entries.sweep()
+          for (const [n, task] of expected.entries()) task.pending = n % 3 !== 0
+          queue.sweep()
           expected = expected.filter(({ pending }) => pending)
         } else {
           last = 'add' in each ? each.add : last + each.ahead
-          const entry = new Noted(last, each.rank, order)
-          entries.add(entry)
-          expected.push(entry)
+          const task = new TestTask(last, each.rank, order)
+          queue.add(task)
+          expected.push(task)
           expected.sort(inOrder)
         }
-        expect(entries.first).toBe(expected[0])
-        expect(entries.size).toBe(expected.length)
+        expect(queue.first).toBe(expected[0])
+        expect(queue.size).toBe(expected.length)
       }
     }),
   )
 })
 
-test('a long row moves up when half of it has been taken, and nothing is lost', () => {
-  const entries = new Entries()
-  const all = Array.from({ length: 5000 }, (_, n) => new Noted(n >> 1, 0, n))
-  for (const entry of all) entries.add(entry)
-  for (const [n, entry] of all.entries()) {
-    expect(entries.first).toBe(entry)
-    entries.shift()
-    expect(entries.size).toBe(all.length - n - 1)
+test('no task of a long queue is lost', () => {
+  const queue = new TaskQueue()
+  const all = Array.from({ length: 5000 }, (_, n) => new TestTask(n >> 1, 0, n))
+  for (const task of all) queue.add(task)
+  for (const [n, task] of all.entries()) {
+    expect(queue.first).toBe(task)
+    queue.shift()
+    expect(queue.size).toBe(all.length - n - 1)
   }
-  expect(entries.first).toBe(undefined)
+  expect(queue.first).toBe(undefined)
 })
