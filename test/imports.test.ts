@@ -17,7 +17,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['stores', /^src\/stores\//],
   ['algorithms', /^src\/algorithms\//],
   ['policy, decision, clock', /^src\/(policy|decision|clock|duration)\.ts$/],
-  ['errors', /^src\/(errors|warn|options|maybe-promise|base64)\.ts$/],
+  ['errors', /^src\/(errors|warn|options|maybe-promise|base64|linked-list|sleeper)\.ts$/],
   ['platform', /^src\/platform\//],
 ]
 
@@ -71,6 +71,12 @@ describe.each(files)('%s', (file) => {
   test('can be read in one sitting: at most 250 lines', () => {
     expect(read(file).split('\n').length).toBeLessThanOrEqual(250)
   })
+})
+
+test('the pacer imports nothing of http', () => {
+  const pacer = files.filter((file) => file.startsWith('src/pacer/'))
+  const imports = pacer.flatMap((file) => importsOf(file, read(file)))
+  expect(imports.filter((imported) => imported.startsWith('src/http/'))).toEqual([])
 })
 
 test('no two files import each other in a circle', () => {

@@ -3,7 +3,7 @@ import { slidingWindow } from 'headgate'
 import { rateLimit } from 'headgate/express'
 import { redisStore } from 'headgate/redis'
 
-/** An app whose limit is one with that of every other process that has the same Redis. */
+/** An app that shares its limit with all processes on the same Redis. */
 export function createApp(client, name) {
   const app = express()
   app.use(

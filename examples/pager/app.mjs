@@ -3,7 +3,7 @@ import { slidingLog } from 'headgate'
 import { rateLimit } from 'headgate/express'
 import { Pacer, pacedFetch } from 'headgate/pacer'
 
-/** Somebody else's API: pages of ten, and so many calls a second as a hard limit. */
+/** An API of somebody else: pages of ten items, and a hard limit of calls a second. */
 export function createApi({ pages = 40, perSecond = 20 } = {}) {
   const app = express().disable('x-powered-by')
   app.use(rateLimit({ policies: slidingLog({ limit: perSecond, window: '1s' }), headers: 'draft-11' }))
@@ -16,11 +16,11 @@ export function createApi({ pages = 40, perSecond = 20 } = {}) {
 }
 
 /**
- * Every item of such an API, in order: at its pace, a few requests at once, and never refused. Should it be refused all the
- * same (others share the limit), everyone waits until the time the server names.
+ * Reads every item of such an API, in order, at its pace and a few requests at once. If a request is refused all the same,
+ * because others share the limit, all requests wait until the time that the server names.
  */
 export async function collect(url, { perSecond = 20, concurrency = 4, onPage = (_page) => {} } = {}) {
-  // A little slower than allowed: a call that is on its way 50 ms longer than the one before must not make it one too many.
+  // A little slower than allowed, because a request may take up to 50 ms longer on its way than the one before it.
   const pacer = new Pacer(slidingLog({ limit: perSecond, window: 1050 }), { concurrency })
   const get = pacedFetch(fetch, { pacer })
   const page = async (number) => {

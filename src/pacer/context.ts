@@ -2,21 +2,21 @@ import type { Events } from './events.ts'
 import type { Permits } from './permits.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What the lanes of a pacer share. */
+/** What all keys of a pacer share. */
 export interface PacerContext {
-  readonly agenda: Scheduler
-  readonly bank: Permits
+  readonly scheduler: Scheduler
+  readonly permits: Permits
   readonly events: Events
   readonly clock: () => number
   readonly maxQueue: number
   readonly order: 'oldest' | 'newest'
   readonly concurrency: number
-  readonly promises: boolean
-  /** Whether the pacer as a whole is paused. */
+  /** True if slots can be booked ahead. */
+  readonly reservable: boolean
   paused: boolean
   closed: boolean
-  /** How many calls came: the next one's number. */
+  /** How many calls have come. */
   calls: number
-  /** Something ended in a lane. */
-  settled(lane: { readonly key: string; readonly idle: boolean }): void
+  /** Something ended at a key. */
+  settled(keyPacer: { readonly key: string; readonly idle: boolean }): void
 }

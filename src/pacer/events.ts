@@ -5,80 +5,82 @@ const admitted = channel('headgate:pacer:admitted')
 const refused = channel('headgate:pacer:refused')
 const rate = channel('headgate:pacer:rate')
 
-/** What is told of a lane. */
-interface Told {
+/** What a pacer has done since it was made, and what it does now. */
+export interface Progress {
+  /** Calls that wait now. */
+  readonly waiting: number
+  /** Functions of `throttle` and `wrap` that run or wait for a slot now. */
+  readonly running: number
+  /** Calls that were admitted. */
+  readonly admitted: number
+  /** The permits that these calls took. */
+  readonly permits: number
+  /** Calls that ended without permits: the queue was full, they timed out, they were aborted, the pacer was closed. */
+  readonly refused: number
+  /** How long the admitted calls waited in total, in milliseconds. After waits of 100 and 200 ms it is 300. */
+  readonly waited: number
+  /** The longest of these waits, in milliseconds. */
+  readonly longestWait: number
+}
+
+/** The key that an event is about. */
+interface EventKey {
   readonly key: string
   readonly waiting: number
 }
 
-/** What a pacer has done and is doing. Times are milliseconds. */
-export interface Progress {
-  /** Calls that wait now. */
-  readonly waiting: number
-  /** Functions that run now, or are about to: those given to `throttle` and `wrap`. */
-  readonly running: number
-  /** Calls that had their turn, and the permits they took. */
-  readonly admitted: number
-  readonly permits: number
-  /** Calls that had none: dropped, timed out, aborted. */
-  readonly refused: number
-  /** What all that were admitted waited together, and the longest of them. */
-  readonly waited: number
-  readonly longestWait: number
-}
-
 /**
- * Counts, and publishes on diagnostics channels `headgate:pacer:queued`, `:admitted`, `:refused` and `:rate`; where
- * nobody subscribes, not even the message is made.
+ * Counts, and publishes on the diagnostics channels `headgate:pacer:queued`, `:admitted`, `:refused` and `:rate`. Without
+ * subscribers no message is made.
  */
 export class Events {
   readonly #name: string
-  readonly #changed: (() => void) | undefined
+  readonly #onChange: (() => void) | undefined
   admittedCalls = 0
   permits = 0
   refusedCalls = 0
   waited = 0
   longestWait = 0
 
-  constructor(name: string, changed: (() => void) | undefined) {
+  constructor(name: string, onChange: (() => void) | undefined) {
     this.#name = name
-    this.#changed = changed
+    this.#onChange = onChange
   }
 
-  queued({ key, waiting }: Told, { cost, priority }: { cost: number; priority: number }): void {
+  queued({ key, waiting }: EventKey, { cost, priority }: { cost: number; priority: number }): void {
     if (queued.hasSubscribers) queued.publish({ pacer: this.#name, key, permits: cost, priority, waiting })
-    this.#changed?.()
+    this.#onChange?.()
   }
 
-  admitted({ key, waiting }: Told, permits: number, waited: number): void {
+  admitted({ key, waiting }: EventKey, permits: number, waited: number): void {
     this.admittedCalls++
     this.permits += permits
     this.waited += waited
     if (waited > this.longestWait) this.longestWait = waited
     if (admitted.hasSubscribers) admitted.publish({ pacer: this.#name, key, permits, waited, waiting })
-    this.#changed?.()
+    this.#onChange?.()
   }
 
-  refused({ key, waiting }: Told, permits: number, error: unknown): void {
+  refused({ key, waiting }: EventKey, permits: number, error: unknown): void {
     this.refusedCalls++
     if (refused.hasSubscribers) refused.publish({ pacer: this.#name, key, permits, error, waiting })
-    this.#changed?.()
+    this.#onChange?.()
   }
 
   rate(permits: number): void {
     if (rate.hasSubscribers) rate.publish({ pacer: this.#name, rate: permits })
-    this.#changed?.()
+    this.#onChange?.()
   }
 }
 
-/** Runs it once for all calls of one turn of the event loop. */
-export function once(run: () => void): () => void {
-  let waiting = false
+/** Returns a function that runs `run` once for all its calls of one tick, after them. */
+export function oncePerTick(run: () => void): () => void {
+  let scheduled = false
   return () => {
-    if (waiting) return
-    waiting = true
+    if (scheduled) return
+    scheduled = true
     queueMicrotask(() => {
-      waiting = false
+      scheduled = false
       run()
     })
   }

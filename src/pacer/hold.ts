@@ -1,24 +1,24 @@
 import type { Clock } from '../clock.ts'
-import { Entry } from './entries.ts'
 import type { Scheduler } from './scheduler.ts'
+import { Task } from './task-queue.ts'
 
-/** A time during which nobody of a lane is let through. Only while somebody waits for its end is there a timer for it. */
+/** A time during which a key admits nobody. It has a timer only while somebody waits for its end. */
 export class Hold {
-  /** Its end, in microseconds; of the last one if there is none now. */
+  /** Its end in microseconds. This may be past. */
   until = 0
-  readonly #agenda: Scheduler
+  readonly #scheduler: Scheduler
   readonly #clock: Clock
-  readonly #over: () => void
-  #end: End | undefined
+  readonly #onEnd: () => void
+  #end: HoldEnd | undefined
 
-  /** @param over called when its time is over, if somebody waits for that */
-  constructor(agenda: Scheduler, clock: Clock, over: () => void) {
-    this.#agenda = agenda
+  /** @param onEnd called at the end if somebody waits for it */
+  constructor(scheduler: Scheduler, clock: Clock, onEnd: () => void) {
+    this.#scheduler = scheduler
     this.#clock = clock
-    this.#over = over
+    this.#onEnd = onEnd
   }
 
-  /** Those who wait for its end go before those who come when it is due already. */
+  /** True until the end. If the timer is late, true until then, so that nobody overtakes those who wait. */
   get on(): boolean {
     return this.until > 0 && (this.#end !== undefined || this.#clock() < this.until)
   }
@@ -28,31 +28,33 @@ export class Hold {
     this.until = until
   }
 
+  /** Somebody waits for the end. */
   watch(): void {
     if (this.#end !== undefined || !this.on) return
-    this.#end = new End(() => {
+    this.#end = new HoldEnd(() => {
       this.#end = undefined
-      this.#over()
+      this.#onEnd()
     })
-    this.#agenda.add(this.#end, this.until)
+    this.#scheduler.add(this.#end, this.until)
   }
 
+  /** Nobody waits for the end any more. */
   unwatch(): void {
-    if (this.#end !== undefined) this.#agenda.remove(this.#end)
+    if (this.#end !== undefined) this.#scheduler.remove(this.#end)
     this.#end = undefined
   }
 }
 
-/** Before the turns and deadlines of its time. */
-class End extends Entry {
-  readonly due: () => void
+class HoldEnd extends Task {
+  readonly run: () => void
 
-  override get rank(): number {
-    return -1
+  constructor(run: () => void) {
+    super()
+    this.run = run
   }
 
-  constructor(due: () => void) {
-    super()
-    this.due = due
+  /** Before the slots and deadlines of its time. */
+  override get rank(): number {
+    return -1
   }
 }

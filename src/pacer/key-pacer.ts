@@ -1,138 +1,135 @@
 /*
- * One key of a pacer: who waits for it and what runs. A call goes through at most three doors:
+ * One key of a pacer: what waits for it and what runs. A call goes this way:
  *
- *     gate (concurrency, where it runs) -> queue (its turn; booked.ts or asked.ts) -> admitted
+ *     enter -> blocked by concurrency (functions only) -> queue (reserving-queue.ts or polling-queue.ts) -> admitted
+ *
+ * Its timeout, its signal, a full queue or a closed pacer may end it at every step: then it is refused.
  */
 import type { Decision } from '../decision.ts'
 import type { PacerContext } from './context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from './errors.ts'
 import { Hold } from './hold.ts'
-import type { Place } from './place.ts'
 import { PollingQueue } from './polling-queue.ts'
 import { PriorityQueue } from './priority-queue.ts'
-import type { Queue } from './queue.ts'
+import type { Queue, QueueOwner } from './queue.ts'
 import { ReservingQueue } from './reserving-queue.ts'
 import { WaitDeadline } from './wait-deadline.ts'
 import { type Call, Waiter } from './waiter.ts'
 import { WaitingList } from './waiting-list.ts'
 
-export class KeyPacer implements Place {
-  readonly shop: PacerContext
+export class KeyPacer implements QueueOwner {
+  readonly context: PacerContext
   readonly key: string
   readonly keys: readonly string[]
-  readonly queueing: Queue
-  readonly #gate = new PriorityQueue()
-  #opening = false
-  /** All who queue, as they came. */
+  readonly queue: Queue
+  /** Functions that wait because as many run as `concurrency` allows. */
+  readonly #blocked = new PriorityQueue()
+  #unblocking = false
   readonly #waiting = new WaitingList()
-  /** Running, or on the way to it. */
+  /** How many functions run, or wait in the queue to do so. */
   running = 0
-  /** Questions that the store has not answered yet. */
+  /** How many requests the store has not answered yet. */
   asking = 0
   readonly #hold: Hold
 
-  constructor(shop: PacerContext, key: string) {
-    this.shop = shop
+  constructor(context: PacerContext, key: string) {
+    this.context = context
     this.key = key
-    this.keys = shop.bank.keys(key)
-    this.#hold = new Hold(shop.agenda, shop.clock, () => {
-      if (!this.stopped) this.queueing.go()
+    this.keys = context.permits.keys(key)
+    this.#hold = new Hold(context.scheduler, context.clock, () => {
+      if (!this.stopped) this.queue.go()
       this.settled()
     })
-    this.queueing = shop.promises ? new ReservingQueue(this) : new PollingQueue(this)
+    this.queue = context.reservable ? new ReservingQueue(this) : new PollingQueue(this)
   }
 
   get now(): number {
-    return this.shop.clock()
+    return this.context.clock()
   }
 
   get waiting(): number {
     return this.#waiting.size
   }
 
-  /** Whether nobody is let through for now. */
+  /** True while nobody is admitted: the pacer is paused or closed, or the key is held. */
   get stopped(): boolean {
-    return this.shop.closed || this.shop.paused || this.#hold.on
+    return this.context.closed || this.context.paused || this.#hold.on
   }
 
-  /** Milliseconds that nobody will be let through; Infinity while paused. */
+  /** How many milliseconds nobody will be admitted. Infinity while paused. */
   get stoppedFor(): number {
-    if (this.shop.paused) return Infinity
+    if (this.context.paused) return Infinity
     return Math.max(0, Math.ceil((this.#hold.until - this.now) / 1000))
   }
 
-  /** Whether nothing is lost if it is forgotten. */
-  get idle(): boolean {
-    return this.free && !this.#hold.on && this.queueing.empty
-  }
-
-  /** Whether nobody waits or runs. */
+  /** True if nobody waits or runs. */
   get free(): boolean {
     return this.#waiting.size === 0 && this.running === 0 && this.asking === 0
   }
 
+  /** True if nothing is lost when the key is forgotten. */
+  get idle(): boolean {
+    return this.free && !this.#hold.on && this.queue.empty
+  }
+
   /** @throws HeadgateError `HEADGATE_CLOSED` */
   enter(call: Call): void {
-    if (this.shop.closed) throw closed()
-    const waiter = new Waiter(this, call, this.shop.calls++, this.now)
+    const { context } = this
+    if (context.closed) throw closed()
+    const waiter = new Waiter(this, call, context.calls++, this.now)
     const { timeout, signal } = call
-    if (timeout < Infinity || signal !== undefined) waiter.limit = new WaitDeadline(waiter, timeout, signal)
-    if (waiter.run === undefined || this.running < this.shop.concurrency) this.#pass(waiter)
-    else if (this.mayWait(waiter)) {
-      waiter.stage = 'gate'
-      this.#gate.add(waiter)
+    if (timeout < Infinity || signal !== undefined) waiter.deadline = new WaitDeadline(waiter, timeout, signal)
+    if (waiter.run === undefined || this.running < context.concurrency) this.#queue(waiter)
+    else if (this.wait(waiter)) {
+      waiter.stage = 'blocked'
+      this.#blocked.add(waiter)
     }
-    if (waiter.stage !== 'done' && timeout > 0) this.#watch(waiter)
+    if (waiter.stage !== 'done' && timeout > 0) this.#startDeadline(waiter)
   }
 
-  #pass(waiter: Waiter): void {
+  #queue(waiter: Waiter): void {
     if (waiter.run !== undefined) this.running++
     waiter.stage = 'asking'
-    this.queueing.seek(waiter)
+    this.queue.add(waiter)
   }
 
-  /** Ends the wait at its deadline. */
-  #watch({ limit }: Waiter): void {
-    if (limit === undefined || limit.deadline === Infinity || limit.pending) return
-    this.shop.agenda.add(limit, limit.deadline)
+  #startDeadline({ deadline }: Waiter): void {
+    if (deadline === undefined || deadline.at === Infinity || deadline.pending) return
+    this.context.scheduler.add(deadline, deadline.at)
   }
 
-  /** How much longer it would wait, in microseconds: not at all if there is no room to wait. */
   patience(waiter: Waiter): number {
-    return this.full(waiter) ? 0 : this.#left(waiter)
+    return this.full(waiter) ? 0 : this.#timeLeft(waiter)
   }
 
-  /** How much of its time is left. Most have no end to it, and the clock is not read for them. */
-  #left({ limit }: Waiter): number {
-    return limit === undefined ? Infinity : Math.max(0, limit.deadline - this.now)
+  /** Microseconds to the deadline. Most calls have none, and the clock is not read for them. */
+  #timeLeft({ deadline }: Waiter): number {
+    return deadline === undefined ? Infinity : Math.max(0, deadline.at - this.now)
   }
 
-  /** Whether it may not queue because too many do. */
   full(waiter: Waiter): boolean {
-    const { maxQueue, order } = this.shop
-    return !waiter.queued && this.waiting >= maxQueue && (order === 'newest' || this.waiting === 0)
+    const { maxQueue, order } = this.context
+    return !waiter.waits && this.waiting >= maxQueue && (order === 'newest' || this.waiting === 0)
   }
 
-  /** Has it queue if it would and may; else it is refused. */
-  mayWait(waiter: Waiter): boolean {
-    if (this.shop.closed) this.refuse(waiter, closed())
-    else if (this.full(waiter)) this.refuse(waiter, queueFull(this.shop.maxQueue))
-    else if (!waiter.queued && this.#left(waiter) === 0) this.refuse(waiter, timedOut(0))
+  wait(waiter: Waiter): boolean {
+    if (this.context.closed) this.refuse(waiter, closed())
+    else if (this.full(waiter)) this.refuse(waiter, queueFull(this.context.maxQueue))
+    else if (!waiter.waits && this.#timeLeft(waiter) === 0) this.refuse(waiter, timedOut(0))
     else {
-      this.queue(waiter)
+      this.countWaiting(waiter)
       return true
     }
     return false
   }
 
-  /** Counts it among those who queue; if they are too many the one that waits the longest goes. */
-  queue(waiter: Waiter): void {
-    if (waiter.queued) return
-    const { maxQueue, events } = this.shop
+  countWaiting(waiter: Waiter): void {
+    if (waiter.waits) return
+    const { maxQueue, events } = this.context
     const oldest = this.#waiting.first
-    waiter.queued = true
+    waiter.waits = true
     this.#waiting.add(waiter)
-    this.#watch(waiter)
+    this.#startDeadline(waiter)
     this.#hold.watch()
     if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
     events.queued(this, waiter)
@@ -140,75 +137,75 @@ export class KeyPacer implements Place {
 
   admit(waiter: Waiter): void {
     this.#done(waiter)
-    const waited = waiter.queued || !this.shop.bank.synchronous ? waiter.waited(this.now) : 0
-    this.shop.events.admitted(this, waiter.cost, waited)
+    const { events, permits } = this.context
+    const waited = waiter.waits || !permits.synchronous ? waiter.waited(this.now) : 0
+    events.admitted(this, waiter.cost, waited)
     waiter.admit(waited)
     this.settled()
   }
 
-  refuseFor(waiter: Waiter, { retryAfter }: Decision): void {
-    if (this.shop.closed) this.refuse(waiter, closed())
+  refuseBy({ retryAfter }: Decision, waiter: Waiter): void {
+    if (this.context.closed) this.refuse(waiter, closed())
     else if (retryAfter === Infinity) this.refuse(waiter, tooLarge(waiter.cost))
-    else if (this.#left(waiter) > 0 && this.full(waiter)) this.refuse(waiter, queueFull(this.shop.maxQueue))
+    else if (this.#timeLeft(waiter) > 0 && this.full(waiter)) this.refuse(waiter, queueFull(this.context.maxQueue))
     else this.refuse(waiter, waiter.timeout < Infinity ? timedOut(waiter.timeout) : tooLate())
   }
 
-  /** Ends a call that is in no queue. */
   refuse(waiter: Waiter, error: unknown): void {
     const { stage } = waiter
     if (stage === 'done') return
     this.#done(waiter)
-    this.shop.events.refused(this, waiter.cost, error)
+    this.context.events.refused(this, waiter.cost, error)
     waiter.reject(error)
-    if (waiter.run !== undefined && stage !== 'gate' && stage !== 'new') this.finished()
+    if (waiter.run !== undefined && stage !== 'blocked' && stage !== 'new') this.finished()
     else this.settled()
   }
 
-  /** Ends a call wherever it stands. */
+  /** Refuses a call at any stage. */
   leave(waiter: Waiter, error: unknown): void {
     if (waiter.stage === 'done') return
-    if (waiter.stage === 'gate') this.#gate.remove(waiter)
-    else this.queueing.leave(waiter)
+    if (waiter.stage === 'blocked') this.#blocked.remove(waiter)
+    else this.queue.leave(waiter)
     this.refuse(waiter, error)
   }
 
   #done(waiter: Waiter): void {
     waiter.stage = 'done'
-    if (waiter.queued) this.#waiting.remove(waiter)
+    if (waiter.waits) this.#waiting.remove()
     if (this.waiting === 0) this.#hold.unwatch()
-    if (waiter.limit === undefined) return
-    this.shop.agenda.remove(waiter.limit)
-    waiter.limit.release()
+    if (waiter.deadline === undefined) return
+    this.context.scheduler.remove(waiter.deadline)
+    waiter.deadline.release()
   }
 
-  /** What ran has ended: the next may come. */
+  /** A function has ended, so the next one may enter the queue. */
   finished(): void {
     this.running--
-    this.#openGate()
+    this.#unblock()
     this.settled()
   }
 
-  /** One after the other, however many of them end at once. */
-  #openGate(): void {
-    if (this.#opening) return
-    this.#opening = true
-    while (this.running < this.shop.concurrency && this.#gate.first !== undefined) {
-      this.#pass(this.#gate.shift() as Waiter)
+  /** Queues one call after the other. A call that ends at once calls this again, which changes nothing. */
+  #unblock(): void {
+    if (this.#unblocking) return
+    this.#unblocking = true
+    while (this.running < this.context.concurrency && this.#blocked.first !== undefined) {
+      this.#queue(this.#blocked.shift() as Waiter)
     }
-    this.#opening = false
+    this.#unblocking = false
   }
 
   settled(): void {
-    this.shop.settled(this)
+    this.context.settled(this)
   }
 
-  /** Lets nobody through until then, or until when it is held already, if that is later. */
+  /** Admits nobody until then, or until the end of a hold that is later. */
   hold(until: number): void {
-    if (this.shop.closed || until <= Math.max(this.now, this.#hold.until)) return
+    if (this.context.closed || until <= Math.max(this.now, this.#hold.until)) return
     const { stopped } = this
     this.#hold.begin(until)
     if (this.waiting > 0) this.#hold.watch()
-    if (!stopped) this.queueing.stop()
+    if (!stopped) this.queue.stop()
   }
 
   close(): void {

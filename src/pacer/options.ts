@@ -1,4 +1,3 @@
-import type { Policy } from '../algorithms/algorithm.ts'
 import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Duration } from '../duration.ts'
@@ -7,46 +6,60 @@ import type { OnStoreError } from '../failure/on-store-error.ts'
 import { failureOptions, readFailureOptions } from '../failure/options.ts'
 import type { FailoverOptions } from '../failure/shared.ts'
 import { RateLimiter } from '../limiter.ts'
-import { knownOptions, positiveInteger } from '../options.ts'
+import type { PolicyLikes } from '../limiter-options.ts'
+import { callback, flag, knownOptions, positiveInteger } from '../options.ts'
+import { type Sleeper, timerSleeper } from '../sleeper.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
 import type { Progress } from './events.ts'
-import { type Sleeper, timerSleeper } from './sleeper.ts'
 
 export interface PacerOptions {
-  /** Where turns are booked. Default: a memory store of its own. With `redisStore` several processes keep one pace. */
+  /**
+   * Where slots are booked. Default: a memory store of its own. With a store that processes share, they keep one pace.
+   * Example: `redisStore({ client })`.
+   */
   store?: Store
-  /** The namespace in the store, and who it is in events. Default `'pacer'`. */
+  /** The namespace in the store, and the pacer's name in events. Default `'pacer'`. Example: `'github-api'`. */
   name?: string
-  /** How many may wait, for each key. Default Infinity. */
+  /** How many calls may wait, for each key. Default Infinity. Example: `1000`. */
   maxQueue?: number
-  /** Who is refused when there are too many: `'newest'`, who comes (default), or `'oldest'`, who waits the longest. */
+  /**
+   * The call that is refused when more than `maxQueue` wait: the one that comes (`'newest'`), or the one that has waited the
+   * longest (`'oldest'`). Default `'newest'`.
+   */
   order?: 'oldest' | 'newest'
-  /** How many functions of `throttle` and `wrap` may run at once, for each key. Default Infinity. */
+  /** How many functions of `throttle` and `wrap` run at once, for each key. Default Infinity. Example: `4`. */
   concurrency?: number
-  /** Whether the process may end while callers wait. Default false. */
+  /** If true, the process may end while calls wait. Default false. Browsers and workers ignore it. */
   unref?: boolean
-  /** How long an answer of the store may take. Default `'5s'`. */
+  /** How long the store's answer may take, in milliseconds or as text. Default `'5s'`. Example: `'500ms'`. */
   storeTimeout?: Duration
   /**
-   * What happens to calls that the store cannot decide: `'deny'` rejects them with `HEADGATE_STORE_UNAVAILABLE`, `'allow'`
-   * gives them their turn at once, `'local'` paces them in this process. Or a function that is told and may say.
-   * Default `'local'`.
+   * What happens to a call that the store cannot decide. `'deny'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, `'allow'`
+   * admits it at once, `'local'` paces it in this process. A function gets the failure and may return one of these.
+   * Default `'local'`. Example: `({ error }) => log(error)`.
    */
   onStoreError?: OnStoreError
-  /** How many processes share the pace: each keeps that part of it while the store fails. Default 1. */
+  /** How many processes share the pace. Each keeps its part of it while the store fails. Default 1. Example: `8`. */
   instances?: number
-  /** Called after something changed, once for all that changed in one turn of the event loop. */
+  /** Called after a change, once for all changes of a tick. Example: `({ waiting }) => gauge.set(waiting)`. */
   onProgress?: (progress: Progress) => void
-  /** Whole microseconds since the epoch: for tests. Default: a monotonic clock. */
+  /**
+   * Reads the time, in whole microseconds since the epoch. Default: a monotonic clock. Pass one in tests.
+   * Example: `new ManualClock().now` of `headgate/testing`.
+   */
   clock?: Clock
-  /** What sleeps: for tests. Default: `setTimeout`. */
+  /**
+   * Calls a function after so many milliseconds. Default: `setTimeout`. Pass one in tests.
+   * Example: `new ManualClock().sleeper` of `headgate/testing`.
+   */
   sleeper?: Sleeper
 }
 
-/** What a pacer takes in one object. */
-export interface PacerTerms extends PacerOptions {
-  policies: PolicyLike | readonly PolicyLike[]
+/** Policies and options in one object. */
+export interface PacerConfig extends PacerOptions {
+  /** One policy or several. A call waits for all of them. Example: `['10/1s', '1000/1h']`. */
+  policies: PolicyLikes
 }
 
 const known = [
@@ -62,7 +75,7 @@ const known = [
   'sleeper',
 ] as const satisfies (keyof PacerOptions)[]
 
-export interface PacerParts {
+interface PacerSettings {
   readonly limiter: RateLimiter
   readonly clock: Clock
   readonly sleeper: Sleeper
@@ -73,51 +86,35 @@ export interface PacerParts {
   readonly onProgress: ((progress: Progress) => void) | undefined
 }
 
-/** Sorts out what a user wrote. @throws HeadgateError for what is out of range */
-export function readOptions(what: PolicyLike | PacerTerms, more: PacerOptions): PacerParts {
-  const { policies, options } = sorted(what, more)
+/** @throws HeadgateError if an option or a policy is invalid */
+export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
+  const { policies, ...options } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
   knownOptions('Pacer', options, known)
-  const { order = 'newest', onProgress, unref = false, name = 'pacer' } = options
-  if (order !== 'newest' && order !== 'oldest') throw wrong('order', order, "Give 'newest' or 'oldest'.")
-  if (typeof unref !== 'boolean') throw wrong('unref', unref, 'Give true or false.')
-  if (options.sleeper !== undefined && typeof options.sleeper !== 'function') {
-    throw wrong('sleeper', options.sleeper, 'Give (milliseconds, wake) => callOff, or leave it out.')
-  }
-  if (onProgress !== undefined && typeof onProgress !== 'function') {
-    throw wrong('onProgress', onProgress, 'Give a function.')
+  const { order = 'newest', name = 'pacer', storeTimeout = '5s' } = options
+  if (order !== 'newest' && order !== 'oldest') {
+    throw new HeadgateError('HEADGATE_OPTION', `Pacer: order must be 'newest' or 'oldest', got ${shown(order)}.`)
   }
   const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
-  const store = options.store ?? memoryStore({ clock })
-  const sleeper = options.sleeper ?? timerSleeper(unref)
-  const failure = readFailureOptions({ ...options, storeTimeout: options.storeTimeout ?? '5s' }, 'Pacer')
+  const unref = flag(options.unref, 'Pacer: unref')
+  const sleeper = callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel') ?? timerSleeper(unref)
+  const failure = readFailureOptions({ ...options, storeTimeout }, 'Pacer')
   return {
-    limiter: new RateLimiter({ policies, store, name }),
+    limiter: new RateLimiter({ policies, store: options.store ?? memoryStore({ clock }), name }),
     clock,
     sleeper,
-    maxQueue: count(options.maxQueue, 'maxQueue', 0),
+    maxQueue: options.maxQueue === 0 ? 0 : count(options.maxQueue, 'maxQueue'),
     order,
-    concurrency: count(options.concurrency, 'concurrency', 1),
+    concurrency: count(options.concurrency, 'concurrency'),
     failure: { ...failure, clock, sleeper },
-    onProgress,
+    onProgress: callback(options.onProgress, 'onProgress', '(progress) => ...'),
   }
 }
 
-function sorted(
-  what: PolicyLike | PacerTerms,
-  more: PacerOptions,
-): { policies: PolicyLike | readonly PolicyLike[]; options: PacerOptions } {
-  if (typeof what === 'object' && what !== null && 'policies' in what) {
-    const { policies, ...options } = what
-    return { policies, options: { ...options, ...more } }
-  }
-  return { policies: toPolicy(what as PolicyLike) as Policy, options: more }
+function isConfig(policy: PolicyLike | PacerConfig): policy is PacerConfig {
+  return typeof policy === 'object' && policy !== null && 'policies' in policy
 }
 
-function count(value: number | undefined, what: string, least: number): number {
+function count(value: number | undefined, option: string): number {
   if (value === undefined || value === Infinity) return Infinity
-  return least === 0 && value === 0 ? 0 : positiveInteger(value, `Pacer: ${what}`, 'HEADGATE_OPTION')
-}
-
-function wrong(option: string, value: unknown, fix: string): HeadgateError {
-  return new HeadgateError('HEADGATE_OPTION', `Pacer: ${option} cannot be ${shown(value)}. ${fix}`)
+  return positiveInteger(value, `Pacer: ${option}`, 'HEADGATE_OPTION')
 }

@@ -1,21 +1,23 @@
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { KeyPacer } from './key-pacer.ts'
-import type { PacerReservation } from './reservation.ts'
-import { reserve } from './reserve.ts'
+import { type PacerReservation, reserve } from './reservation.ts'
 import { start } from './waiter.ts'
 
 export interface AcquireOptions {
-  /** Gives up: the promise rejects with the signal's reason, and the permits are not taken. */
+  /**
+   * Ends the wait when it is aborted: the promise rejects with the signal's reason, and no permits are taken.
+   * Example: `AbortSignal.timeout(5000)`.
+   */
   signal?: AbortSignal | undefined
-  /** How long to wait at most. Default: as long as it takes. */
+  /** The longest wait, in milliseconds or as text. Default: no end. Example: `'2s'`. */
   timeout?: Duration | undefined
-  /** Who has more goes first; any number. Default 0. */
+  /** Calls with a higher number go first. Any number. Default 0. Example: `5`. */
   priority?: number | undefined
 }
 
 export interface ThrottleOptions extends AcquireOptions {
-  /** Default 1. */
+  /** How many permits a run takes: a whole number from 1. Default 1. Example: `10`. */
   permits?: number
 }
 
@@ -23,21 +25,31 @@ const none: ThrottleOptions = {}
 
 /** One queue with one pace: a pacer, or one key of it. */
 export abstract class Pace {
-  protected abstract lane(): KeyPacer
+  protected abstract keyPacer(): KeyPacer
 
   /**
-   * Waits for its turn; resolves with the whole milliseconds waited.
-   * Rejects with HeadgateError: `HEADGATE_TIMEOUT` when the turn would not come, or did not come, within `timeout`;
-   * `HEADGATE_QUEUE_FULL`; `HEADGATE_CLOSED`; `HEADGATE_COST` for more permits than can ever be had at once; or what
-   * the store said. With the signal's reason if that is aborted.
+   * Waits for a slot and takes the permits. Resolves with the whole milliseconds waited.
+   *
+   * Rejects with the signal's reason if that is aborted, or with a HeadgateError:
+   * - `HEADGATE_TIMEOUT`: there is no slot within `timeout`. Where future times can be promised, it rejects at once.
+   * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or newer ones took its place (`order: 'oldest'`).
+   * - `HEADGATE_CLOSED`: the pacer is closed.
+   * - `HEADGATE_COST`: `permits` is no whole number from 1, or more than the policy can ever give at once.
+   * - `HEADGATE_MAX_WAIT`: `timeout` is invalid, or the slot would come in more than 366 days.
+   * - `HEADGATE_OPTION`: `priority` is no number.
+   * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` says `'deny'`.
+   *
+   * Example: `const waited = await pacer.acquire(3, { timeout: '2s' })`.
    */
   acquire(permits = 1, options: AcquireOptions = none): Promise<number> {
     return this.#enter(permits, options, undefined) as Promise<number>
   }
 
   /**
-   * Resolves true once it has its turn, and false as soon as it is known that it will not have one within `timeout`
-   * (default 0), mostly at once. False as well if the queue is full. Rejects otherwise as `acquire` does.
+   * Resolves true when it has taken the permits. Resolves false as soon as it is known that there is no slot within
+   * `timeout` (default 0), mostly at once, and if the queue is full. Rejects with all other errors of `acquire`.
+   *
+   * Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
    */
   async tryAcquire(permits = 1, options: AcquireOptions = {}): Promise<boolean> {
     try {
@@ -50,12 +62,21 @@ export abstract class Pace {
     }
   }
 
-  /** Runs a function once it has its turn and returns what it returns. Rejects as `acquire` does, or as the function. */
+  /**
+   * Waits for a slot, runs a function and resolves with its result. The function runs with what `AsyncLocalStorage` holds
+   * at this call. Rejects with what the function throws, or as `acquire` does; then the function has not run.
+   *
+   * Example: `const response = await pacer.throttle(() => fetch(url))`.
+   */
   throttle<T>(run: () => T, options: ThrottleOptions = none): Promise<Awaited<T>> {
     return this.#enter(undefined, options, run) as Promise<Awaited<T>>
   }
 
-  /** The function, throttled at every call. */
+  /**
+   * Returns a function that is throttled at every call. It keeps `this` and the arguments, and rejects as `throttle` does.
+   *
+   * Example: `const get = pacer.wrap((url) => fetch(url))`.
+   */
   wrap<This, Arguments extends unknown[], Result>(
     run: (this: This, ...args: Arguments) => Result,
     options: ThrottleOptions = {},
@@ -67,31 +88,45 @@ export abstract class Pace {
   }
 
   /**
-   * Books permits for a time that the caller waits for by himself: `wait`, `at`, `cancel()`, `settle(actual)`. Refused if
-   * the wait would be longer than `maxWait` (default: any), while the pacer is paused or held, and where no future time
-   * can be promised and there is no turn right now.
+   * Books permits for a time that you wait for by yourself. The result says how long (`wait`) or until when (`at`), and is
+   * settled later with `settle(actual)` or `cancel()`.
+   *
+   * It is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration, default: no limit), and
+   * while the pacer is paused or held. A policy that cannot promise a future time grants a slot now or refuses.
+   *
+   * Rejects with a HeadgateError: `HEADGATE_COST` unless `permits` is a whole number from 1, `HEADGATE_MAX_WAIT` for an
+   * invalid `maxWait`, `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says
+   * `'deny'`.
+   *
+   * Example: `const { wait, allowed } = await pacer.reserve(5, { maxWait: '1m' })`.
    */
   async reserve(permits = 1, options: { maxWait?: Duration } = {}): Promise<PacerReservation> {
     const maxWait = timeoutOf(options.maxWait, 'reserve: maxWait') * 1000
-    return reserve(this.lane(), permitsOf(permits), maxWait)
+    return reserve(this.keyPacer(), permitsOf(permits), maxWait)
   }
 
-  /** Lets nobody through for that long, whatever the policy says: somebody else's limit has been met. */
+  /**
+   * Admits nobody for so long, whatever the policy says: for a server that names a time in `Retry-After`. During a hold, a
+   * longer one extends it and a shorter one changes nothing. Slots that were booked are given back and booked again.
+   *
+   * Example: `pacer.hold('30s')`.
+   * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration
+   */
   hold(duration: Duration): void {
-    const lane = this.lane()
-    lane.hold(lane.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
+    const keyPacer = this.keyPacer()
+    keyPacer.hold(keyPacer.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
   }
 
   #enter(permits: number | undefined, options: ThrottleOptions, run: (() => unknown) | undefined): Promise<unknown> {
     try {
-      const lane = this.lane()
+      const keyPacer = this.keyPacer()
       const { signal, priority = 0 } = options
       signal?.throwIfAborted()
       if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
       const cost = permitsOf(permits === undefined ? (options.permits ?? 1) : permits)
       const timeout = timeoutOf(options.timeout, 'timeout')
-      const promise = new Promise(settleBy)
-      lane.enter({ cost, priority, run, timeout, signal, resolve, reject })
+      const promise = new Promise(setSettlers)
+      keyPacer.enter({ cost, priority, run, timeout, signal, resolve, reject })
       return run === undefined ? promise : promise.then(start)
     } catch (error) {
       return Promise.reject(error)
@@ -99,10 +134,10 @@ export abstract class Pace {
   }
 }
 
-/** What settles the promise made last. One function for all promises: a closure for each would be kept while it waits. */
+/** These settle the promise that was made last. All promises share one executor: a closure for each would cost memory. */
 let resolve: (value: unknown) => void
 let reject: (error: unknown) => void
-function settleBy(resolveIt: (value: unknown) => void, rejectIt: (error: unknown) => void): void {
+function setSettlers(resolveIt: (value: unknown) => void, rejectIt: (error: unknown) => void): void {
   resolve = resolveIt
   reject = rejectIt
 }
@@ -121,5 +156,8 @@ function timeoutOf(timeout: Duration | undefined, what: string): number {
 }
 
 function wrongPriority(priority: unknown): HeadgateError {
-  return new HeadgateError('HEADGATE_OPTION', `priority must be a number, got ${shown(priority)}. More goes first.`)
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `priority must be a number, got ${shown(priority)}. Give a higher number to a call that goes first.`,
+  )
 }

@@ -2,180 +2,198 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { PolicyLike } from '../algorithms/shorthand.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { PacerContext } from './context.ts'
-import { Events, once, type Progress } from './events.ts'
+import { Events, oncePerTick, type Progress } from './events.ts'
 import { KeyPacer } from './key-pacer.ts'
-import { type PacerOptions, type PacerTerms, readOptions } from './options.ts'
+import { type PacerConfig, type PacerOptions, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
 import { Permits } from './permits.ts'
 import { Scheduler } from './scheduler.ts'
 
-/** Keys of one pacer, and the pacer itself as one of them, in the store. */
-const whole = 'all'
-const each = 'key:'
-/** How many lanes are looked at for each new one. */
-const swept = 2
+/** The pacer itself as a key in the store, and the prefix of its other keys. */
+const rootKey = 'all'
+const keyPrefix = 'key:'
+/** How many keys are checked for each new one. */
+const checksPerKey = 2
 
-/** A limiter that waits instead of refusing. */
+/**
+ * A limiter that waits instead of refusing. Callers wait for a slot: by priority, then in the order they came.
+ *
+ * ```js
+ * const pacer = new Pacer(smoothBursty({ rate: 50 }), { concurrency: 10 })
+ * await pacer.acquire()
+ * const response = await pacer.throttle(() => fetch(url))
+ * ```
+ */
 export class Pacer extends Pace {
   readonly name: string
-  readonly #bank: Permits
+  readonly #permits: Permits
   readonly #events: Events
-  readonly #shop: PacerContext
-  readonly #lanes = new Map<string, KeyPacer>()
+  readonly #context: PacerContext
+  readonly #keyPacers = new Map<string, KeyPacer>()
   readonly #root: KeyPacer
+  /** Resolve the promises of `drain`. */
   readonly #drained: (() => void)[] = []
 
   /**
-   * @param what a policy, the text of one, or policies with options in one object
-   * @throws HeadgateError for what is out of range
+   * Examples: `new Pacer('10/1s')`, `new Pacer(slidingLog({ limit: 50, window: '1s' }), { maxQueue: 1000 })`,
+   * `new Pacer({ policies: ['10/1s', '1000/1h'], store })`.
+   * @param policy a policy, its text, or an object with `policies` and options
+   * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_CLOCK` or `HEADGATE_NAME` for an invalid option,
+   * `HEADGATE_DUPLICATE_LIMITER` if the store has a limiter of that name, or what the policy's constructor throws
    */
-  constructor(what: PolicyLike | PacerTerms, options: PacerOptions = {}) {
+  constructor(policy: PolicyLike | PacerConfig, options: PacerOptions = {}) {
     super()
-    const parts = readOptions(what, options)
-    const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency } = parts
+    const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency } = readOptions(policy, options)
     this.name = limiter.name
-    const agenda = new Scheduler(clock, sleeper)
-    this.#bank = new Permits(limiter, clock, failure)
-    this.#events = new Events(this.name, onProgress && once(() => onProgress(this.progress)))
-    this.#shop = {
-      agenda,
-      bank: this.#bank,
+    this.#permits = new Permits(limiter, clock, failure)
+    this.#events = new Events(this.name, onProgress && oncePerTick(() => onProgress(this.progress)))
+    this.#context = {
+      scheduler: new Scheduler(clock, sleeper),
+      permits: this.#permits,
       events: this.#events,
       clock,
       maxQueue,
       order,
       concurrency,
-      promises: this.#bank.promises,
+      reservable: this.#permits.reservable,
       paused: false,
       closed: false,
       calls: 0,
-      settled: (lane) => this.#settled(lane),
+      settled: (keyPacer) => this.#settled(keyPacer),
     }
-    this.#root = new KeyPacer(this.#shop, whole)
-    this.#lanes.set(whole, this.#root)
-    this.#bank.begin(this.#root.keys)
+    this.#root = new KeyPacer(this.#context, rootKey)
+    this.#keyPacers.set(rootKey, this.#root)
+    this.#permits.begin(this.#root.keys)
   }
 
-  protected lane(): KeyPacer {
+  protected keyPacer(): KeyPacer {
     return this.#root
   }
 
-  /** A queue of its own under the same policies. It takes no room once nobody waits for it. */
+  /**
+   * A queue of its own under the same policies. It takes no memory once nobody waits or runs and nothing is booked.
+   *
+   * Example: `await pacer.key('api.example.com').acquire()`.
+   * @throws HeadgateError `HEADGATE_KEY` unless the key is a string
+   */
   key(key: string): Pace {
     if (typeof key !== 'string') {
       throw new HeadgateError('HEADGATE_KEY', `A key must be a string, got ${shown(key)}. Write pacer.key('host').`)
     }
-    return new KeyPace(() => this.#lane(each + key))
+    return new KeyPace(() => this.#keyPacer(keyPrefix + key))
   }
 
-  #lane(key: string): KeyPacer {
-    let lane = this.#lanes.get(key)
-    if (lane === undefined) {
-      this.#sweep()
-      lane = new KeyPacer(this.#shop, key)
-      this.#lanes.set(key, lane)
+  #keyPacer(key: string): KeyPacer {
+    let keyPacer = this.#keyPacers.get(key)
+    if (keyPacer === undefined) {
+      this.#forgetIdle()
+      keyPacer = new KeyPacer(this.#context, key)
+      this.#keyPacers.set(key, keyPacer)
     }
-    return lane
+    return keyPacer
   }
 
-  /** Most lanes go when their last call has had its turn; those that had something booked still, in passing. */
-  #sweep(): void {
-    let looked = 0
-    for (const [key, lane] of this.#lanes) {
-      if (looked++ === swept) return
-      this.#lanes.delete(key)
-      if (lane === this.#root || !lane.idle) this.#lanes.set(key, lane)
+  /**
+   * Checks a few keys and forgets those that are idle. Most keys are forgotten when their last call ends; this finds those
+   * that had a hold or a reservation then.
+   */
+  #forgetIdle(): void {
+    let checked = 0
+    for (const [key, keyPacer] of this.#keyPacers) {
+      if (checked++ === checksPerKey) return
+      this.#keyPacers.delete(key)
+      if (keyPacer === this.#root || !keyPacer.idle) this.#keyPacers.set(key, keyPacer)
     }
   }
 
-  #settled(lane: { readonly key: string; readonly idle: boolean }): void {
-    if (lane.key !== whole && lane.idle) this.#lanes.delete(lane.key)
+  #settled(keyPacer: { readonly key: string; readonly idle: boolean }): void {
+    if (keyPacer.key !== rootKey && keyPacer.idle) this.#keyPacers.delete(keyPacer.key)
     if (this.#drained.length > 0 && this.#free()) for (const resolve of this.#drained.splice(0)) resolve()
   }
 
   #free(): boolean {
-    for (const lane of this.#lanes.values()) if (!lane.free) return false
+    for (const keyPacer of this.#keyPacers.values()) if (!keyPacer.free) return false
     return true
   }
 
   get policies(): readonly Policy[] {
-    return this.#bank.policies
+    return this.#permits.policies
   }
 
   /**
-   * Permits in the policy's window (`per`).
+   * The rate: permits in the policy's window (`per`). With `'10/1s'` it is 10.
    * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies
    */
   getRate(): number {
-    return this.#bank.rate
+    return this.#permits.rate
   }
 
   /**
-   * From now on so many permits in the policy's window (`per`). Waits already promised are kept. On a store that several
-   * processes share each of them has to set it.
-   * @throws HeadgateError for a rate that is out of range, or a pacer with several policies
+   * Sets the rate, in permits in the policy's window (`per`). Slots that are booked keep their time. On a store that several
+   * processes share, set it in each of them.
+   *
+   * Example: `pacer.setRate(20)`.
+   * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies, or what the policy's constructor throws for
+   * such a limit or rate
    */
   setRate(rate: number): void {
-    const lanes = [...this.#lanes.values()]
-    const inUse = lanes.filter(({ queueing }) => !queueing.empty)
-    this.#bank.setRate(
-      rate,
-      inUse.map(({ key }) => key),
-    )
+    const keyPacers = [...this.#keyPacers.values()]
+    const inUse = keyPacers.filter(({ queue }) => !queue.empty).map(({ key }) => key)
+    this.#permits.setRate(rate, inUse)
     this.#events.rate(rate)
-    for (const lane of lanes) lane.queueing.retuned()
+    for (const { queue } of keyPacers) queue.rateChanged()
   }
 
-  /** Lets nobody through until `resume`. What was promised is given back; the queue and its order stay. */
+  /** Admits nobody until `resume`. Booked slots are given back. The queues and their order stay, and timeouts run on. */
   pause(): void {
-    if (this.#shop.paused) return
-    const going = [...this.#lanes.values()].filter((lane) => !lane.stopped)
-    this.#shop.paused = true
-    for (const lane of going) lane.queueing.stop()
+    if (this.#context.paused) return
+    const going = [...this.#keyPacers.values()].filter(({ stopped }) => !stopped)
+    this.#context.paused = true
+    for (const { queue } of going) queue.stop()
   }
 
-  /** Goes on: everyone who waits is promised a turn anew, in order. */
+  /** Ends a pause: books slots for all who wait, in order. */
   resume(): void {
-    if (!this.#shop.paused) return
-    this.#shop.paused = false
-    for (const lane of [...this.#lanes.values()]) {
-      if (!lane.stopped) lane.queueing.go()
-      this.#settled(lane)
+    if (!this.#context.paused) return
+    this.#context.paused = false
+    for (const keyPacer of [...this.#keyPacers.values()]) {
+      if (!keyPacer.stopped) keyPacer.queue.go()
+      this.#settled(keyPacer)
     }
   }
 
-  /** Resolves once nobody waits and nothing runs. */
+  /** Resolves when nobody waits and nothing runs. It never rejects. */
   drain(): Promise<void> {
     if (this.#free()) return Promise.resolve()
     return new Promise((resolve) => this.#drained.push(resolve))
   }
 
-  /** Refuses all who wait, and all who come from now on, with `HEADGATE_CLOSED`. What runs goes on. */
+  /** Rejects all waiting and all later calls with `HEADGATE_CLOSED`. Functions that run already go on. */
   close(): void {
-    this.#shop.closed = true
-    for (const lane of [...this.#lanes.values()]) lane.close()
+    this.#context.closed = true
+    for (const keyPacer of [...this.#keyPacers.values()]) keyPacer.close()
   }
 
-  /** How many calls wait, of all keys. */
+  /** How many calls wait, over all keys. */
   get waiting(): number {
     let waiting = 0
-    for (const lane of this.#lanes.values()) waiting += lane.waiting
+    for (const keyPacer of this.#keyPacers.values()) waiting += keyPacer.waiting
     return waiting
   }
 
-  /** How many functions run, or are on the way to it, of all keys. */
+  /** How many functions run or wait for a slot, over all keys. Those that `concurrency` keeps back do not count. */
   get running(): number {
     let running = 0
-    for (const lane of this.#lanes.values()) running += lane.running
+    for (const keyPacer of this.#keyPacers.values()) running += keyPacer.running
     return running
   }
 
-  /** How many keys have somebody waiting or running, or something booked. */
+  /** How many keys have a call that waits or runs, or a slot that is booked. */
   get keys(): number {
-    return this.#lanes.size - 1
+    return this.#keyPacers.size - 1
   }
 
-  /** What it has done and is doing. */
+  /** What the pacer has done since it was made, and what it does now. */
   get progress(): Progress {
     const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#events
     const { waiting, running } = this
@@ -184,10 +202,10 @@ export class Pacer extends Pace {
 }
 
 class KeyPace extends Pace {
-  protected readonly lane: () => KeyPacer
+  protected readonly keyPacer: () => KeyPacer
 
-  constructor(lane: () => KeyPacer) {
+  constructor(keyPacer: () => KeyPacer) {
     super()
-    this.lane = lane
+    this.keyPacer = keyPacer
   }
 }

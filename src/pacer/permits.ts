@@ -1,7 +1,3 @@
-/*
- * What a pacer asks of its store, and what may be given back. How long an answer may take, and what happens when there is
- * none, is the matter of the ledger: see src/failure.
- */
 import { type Policy, withLimit } from '../algorithms/algorithm.ts'
 import type { Tickets } from '../algorithms/evaluation.ts'
 import { Smooth } from '../algorithms/smooth.ts'
@@ -12,19 +8,23 @@ import { HeadgateError } from '../errors.ts'
 import { openLedger } from '../failure/failover-ledger.ts'
 import type { FailoverOptions } from '../failure/shared.ts'
 import type { RateLimiter } from '../limiter.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Booking, Ledger, LedgerTerms } from '../stores/store.ts'
 
 /** The longest wait that is booked, in microseconds. */
 const longestWait = longestWindow * 1000
 
+/**
+ * Takes permits from the store and gives them back, at a rate that can be set. The ledger sees to timeouts and to a store
+ * that fails: see src/failure.
+ */
 export class Permits {
   readonly #limiter: RateLimiter
   readonly #clock: Clock
   readonly #failure: FailoverOptions
   policies: readonly Policy[]
   #ledger: Ledger
-  /** How often the rate was set: what was booked at another rate is not given back at this one. */
+  /** How often the rate was set. Permits taken at one rate are not given back at another. */
   generation = 0
 
   constructor(limiter: RateLimiter, clock: Clock, failure: FailoverOptions) {
@@ -44,30 +44,30 @@ export class Permits {
     return { name, policies: this.policies, scopes, onChange: 'retune' }
   }
 
-  /** Whether a time to come can be promised: by one enforced policy alone, whose algorithm can (see step.ts). */
-  get promises(): boolean {
-    const enforced = this.policies.filter(({ shadow }) => !shadow)
-    return enforced.length === 0 || (enforced.length === 1 && (enforced[0] as Policy).algorithm.promises)
+  /** True if a future time can be promised: at most one policy is enforced, and its algorithm can. */
+  get reservable(): boolean {
+    const [policy, ...others] = this.#enforced
+    return policy === undefined || (others.length === 0 && policy.algorithm.promises)
   }
 
   get synchronous(): boolean {
     return this.#limiter.store.synchronous
   }
 
-  /** Whether nobody else can have booked anything. */
+  /** True if nobody else can book. */
   get exclusive(): boolean {
     return this.#ledger.retune !== undefined
   }
 
-  /** The keys of a call: the same for every scope. */
+  /** A key for each scope: the same one. */
   keys(key: string): readonly string[] {
     return this.#limiter.scopes.map(() => key)
   }
 
-  /** Guava's limiters begin when they are made: from now on idle time counts. Elsewhere a key begins with its first call. */
+  /** Starts Guava's limiters when they are made, so that idle time counts from now on. Other states start with a call. */
   begin(keys: readonly string[]): void {
     if (!this.synchronous) return
-    if (this.policies.some(({ algorithm }) => algorithm instanceof Smooth)) void this.#ledger.decide('charge', keys, 0)
+    if (this.policies.some(({ algorithm }) => algorithm instanceof Smooth)) void this.charge(keys, 0)
   }
 
   /** @param maxWait microseconds */
@@ -76,9 +76,9 @@ export class Permits {
   }
 
   /**
-   * Gives units back; a store that fails or does not answer keeps them, which errs to the strict side. So does what was
-   * taken at another rate.
-   * @param generation that in which they were asked for
+   * Gives units back. They stay spent if the store fails or does not answer, or if the rate was set since: both err on the
+   * strict side.
+   * @param generation that of when they were taken
    */
   refund(
     keys: readonly string[],
@@ -101,10 +101,10 @@ export class Permits {
   }
 
   /**
-   * States go on under the new rate, with the times that were promised. In a store that processes share a state does so
-   * when it is next written to.
-   * @param inUse the keys that are to do so now
-   * @throws HeadgateError `HEADGATE_RATE` or what the policy's constructor says
+   * Goes on at another rate. States keep the times that were promised. In a store that processes share, a state changes
+   * to the new rate when it is next written.
+   * @param inUse keys whose states change now
+   * @throws HeadgateError `HEADGATE_RATE`, or what the policy's constructor throws
    */
   setRate(rate: number, inUse: readonly string[]): void {
     const policy = this.#tunable()
@@ -120,33 +120,39 @@ export class Permits {
   }
 
   /**
-   * Sees to it that no turn comes before `until`, after the rate was raised: what part of a reservation was given back
-   * at the old rate counts for less time at the new one. Where others book as well, none at that time either.
+   * Makes sure that no slot is booked before `until`, after the rate was set. A state may have room there: units that were
+   * given back at the old rate are worth less time at a higher one. On a shared store no slot is booked at `until` either.
+   * @param until microseconds
    */
-  cover(keys: readonly string[], until: number): void {
+  block(keys: readonly string[], until: number): void {
     const { generation } = this
-    const seen = this.#ledger.decide('peek', keys, 1)
     const fill = ({ retryAfter, remaining }: Decision): MaybePromise<unknown> => {
-      const short = until - this.#clock() - retryAfter * 1000
-      if (short <= 0 || generation !== this.generation) return undefined
+      const missing = until - this.#clock() - retryAfter * 1000
+      if (missing <= 0 || generation !== this.generation) return undefined
       const { limit, window } = this.#tunable()
       const last = this.exclusive ? 0 : 1
-      return this.charge(keys, remaining + Math.ceil((short * limit) / (window * 1000)) + last)
+      return this.charge(keys, remaining + Math.ceil((missing * limit) / (window * 1000)) + last)
     }
-    if (seen instanceof Promise) void quietly(seen.then(fill))
-    else void fill(seen)
+    const state = this.#ledger.decide('peek', keys, 1)
+    if (isPromise(state)) void quietly(state.then(fill))
+    else void fill(state)
   }
 
   #tunable(): Policy {
-    const enforced = this.policies.filter(({ shadow }) => !shadow)
-    if (enforced.length === 1) return enforced[0] as Policy
+    const [policy, ...others] = this.#enforced
+    if (policy !== undefined && others.length === 0) return policy
     throw new HeadgateError(
       'HEADGATE_RATE',
-      `A rate is that of one policy, and this pacer has ${enforced.length}. Make a pacer with one policy.`,
+      `Only a pacer with one policy has a rate, and this one has ${this.#enforced.length}. Make a pacer with one policy.`,
     )
+  }
+
+  get #enforced(): readonly Policy[] {
+    return this.policies.filter(({ shadow }) => !shadow)
   }
 }
 
-function quietly(answer: MaybePromise<unknown>): MaybePromise<unknown> {
-  return answer instanceof Promise ? answer.catch(() => undefined) : answer
+/** Ignores an error of the store. */
+function quietly(outcome: MaybePromise<unknown>): MaybePromise<unknown> {
+  return isPromise(outcome) ? outcome.catch(() => undefined) : outcome
 }

@@ -1,147 +1,150 @@
 /*
- * The queue where no future time can be promised: whoever is first asks, and asks again when the refusal says.
+ * The queue for policies that cannot promise a future time. The first waiter asks the store, and asks again at the time
+ * that a refusal names.
  *
- * Nobody overtakes the first, however small: what it waits for would go to others for ever. The store is asked one
- * question at a time, and not before the time that the last answer named.
+ * Nobody overtakes the first waiter, not even with a smaller cost: smaller calls could keep a large one waiting without
+ * end. The store gets one request at a time, and none before the time that the last answer named.
  */
 
-import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/store.ts'
-import { Entry } from './entries.ts'
-import type { Place } from './place.ts'
 import { PriorityQueue } from './priority-queue.ts'
-import type { Queue } from './queue.ts'
+import type { Queue, QueueOwner } from './queue.ts'
 import type { Slot } from './slot.ts'
+import { Task } from './task-queue.ts'
 import type { Waiter } from './waiter.ts'
 
 export class PollingQueue implements Queue {
-  readonly #lane: Place
-  readonly #line = new PriorityQueue()
-  /** Who came while the store was thinking, and may yet be let through at once. */
+  readonly #owner: QueueOwner
+  readonly #waiters = new PriorityQueue()
+  /** Waiters that came while the store was asked, and may be admitted right after its answer. */
   #fresh: Waiter[] = []
-  #again: Again | undefined
+  #retry: Retry | undefined
   #asking = false
 
-  constructor(lane: Place) {
-    this.#lane = lane
+  constructor(owner: QueueOwner) {
+    this.#owner = owner
   }
 
   get empty(): boolean {
-    return this.#line.first === undefined
+    return this.#waiters.first === undefined
   }
 
-  seek(waiter: Waiter): void {
-    waiter.stage = 'line'
-    this.#line.add(waiter)
+  add(waiter: Waiter): void {
+    waiter.stage = 'queued'
+    this.#waiters.add(waiter)
     if (this.#asking) this.#fresh.push(waiter)
-    else if (this.#line.first === waiter && !this.#lane.stopped) this.#ask()
+    else if (this.#waiters.first === waiter && !this.#owner.stopped) this.#ask()
     else this.#stay(waiter)
   }
 
-  /** Has it wait, or refuses it where it would not or may not. */
+  /** Asks the store for the first waiter, until one is refused or the answer takes time. */
+  #ask(): void {
+    const owner = this.#owner
+    const { permits } = owner.context
+    this.stop()
+    while (!this.#asking && !owner.stopped) {
+      const waiter = this.#waiters.first
+      if (waiter === undefined) return
+      this.#asking = true
+      const { generation } = permits
+      const booking = permits.reserve(owner.keys, waiter.cost, 0)
+      if (isPromise(booking)) {
+        this.#await(waiter, booking, generation)
+        return
+      }
+      this.#asking = false
+      if (!this.#decided(waiter, booking, generation)) return
+    }
+  }
+
+  #await(waiter: Waiter, booking: Promise<Booking>, generation: number): void {
+    const owner = this.#owner
+    owner.asking++
+    const done = (decide: () => boolean) => {
+      owner.asking--
+      this.#asking = false
+      if (decide()) this.#ask()
+      if (!this.#asking) for (const fresh of this.#fresh.splice(0)) this.#stay(fresh)
+      owner.settled()
+    }
+    booking.then(
+      (booked) => done(() => this.#decided(waiter, booked, generation)),
+      (error) => done(() => this.#end(waiter, () => owner.refuse(waiter, error))),
+    )
+  }
+
+  /** Returns true if the store can be asked again at once. */
+  #decided(waiter: Waiter, { decision, tickets }: Booking, generation: number): boolean {
+    const owner = this.#owner
+    const { permits, scheduler } = owner.context
+    const here = waiter.stage === 'queued' && !owner.stopped
+    if (decision.allowed && here) return this.#end(waiter, () => owner.admit(waiter))
+    if (decision.allowed) void permits.refund(owner.keys, waiter.cost, tickets, generation)
+    if (!here) {
+      this.#stay(waiter)
+      return true
+    }
+    if (decision.retryAfter === Infinity || decision.retryAfter * 1000 > owner.patience(waiter)) {
+      return this.#end(waiter, () => owner.refuseBy(decision, waiter))
+    }
+    this.#stay(waiter)
+    if (this.#waiters.first !== waiter) return true
+    this.stop()
+    this.#retry = new Retry(() => this.#ask())
+    scheduler.add(this.#retry, owner.now + decision.retryAfter * 1000)
+    return false
+  }
+
+  /** Removes a waiter from the queue, if it still waits, and ends its wait. */
+  #end(waiter: Waiter, end: () => void): true {
+    if (waiter.stage === 'queued') {
+      this.#waiters.remove(waiter)
+      end()
+    }
+    return true
+  }
+
+  /** Leaves a waiter in the queue, unless it must not wait. */
   #stay(waiter: Waiter): void {
-    if (waiter.stage === 'line' && !this.#lane.mayWait(waiter)) this.#line.remove(waiter)
+    if (waiter.stage === 'queued' && !this.#owner.wait(waiter)) this.#waiters.remove(waiter)
   }
 
   leave(waiter: Waiter): void {
-    if (waiter.stage !== 'line') return
-    const first = this.#line.first === waiter
-    this.#line.remove(waiter)
+    if (waiter.stage !== 'queued') return
+    const first = this.#waiters.first === waiter
+    this.#waiters.remove(waiter)
     if (first) this.#ask()
   }
 
-  /** What is had at once is behind everyone: nothing to keep in mind. */
-  reserved(): void {}
-
-  giveBack(turn: Slot, units: number): MaybePromise<unknown> {
-    return this.#lane.shop.bank.refund(this.#lane.keys, units, turn.tickets, turn.lot.generation)
-  }
-
-  /** Who is first asks again: at a higher rate its turn may have come. */
-  retuned(): void {
-    if (!this.#lane.stopped) this.#ask()
-  }
-
   stop(): void {
-    if (this.#again !== undefined) this.#lane.shop.agenda.remove(this.#again)
-    this.#again = undefined
+    if (this.#retry !== undefined) this.#owner.context.scheduler.remove(this.#retry)
+    this.#retry = undefined
   }
 
   go(): void {
     this.#ask()
   }
 
-  /** Asks for the first until one is refused, or the store takes its time. */
-  #ask(): void {
-    const lane = this.#lane
-    this.stop()
-    while (!this.#asking && !lane.stopped) {
-      const waiter = this.#line.first
-      if (waiter === undefined) return
-      this.#asking = true
-      const { generation } = lane.shop.bank
-      const answer = lane.shop.bank.reserve(lane.keys, waiter.cost, 0)
-      if (answer instanceof Promise) {
-        this.#await(waiter, answer, generation)
-        return
-      }
-      this.#asking = false
-      if (!this.#answered(waiter, answer, generation)) return
-    }
+  /** A reservation is for now, so nothing stays booked. */
+  addReserved(): void {}
+
+  giveBack(slot: Slot, units: number): MaybePromise<unknown> {
+    return this.#owner.context.permits.refund(this.#owner.keys, units, slot.tickets, slot.kind.generation)
   }
 
-  #await(waiter: Waiter, answer: Promise<Booking>, generation: number): void {
-    const lane = this.#lane
-    lane.asking++
-    const done = (answered: () => boolean) => {
-      lane.asking--
-      this.#asking = false
-      if (answered()) this.#ask()
-      if (!this.#asking) for (const fresh of this.#fresh.splice(0)) this.#stay(fresh)
-      lane.settled()
-    }
-    answer.then(
-      (booking) => done(() => this.#answered(waiter, booking, generation)),
-      (error) => done(() => this.#answer(waiter, () => lane.refuse(waiter, error))),
-    )
-  }
-
-  /** Whether to ask on at once. */
-  #answered(waiter: Waiter, { decision, tickets }: Booking, generation: number): boolean {
-    const lane = this.#lane
-    const here = waiter.stage === 'line' && !lane.stopped
-    if (decision.allowed && here) return this.#answer(waiter, () => lane.admit(waiter))
-    if (decision.allowed) void lane.shop.bank.refund(lane.keys, waiter.cost, tickets, generation)
-    if (!here) {
-      this.#stay(waiter)
-      return true
-    }
-    if (decision.retryAfter === Infinity || decision.retryAfter * 1000 > lane.patience(waiter)) {
-      return this.#answer(waiter, () => lane.refuseFor(waiter, decision))
-    }
-    this.#stay(waiter)
-    if (this.#line.first !== waiter) return true
-    this.stop()
-    this.#again = new Again(() => this.#ask())
-    lane.shop.agenda.add(this.#again, lane.now + decision.retryAfter * 1000)
-    return false
-  }
-
-  /** Takes the waiter, if it still waits, out of the line and answers it. */
-  #answer(waiter: Waiter, answer: () => void): true {
-    if (waiter.stage === 'line') {
-      this.#line.remove(waiter)
-      answer()
-    }
-    return true
+  /** At a higher rate the first waiter may be admitted now. */
+  rateChanged(): void {
+    if (!this.#owner.stopped) this.#ask()
   }
 }
 
-class Again extends Entry {
-  readonly due: () => void
+/** Asks the store again. */
+class Retry extends Task {
+  readonly run: () => void
 
-  constructor(due: () => void) {
+  constructor(run: () => void) {
     super()
-    this.due = due
+    this.run = run
   }
 }

@@ -1,19 +1,19 @@
+import { LinkedList } from '../linked-list.ts'
 import type { Waiter } from './waiter.ts'
 
-/** Those of one priority, linked so that anyone can leave at once. */
-class Rank {
+/** The waiters of one priority. */
+class Rank extends LinkedList<Waiter> {
   readonly priority: number
-  first: Waiter | undefined
-  last: Waiter | undefined
 
   constructor(priority: number) {
+    super()
     this.priority = priority
   }
 }
 
-/** A queue by priority, among equals by the order they came in. Everything is constant in its length. */
+/** Waiters by priority, and in the order they came among equals. Every call takes the same time at any length. */
 export class PriorityQueue {
-  /** Highest priority first; there are few. */
+  /** The highest priority first. There are few. */
   readonly #ranks: Rank[] = []
 
   get first(): Waiter | undefined {
@@ -23,30 +23,25 @@ export class PriorityQueue {
   add(waiter: Waiter): void {
     const rank = this.#rank(waiter.priority)
     let before = rank.last
-    // Only one that was sent back to the line came before the last.
+    // Only a waiter that lost its slot came earlier than the last one.
     while (before !== undefined && before.number > waiter.number) before = before.before
-    const after = before === undefined ? rank.first : before.after
-    waiter.before = before
-    waiter.after = after
-    if (before === undefined) rank.first = waiter
-    else before.after = waiter
-    if (after === undefined) rank.last = waiter
-    else after.before = waiter
+    rank.insertAfter(waiter, before)
   }
 
   remove(waiter: Waiter): void {
-    const { before, after, priority } = waiter
-    const rank = this.#rank(priority)
-    if (before === undefined) rank.first = after
-    else before.after = after
-    if (after === undefined) rank.last = before
-    else after.before = before
-    waiter.before = undefined
-    waiter.after = undefined
+    const rank = this.#rank(waiter.priority)
+    rank.remove(waiter)
     if (rank.first === undefined) this.#ranks.splice(this.#ranks.indexOf(rank), 1)
   }
 
-  /** In order. Whoever is being looked at may be taken out. */
+  /** Removes the first waiter. */
+  shift(): Waiter | undefined {
+    const waiter = this.first
+    if (waiter !== undefined) this.remove(waiter)
+    return waiter
+  }
+
+  /** Goes through all waiters in order. The current one may be removed meanwhile. */
   *[Symbol.iterator](): Generator<Waiter, undefined> {
     for (const { first } of [...this.#ranks]) {
       for (let waiter = first; waiter !== undefined; ) {
@@ -55,13 +50,6 @@ export class PriorityQueue {
         waiter = after
       }
     }
-  }
-
-  /** Takes out who is first. */
-  shift(): Waiter | undefined {
-    const waiter = this.first
-    if (waiter !== undefined) this.remove(waiter)
-    return waiter
   }
 
   #rank(priority: number): Rank {

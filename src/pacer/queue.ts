@@ -1,22 +1,51 @@
+import type { Decision } from '../decision.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
+import type { PacerContext } from './context.ts'
 import type { Slot } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
-/** How turns come: booked ahead (booked.ts) or asked for one after the other (asked.ts). */
+/** The queue of one key. Slots are booked ahead (reserving-queue.ts), or the store is asked again (polling-queue.ts). */
 export interface Queue {
-  /** Sees to it that the waiter gets its turn. */
-  seek(waiter: Waiter): void
-  /** Someone gives up before its turn. */
-  leave(waiter: Waiter): void
-  /** Nobody is let through any more; all wait, in their order. */
-  stop(): void
-  go(): void
-  /** Somebody has booked a turn that he waits for by himself. */
-  reserved(turn: Slot): void
-  /** Gives units of a turn back, no more than nobody else was promised. */
-  giveBack(turn: Slot, units: number): MaybePromise<unknown>
-  /** Whether nobody waits and nothing is booked. */
+  /** True if nobody waits and nothing is booked. */
   readonly empty: boolean
-  /** The rate was set: nobody who comes now comes before what is promised. */
-  retuned(): void
+  /** Finds a slot for a waiter. */
+  add(waiter: Waiter): void
+  /** A waiter gives up before its slot. */
+  leave(waiter: Waiter): void
+  /** Gives all slots back. The waiters stay, in their order. */
+  stop(): void
+  /** Finds a slot for every waiter again. */
+  go(): void
+  /** A user has reserved a slot and waits for it alone. */
+  addReserved(slot: Slot): void
+  /** Gives units of a slot back, except those that later slots rely on. */
+  giveBack(slot: Slot, units: number): MaybePromise<unknown>
+  /** The rate was set. Later calls still come after the slots that are booked. */
+  rateChanged(): void
+}
+
+/** What a queue needs of its key pacer. */
+export interface QueueOwner {
+  readonly context: PacerContext
+  /** The key, once for each scope. */
+  readonly keys: readonly string[]
+  readonly now: number
+  /** True while nobody is admitted: the pacer is paused or closed, or the key is held. */
+  readonly stopped: boolean
+  /** How many requests the store has not answered yet. */
+  asking: number
+  /** How much longer a waiter may wait, in microseconds. 0 if the queue is full. */
+  patience(waiter: Waiter): number
+  /** True if too many others wait. */
+  full(waiter: Waiter): boolean
+  /** Makes a call wait, or refuses it if it must not wait. Returns true if it waits. */
+  wait(waiter: Waiter): boolean
+  /** Counts a call as waiting. If too many wait then, the oldest is refused. */
+  countWaiting(waiter: Waiter): void
+  admit(waiter: Waiter): void
+  /** Ends a call that is in no queue. */
+  refuse(waiter: Waiter, error: unknown): void
+  refuseBy(decision: Decision, waiter: Waiter): void
+  /** Something ended. */
+  settled(): void
 }

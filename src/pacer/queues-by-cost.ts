@@ -1,56 +1,56 @@
 import { PriorityQueue } from './priority-queue.ts'
-import type { Slot, Slots } from './slot.ts'
+import type { Slot, SlotList } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
-/** Who has a turn, in one line for each cost: there are as many turns of a cost as there are in its line. */
+/** Waiters that hold a slot, queued by cost. Each queue has as many waiters as there are slots of its cost. */
 export class QueuesByCost {
-  readonly #lines = new Map<number, PriorityQueue>()
+  readonly #queues = new Map<number, PriorityQueue>()
 
-  /** Whether they differ in cost. */
+  /** True if waiters differ in cost. */
   get mixed(): boolean {
-    return this.#lines.size > 1
+    return this.#queues.size > 1
   }
 
   add(waiter: Waiter): void {
-    let line = this.#lines.get(waiter.cost)
-    if (line === undefined) {
-      line = new PriorityQueue()
-      this.#lines.set(waiter.cost, line)
+    let queue = this.#queues.get(waiter.cost)
+    if (queue === undefined) {
+      queue = new PriorityQueue()
+      this.#queues.set(waiter.cost, queue)
     }
-    line.add(waiter)
+    queue.add(waiter)
   }
 
   remove(waiter: Waiter): void {
-    const line = this.#lines.get(waiter.cost)
-    line?.remove(waiter)
-    if (line?.first === undefined) this.#lines.delete(waiter.cost)
+    const queue = this.#queues.get(waiter.cost)
+    queue?.remove(waiter)
+    if (queue?.first === undefined) this.#queues.delete(waiter.cost)
   }
 
-  /** Takes out who is first of that cost and has not left. */
-  take(cost: number): Waiter | undefined {
-    for (let waiter = this.#lines.get(cost)?.first; waiter !== undefined; waiter = this.#lines.get(cost)?.first) {
+  /** Removes and returns the first waiter of a cost that has not left. */
+  shift(cost: number): Waiter | undefined {
+    for (let waiter = this.#queues.get(cost)?.first; waiter !== undefined; waiter = this.#queues.get(cost)?.first) {
       this.remove(waiter)
       if (waiter.stage !== 'done') return waiter
     }
     return undefined
   }
 
-  /** Takes out everyone, as they came. */
+  /** Removes and returns all waiters that have not left, in the order they came. */
   clear(): Waiter[] {
-    const waiters = [...this.#lines.values()].flatMap((line) => [...line]).filter(({ stage }) => stage !== 'done')
-    for (const line of this.#lines.values()) while (line.shift() !== undefined);
-    this.#lines.clear()
+    const waiters = [...this.#queues.values()].flatMap((queue) => [...queue]).filter(({ stage }) => stage !== 'done')
+    for (const queue of this.#queues.values()) while (queue.shift() !== undefined);
+    this.#queues.clear()
     return waiters.sort((a, b) => a.number - b.number)
   }
 
-  /** The turns of those who have left, who are taken out now. */
-  vacant(turns: Slots): Set<Slot> {
+  /** The slots of waiters that have left. Removes these waiters. */
+  vacant(slots: SlotList): Set<Slot> {
     const vacant = new Set<Slot>()
-    const waiters = new Map([...this.#lines].map(([cost, line]) => [cost, line[Symbol.iterator]()]))
-    for (let turn = turns.first; turn !== undefined; turn = turn.after) {
-      if (turn.lot.reserved) continue
-      const waiter = waiters.get(turn.lot.cost)?.next().value
-      if (waiter === undefined || waiter.stage === 'done') vacant.add(turn)
+    const waiters = new Map([...this.#queues].map(([cost, queue]) => [cost, queue[Symbol.iterator]()]))
+    for (let slot = slots.first; slot !== undefined; slot = slot.after) {
+      if (slot.kind.reserved) continue
+      const waiter = waiters.get(slot.kind.cost)?.next().value
+      if (waiter === undefined || waiter.stage === 'done') vacant.add(slot)
       if (waiter?.stage === 'done') this.remove(waiter)
     }
     return vacant

@@ -1,38 +1,85 @@
-import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { Settlement } from '../settlement.ts'
+import type { Booking } from '../stores/store.ts'
+import { closed } from './errors.ts'
+import type { KeyPacer } from './key-pacer.ts'
+import { Slot } from './slot.ts'
 
-/** What a reservation may ask of the lane that granted it. */
-export interface Grantor {
+/** How a reservation gives units back and takes more. */
+interface Units {
   giveBack(units: number): MaybePromise<unknown>
   charge(units: number): MaybePromise<unknown>
 }
 
 /**
- * Permits booked for a time that the caller keeps to himself: the pacer does not wait for him. What later reservations
- * were promised stays spent when it is settled for less, as in golang.org/x/time/rate.
+ * Permits booked for a time that you wait for by yourself. When it is settled for less, what later slots rely on stays
+ * spent: the rule of golang.org/x/time/rate. A reservation that is never settled stays spent in full.
  */
 export class PacerReservation extends Settlement {
-  /** How long to wait before acting, in whole milliseconds; Infinity if refused. */
+  /** How long to wait before you act, in whole milliseconds. Infinity if refused. */
   readonly wait: number
-  /** When to act: milliseconds since the epoch by the pacer's clock. */
+  /** When to act, in milliseconds since the epoch by the pacer's clock. Infinity if refused. */
   readonly at: number
-  /** Of a refusal, how long until it is worth asking again, as far as is known. */
+  /**
+   * On a refusal, how many milliseconds later it is worth asking again. Infinity if that is not known, and for a cost that
+   * can never be admitted. 0 if allowed.
+   */
   readonly retryAfter: number
-  readonly #grantor: Grantor | undefined
+  readonly #units: Units | undefined
 
-  constructor(now: number, permits: number, wait: number, retryAfter: number, grantor: Grantor | undefined) {
-    super(grantor !== undefined, permits)
+  /** @internal */
+  constructor(now: number, cost: number, wait: number, retryAfter: number, units: Units | undefined) {
+    super(units !== undefined, cost)
     this.wait = wait
     this.at = Math.ceil(now / 1000) + wait
     this.retryAfter = retryAfter
-    this.#grantor = grantor
+    this.#units = units
   }
 
   protected giveBack(units: number): MaybePromise<unknown> {
-    return this.#grantor?.giveBack(units)
+    return this.#units?.giveBack(units)
   }
 
   protected charge(units: number): MaybePromise<unknown> {
-    return this.#grantor?.charge(units)
+    return this.#units?.charge(units)
   }
+}
+
+/**
+ * Books a slot that its owner waits for. Without future times, it grants a slot now or none, and none while others wait.
+ * @param maxWait microseconds
+ * @throws HeadgateError `HEADGATE_CLOSED`
+ */
+export function reserve(keyPacer: KeyPacer, cost: number, maxWait: number): MaybePromise<PacerReservation> {
+  const { context, keys } = keyPacer
+  const { permits, reservable } = context
+  if (context.closed) throw closed()
+  const refused = (retryAfter: number) => new PacerReservation(keyPacer.now, cost, Infinity, retryAfter, undefined)
+  if (keyPacer.stopped) return refused(keyPacer.stoppedFor)
+  if (!reservable && keyPacer.waiting > 0) return refused(Infinity)
+  const { generation } = permits
+  const decided = ({ decision, wait, tickets }: Booking): PacerReservation =>
+    decision.allowed ? granted(keyPacer, cost, wait, tickets, generation) : refused(decision.retryAfter)
+  const booking = permits.reserve(keys, cost, reservable ? maxWait : 0)
+  if (!isPromise(booking)) return decided(booking)
+  keyPacer.asking++
+  return booking.then(decided).finally(() => {
+    keyPacer.asking--
+    keyPacer.settled()
+  })
+}
+
+function granted(
+  { context, keys, queue, now }: KeyPacer,
+  cost: number,
+  wait: number,
+  tickets: Booking['tickets'],
+  generation: number,
+): PacerReservation {
+  const slot = new Slot({ cost, generation, reserved: true, onDue: () => undefined }, tickets, now + wait * 1000)
+  queue.addReserved(slot)
+  return new PacerReservation(now, cost, wait, 0, {
+    giveBack: (units) => queue.giveBack(slot, units),
+    charge: (units) => context.permits.charge(keys, units),
+  })
 }

@@ -1,226 +1,219 @@
 /*
- * The queue where the store can promise a future time: every call books its turn when it comes.
+ * The queue for policies that can promise a future time: every call books its slot when it comes.
  *
- * So the wait is known at once, over a fleet too, and nothing is asked again. Turns belong to nobody. Of those who wait
- * with the same cost the first (by priority, then by coming) takes the turn that is due. When one gives up, those behind
- * move up, and the last turn is what is given back: nothing is lost to those who stay.
+ * So the wait is known at once, over a fleet too, and the store is asked once a call. Slots belong to nobody: when a slot
+ * is due, the first waiter of that cost uses it (by priority, then by order). When a waiter gives up, those behind it move
+ * up and the last slot goes back, so nothing is lost.
  *
- *     turns of cost 1    |200    |400    |600    |800           B leaves: C moves up to 400, D to 600,
- *     who waits           A       B       C       D             and the turn at 800 goes back
+ *     slots of cost 1    |200    |400    |600    |800           B leaves: C moves up to 400, D to 600,
+ *     waiters             A       B       C       D             and the slot at 800 goes back
  *
- * Turns of different costs are not exchanged: nothing would be as promised any more. There the priority decides only
- * among equals, and when one gives up, all that was booked behind its turn is given back and booked anew, which is never
- * later. Where others may book as well (a fleet, reservations) nothing that is promised can be moved: who waits for the
- * same cost moves up, and of the last turn goes back what nobody behind it was promised.
+ * Slots of different costs cannot be exchanged without breaking a promise. There, priority decides among equal costs only.
+ * When a waiter gives up, all slots behind its own are given back and booked again, which is never later. Where others may
+ * book too (a fleet, reservations), no promised slot can move: waiters of the same cost move up, and of the last slot goes
+ * back what no later slot relies on.
  */
 
-import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/store.ts'
-import type { Place } from './place.ts'
 import { PriorityQueue } from './priority-queue.ts'
-import type { Queue } from './queue.ts'
+import type { Queue, QueueOwner } from './queue.ts'
 import { QueuesByCost } from './queues-by-cost.ts'
-import { type Lot, Slot, Slots } from './slot.ts'
+import { Slot, type SlotKind, SlotList } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue implements Queue {
-  readonly #lane: Place
-  readonly #turns = new Slots()
-  readonly #lines = new QueuesByCost()
-  /** Whether those behind somebody who left are yet to move up. */
-  #closing = false
-  /** That of the turns booked last. */
-  #lot: Lot | undefined
-  /** Who has none yet. */
-  readonly #line = new PriorityQueue()
+  readonly #owner: QueueOwner
+  /** Waiters without a slot: the queue is stopped. */
+  readonly #unbooked = new PriorityQueue()
+  readonly #booked = new QueuesByCost()
+  readonly #slots = new SlotList()
+  /** The kind of the slot booked last. */
+  #kind: SlotKind | undefined
+  /** True from when a waiter left until those behind it have moved up. */
+  #closingUp = false
 
-  constructor(lane: Place) {
-    this.#lane = lane
+  constructor(owner: QueueOwner) {
+    this.#owner = owner
   }
 
-  /** Whether all turns are past and nobody waits. */
   get empty(): boolean {
-    this.#turns.prune(this.#lane.now)
-    return this.#turns.first === undefined && this.#line.first === undefined
+    this.#slots.prune(this.#owner.now)
+    return this.#slots.first === undefined && this.#unbooked.first === undefined
   }
 
-  seek(waiter: Waiter): void {
-    if (this.#lane.stopped) this.#wait(waiter)
+  add(waiter: Waiter): void {
+    if (this.#owner.stopped) this.#wait(waiter)
     else this.#book(waiter)
   }
 
   #wait(waiter: Waiter): void {
-    if (!this.#lane.mayWait(waiter)) return
-    waiter.stage = 'line'
-    this.#line.add(waiter)
+    if (!this.#owner.wait(waiter)) return
+    waiter.stage = 'queued'
+    this.#unbooked.add(waiter)
   }
 
   #book(waiter: Waiter): void {
-    const lane = this.#lane
+    const owner = this.#owner
+    const { permits } = owner.context
     waiter.stage = 'asking'
-    const { generation } = lane.shop.bank
-    const answer = lane.shop.bank.reserve(lane.keys, waiter.cost, lane.patience(waiter))
-    if (answer instanceof Promise) this.#await(waiter, answer, generation)
-    else this.#booked(waiter, answer, generation)
+    const { generation } = permits
+    const booking = permits.reserve(owner.keys, waiter.cost, owner.patience(waiter))
+    if (isPromise(booking)) this.#await(waiter, booking, generation)
+    else this.#decided(waiter, booking, generation)
   }
 
-  #await(waiter: Waiter, answer: Promise<Booking>, generation: number): void {
-    const lane = this.#lane
-    lane.asking++
-    answer.then(
-      (booking) => {
-        lane.asking--
-        this.#booked(waiter, booking, generation)
-        lane.settled()
+  #await(waiter: Waiter, booking: Promise<Booking>, generation: number): void {
+    const owner = this.#owner
+    owner.asking++
+    booking.then(
+      (booked) => {
+        owner.asking--
+        this.#decided(waiter, booked, generation)
+        owner.settled()
       },
       (error) => {
-        lane.asking--
-        if (waiter.stage === 'asking') lane.refuse(waiter, error)
-        lane.settled()
+        owner.asking--
+        if (waiter.stage === 'asking') owner.refuse(waiter, error)
+        owner.settled()
       },
     )
   }
 
-  #booked(waiter: Waiter, { decision, wait, tickets }: Booking, generation: number): void {
-    const lane = this.#lane
+  #decided(waiter: Waiter, { decision, wait, tickets }: Booking, generation: number): void {
+    const owner = this.#owner
     const here = waiter.stage === 'asking'
     if (!decision.allowed) {
-      if (here) lane.refuseFor(waiter, decision)
-    } else if (wait === 0 && here && !lane.stopped && this.#turns.first === undefined) {
-      lane.admit(waiter)
+      if (here) owner.refuseBy(decision, waiter)
+    } else if (wait === 0 && here && !owner.stopped && this.#slots.first === undefined) {
+      owner.admit(waiter)
     } else {
-      const turn = new Slot(this.#lotOf(waiter.cost, generation), tickets, lane.now + wait * 1000)
-      this.#turns.add(turn)
-      this.#keep(waiter, turn, here)
-      if (wait === 0 && waiter.stage === 'booked') lane.shop.agenda.run()
+      const slot = new Slot(this.#kindOf(waiter.cost, generation), tickets, owner.now + wait * 1000)
+      this.#slots.add(slot)
+      this.#keep(slot, waiter, here)
+      if (wait === 0 && waiter.stage === 'booked') owner.context.scheduler.run()
     }
   }
 
-  #lotOf(cost: number, generation: number): Lot {
-    const lot = this.#lot
-    if (lot !== undefined && lot.cost === cost && lot.generation === generation) return lot
-    this.#lot = { cost, generation, reserved: false, come: this.#come }
-    return this.#lot
+  #kindOf(cost: number, generation: number): SlotKind {
+    if (this.#kind?.cost === cost && this.#kind.generation === generation) return this.#kind
+    this.#kind = { cost, generation, reserved: false, onDue: this.#onDue }
+    return this.#kind
   }
 
-  /** Has the waiter wait for a turn like the one booked for it, or gives that back. */
-  #keep(waiter: Waiter, turn: Slot, here: boolean): void {
-    const lane = this.#lane
-    if (!here || lane.stopped || lane.full(waiter)) {
-      this.giveBack(turn, waiter.cost)
+  /** Makes the waiter wait for a slot of its cost, or gives the slot back. */
+  #keep(slot: Slot, waiter: Waiter, here: boolean): void {
+    const owner = this.#owner
+    if (!here || owner.stopped || owner.full(waiter)) {
+      this.giveBack(slot, waiter.cost)
       if (here) this.#wait(waiter)
       return
     }
     waiter.stage = 'booked'
-    this.#lines.add(waiter)
-    lane.shop.agenda.add(turn, turn.at)
-    lane.queue(waiter)
+    this.#booked.add(waiter)
+    owner.context.scheduler.add(slot, slot.at)
+    owner.countWaiting(waiter)
   }
 
-  readonly #come = (turn: Slot): void => {
-    this.#turns.remove(turn)
-    const waiter = this.#lines.take(turn.lot.cost)
-    if (waiter !== undefined) this.#lane.admit(waiter)
+  readonly #onDue = (slot: Slot): void => {
+    this.#slots.remove(slot)
+    const waiter = this.#booked.shift(slot.kind.cost)
+    if (waiter !== undefined) this.#owner.admit(waiter)
   }
 
   leave(waiter: Waiter): void {
-    if (waiter.stage === 'line') this.#line.remove(waiter)
-    if (waiter.stage !== 'booked') return
-    if (this.#closing) return
-    if (this.#lines.mixed && this.#movable) {
-      this.#closing = true
+    if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
+    if (waiter.stage !== 'booked' || this.#closingUp) return
+    if (this.#booked.mixed && this.#movable) {
+      this.#closingUp = true
       queueMicrotask(() => this.#closeUp())
       return
     }
-    this.#lines.remove(waiter)
-    const turn = this.#turns.lastOf(waiter.cost)
-    if (turn === undefined) return
-    this.#lane.shop.agenda.remove(turn)
-    this.giveBack(turn, turn.lot.cost)
+    this.#booked.remove(waiter)
+    const slot = this.#slots.lastOf(waiter.cost)
+    if (slot !== undefined) this.#drop(slot)
   }
 
-  /** Whether all turns can be given back and booked anew with nobody the worse for it. */
+  /** True if all slots can be given back and booked again, and no waiter loses by it. */
   get #movable(): boolean {
-    const { bank } = this.#lane.shop
-    return bank.exclusive && this.#turns.reserved === 0 && this.#turns.first?.lot.generation === bank.generation
+    const { permits } = this.#owner.context
+    const { first, reserved } = this.#slots
+    return permits.exclusive && reserved === 0 && first?.kind.generation === permits.generation
   }
 
   /**
-   * Where turns differ in cost those who left are still in their lines: once for all of them, what was booked behind their
-   * turns is given back and booked anew.
+   * Fills the slots of all waiters that left, where costs differ. These waiters are still in their queues. All slots behind
+   * a vacant one are given back and booked again.
    */
   #closeUp(): void {
-    this.#closing = false
-    const { shop } = this.#lane
-    const vacant = this.#lines.vacant(this.#turns)
+    this.#closingUp = false
+    const vacant = this.#booked.vacant(this.#slots)
     const behind: Slot[] = []
     const movable = this.#movable
-    for (let turn = this.#turns.last; turn !== undefined && vacant.size > 0; ) {
-      const { before } = turn
-      const stays = !vacant.delete(turn)
-      if (stays && movable) behind.push(turn)
-      if (!stays || movable) {
-        shop.agenda.remove(turn)
-        this.giveBack(turn, turn.lot.cost)
-      }
-      turn = before
+    for (let slot = this.#slots.last; slot !== undefined && vacant.size > 0; ) {
+      const { before } = slot
+      const kept = !vacant.delete(slot)
+      if (kept && movable) behind.push(slot)
+      if (!kept || movable) this.#drop(slot)
+      slot = before
     }
-    for (const turn of behind.reverse()) this.#rebook(turn)
-    shop.agenda.run()
-    this.#lane.settled()
+    for (const slot of behind.reverse()) this.#rebook(slot)
+    this.#owner.context.scheduler.run()
+    this.#owner.settled()
   }
 
-  /** No later than it was promised. */
-  #rebook(turn: Slot): void {
-    const { shop, keys, now } = this.#lane
-    const { decision, wait, tickets } = shop.bank.reserve(keys, turn.lot.cost, Infinity) as Booking
-    const next = new Slot(turn.lot, tickets, decision.allowed ? Math.min(turn.at, now + wait * 1000) : turn.at)
-    this.#turns.add(next)
-    shop.agenda.add(next, next.at)
+  /** Books a slot again, never later than before. */
+  #rebook(slot: Slot): void {
+    const { context, keys, now } = this.#owner
+    const { decision, wait, tickets } = context.permits.reserve(keys, slot.kind.cost, Infinity) as Booking
+    const next = new Slot(slot.kind, tickets, decision.allowed ? Math.min(slot.at, now + wait * 1000) : slot.at)
+    this.#slots.add(next)
+    context.scheduler.add(next, next.at)
   }
 
-  /** Books for oneself: the wait is the caller's. */
-  reserved(turn: Slot): void {
-    this.#turns.prune(this.#lane.now)
-    if (turn.at > this.#lane.now) this.#turns.add(turn)
-  }
-
-  retuned(): void {
-    this.#turns.prune(this.#lane.now)
-    let until = 0
-    for (let turn = this.#turns.first; turn !== undefined; turn = turn.after) until = Math.max(until, turn.at)
-    if (until > 0) this.#lane.shop.bank.cover(this.#lane.keys, until)
+  #drop(slot: Slot): void {
+    this.#owner.context.scheduler.remove(slot)
+    this.giveBack(slot, slot.kind.cost)
   }
 
   /**
-   * The last turn that is still to come can be given back whole, if nobody else books. Of any other only what was not
-   * promised to those who came later: the rule of golang.org/x/time/rate.
+   * The last slot goes back whole if it is still to come and nobody else books. Of any other slot, only what later slots do
+   * not rely on goes back: the rule of golang.org/x/time/rate.
    */
-  giveBack(turn: Slot, units: number): MaybePromise<unknown> {
-    const { bank } = this.#lane.shop
-    const whole = bank.exclusive && this.#turns.last === turn && turn.at > this.#lane.now
-    if (units === turn.lot.cost) this.#turns.remove(turn)
-    if (!whole && turn.tickets === undefined) return undefined
-    return bank.refund(this.#lane.keys, units, whole ? undefined : turn.tickets, turn.lot.generation)
+  giveBack(slot: Slot, units: number): MaybePromise<unknown> {
+    const { context, keys, now } = this.#owner
+    const whole = context.permits.exclusive && this.#slots.last === slot && slot.at > now
+    if (units === slot.kind.cost) this.#slots.remove(slot)
+    if (!whole && slot.tickets === undefined) return undefined
+    return context.permits.refund(keys, units, whole ? undefined : slot.tickets, slot.kind.generation)
   }
 
-  /** Gives every turn back, the last one first, so that each is the last: a turn that passes unused is not made up for. */
+  /** Gives the last slot back first, so that each one is the last and goes back whole. */
   stop(): void {
-    for (let turn = this.#turns.last; turn !== undefined; ) {
-      const { before } = turn
-      if (!turn.lot.reserved) {
-        this.#lane.shop.agenda.remove(turn)
-        this.giveBack(turn, turn.lot.cost)
-      }
-      turn = before
+    for (let slot = this.#slots.last; slot !== undefined; ) {
+      const { before } = slot
+      if (!slot.kind.reserved) this.#drop(slot)
+      slot = before
     }
-    for (const waiter of this.#lines.clear()) {
-      waiter.stage = 'line'
-      this.#line.add(waiter)
+    for (const waiter of this.#booked.clear()) {
+      waiter.stage = 'queued'
+      this.#unbooked.add(waiter)
     }
   }
 
   go(): void {
-    for (let waiter = this.#line.shift(); waiter !== undefined; waiter = this.#line.shift()) this.#book(waiter)
+    for (let waiter = this.#unbooked.shift(); waiter !== undefined; waiter = this.#unbooked.shift()) this.#book(waiter)
+  }
+
+  addReserved(slot: Slot): void {
+    this.#slots.prune(this.#owner.now)
+    if (slot.at > this.#owner.now) this.#slots.add(slot)
+  }
+
+  rateChanged(): void {
+    this.#slots.prune(this.#owner.now)
+    let until = 0
+    for (let slot = this.#slots.first; slot !== undefined; slot = slot.after) until = Math.max(until, slot.at)
+    if (until > 0) this.#owner.context.permits.block(this.#owner.keys, until)
   }
 }

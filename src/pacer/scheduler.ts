@@ -1,19 +1,20 @@
-/*
- * All that is to happen later, in order of time, with one timer for the first of it. What is called off stays as a dead
- * entry until it comes first, or until the dead outnumber the living.
- */
 import type { Clock } from '../clock.ts'
-import { Entries, type Entry } from './entries.ts'
-import { longestSleep, type Sleeper } from './sleeper.ts'
+import { longestSleep, type Sleeper } from '../sleeper.ts'
+import { type Task, TaskQueue } from './task-queue.ts'
 
+/**
+ * Runs tasks at their time, with one timer for all of them. A task that was removed stays in the queue until it comes first
+ * or until most tasks are removed ones, so that removing takes constant time on average.
+ */
 export class Scheduler {
   readonly #clock: Clock
   readonly #sleeper: Sleeper
-  readonly #entries = new Entries()
-  #dead = 0
+  readonly #tasks = new TaskQueue()
+  /** How many tasks of the queue were removed. */
+  #removed = 0
   #added = 0
   #wakesAt = Infinity
-  #callOff: (() => void) | undefined
+  #cancelSleep: (() => void) | undefined
   #running = false
 
   constructor(clock: Clock, sleeper: Sleeper) {
@@ -21,67 +22,68 @@ export class Scheduler {
     this.#sleeper = sleeper
   }
 
-  add(entry: Entry, at: number): void {
-    entry.at = at
-    entry.order = this.#added++
-    entry.pending = true
-    this.#entries.add(entry)
-    if (at < this.#wakesAt && !this.#running) this.#arm()
+  /** @param at microseconds */
+  add(task: Task, at: number): void {
+    task.at = at
+    task.order = this.#added++
+    task.pending = true
+    this.#tasks.add(task)
+    if (at < this.#wakesAt && !this.#running) this.#sleep()
   }
 
-  remove(entry: Entry): void {
-    if (!entry.pending) return
-    entry.pending = false
-    this.#dead++
-    if (this.#dead * 2 > this.#entries.size) {
-      this.#entries.sweep()
-      this.#dead = 0
+  remove(task: Task): void {
+    if (!task.pending) return
+    task.pending = false
+    this.#removed++
+    if (this.#removed * 2 > this.#tasks.size) {
+      this.#tasks.sweep()
+      this.#removed = 0
     }
-    if (this.#entries.size === 0) this.#disarm()
+    if (this.#tasks.size === 0) this.#wake()
   }
 
-  /** Lets everything happen that is due. The time is read again when something is not. */
+  /** Runs all tasks that are due. Reads the clock again before it stops at a task that is not. */
   run(): void {
     if (this.#running) return
     this.#running = true
-    const entries = this.#entries
     let now = 0
     try {
-      for (let entry = entries.first; entry !== undefined; entry = entries.first) {
-        if (entry.pending && entry.at > now) {
+      for (let task = this.#tasks.first; task !== undefined; task = this.#tasks.first) {
+        if (task.pending && task.at > now) {
           now = this.#clock()
-          if (entry.at > now) break
+          if (task.at > now) break
         }
-        entries.shift()
-        if (!entry.pending) this.#dead--
+        this.#tasks.shift()
+        if (!task.pending) this.#removed--
         else {
-          entry.pending = false
-          entry.due()
+          task.pending = false
+          task.run()
         }
       }
     } finally {
       this.#running = false
-      this.#arm()
+      this.#sleep()
     }
   }
 
-  #arm(): void {
-    const { first } = this.#entries
+  /** Sleeps until the first task. */
+  #sleep(): void {
+    const { first } = this.#tasks
     if (first?.at === this.#wakesAt) return
-    this.#disarm()
+    this.#wake()
     if (first === undefined) return
     this.#wakesAt = first.at
     const milliseconds = Math.max(0, Math.ceil((first.at - this.#clock()) / 1000))
-    this.#callOff = this.#sleeper(Math.min(milliseconds, longestSleep), () => {
+    this.#cancelSleep = this.#sleeper(Math.min(milliseconds, longestSleep), () => {
       this.#wakesAt = Infinity
-      this.#callOff = undefined
+      this.#cancelSleep = undefined
       this.run()
     })
   }
 
-  #disarm(): void {
-    this.#callOff?.()
-    this.#callOff = undefined
+  #wake(): void {
+    this.#cancelSleep?.()
+    this.#cancelSleep = undefined
     this.#wakesAt = Infinity
   }
 }

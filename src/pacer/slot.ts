@@ -1,27 +1,30 @@
 import type { Ticket } from '../algorithms/algorithm.ts'
 import type { Tickets } from '../algorithms/evaluation.ts'
-import { Entry } from './entries.ts'
+import { LinkedList, type ListNode } from '../linked-list.ts'
+import { Task } from './task-queue.ts'
 
-/** What turns have in common that were booked for one cost at one rate. */
-export interface Lot {
+/** What all slots share that were booked for one cost at one rate. */
+export interface SlotKind {
   readonly cost: number
+  /** How often the rate had been set when the slot was booked. */
   readonly generation: number
-  /** Whether somebody holds it for himself: a reservation. */
+  /** True for a reservation: its owner waits for it, and the scheduler does not know it. */
   readonly reserved: boolean
-  readonly come: (turn: Slot) => void
+  /** Called when a slot's time comes. */
+  readonly onDue: (slot: Slot) => void
 }
 
-/** A time that the store has promised, and for what. It belongs to nobody: who is first when it comes takes it. */
-export class Slot extends Entry {
-  readonly lot: Lot
-  /** Of one policy, as mostly, without the list around it. */
+/** A time that the store has promised, for a cost. It belongs to no waiter: the first one at that time uses it. */
+export class Slot extends Task implements ListNode<Slot> {
+  readonly kind: SlotKind
+  /** One policy's ticket stands alone, without the list around it: most pacers have one policy. */
   readonly #tickets: Ticket | Tickets | undefined
   before: Slot | undefined
   after: Slot | undefined
 
-  constructor(lot: Lot, tickets: Tickets | undefined, at: number) {
+  constructor(kind: SlotKind, tickets: Tickets | undefined, at: number) {
     super()
-    this.lot = lot
+    this.kind = kind
     this.#tickets = tickets?.length === 1 ? (tickets[0] ?? tickets) : tickets
     this.at = at
   }
@@ -31,47 +34,36 @@ export class Slot extends Entry {
     return typeof tickets?.[0] === 'number' ? [tickets as Ticket] : (tickets as Tickets | undefined)
   }
 
-  due(): void {
-    this.lot.come(this)
+  run(): void {
+    this.kind.onDue(this)
   }
 }
 
-/** The turns of a lane that are still to come, in the order they were booked. */
-export class Slots {
-  first: Slot | undefined
-  last: Slot | undefined
+/** The slots of a key that are still to come, in the order they were booked. */
+export class SlotList extends LinkedList<Slot> {
   /** How many of them are reservations. */
   reserved = 0
 
-  add(turn: Slot): void {
-    turn.before = this.last
-    if (this.last === undefined) this.first = turn
-    else this.last.after = turn
-    this.last = turn
-    if (turn.lot.reserved) this.reserved++
+  override add(slot: Slot): void {
+    super.add(slot)
+    if (slot.kind.reserved) this.reserved++
   }
 
-  remove(turn: Slot): void {
-    const { before, after } = turn
-    if (before === undefined && this.first !== turn) return // it is gone already
-    if (before === undefined) this.first = after
-    else before.after = after
-    if (after === undefined) this.last = before
-    else after.before = before
-    turn.before = undefined
-    turn.after = undefined
-    if (turn.lot.reserved) this.reserved--
+  override remove(slot: Slot): boolean {
+    const removed = super.remove(slot)
+    if (removed && slot.kind.reserved) this.reserved--
+    return removed
   }
 
-  /** Reservations are not on the agenda: those whose time has come go from the list when someone looks. */
+  /** Removes reservations at the front whose time has come. The scheduler removes no reservation. */
   prune(now: number): void {
-    while (this.first?.lot.reserved && this.first.at <= now) this.remove(this.first)
+    while (this.first?.kind.reserved && this.first.at <= now) this.remove(this.first)
   }
 
-  /** The last to be booked for that cost, reservations aside. */
+  /** The slot that was booked last for a cost, reservations aside. */
   lastOf(cost: number): Slot | undefined {
-    let turn = this.last
-    while (turn !== undefined && (turn.lot.reserved || turn.lot.cost !== cost)) turn = turn.before
-    return turn
+    let slot = this.last
+    while (slot !== undefined && (slot.kind.reserved || slot.kind.cost !== cost)) slot = slot.before
+    return slot
   }
 }

@@ -1,36 +1,36 @@
-import { Entry } from './entries.ts'
 import { timedOut } from './errors.ts'
+import { Task } from './task-queue.ts'
 
-/** What it may end. */
+/** What a deadline ends. */
 interface Wait {
   /** When it began, in microseconds. */
   readonly since: number
   leave(error: unknown): void
 }
 
-/** What may end a wait before its turn: a deadline, a signal. On the agenda it is the deadline, after all turns of that time. */
-export class WaitDeadline extends Entry {
+/** Ends a wait at its timeout, or when its signal is aborted. A slot at the time of the timeout still counts. */
+export class WaitDeadline extends Task {
   readonly #wait: Wait
   /** Milliseconds, or Infinity. */
   readonly timeout: number
-  /** Microseconds. */
-  readonly deadline: number
   readonly #signal: AbortSignal | undefined
 
   constructor(wait: Wait, timeout: number, signal: AbortSignal | undefined) {
     super()
     this.#wait = wait
     this.timeout = timeout
-    this.deadline = wait.since + timeout * 1000
+    this.at = wait.since + timeout * 1000
     this.#signal = signal
     signal?.addEventListener('abort', this, { once: true })
   }
 
+  /** After all slots of its time. */
   override get rank(): number {
     return 1
   }
 
-  due(): void {
+  /** The time is up. */
+  run(): void {
     this.#wait.leave(timedOut(this.timeout))
   }
 

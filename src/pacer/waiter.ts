@@ -1,45 +1,62 @@
+import type { ListNode } from '../linked-list.ts'
 import type { WaitDeadline } from './wait-deadline.ts'
 
-/**
- * Where a call stands. `gate`: others of its lane still run. `line`: nothing is booked for it. `asking`: the store has
- * been asked. `booked`: there is a turn for it. `done`: it has had its answer.
- */
-export type Stage = 'new' | 'gate' | 'line' | 'asking' | 'booked' | 'done'
+/** What a user asks of a pacer. */
+export interface Call {
+  readonly cost: number
+  readonly priority: number
+  readonly run: (() => unknown) | undefined
+  /** How long it may wait, in milliseconds, or Infinity. */
+  readonly timeout: number
+  readonly signal: AbortSignal | undefined
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
 
-/** What a waiter needs of its lane. */
+/**
+ * What a waiter waits for.
+ *
+ * - `new`: nothing yet
+ * - `blocked`: a function of its key has to end first, because of `concurrency`
+ * - `queued`: it has its place in the queue, and nothing is booked for it
+ * - `asking`: the store's answer
+ * - `booked`: the time of a slot
+ * - `done`: nothing, it has been admitted or refused
+ */
+export type Stage = 'new' | 'blocked' | 'queued' | 'asking' | 'booked' | 'done'
+
+/** What a waiter needs of its key pacer. */
 interface Owner {
-  /** Ends a call wherever it stands. */
+  /** Ends a wait at any stage. */
   leave(waiter: Waiter, error: unknown): void
-  /** What ran has ended. */
+  /** A function has ended. */
   finished(): void
 }
 
-/** A call that waits for its turn. There may be very many: a field here is 8 bytes for each, a closure 64 and more. */
-export class Waiter {
+/** A call and its wait. There may be very many: a field costs 8 bytes each, a closure 64 and more. */
+export class Waiter implements ListNode<Waiter> {
   stage: Stage = 'new'
-  /** Whether it counts as one of those who queue. */
-  queued = false
-  /** Its neighbours in a line of its priority, and among all who queue. */
+  /** True once it counts as waiting: for `maxQueue`, and for events. */
+  waits = false
+  /** Its neighbours in the one priority queue that holds it. */
   before: Waiter | undefined
   after: Waiter | undefined
-  older: Waiter | undefined
-  younger: Waiter | undefined
-  readonly lane: Owner
+  readonly owner: Owner
   readonly cost: number
   readonly priority: number
   /** When it came, in microseconds. */
   readonly since: number
-  /** The order in which calls came. */
+  /** How many calls came before it. */
   readonly number: number
-  /** What runs once it has its turn, if anything does: such calls `concurrency` counts. */
+  /** The function that it runs once admitted, if there is one. `concurrency` counts these. */
   readonly run: (() => unknown) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
-  /** What may end its wait before its turn, if anything can. */
-  limit: WaitDeadline | undefined
+  /** Present if a timeout or a signal may end the wait. */
+  deadline: WaitDeadline | undefined
 
-  constructor(lane: Owner, { cost, priority, run, resolve, reject }: Call, number: number, now: number) {
-    this.lane = lane
+  constructor(owner: Owner, { cost, priority, run, resolve, reject }: Call, number: number, now: number) {
+    this.owner = owner
     this.cost = cost
     this.priority = priority
     this.since = now
@@ -49,9 +66,9 @@ export class Waiter {
     this.reject = reject
   }
 
-  /** Milliseconds that it would wait. */
+  /** How long it may wait, in milliseconds. */
   get timeout(): number {
-    return this.limit === undefined ? Infinity : this.limit.timeout
+    return this.deadline === undefined ? Infinity : this.deadline.timeout
   }
 
   /** Whole milliseconds since it came. */
@@ -59,48 +76,35 @@ export class Waiter {
     return Math.max(0, Math.round((now - this.since) / 1000))
   }
 
-  /** Gives up. */
   leave(error: unknown): void {
-    this.lane.leave(this, error)
+    this.owner.leave(this, error)
   }
 
-  /** It has its turn: tells how long it waited, or hands itself to what runs it. */
+  /** Resolves with the time waited, or with the waiter itself if it has a function: see `start`. */
   admit(waited: number): void {
     this.resolve(this.run === undefined ? waited : this)
   }
 }
 
 /**
- * Runs the function of a call that has its turn. It is a reaction to the promise of that: so it runs where it was called,
- * with what `AsyncLocalStorage` held there, and not where the turn came.
+ * Runs the function of an admitted waiter. This is a reaction to the promise of the call, so the function runs with what
+ * `AsyncLocalStorage` held where the call was made.
  */
 export function start(waiter: unknown): Promise<unknown> {
-  const { lane, run } = waiter as Waiter
+  const { owner, run } = waiter as Waiter
   try {
     return Promise.resolve(run?.()).then(
       (value) => {
-        lane.finished()
+        owner.finished()
         return value
       },
       (error) => {
-        lane.finished()
+        owner.finished()
         throw error
       },
     )
   } catch (error) {
-    lane.finished()
+    owner.finished()
     throw error
   }
-}
-
-/** What is asked of a lane. */
-export interface Call {
-  readonly cost: number
-  readonly priority: number
-  readonly run: (() => unknown) | undefined
-  /** Milliseconds it is willing to wait, or Infinity. */
-  readonly timeout: number
-  readonly signal: AbortSignal | undefined
-  readonly resolve: (value: unknown) => void
-  readonly reject: (error: unknown) => void
 }

@@ -1,28 +1,28 @@
+import { Fifo } from './fifo.ts'
 import type { Waiter } from './waiter.ts'
 
-/** All who queue for a lane, in the order they began to. */
+/** How many waiters that are done may stay in the list, whatever its size. */
+const spare = 32
+
+/** All waiters of a key, in the order they began to wait. A waiter that is done leaves when a later call passes it. */
 export class WaitingList {
-  /** Who waits the longest. */
-  first: Waiter | undefined
-  #last: Waiter | undefined
+  readonly #waiters = new Fifo<Waiter>()
   size = 0
 
+  /** The waiter that has waited the longest. */
+  get first(): Waiter | undefined {
+    return this.#waiters.first
+  }
+
   add(waiter: Waiter): void {
-    waiter.older = this.#last
-    if (this.#last === undefined) this.first = waiter
-    else this.#last.younger = waiter
-    this.#last = waiter
+    this.#waiters.push(waiter)
     this.size++
   }
 
-  remove(waiter: Waiter): void {
-    const { older, younger } = waiter
-    if (older === undefined) this.first = younger
-    else older.younger = younger
-    if (younger === undefined) this.#last = older
-    else younger.older = older
-    waiter.older = undefined
-    waiter.younger = undefined
+  /** Removes a waiter that is done. */
+  remove(): void {
     this.size--
+    while (this.first?.stage === 'done') this.#waiters.shift()
+    if (this.#waiters.length > this.size * 2 + spare) this.#waiters.filter(({ stage }) => stage !== 'done')
   }
 }

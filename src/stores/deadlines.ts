@@ -1,13 +1,9 @@
 import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
+import { type Sleeper, timerSleeper } from '../sleeper.ts'
 
-/** Wakes once after so many milliseconds; returns what calls it off. */
-export type Sleeper = (milliseconds: number, wake: () => void) => () => void
-
-export const timer: Sleeper = (milliseconds, wake) => {
-  const timeout = setTimeout(wake, milliseconds)
-  return () => clearTimeout(timeout)
-}
+export type { Sleeper }
+export const timer: Sleeper = timerSleeper()
 
 /** What has to be over by a time. It is also a place in line, and knows its neighbours only as long as it is in it. */
 export abstract class Due {

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { drive, tenASecond } from '../../examples/driver/driver.mjs'
 
-/** Seconds for each phase: asked 1, 2, 5, 10, 20, 25, 50 and 100 a second of a limit of 10. */
+/** Seconds of each phase. The client wants 1, 2, 5, 10, 20, 25, 50 and 100 calls a second, and the limit is 10. */
 const expected: Record<string, number[]> = {
   'token bucket': [10, 10, 10, 10, 19.05, 24.99, 49.98, 99.99],
   'token bucket, interval refill': [10, 10, 10, 10, 19.05, 24.99, 49.98, 99.99],
@@ -16,28 +16,34 @@ const expected: Record<string, number[]> = {
 describe.each(Object.entries(tenASecond()))('a limit of 10 a second, %s', (name, policy) => {
   const rows = drive(policy)
 
-  test('takes exactly so long for each phase', () => {
+  test('each phase takes exactly the expected time', () => {
     expect(rows.map(({ seconds }) => seconds)).toEqual(expected[name])
   })
 
-  test('gives what is asked below the limit, and beyond it no more than the limit and what was saved up', () => {
-    for (const { calls, asked, seconds, rate } of rows) {
-      if (asked <= 5) expect(rate).toBe(asked)
+  test('below the limit every call is admitted at once, and above it no more than the limit and a burst', () => {
+    for (const { calls, wanted, seconds, rate } of rows) {
+      if (wanted <= 5) expect(rate).toBe(wanted)
       else expect(calls).toBeLessThanOrEqual(Math.ceil(10 * seconds) + 10)
     }
   })
 })
 
-describe('countRefused, with a client that tries again every 10 ms', () => {
+describe('with countRefused and a client that tries again every 10 ms', () => {
   const counted = Object.entries(tenASecond({ countRefused: true }))
   const ends = ['token bucket, interval refill', 'fixed window', 'fixed window, from the first request']
 
-  test.each(counted.filter(([name]) => ends.includes(name)))('%s: each window starts afresh', (name, policy) => {
-    expect(drive(policy).map(({ seconds }) => seconds)).toEqual(expected[name])
-  })
+  test.each(counted.filter(([name]) => ends.includes(name)))(
+    '%s: each window starts with its full quota',
+    (name, policy) => {
+      expect(drive(policy).map(({ seconds }) => seconds)).toEqual(expected[name])
+    },
+  )
 
-  test.each(counted.filter(([name]) => !ends.includes(name)))('%s: the first refused call stays out', (_, policy) => {
-    const rows = drive(policy, { giveUp: 10_000 })
-    expect(rows.map(({ asked }) => asked)).toEqual([1, 2, 5, 10].slice(0, rows.length))
-  })
+  test.each(counted.filter(([name]) => !ends.includes(name)))(
+    '%s: a refused call is never admitted later',
+    (_, policy) => {
+      const rows = drive(policy, { giveUp: 10_000 })
+      expect(rows.map(({ wanted }) => wanted)).toEqual([1, 2, 5, 10].slice(0, rows.length))
+    },
+  )
 })

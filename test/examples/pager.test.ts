@@ -4,8 +4,8 @@ import type { AddressInfo } from 'node:net'
 import { expect, test } from 'vitest'
 import { collect, createApi } from '../../examples/pager/app.mjs'
 
-/** Real time: 15 pages at 10 in 1.05 s take a second at least, and on a busy machine any time more. */
-test('pager: every page, in order, at the pace of the API', async () => {
+/* In real time, 15 pages at 10 in 1.05 s take at least a second, and longer on a busy machine. */
+test('the pager reads every page in order, at the pace of the API', async () => {
   const statuses: number[] = []
   const server: Server = createApi({ pages: 15, perSecond: 10 }).listen(0, '127.0.0.1')
   server.on('request', (_, response) => response.on('finish', () => statuses.push(response.statusCode)))
@@ -18,7 +18,7 @@ test('pager: every page, in order, at the pace of the API', async () => {
   expect(performance.now() - since).toBeGreaterThan(1000)
   expect(items).toEqual(Array.from({ length: 150 }, (_, n) => `item ${n + 1}`))
   expect(pages.toSorted((a, b) => a - b)).toEqual(Array.from({ length: 15 }, (_, n) => n + 1))
-  // A refusal would have been repeated: there may be one on a machine that stalls, but the pace is what keeps them away.
+  // A refused request is sent again. On a machine that stalls there may be one, in spite of the pace.
   expect(statuses.filter((status) => status === 200).length).toBe(15)
   server.close()
   server.closeAllConnections()

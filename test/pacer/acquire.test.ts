@@ -14,7 +14,7 @@ import { Timeline } from './timeline.ts'
 
 const names = [...'ABCDEFGHIJ']
 
-describe('what each algorithm makes of a queue', () => {
+describe('a queue of ten calls, by algorithm', () => {
   const policies = {
     'smoothBursty, nothing stored': [
       smoothBursty({ rate: 5, maxBurst: '1s' }),
@@ -32,16 +32,16 @@ describe('what each algorithm makes of a queue', () => {
       tokenBucket({ limit: 5, window: '1s', burst: 3 }),
       'A+0 B+0 C+0 D+200 E+400 F+600 G+800 H+1000 I+1200 J+1400',
     ],
-    'slidingLog: the burst goes at once': [
+    'slidingLog: a burst is admitted at once': [
       slidingLog({ limit: 3, window: '1s' }),
       'A+0 B+0 C+0 D+1000 E+1000 F+1000 G+2000 H+2000 I+2000 J+3000',
     ],
     fixedWindow: [fixedWindow({ limit: 4, window: '1s' }), 'A+0 B+0 C+0 D+0 E+1000 F+1000 G+1000 H+1000 I+2000 J+2000'],
-    'slidingWindow, asked again': [
+    'slidingWindow: the store is asked again': [
       slidingWindow({ limit: 4, window: '1s' }),
       'A+0 B+0 C+0 D+0 E+1250 F+1500 G+1750 H+2000 I+2334 J+2667',
     ],
-    'segmentedWindow, asked again': [
+    'segmentedWindow: the store is asked again': [
       segmentedWindow({ limit: 4, window: '1s', segments: 4 }),
       'A+0 B+0 C+0 D+0 E+1250 F+1250 G+1250 H+1250 I+2500 J+2500',
     ],
@@ -56,7 +56,7 @@ describe('what each algorithm makes of a queue', () => {
     expect(timeline.sleeps.size).toBe(0)
   })
 
-  test('several policies at once', async () => {
+  test('several policies: a call waits for all of them', async () => {
     const timeline = new Timeline()
     const pacer = new Pacer({
       policies: [gcra({ name: 'rate', limit: 10, window: '1s', burst: 2 }), fixedWindow({ limit: 4, window: '1m' })],
@@ -68,8 +68,8 @@ describe('what each algorithm makes of a queue', () => {
   })
 })
 
-describe('as Guava', () => {
-  test('a large request goes at once, and the next pays for it', async () => {
+describe('Guava limiters', () => {
+  test('a large call is admitted at once, and the next one waits for it', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 1 }))
     timeline.write('A', pacer.acquire(5))
@@ -78,7 +78,7 @@ describe('as Guava', () => {
     expect(await timeline.read()).toBe('A+0 B+5000 C+6000')
   })
 
-  test('idle time counts from when the pacer was made', async () => {
+  test('idle time counts from when the pacer is made', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 5, maxBurst: '1s' }))
     await timeline.pass(10_000)
@@ -86,7 +86,7 @@ describe('as Guava', () => {
     expect(await timeline.read()).toBe('A+10000 B+10000 C+10000 D+10000 E+10000 F+10000 G+10200')
   })
 
-  test('a store of 0 spaces evenly whatever the idle time', async () => {
+  test('with maxStored: 0, idle time changes nothing', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 5, maxStored: 0 }))
     await timeline.pass(10_000)
@@ -94,7 +94,7 @@ describe('as Guava', () => {
     expect(await timeline.read()).toBe('A+10000 B+10200 C+10400')
   })
 
-  test('a rate set anew keeps the wait that was promised and counts from then on', async () => {
+  test('a new rate keeps the waits that were promised, and applies after them', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 1 }))
     expect(pacer.getRate()).toBe(1)
@@ -107,7 +107,7 @@ describe('as Guava', () => {
 })
 
 describe('acquire', () => {
-  test('resolves with the milliseconds waited', async () => {
+  test('it resolves with the milliseconds waited', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 5 }))
     const waits = Promise.all([pacer.acquire(), pacer.acquire(2), pacer.acquire()])
@@ -115,7 +115,7 @@ describe('acquire', () => {
     expect(await waits).toEqual([0, 200, 600])
   })
 
-  test('waits longer than a timer can', async () => {
+  test('it can wait longer than a timer can', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(fixedWindow({ limit: 1, window: '60d', align: 'first-request' }))
     timeline.write('A', pacer.acquire())
@@ -124,7 +124,7 @@ describe('acquire', () => {
     expect(timeline.longestSleep).toBe(2 ** 31 - 1)
   })
 
-  test('refuses at once what can never be', async () => {
+  test('a cost that can never be admitted is refused at once', async () => {
     const timeline = new Timeline()
     const bucket = timeline.pacer(tokenBucket({ limit: 5, window: '1s' }))
     const window = timeline.pacer(slidingWindow({ limit: 5, window: '1s' }))
@@ -134,11 +134,11 @@ describe('acquire', () => {
     expect(await timeline.read(0)).toBe('A!HEADGATE_COST+0 B!HEADGATE_COST+0 C+0')
   })
 
-  test.each([0, -1, 1.5, Number.NaN, '2' as never])('refuses %s permits', async (permits) => {
+  test.each([0, -1, 1.5, Number.NaN, '2' as never])('%s permits are refused', async (permits) => {
     await expect(new Pacer('5/1s').acquire(permits)).rejects.toMatchObject({ code: 'HEADGATE_COST' })
   })
 
-  test('an aborted wait gives its turn to those behind and leaves no timer', async () => {
+  test('an aborted call leaves its slot to those behind it, and no timer stays', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 5 }))
     const controller = new AbortController()
@@ -152,7 +152,7 @@ describe('acquire', () => {
     expect(timeline.sleeps.size).toBe(0)
   })
 
-  test('one aborted alone leaves no timer and no debt', async () => {
+  test('an aborted call that waited alone leaves no timer and takes no permits', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 1 }))
     await pacer.acquire()
@@ -166,7 +166,7 @@ describe('acquire', () => {
     await expect(pacer.acquire(1, { signal: AbortSignal.abort('before') })).rejects.toBe('before')
   })
 
-  test('a wait that would be longer than the timeout is not begun', async () => {
+  test('a call that would wait longer than its timeout is refused at once', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 1 }))
     timeline.write('A', pacer.acquire())
@@ -178,7 +178,7 @@ describe('acquire', () => {
     expect(await timeline.read()).toBe('A+0 B!HEADGATE_TIMEOUT+0 D+0=false F+0=false C+1000 E+2000')
   })
 
-  test('tryAcquire where no future can be promised: false at once if it is known, else at the deadline', async () => {
+  test('without future times, tryAcquire is false at once if the store says so, else at its timeout', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(slidingWindow({ limit: 2, window: '1s' }))
     for (const name of 'AB') timeline.write(name, pacer.tryAcquire())

@@ -6,10 +6,10 @@ import { Timeline } from './timeline.ts'
 const even = gcra({ limit: 10, window: '1s', burst: 1 })
 
 test.each([
-  ['booked', even, {}],
-  ['asked', slidingWindow({ limit: 1, window: '100ms' }), {}],
-  ['behind one that runs', even, { concurrency: 1 }],
-])('a function runs with what AsyncLocalStorage held where it was called: %s', async (_, policy, options) => {
+  ['admitted after a booked slot', even, {}],
+  ['admitted after another request to the store', slidingWindow({ limit: 1, window: '100ms' }), {}],
+  ['admitted after another function', even, { concurrency: 1 }],
+])('a function sees the AsyncLocalStorage of its call: %s', async (_, policy, options) => {
   const storage = new AsyncLocalStorage<string>()
   const timeline = new Timeline()
   const pacer = timeline.pacer(policy, options)

@@ -15,7 +15,7 @@ import { ManualClock } from '../../src/testing/index.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { useServer } from '../support/use-server.ts'
 
-/* Rates set at run time on a real Redis, by a clock that stands still: every wait is exact. */
+/* Rates that are set at run time, on a real Redis. The clock stands still, so every wait is exact. */
 
 const server = await useServer(startRedis())
 const clients: Redis[] = []
@@ -30,8 +30,8 @@ afterAll(() => {
   for (const client of clients) client.disconnect()
 })
 
-/** A pacer as in a process of its own. */
-function process(policy: Policy): Pacer {
+/** A pacer with a connection of its own, as in another process. */
+function otherProcess(policy: Policy): Pacer {
   const client = new Redis(server.port)
   clients.push(client)
   const store = redisStore({ client, clock: clock.now, timeout: 5000 })
@@ -56,29 +56,32 @@ describe.each(policies)('%s', (_, policyOf) => {
   test.each([
     ['raised', 4, 8],
     ['lowered', 8, 4],
-  ])('%s: as in memory, for who set it and for a process that began with it', async (_, from, to) => {
-    const store = memoryStore({ clock: clock.now })
-    const alone = new Pacer(policyOf(from), { store, clock: clock.now, sleeper: clock.sleeper })
-    const one = process(policyOf(from))
-    expect(await waits(one, 10)).toEqual(await waits(alone, 10))
-    alone.setRate(to)
-    const two = process(policyOf(to))
-    expect(await waits(two, 2)).toEqual(await waits(alone, 2))
-    one.setRate(to)
-    expect(await waits(one, 2)).toEqual(await waits(alone, 2))
-    expect(await waits(two, 2)).toEqual(await waits(alone, 2))
-  })
+  ])(
+    '%s: waits are those of a memory store, for the pacer that sets the rate and for one that starts with it',
+    async (_, from, to) => {
+      const store = memoryStore({ clock: clock.now })
+      const alone = new Pacer(policyOf(from), { store, clock: clock.now, sleeper: clock.sleeper })
+      const one = otherProcess(policyOf(from))
+      expect(await waits(one, 10)).toEqual(await waits(alone, 10))
+      alone.setRate(to)
+      const two = otherProcess(policyOf(to))
+      expect(await waits(two, 2)).toEqual(await waits(alone, 2))
+      one.setRate(to)
+      expect(await waits(one, 2)).toEqual(await waits(alone, 2))
+      expect(await waits(two, 2)).toEqual(await waits(alone, 2))
+    },
+  )
 })
 
 test.each([
   ['raised', 4, 8, [2375, 2500]],
   ['lowered', 8, 4, [2500, 2750]],
-])('a bucket, %s: who set it keeps what it has promised', async (_, from, to, expected) => {
-  const pacer = process(gcra({ name: 'pace', limit: from, window: '1s', burst: 1 }))
+])('a bucket, %s: the pacer that sets the rate keeps the waits it promised', async (_, from, to, expected) => {
+  const pacer = otherProcess(gcra({ name: 'pace', limit: from, window: '1s', burst: 1 }))
   const promised = await waits(pacer, 10)
   expect(promised.at(-1)).toBe((9 * 1000) / from)
   pacer.setRate(to)
-  await pacer.reserve(1, { maxWait: 0 }) // what setting it has asked of Redis is answered before this
+  await pacer.reserve(1, { maxWait: 0 }) // Redis answers this after the request that setRate sent
   await pacer.reserve(1, { maxWait: 0 })
   expect(await waits(pacer, 2)).toEqual(expected)
 })

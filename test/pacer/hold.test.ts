@@ -4,7 +4,7 @@ import { Timeline } from './timeline.ts'
 
 const policies = [gcra({ limit: 10, window: '1s', burst: 1 }), slidingWindow({ limit: 1, window: '50ms' })]
 
-test('a hold that nobody waits for has no timer: the process may end', async () => {
+test('a hold that nobody waits for has no timer, so the process may end', async () => {
   for (const policy of policies) {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
@@ -21,7 +21,7 @@ test('a hold that nobody waits for has no timer: the process may end', async () 
   }
 })
 
-test('a longer hold goes on from a shorter one, a shorter one changes nothing', async () => {
+test('a longer hold extends a shorter one, and a shorter one changes nothing', async () => {
   for (const policy of policies) {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
@@ -37,7 +37,7 @@ test('a longer hold goes on from a shorter one, a shorter one changes nothing', 
   }
 })
 
-test('when the timer is late, who comes meanwhile does not overtake who waits', async () => {
+test('when the timer is late, a new call does not overtake one that waits', async () => {
   for (const policy of policies) {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
@@ -49,7 +49,7 @@ test('when the timer is late, who comes meanwhile does not overtake who waits', 
   }
 })
 
-test('keys that were held are forgotten when others come', async () => {
+test('keys that were held are forgotten when other keys come', async () => {
   const timeline = new Timeline()
   const pacer = timeline.pacer(policies[0]!)
   for (let n = 0; n < 100; n++) pacer.key(`host-${n}`).hold('1s')

@@ -3,13 +3,13 @@ import { gcra, type Policy, slidingLog, slidingWindow } from '../../src/index.ts
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
-/* What happens while the store is being asked: 10 ms there, 10 ms back. */
+/* What happens while a request is on its way: 10 ms to the store, 10 ms back. */
 
 const booked = gcra({ limit: 10, window: '1s', burst: 1 })
-const asked = slidingWindow({ limit: 1, window: '100ms' })
+const polled = slidingWindow({ limit: 1, window: '100ms' })
 const both: [string, Policy][] = [
-  ['booked', booked],
-  ['asked', asked],
+  ['a policy that books', booked],
+  ['a policy that polls', polled],
 ]
 
 function late(policy: Policy, options = {}) {
@@ -19,7 +19,7 @@ function late(policy: Policy, options = {}) {
 }
 
 describe.each(both)('%s', (_, policy) => {
-  test('a timeout ends the wait for the store, too; what comes after all is given back', async () => {
+  test('a timeout ends the wait for the store, and permits that come later are given back', async () => {
     const { timeline, store, pacer } = late(policy)
     store.latency = 400
     timeline.write('A', pacer.acquire(1, { timeout: 100 }))
@@ -31,13 +31,13 @@ describe.each(both)('%s', (_, policy) => {
     expect([pacer.waiting, timeline.sleeps.size]).toEqual([0, 0])
   })
 
-  test('a timeout of 0 is no time in the queue: the store is asked all the same', async () => {
+  test('a timeout of 0 means no time in the queue, and the store is still asked', async () => {
     const { timeline, pacer } = late(policy)
     timeline.write('A', pacer.tryAcquire())
     expect(await timeline.read()).toBe('A+20')
   })
 
-  test('a pause finds it: from its answer on it waits as others do', async () => {
+  test('during a pause, the call waits in the queue once the store has answered', async () => {
     const { timeline, pacer } = late(policy)
     timeline.write('A', pacer.acquire(1, { timeout: 500 }))
     timeline.write('B', pacer.acquire())
@@ -51,7 +51,7 @@ describe.each(both)('%s', (_, policy) => {
     expect(await timeline.read()).toBe('A!HEADGATE_TIMEOUT+500 B+1025 drained+1025')
   })
 
-  test('close refuses it, whatever the answer', async () => {
+  test('close refuses the call, whatever the store answers', async () => {
     const { timeline, pacer } = late(policy)
     for (const name of 'ABC') timeline.write(name, pacer.acquire())
     await timeline.pass(5)
@@ -63,7 +63,7 @@ describe.each(both)('%s', (_, policy) => {
   })
 })
 
-test('a rate set meanwhile: what was taken at the old one is not given back at the new one', async () => {
+test('after a new rate, permits taken at the old rate are not given back', async () => {
   for (const leaves of [true, false]) {
     const { timeline, store, pacer } = late(slidingLog({ limit: 2, window: '60s' }), {
       storeTimeout: leaves ? 5000 : 100,
@@ -84,8 +84,8 @@ test('a rate set meanwhile: what was taken at the old one is not given back at t
   }
 })
 
-test('an answer too late gives back what it took, not what another took since', async () => {
-  // Several policies, so that turns are asked for: never more than 2 in a second.
+test('a late answer gives back what it took, not what later calls took', async () => {
+  // Several policies, so the store is polled: never more than 2 in a second.
   const timeline = new Timeline()
   const policies = [
     slidingLog({ name: 'hard', limit: 2, window: '1s' }),
@@ -95,10 +95,10 @@ test('an answer too late gives back what it took, not what another took since', 
   const pacer = timeline.pacer({ policies } as never, { store, storeTimeout: 100, onStoreError: 'deny' })
   store.latency = 0
   const other = (name: string) => timeline.write(name, pacer.acquire())
-  store.silentFor = 930
-  other('A') // taken at 0, never told: its answer comes at 930
+  store.delay = 930
+  other('A') // the store takes it at 0 and answers at 930, after the timeout
   await timeline.pass(900)
-  store.silentFor = 0
+  store.delay = 0
   other('B')
   await timeline.pass(50)
   other('C')
@@ -107,7 +107,7 @@ test('an answer too late gives back what it took, not what another took since', 
   expect(await timeline.read()).toBe('A!HEADGATE_STORE_UNAVAILABLE+100 B+900 C+950 D+1900')
 })
 
-test('a key that is being booked is not forgotten', async () => {
+test('a key is not forgotten while the store is asked for it', async () => {
   const { timeline, pacer } = late(booked)
   const one = pacer.key('one')
   timeline.write('A', one.acquire())
@@ -120,7 +120,7 @@ test('a key that is being booked is not forgotten', async () => {
   expect(pacer.keys).toBe(1)
 })
 
-test('a store that throws is one that fails', async () => {
+test('a store that throws counts as one that fails', async () => {
   const timeline = new Timeline()
   const broken = () => {
     throw new Error('broken')

@@ -3,7 +3,7 @@ import { gcra, slidingLog, slidingWindow, smoothBursty } from '../../src/index.t
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
-/* A question takes 10 ms there and 10 ms back, and what it is told counts from half-way: turns come 20 ms late. */
+/* A request takes 10 ms to the store and 10 ms back, so slots come 20 ms late. */
 let timeline: Timeline
 let store: LateStore
 beforeEach(() => {
@@ -12,12 +12,12 @@ beforeEach(() => {
 })
 const even = gcra({ limit: 10, window: '1s', burst: 1 })
 
-describe('a store that answers later', () => {
+describe('a store that answers with a promise', () => {
   test.each([
     ['gcra', even, 'A+20 B+120 C+220 D+320'],
     ['smoothBursty', smoothBursty({ rate: 10 }), 'A+20 B+120 C+220 D+320'],
     ['slidingLog', slidingLog({ limit: 2, window: '1s' }), 'A+20 B+20 C+1020 D+1020'],
-    ['slidingWindow, one question at a time', slidingWindow({ limit: 2, window: '1s' }), 'A+20 B+40 C+1530 D+2030'],
+    ['slidingWindow, one request at a time', slidingWindow({ limit: 2, window: '1s' }), 'A+20 B+40 C+1530 D+2030'],
   ])('%s', async (_, policy, expected) => {
     const pacer = timeline.pacer(policy, { store })
     for (const name of 'ABCD') timeline.write(name, pacer.acquire())
@@ -26,19 +26,19 @@ describe('a store that answers later', () => {
     expect(store.calls).toBeLessThanOrEqual(7)
   })
 
-  test('tryAcquire is not refused because others are being asked for', async () => {
+  test('tryAcquire is not refused because the store is asked for others', async () => {
     const pacer = timeline.pacer(slidingWindow({ limit: 2, window: '1s' }), { store })
     for (const name of 'ABC') timeline.write(name, pacer.tryAcquire())
     expect(await timeline.read()).toBe('A+20 B+40 C+60=false')
   })
 
-  test('maxQueue counts who waits, not who is being asked for', async () => {
+  test('maxQueue counts calls that wait, not those that the store is asked for', async () => {
     const pacer = timeline.pacer(slidingLog({ limit: 3, window: '1s' }), { store, maxQueue: 1 })
     for (const name of 'ABCDE') timeline.write(name, pacer.acquire())
     expect(await timeline.read()).toBe('A+20 B+20 C+20 E!HEADGATE_QUEUE_FULL+20 D+1020')
   })
 
-  test('one that leaves while it is asked for gives its permits back', async () => {
+  test('a call that is aborted while the store is asked gives its permits back', async () => {
     for (const policy of [slidingLog({ limit: 1, window: '10s' }), slidingWindow({ limit: 1, window: '10s' })]) {
       const timeline = new Timeline()
       const pacer = timeline.pacer(policy, { store: new LateStore(timeline, 20) })
@@ -52,7 +52,7 @@ describe('a store that answers later', () => {
     }
   })
 
-  test('a pause while it is asked', async () => {
+  test('a call that is asked for when a pause begins is admitted after it', async () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const pacer = timeline.pacer(policy, { store: new LateStore(timeline, 20) })
@@ -65,7 +65,7 @@ describe('a store that answers later', () => {
     }
   })
 
-  test('a store that fails fails the call, and the next is asked for', async () => {
+  test('a store that fails refuses the call, and is asked for the next one', async () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const store = new LateStore(timeline, 20)
@@ -86,7 +86,7 @@ describe('a store that answers later', () => {
     }
   })
 
-  test('a store that never answers is not waited for for ever', async () => {
+  test('a store that never answers ends the call after storeTimeout', async () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const store = new LateStore(timeline, 20)
@@ -102,7 +102,7 @@ describe('a store that answers later', () => {
     ['fails', 'allow', 'A+10 B+10 C+10'],
     ['is silent', 'local', 'A+2000 B+2100 C+2200'],
     ['is silent', 'allow', 'A+2000 B+2000 C+2000'],
-  ] as const)('a store that %s: %s', async (how, onStoreError, expected) => {
+  ] as const)('a store that %s, with onStoreError: %s', async (how, onStoreError, expected) => {
     const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError })
     store.failing = how === 'fails'
     store.silent = how === 'is silent'
@@ -110,14 +110,14 @@ describe('a store that answers later', () => {
     expect(await timeline.read()).toBe(expected)
   })
 
-  test('one instance of several keeps its part of the pace', async () => {
+  test('with several instances, each keeps its part of the pace', async () => {
     const pacer = timeline.pacer(even, { store, instances: 2 })
     store.failing = true
     for (const name of 'ABC') timeline.write(name, pacer.acquire())
     expect(await timeline.read()).toBe('A+10 B+210 C+410')
   })
 
-  test('a rate that is set meanwhile goes on from what was booked here', async () => {
+  test('a rate that is set during a failure applies after the slots that are booked locally', async () => {
     const pacer = timeline.pacer(even, { store })
     store.failing = true
     for (const name of 'ABC') timeline.write(name, pacer.acquire())
@@ -127,7 +127,7 @@ describe('a store that answers later', () => {
     expect(await timeline.read()).toBe('A+10 B+110 C+210 D+260')
   })
 
-  test('nor by settle and cancel', async () => {
+  test('settle and cancel end after storeTimeout if the store never answers', async () => {
     const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError: 'deny' })
     const reservations = Promise.all([pacer.reserve(), pacer.reserve(), pacer.reserve()])
     await timeline.pass(20)
@@ -136,12 +136,12 @@ describe('a store that answers later', () => {
     timeline.write('more', more.settle(2))
     timeline.write('less', less.settle(0))
     timeline.write('none', none.cancel())
-    // What is given back is kept by a store that does not answer, as by one that fails; what is charged may be unknown.
+    // Units that cannot be given back stay spent without an error. A charge that may be lost is an error.
     expect(await timeline.read()).toBe('more!HEADGATE_STORE_UNAVAILABLE+2020 less+2020 none+2020')
     expect(timeline.now).toBeGreaterThan(2020)
   })
 
-  test('an answer that comes after all gives its permits back', async () => {
+  test('permits of an answer after storeTimeout are given back', async () => {
     const pacer = timeline.pacer(slidingLog({ limit: 1, window: '60s' }), {
       store,
       storeTimeout: 1000,
@@ -155,7 +155,7 @@ describe('a store that answers later', () => {
     expect(await timeline.read()).toBe('A!HEADGATE_STORE_UNAVAILABLE+1000 B+8020')
   })
 
-  test('a rate set anew: what was promised is kept, and owed to the new rate', async () => {
+  test('a new rate keeps booked slots, and later slots pay for them', async () => {
     const pacer = timeline.pacer(even, { store })
     for (const name of 'ABC') timeline.write(name, pacer.acquire())
     await timeline.pass(20)

@@ -1,7 +1,7 @@
 import { type Ledger, memoryStore, type Store } from '../../src/index.ts'
 import type { Timeline } from './timeline.ts'
 
-/** A memory store that answers after a while, as one behind a network does, or fails, or never answers. */
+/** A memory store that answers late, as one behind a network does. It can also fail or never answer. */
 export class LateStore implements Store {
   readonly synchronous = false
   readonly #timeline: Timeline
@@ -10,11 +10,11 @@ export class LateStore implements Store {
   latency: number
   failing = false
   silent = false
-  /** How much later than usual an answer comes, once it is decided. */
-  silentFor = 0
+  /** How much later than usual the answer comes after the decision, in milliseconds. */
+  delay = 0
   calls = 0
 
-  /** @param shared the ledgers of all processes, by name: those of a server */
+  /** @param shared ledgers by name, which several stores share as the clients of one server do */
   constructor(timeline: Timeline, latency: number, shared = new Map<string, Ledger>()) {
     this.#timeline = timeline
     this.#store = memoryStore({ clock: timeline.clock.now })
@@ -22,26 +22,26 @@ export class LateStore implements Store {
     this.latency = latency
   }
 
-  /** Without `retune`: others may reach the states. */
+  /** The ledger has no `retune`, because others may reach the states. */
   open(terms: Parameters<Store['open']>[0]): Ledger {
     const first = this.#shared.get(terms.name) ?? this.#store.open(terms)
     this.#shared.set(terms.name, first)
     const ledger = first.vary?.(terms) ?? first
     return {
-      decide: (...question) => this.#later(() => ledger.decide(...question)),
-      reserve: (...question) => this.#later(() => ledger.reserve(...question)),
-      reset: (...question) => this.#later(() => ledger.reset(...question)),
+      decide: (...request) => this.#later(() => ledger.decide(...request)),
+      reserve: (...request) => this.#later(() => ledger.reserve(...request)),
+      reset: (...request) => this.#later(() => ledger.reset(...request)),
     }
   }
 
-  /** Decided half-way, as by a server. */
+  /** Decides half-way, as a server does. */
   async #later<T>(decide: () => T): Promise<Awaited<T>> {
     this.calls++
-    const late = this.silentFor
+    const { delay } = this
     await this.#sleep(Math.floor(this.latency / 2))
     if (this.failing) throw new Error('store')
     const answer = await decide()
-    await this.#sleep(this.silent ? 1e9 : late + Math.ceil(this.latency / 2))
+    await this.#sleep(this.silent ? 1e9 : delay + Math.ceil(this.latency / 2))
     return answer
   }
 

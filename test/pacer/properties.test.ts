@@ -19,7 +19,7 @@ const fastest = 10
 
 type Admitted = { at: number; cost: number }
 
-/** The most units that `span` milliseconds may hold, whatever rates were set. A turn is rounded up to a millisecond. */
+/** The most units in `span` milliseconds, whatever rates are set. Slots are rounded up to a millisecond. */
 type Bound = (span: number) => number
 const bucket =
   (burst: number): Bound =>
@@ -38,18 +38,18 @@ const promises: [string, (limit: number) => Policy, Bound][] = [
   ['slidingLog', (limit) => slidingLog({ limit, window }), windows(fastest)],
   ['slidingWindow', (limit) => slidingWindow({ limit, window }), windows(2 * fastest - 1)],
   ['segmentedWindow', (limit) => segmentedWindow({ limit, window }), windows(fastest)],
-  // What is stored, what comes, and the last call's cost, which the next one pays for.
+  // What is stored, the cost of the last call, which the next one pays for, and what the span brings.
   ['smoothBursty', (rate) => smoothBursty({ rate, maxStored: 3 }), bucket(3 + 2)],
 ]
 
 type Act = (run: Run) => Promise<unknown> | unknown
 
-/** An act that a counterexample shows by name. */
+/** Gives an act a name, for counterexamples. */
 function named(name: string, act: Act): Act {
   return Object.assign((run: Run) => act(run), { [fc.toStringMethod]: () => name })
 }
 
-/** One interleaving on one pacer. */
+/** One random sequence of acts on one pacer. */
 class Run {
   readonly timeline = new Timeline()
   readonly pacer: Pacer
@@ -79,7 +79,7 @@ class Run {
     if (reservation.allowed) this.reserved.push({ cost, reservation, cancelled: false })
   }
 
-  /** Before its time or after it: after it, it has been used. */
+  /** Cancels a reservation whose time has not come. After its time it has been used. */
   async cancel(n: number): Promise<void> {
     const found = this.reserved[n % this.reserved.length]
     if (found === undefined || found.reservation.at - this.timeline.start <= this.timeline.now) return
@@ -114,7 +114,7 @@ const acts: [weight: number, fc.Arbitrary<Act>][] = [
 const act = fc.oneof(...acts.map(([weight, arbitrary]) => ({ weight, arbitrary })))
 
 describe.each(promises)('%s', (_, policyOf, bound) => {
-  test('never over the promise, in any span, however calls, aborts, cancels, rates and pauses fall', async () => {
+  test('never over the limit in any span, whatever the order of calls, aborts, cancels, rates and pauses', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.constantFrom(...rates),
@@ -141,7 +141,7 @@ describe.each(promises)('%s', (_, policyOf, bound) => {
   })
 })
 
-describe('an aborted wait leaves no trace', () => {
+describe('an aborted call leaves no trace', () => {
   const spaced: [string, Policy][] = [
     ['gcra', gcra({ limit: 10, window, burst: 1 })],
     ['smoothBursty', smoothBursty({ rate: 10, maxStored: 0 })],
@@ -153,47 +153,47 @@ describe('an aborted wait leaves no trace', () => {
     patience: fc.option(fc.integer({ min: 1, max: 400 })),
   })
 
-  /** Each turn 100 ms after the one before, or when the next call comes: who waits then and came first has it. */
+  /** A model: slots are 100 ms apart, or when the next call comes. The oldest waiting call is admitted. */
   function expected(calls: readonly { at: number; patience: number | null }[]): number[] {
-    const turns: number[] = []
+    const admitted: number[] = []
     const waiting = calls.map(({ at, patience }) => ({ at, until: patience === null ? Infinity : at + patience }))
     for (let now = 0, next = 0; now < 20_000; now++) {
       if (now < next) continue
       const found = waiting.findIndex(({ at, until }) => at <= now && now <= until)
       if (found < 0) continue
       waiting.splice(found, 1)
-      turns.push(now)
+      admitted.push(now)
       next = now + 100
     }
-    return turns
+    return admitted
   }
 
-  test.each(spaced)('%s: the turns are those of the calls that stay', async (_, policy) => {
+  test.each(spaced)('%s: the other calls are admitted as if it had not come', async (_, policy) => {
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 15 }), async (unsorted) => {
         const calls = unsorted.toSorted((a, b) => a.at - b.at)
         const timeline = new Timeline()
         const pacer = timeline.pacer(policy)
-        const turns: number[] = []
+        const admitted: number[] = []
         for (const { at, patience } of calls) {
           if (at > timeline.now) await timeline.pass(at - timeline.now)
           const controller = new AbortController()
-          // Between two turns, so that no turn is due at the same moment.
+          // Half a millisecond, so that no slot is due at the same moment.
           if (patience !== null) timeline.sleeper(patience + 0.5, () => controller.abort())
           pacer.acquire(1, { signal: controller.signal }).then(
-            () => turns.push(timeline.now),
+            () => admitted.push(timeline.now),
             () => undefined,
           )
         }
         await timeline.pass(10_000)
-        expect(turns).toEqual(expected(calls))
+        expect(admitted).toEqual(expected(calls))
       }),
       { numRuns: 100 },
     )
   })
 })
 
-describe('those behind one who gives up move up, whatever each asks for', () => {
+describe('when calls of any cost give up, those behind them move up', () => {
   const policies: [string, Policy][] = [
     ['gcra', gcra({ limit: 10, window, burst: 3 })],
     ['smoothBursty', smoothBursty({ rate: 10 })],
@@ -202,11 +202,11 @@ describe('those behind one who gives up move up, whatever each asks for', () => 
   ]
   const call = fc.record({ cost: fc.integer({ min: 1, max: 3 }), leaves: fc.boolean() })
 
-  /** Calls that come at once; who leaves does so at once, before its turn. */
-  async function turns(policy: Policy, calls: readonly { cost: number; leaves: boolean }[]): Promise<string> {
+  /** All calls come at once. Those that leave do so at once, before their slots. */
+  async function admissions(policy: Policy, calls: readonly { cost: number; leaves: boolean }[]): Promise<string> {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
-    await pacer.acquire(3) // all that goes at once
+    await pacer.acquire(3) // the whole burst
     const controller = new AbortController()
     for (const { cost, leaves } of calls) {
       const call = pacer.acquire(cost, leaves ? { signal: controller.signal } : {})
@@ -223,15 +223,15 @@ describe('those behind one who gives up move up, whatever each asks for', () => 
     await fc.assert(
       fc.asyncProperty(fc.array(call, { minLength: 1, maxLength: 12 }), async (calls) => {
         const staying = calls.filter(({ leaves }) => !leaves)
-        expect(await turns(policy, calls)).toBe(await turns(policy, staying))
+        expect(await admissions(policy, calls)).toBe(await admissions(policy, staying))
       }),
       { numRuns: 100 },
     )
   })
 })
 
-describe('acquire(n) is n times acquire(1)', () => {
-  /** When a last call has its turn, after `costs`. */
+describe('acquire(n) costs as much as n calls of acquire(1)', () => {
+  /** When a last call is admitted, after calls of these costs. */
   async function last(policy: Policy, costs: readonly number[]): Promise<number> {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
@@ -243,7 +243,7 @@ describe('acquire(n) is n times acquire(1)', () => {
   test.each([
     ['gcra', (rate: number) => gcra({ limit: rate, window, burst: 30 }), 0],
     ['slidingLog', (rate: number) => slidingLog({ limit: 30, window: rate * 100 }), 0],
-    // Each permit's price is cut to whole microseconds, as Guava's, so at most 1 us a permit.
+    // Each permit's price is cut to whole microseconds, as in Guava, so the difference is at most 1 us a permit.
     ['smoothBursty', (rate: number) => smoothBursty({ rate }), 1],
   ])('%s', async (_, policyOf, slack) => {
     await fc.assert(

@@ -3,10 +3,10 @@ import { gcra, slidingWindow, smoothBursty, tokenBucket } from '../../src/index.
 import { Timeline } from './timeline.ts'
 
 const even = gcra({ limit: 10, window: '1s', burst: 1 })
-const asked = slidingWindow({ limit: 2, window: '1s' })
+const polled = slidingWindow({ limit: 2, window: '1s' })
 
 describe('order', () => {
-  test('small requests do not overtake a large one', async () => {
+  test('small calls do not overtake a large one', async () => {
     const bucket = tokenBucket({ limit: 10, window: '1s', burst: 10 })
     for (const policy of [bucket, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
@@ -20,9 +20,9 @@ describe('order', () => {
   })
 
   test.each([
-    ['booked', even, 'A+0 D+100 E+200 B+300 C+400'],
-    ['asked', slidingWindow({ limit: 1, window: '100ms' }), 'A+0 D+200 E+400 B+600 C+800'],
-  ])('priority, %s: who has more goes first, among equals who came first', async (_, policy, expected) => {
+    ['a policy that books', even, 'A+0 D+100 E+200 B+300 C+400'],
+    ['a policy that polls', slidingWindow({ limit: 1, window: '100ms' }), 'A+0 D+200 E+400 B+600 C+800'],
+  ])('%s: a higher priority goes first, and equals keep their order', async (_, policy, expected) => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
     timeline.write('A', pacer.acquire())
@@ -33,7 +33,7 @@ describe('order', () => {
     expect(await timeline.read()).toBe(expected)
   })
 
-  test('one that is overtaken past its timeout is refused then, and its turn is not lost', async () => {
+  test('a call that is overtaken is refused at its timeout, and its slot is not lost', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     timeline.write('A', pacer.acquire())
@@ -48,7 +48,7 @@ describe('maxQueue', () => {
   test.each([
     ['newest', 'A+0 D!HEADGATE_QUEUE_FULL+0 E!HEADGATE_QUEUE_FULL+0 B+100 C+200 F+300'],
     ['oldest', 'A+0 B!HEADGATE_QUEUE_FULL+0 C!HEADGATE_QUEUE_FULL+0 D+100 E+200 F+300'],
-  ] as const)('the %s is dropped, and no turn with it', async (order, expected) => {
+  ] as const)('the %s is refused, and no slot is lost', async (order, expected) => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even, { maxQueue: 2, order })
     for (const name of 'ABCDE') timeline.write(name, pacer.acquire())
@@ -57,19 +57,19 @@ describe('maxQueue', () => {
     expect(await timeline.read()).toBe(expected)
   })
 
-  test('also where turns are asked for', async () => {
+  test('it also holds for a policy that polls', async () => {
     for (const [order, expected] of [
       ['newest', 'A+0 B+0 E!HEADGATE_QUEUE_FULL+0 C+1500 D+2000'],
       ['oldest', 'A+0 B+0 C!HEADGATE_QUEUE_FULL+0 D+1500 E+2000'],
     ] as const) {
       const timeline = new Timeline()
-      const pacer = timeline.pacer(asked, { maxQueue: 2, order })
+      const pacer = timeline.pacer(polled, { maxQueue: 2, order })
       for (const name of 'ABCDE') timeline.write(name, pacer.acquire())
       expect(await timeline.read()).toBe(expected)
     }
   })
 
-  test('none may wait: like a limiter', async () => {
+  test('with maxQueue: 0 nobody waits, as in a limiter', async () => {
     for (const policy of [even, slidingWindow({ limit: 1, window: '1s' })]) {
       const timeline = new Timeline()
       const pacer = timeline.pacer(policy, { maxQueue: 0 })
@@ -82,7 +82,7 @@ describe('maxQueue', () => {
 })
 
 describe('throttle and wrap', () => {
-  test('run inside the limit and return what the function returns', async () => {
+  test('they run functions at the pace and return their results', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     const double = pacer.wrap(async (n: number) => {
@@ -94,7 +94,7 @@ describe('throttle and wrap', () => {
     expect(await all).toEqual([1, 2, 4])
   })
 
-  test('wrap keeps this, and failures are the caller’s', async () => {
+  test('wrap keeps this, and an error reaches the caller', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even, { concurrency: 1 })
     const host = {
@@ -114,7 +114,7 @@ describe('throttle and wrap', () => {
     expect(pacer.running).toBe(0)
   })
 
-  test('concurrency: so many at once, by priority, and the pace as well', async () => {
+  test('concurrency limits how many run at once, by priority, and the pace still holds', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even, { concurrency: 2 })
     let running = 0
@@ -135,7 +135,7 @@ describe('throttle and wrap', () => {
     expect(pacer.running).toBe(0)
   })
 
-  test('a long queue of which none can have its turn is refused at once, one after the other', async () => {
+  test('a long queue of functions that can never be admitted is refused at once', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even, { concurrency: 1 })
     let refused = 0
@@ -147,7 +147,7 @@ describe('throttle and wrap', () => {
     expect([pacer.running, pacer.waiting]).toEqual([0, 0])
   })
 
-  test('an aborted run leaves its place to the next', async () => {
+  test('an aborted function leaves its place to the next', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even, { concurrency: 1 })
     const controller = new AbortController()
@@ -171,9 +171,9 @@ describe('throttle and wrap', () => {
 
 describe('pause, resume, hold, drain, close', () => {
   test.each([
-    ['booked', even, 'A+0 B+100 C+1000 D+1100 E+1200'],
-    ['asked', slidingWindow({ limit: 1, window: '50ms' }), 'A+0 B+100 C+1000 D+1100 E+1200'],
-  ])('%s: nobody goes while it is paused, and no backlog bursts out', async (_, policy, expected) => {
+    ['a policy that books', even, 'A+0 B+100 C+1000 D+1100 E+1200'],
+    ['a policy that polls', slidingWindow({ limit: 1, window: '50ms' }), 'A+0 B+100 C+1000 D+1100 E+1200'],
+  ])('%s: nobody is admitted during a pause, and there is no burst after it', async (_, policy, expected) => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
     for (const name of 'ABCD') timeline.write(name, pacer.acquire())
@@ -185,7 +185,7 @@ describe('pause, resume, hold, drain, close', () => {
     expect(await timeline.read()).toBe(expected)
   })
 
-  test('a pause that is over at once costs nothing', async () => {
+  test('a pause that ends at once delays nobody', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     for (const name of 'ABCD') timeline.write(name, pacer.acquire())
@@ -194,7 +194,7 @@ describe('pause, resume, hold, drain, close', () => {
     expect(await timeline.read()).toBe('A+0 B+100 C+200 D+300')
   })
 
-  test('hold: nobody for that long, for one key', async () => {
+  test('hold admits nobody of one key for so long', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     const [held, other] = [pacer.key('held'), pacer.key('other')]
@@ -207,7 +207,7 @@ describe('pause, resume, hold, drain, close', () => {
     expect(pacer.keys).toBe(0)
   })
 
-  test('drain waits for all who wait and run', async () => {
+  test('drain resolves when nobody waits and nothing runs', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     await pacer.drain()
@@ -217,7 +217,7 @@ describe('pause, resume, hold, drain, close', () => {
     expect(await timeline.read()).toBe('A+0 B+100 drained+250')
   })
 
-  test('close refuses who waits and who comes, and leaves no timer', async () => {
+  test('close refuses waiting and later calls, and leaves no timer', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     for (const name of 'AB') timeline.write(name, pacer.acquire())
@@ -232,7 +232,7 @@ describe('pause, resume, hold, drain, close', () => {
 })
 
 describe('keys', () => {
-  test('each has a queue of its own, none is left behind', async () => {
+  test('each key has a queue of its own, and is forgotten after its last call', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 10 }))
     for (const name of 'AB') timeline.write(name, pacer.key('one').acquire())

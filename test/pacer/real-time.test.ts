@@ -4,11 +4,11 @@ import { gcra, slidingLog, slidingWindow } from '../../src/index.ts'
 import { Pacer } from '../../src/pacer/index.ts'
 
 /*
- * On the real clock a turn may come late, by however long the machine is busy, but never early: so bounds from below are
- * exact, and those from above only tell that it did come.
+ * On the real clock, a slot may come late when the machine is busy, but never early. So lower bounds are exact, and upper
+ * bounds only say that the slot came at all.
  */
 
-test('turns never come early and add up to the rate', async () => {
+test('slots never come early, and add up to the rate', async () => {
   const pacer = new Pacer(gcra({ limit: 200, window: '1s', burst: 1 }))
   const since = performance.now()
   const times = await Promise.all(
@@ -20,9 +20,9 @@ test('turns never come early and add up to the rate', async () => {
 })
 
 test.each([
-  ['booked', slidingLog({ limit: 5, window: 100 })],
-  ['asked', slidingWindow({ limit: 5, window: 100 })],
-])('%s: 15 at 5 in 100 ms', async (_, policy) => {
+  ['a policy that books', slidingLog({ limit: 5, window: 100 })],
+  ['a policy that polls', slidingWindow({ limit: 5, window: 100 })],
+])('%s: 15 calls at 5 in 100 ms', async (_, policy) => {
   const pacer = new Pacer(policy)
   const since = performance.now()
   await Promise.all(Array.from({ length: 15 }, () => pacer.acquire()))
@@ -31,7 +31,7 @@ test.each([
   expect(took).toBeLessThan(5000)
 })
 
-/** How a process ends in which somebody waits a minute: after 20 s it would be killed. */
+/** The exit code of a process in which a call waits for a minute. After 20 s it would be killed. */
 function ends(options: string, then: string): number | null {
   const code = `
     import { Pacer } from 'headgate/pacer'
@@ -47,11 +47,11 @@ function ends(options: string, then: string): number | null {
   return child.status
 }
 
-test('a process ends while somebody waits, if unref says so', () => {
+test('with unref, a process ends while a call waits', () => {
   expect(ends('{ unref: true }', '')).toBe(0)
 })
 
-test('an aborted wait does not keep a process', () => {
+test('an aborted call does not keep a process running', () => {
   expect(ends('{}', 'controller.abort()')).toBe(0)
   expect(ends('{}', 'pacer.close()')).toBe(0)
 })

@@ -7,7 +7,7 @@ import { settle, Timeline } from './timeline.ts'
 const even = gcra({ limit: 10, window: '1s', burst: 1 })
 
 describe('reserve', () => {
-  test('tells the wait and the time to act, and waits for nothing', async () => {
+  test('it says the wait and the time to act, and does not wait itself', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 5 }))
     const first = await pacer.reserve(3)
@@ -21,7 +21,7 @@ describe('reserve', () => {
     ['gcra', even],
     ['slidingLog', slidingLog({ limit: 1, window: 100 })],
     ['fixedWindow', fixedWindow({ limit: 1, window: 100 })],
-  ])('%s: the last one gives all back, in any number; one promised to others stays spent', async (_, policy) => {
+  ])('%s: the last reservations give all back, and one that later slots rely on stays spent', async (_, policy) => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
     const [, b, c, d] = [await pacer.reserve(), await pacer.reserve(), await pacer.reserve(), await pacer.reserve()]
@@ -31,11 +31,11 @@ describe('reserve', () => {
     await c?.cancel()
     const again = await pacer.reserve()
     expect(again.wait).toBe(200)
-    await b?.cancel() // 200 is promised already, so this one is lost
+    await b?.cancel() // the slot at 200 is promised already, so this one stays spent
     expect((await pacer.reserve()).wait).toBe(300)
   })
 
-  test('settles to what was needed', async () => {
+  test('settle corrects the cost', async () => {
     for (const policy of [smoothBursty({ rate: 10 }), gcra({ limit: 10, window: '1s', burst: 100 })]) {
       const timeline = new Timeline()
       const pacer = timeline.pacer(policy)
@@ -48,7 +48,7 @@ describe('reserve', () => {
     }
   })
 
-  test('refused: too long, paused, held, or not to be promised', async () => {
+  test('it is refused if the wait is too long, in a hold or a pause, and if no future time can be promised', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     await pacer.acquire()
@@ -68,13 +68,13 @@ describe('reserve', () => {
   })
 })
 
-describe('rates', () => {
+describe('setRate', () => {
   test.each([
     ['smoothBursty', smoothBursty({ rate: 2 }), 'A+0 B+500 C+1000 D+1500 E+1600'],
     ['gcra', gcra({ limit: 2, window: '1s', burst: 1 }), 'A+0 B+500 C+1000 D+1100 E+1200'],
     ['fixedWindow', fixedWindow({ limit: 1, window: '1s' }), 'A+0 B+1000 C+2000 D+2000 E+2000'],
     ['slidingLog', slidingLog({ limit: 1, window: '1s' }), 'A+0 B+1000 C+2000 D+2000 E+2000'],
-  ])('%s: raised, what was promised is kept, and who comes later comes after', async (_, policy, expected) => {
+  ])('%s, raised: booked slots are kept, and later calls come after them', async (_, policy, expected) => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
     for (const name of 'ABC') timeline.write(name, pacer.acquire())
@@ -88,7 +88,7 @@ describe('rates', () => {
     ['gcra', even, 'A+0 B+100 C+200 D+3000 E+4000'],
     ['fixedWindow', fixedWindow({ limit: 2, window: '1s' }), 'A+0 B+0 C+1000 D+3000 E+4000'],
     ['slidingLog', slidingLog({ limit: 2, window: '1s' }), 'A+0 B+0 C+1000 D+2000 E+3000'],
-  ])('%s: lowered, what was promised is kept, and who comes later pays for it', async (_, policy, expected) => {
+  ])('%s, lowered: booked slots are kept, and later calls pay for them', async (_, policy, expected) => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
     for (const name of 'ABC') timeline.write(name, pacer.acquire())
@@ -97,7 +97,7 @@ describe('rates', () => {
     expect(await timeline.read()).toBe(expected)
   })
 
-  test('of any algorithm, in permits a window', async () => {
+  test('a rate is in permits a window, and an invalid one is refused', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     expect(pacer.getRate()).toBe(10)
@@ -115,7 +115,7 @@ describe('rates', () => {
     )
   })
 
-  test('raised, it lets those go sooner who were not promised a time', async () => {
+  test('a higher rate admits calls sooner that have no booked slot', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(slidingWindow({ limit: 1, window: '1s' }))
     for (const name of 'ABC') timeline.write(name, pacer.acquire())
@@ -125,8 +125,8 @@ describe('rates', () => {
   })
 })
 
-describe('what can be seen', () => {
-  test('queue length, waits, rate; channels; progress', async () => {
+describe('observability', () => {
+  test('channels and progress report queue length, waits and rate', async () => {
     const timeline = new Timeline()
     const seen: unknown[] = []
     const steps: Progress[] = []

@@ -4,7 +4,7 @@ import { gcra, type Ledger, type Policy, slidingLog, smoothBursty } from '../../
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
-/* Several pacers, each as in a process of its own, on the states of one server that is 5 ms away from all of them. */
+/* Several pacers, as in several processes, on the states of one server. It is 5 ms away from all of them. */
 
 function fleet(policy: Policy, size: number) {
   const timeline = new Timeline()
@@ -15,7 +15,7 @@ function fleet(policy: Policy, size: number) {
   return { timeline, pacers }
 }
 
-test('together they keep one pace', async () => {
+test('several pacers on one store keep one pace', async () => {
   const { timeline, pacers } = fleet(gcra({ limit: 10, window: '1s', burst: 1 }), 3)
   for (const [n, name] of [...'ABCDEF'].entries()) timeline.write(name, pacers[n % 3]!.acquire())
   expect(await timeline.read()).toBe('A+10 B+110 C+210 D+310 E+410 F+510')
@@ -23,9 +23,9 @@ test('together they keep one pace', async () => {
 
 test.each([
   ['slidingLog', slidingLog({ limit: 50, window: '1s' }), 50],
-  // All that is stored, the last call's cost, and what comes in a second.
+  // What is stored, the cost of the last call, and what one second brings.
   ['smoothBursty', smoothBursty({ rate: 30, maxStored: 10 }), 42],
-])('%s: a hard limit in any second, whoever calls and gives up', async (_, policy, most) => {
+])('%s: never over the limit in any second, however calls come and give up', async (_, policy, most) => {
   const call = fc.record({
     at: fc.integer({ min: 0, max: 1500 }),
     pacer: fc.nat(7),
@@ -34,20 +34,21 @@ test.each([
   await fc.assert(
     fc.asyncProperty(fc.array(call, { minLength: 60, maxLength: 200 }), async (unsorted) => {
       const { timeline, pacers } = fleet(policy, 8)
-      const turns: number[] = []
+      const admitted: number[] = []
       let ended = 0
       for (const { at, pacer, patience } of unsorted.toSorted((a, b) => a.at - b.at)) {
         if (at > timeline.now) await timeline.pass(at - timeline.now)
         const controller = new AbortController()
         if (patience !== null) timeline.sleeper(patience, () => controller.abort())
         pacers[pacer]!.acquire(1, { signal: controller.signal })
-          .then(() => turns.push(timeline.now))
+          .then(() => admitted.push(timeline.now))
           .catch(() => undefined)
           .finally(() => ended++)
       }
       await timeline.pass(60_000)
       expect(ended).toBe(unsorted.length)
-      for (let n = 0; n + most < turns.length; n++) expect(turns[n + most]! - turns[n]!).toBeGreaterThanOrEqual(1000)
+      for (let n = 0; n + most < admitted.length; n++)
+        expect(admitted[n + most]! - admitted[n]!).toBeGreaterThanOrEqual(1000)
     }),
     { numRuns: 30 },
   )

@@ -7,14 +7,15 @@ interface Sleep {
   wake: () => void
 }
 
-/** A pacer on a clock that moves only when told, and what happened on it: "A+0 B+200 C+400". */
+/** A pacer on a manual clock, and what happens on it as a line of text: "A+0 B+200 C+400". */
 export class Timeline {
   readonly clock: ManualClock
   readonly start: number
-  /** Sleeps that are under way, and the most there were at once. */
+  /** Timers that run now. */
   readonly sleeps = new Set<Sleep>()
+  /** The most timers that ran at once. */
   mostSleeps = 0
-  slept = 0
+  /** The longest timer, in milliseconds. */
   longestSleep = 0
   readonly events: string[] = []
 
@@ -35,13 +36,12 @@ export class Timeline {
   readonly sleeper = (milliseconds: number, wake: () => void): (() => void) => {
     const sleep = { at: this.clock.milliseconds + milliseconds, wake }
     this.sleeps.add(sleep)
-    this.slept++
     this.mostSleeps = Math.max(this.mostSleeps, this.sleeps.size)
     this.longestSleep = Math.max(this.longestSleep, milliseconds)
     return () => this.sleeps.delete(sleep)
   }
 
-  /** Writes a call down once it ends: "A+200", or "A!HEADGATE_TIMEOUT+200". */
+  /** Adds an event when a call ends: "A+200", or "A!HEADGATE_TIMEOUT+200". */
   write<T>(name: string, call: Promise<T>): Promise<T | undefined> {
     return call.then(
       (value) => {
@@ -55,7 +55,7 @@ export class Timeline {
     )
   }
 
-  /** Moves the time on, stopping wherever somebody wakes. */
+  /** Moves the clock on, and stops wherever a timer ends. */
   async pass(milliseconds: number): Promise<void> {
     const until = this.clock.milliseconds + milliseconds
     await settle()
@@ -77,7 +77,7 @@ export class Timeline {
   }
 }
 
-/** Lets every promise that can go on do so. */
+/** Waits until all promises that can settle have settled. */
 export function settle(): Promise<void> {
   return new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,7 +1,7 @@
 /*
- * One process of a fleet that paces: asks for all its turns at once and tells when each function began, and the earliest
- * that its turn can have been. Both by process.hrtime, which is one clock for all processes of a machine.
- * What to do comes as JSON in the first argument; it starts when told to, so that all of them start together.
+ * One process of a fleet that keeps one pace. It makes all its calls at once and reports when each function started, and
+ * the earliest time that its slot can have. Both are by process.hrtime, which is one clock for all processes of a machine.
+ * The task comes as JSON in the first argument. The calls start at a message, so that all processes start together.
  */
 import { slidingLog } from 'headgate'
 import { Pacer } from 'headgate/pacer'
@@ -12,20 +12,20 @@ const { port, limit, window, calls } = JSON.parse(process.argv[2])
 const client = new Redis(port)
 const shared = redisStore({ client, timeout: '10s' })
 const now = () => Number(process.hrtime.bigint() / 1000n) / 1000
-const turns = []
+const slots = []
 
-/** The store, and a note of what it promised: a wait is rounded up to milliseconds and counts from after the question. */
+/** The shared store, which also notes its slots. A wait is rounded up to milliseconds and counts from the request or later. */
 const store = {
   synchronous: false,
   open(terms) {
     const ledger = shared.open(terms)
     return {
-      decide: (...question) => ledger.decide(...question),
-      reset: (...question) => ledger.reset(...question),
-      async reserve(...question) {
-        const asked = now()
-        const booking = await ledger.reserve(...question)
-        turns.push(asked + Math.max(0, booking.wait - 1))
+      decide: (...request) => ledger.decide(...request),
+      reset: (...request) => ledger.reset(...request),
+      async reserve(...request) {
+        const sent = now()
+        const booking = await ledger.reserve(...request)
+        slots.push(sent + Math.max(0, booking.wait - 1))
         return booking
       },
     }
@@ -40,6 +40,6 @@ process.once('message', async () => {
   const call = () => starts.push(now())
   await Promise.all(Array.from({ length: calls }, () => pacer.throttle(call)))
   client.disconnect()
-  process.send({ starts, turns: turns.sort((a, b) => a - b) })
+  process.send({ starts, slots: slots.sort((a, b) => a - b) })
   process.disconnect()
 })

@@ -1,46 +1,53 @@
 /*
- * Reads what a server says of its limits, in every dialect that is about:
+ * Reads what a server says about its limits, in every dialect in use:
  *
  *     X-RateLimit-Limit, -Remaining, -Reset       epoch seconds, or seconds from now; also X-Rate-Limit-*
  *     RateLimit-Limit, -Remaining, -Reset         draft 6: seconds from now
  *     RateLimit: limit=2, remaining=1, reset=900  draft 7
  *     RateLimit: "name";r=1;t=900                 draft 8 and later; also the names `a` and `w` that are proposed next
  *
- * A value that is malformed is as if it were not there.
+ * A malformed field is ignored.
  */
-import { type Item, parseDictionary, parseList } from './structured.ts'
+import { type InnerList, type Item, parseDictionary, parseList } from 'structured-headers'
 
-/** Fields by name: `Headers` of fetch, or an object with names in lower case as Node's. */
-export type Fields =
+/** Header fields: the `Headers` of fetch, or an object with names in lower case such as Node's. */
+export type HeaderFields =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | number | undefined>>
 
-/** One limit, as far as it is told. Times are milliseconds. */
+/** One limit of a server. A number that the server does not say is undefined. */
 export interface Quota {
   readonly name: string | undefined
-  /** What is counted: `'requests'` unless the policy says otherwise. */
+  /** What the server counts. Default `'requests'`. */
   readonly unit: string
   readonly limit: number | undefined
   readonly remaining: number | undefined
+  /** Milliseconds. */
   readonly window: number | undefined
-  /** How long until there is more, or all, again. */
+  /** Milliseconds until units come back. With `t=30` it is 30000. */
   readonly resetAfter: number | undefined
 }
 
 export interface RateLimitInfo {
-  /** How it was told, the newest that was understood; undefined if nothing was. */
+  /** The newest dialect that was understood. Undefined if there was none. */
   readonly dialect: 'list' | 'dictionary' | 'fields' | 'legacy' | undefined
   readonly quotas: readonly Quota[]
-  /** What `Retry-After` says, in milliseconds from now. It takes precedence. */
+  /** The time that `Retry-After` names, in milliseconds from now. It takes precedence over quotas. */
   readonly retryAfter: number | undefined
 }
 
-/** Numbers beyond are epoch seconds (September 2001 and later), beyond the second epoch milliseconds. */
+/** A larger number is epoch seconds (September 2001 and later). */
 const epochSeconds = 1e9
+/** A larger number is epoch milliseconds. */
 const epochMilliseconds = 1e12
 
-/** @param now milliseconds since the epoch, for dates and epoch seconds */
-export function parseRateLimit(fields: Fields, now: number = Date.now()): RateLimitInfo {
+/**
+ * Reads `Retry-After` and the rate limit fields of a response. It never throws: a malformed field is ignored.
+ *
+ * Example: `parseRateLimit(response.headers).quotas[0]?.remaining`.
+ * @param now milliseconds since the epoch, to read dates and epoch seconds by
+ */
+export function parseRateLimit(fields: HeaderFields, now: number = Date.now()): RateLimitInfo {
   const read = reader(fields)
   const retryAfter = parseRetryAfter(read('retry-after'), now)
   for (const [dialect, parse] of dialects) {
@@ -50,11 +57,11 @@ export function parseRateLimit(fields: Fields, now: number = Date.now()): RateLi
   return { dialect: undefined, quotas: [], retryAfter }
 }
 
-/** Milliseconds from now; undefined if it is neither whole seconds nor a date. A date that is past is now. */
+/** Milliseconds from now, for whole seconds or a date. A past date is now. */
 function parseRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined
   if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1000
-  // Dates only (RFC 9110, 5.6.7): Date.parse takes "-5" and "1.5" for years.
+  // Only dates of RFC 9110, 5.6.7: Date.parse reads "-5" and "1.5" as years.
   const date = /^\s*[A-Za-z]{3,9},? /.test(text) ? Date.parse(text) : Number.NaN
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
 }
@@ -62,14 +69,15 @@ function parseRetryAfter(text: string | undefined, now: number): number | undefi
 type Read = (name: string) => string | undefined
 type Parse = (read: Read, now: number) => readonly Quota[]
 
+/** The newest dialect first. */
 const dialects: readonly (readonly ['list' | 'dictionary' | 'fields' | 'legacy', Parse])[] = [
   ['list', list],
   ['dictionary', dictionary],
-  ['fields', (read) => separate(read, 'ratelimit-', (seconds) => seconds * 1000)],
+  ['fields', (read) => separateFields(read, 'ratelimit-', (seconds) => seconds * 1000)],
   ['legacy', legacy],
 ]
 
-function reader(fields: Fields): Read {
+function reader(fields: HeaderFields): Read {
   if (typeof fields.get === 'function') {
     const { get } = fields as { get(name: string): string | null }
     return (name) => get.call(fields, name) ?? undefined
@@ -81,56 +89,44 @@ function reader(fields: Fields): Read {
   }
 }
 
-/** Draft 8 and later: limits by name, their promises beside them. */
+/** Draft 8 and later: limits by name, and their policies in a field of its own. */
 function list(read: Read): readonly Quota[] {
-  const limits = parseList(read('ratelimit') ?? '')
-  const policies = parseList(read('ratelimit-policy') ?? '') ?? []
-  if (limits === undefined || !limits.every(({ value }) => typeof value === 'string')) return []
-  return limits.flatMap((item) => {
-    const policy = policies.find(({ value }) => value === item.value)
-    const remaining = whole(item, 'r') ?? whole(item, 'a')
+  const limits = parsed(parseList, read('ratelimit')) ?? []
+  const policies = policiesOf(read)
+  if (!limits.every(([name]) => typeof name === 'string')) return []
+  return limits.flatMap((limit) => {
+    const name = limit[0] as string
+    const policy = policies.find(([value]) => value === name)
+    const remaining = parameter(limit, 'r') ?? parameter(limit, 'a')
     if (remaining === undefined) return []
-    const unit = policy?.parameters.get('qu')
+    const unit = policy?.[1].get('qu')
     return {
-      name: item.value as string,
+      name,
       unit: typeof unit === 'string' ? unit : 'requests',
-      limit: policy && whole(policy, 'q'),
+      limit: policy && parameter(policy, 'q'),
       remaining,
-      window: times1000(policy && whole(policy, 'w')),
-      resetAfter: times1000(whole(item, 't') ?? whole(item, 'w')),
+      window: inMilliseconds(policy && parameter(policy, 'w')),
+      resetAfter: inMilliseconds(parameter(limit, 't') ?? parameter(limit, 'w')),
     }
   })
 }
 
-function whole({ parameters }: Item, name: string): number | undefined {
-  const value = parameters.get(name)
-  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
-}
-
-function times1000(seconds: number | undefined): number | undefined {
-  return seconds === undefined ? undefined : seconds * 1000
-}
-
 /** Draft 7. */
 function dictionary(read: Read): readonly Quota[] {
-  const members = parseDictionary(read('ratelimit') ?? '') ?? []
-  const value = (name: string) => {
-    const found = members.findLast(({ key }) => key === name)?.value
-    return typeof found === 'number' && Number.isInteger(found) && found >= 0 ? found : undefined
-  }
-  return told(value('limit'), value('remaining'), times1000(value('reset')), windowOf(read, value('limit')))
+  const members = parsed(parseDictionary, read('ratelimit'))
+  const value = (name: string) => wholeNumber(members?.get(name)?.[0])
+  return quotaOf(read, value('limit'), value('remaining'), inMilliseconds(value('reset')))
 }
 
-/** Three fields: draft 6, and with another start what was there before. */
-function separate(read: Read, start: string, after: (reset: number) => number): readonly Quota[] {
+/** Three fields: draft 6, and what was in use before it, with another prefix. */
+function separateFields(read: Read, prefix: string, after: (reset: number) => number): readonly Quota[] {
   const value = (name: string) => {
-    const text = read(start + name)
-    // Draft 6 allows a list of policies behind the limit: "2, 2;w=900".
+    const text = read(prefix + name)
+    // Draft 6 allows a list of policies after the limit: "2, 2;w=900".
     return text !== undefined && /^\s*\d+(\.\d+)?\s*(,|;|$)/.test(text) ? Number.parseFloat(text) : undefined
   }
   const reset = value('reset')
-  const resetAfter = reset === undefined ? undefined : after(reset)
-  return told(value('limit'), value('remaining'), resetAfter, windowOf(read, value('limit')))
+  return quotaOf(read, value('limit'), value('remaining'), reset === undefined ? undefined : after(reset))
 }
 
 function legacy(read: Read, now: number): readonly Quota[] {
@@ -138,23 +134,44 @@ function legacy(read: Read, now: number): readonly Quota[] {
     if (reset >= epochMilliseconds) return Math.max(0, reset - now)
     return reset >= epochSeconds ? Math.max(0, reset * 1000 - now) : reset * 1000
   }
-  const quotas = separate(read, 'x-ratelimit-', after)
-  return quotas.length > 0 ? quotas : separate(read, 'x-rate-limit-', after)
+  const quotas = separateFields(read, 'x-ratelimit-', after)
+  return quotas.length > 0 ? quotas : separateFields(read, 'x-rate-limit-', after)
 }
 
-/** `RateLimit-Policy: 2;w=900` of drafts 6 and 7: the window of that limit. */
-function windowOf(read: Read, limit: number | undefined): number | undefined {
-  const policies = parseList(read('ratelimit-policy') ?? '') ?? []
-  const policy = policies.find(({ value }) => value === limit)
-  return policy && times1000(whole(policy, 'w'))
-}
-
-function told(
+/** The one limit of the dialects that have no names. Drafts 6 and 7 say its window in `RateLimit-Policy: 2;w=900`. */
+function quotaOf(
+  read: Read,
   limit: number | undefined,
   remaining: number | undefined,
   resetAfter: number | undefined,
-  window: number | undefined,
 ): readonly Quota[] {
   if (limit === undefined && remaining === undefined) return []
+  const policy = policiesOf(read).find(([value]) => value === limit)
+  const window = inMilliseconds(policy && parameter(policy, 'w'))
   return [{ name: undefined, unit: 'requests', limit, remaining, window, resetAfter }]
+}
+
+function policiesOf(read: Read): readonly (Item | InnerList)[] {
+  return parsed(parseList, read('ratelimit-policy')) ?? []
+}
+
+/** A field parsed as a structured field (RFC 9651), or undefined if it is malformed or missing. */
+function parsed<Structure>(parse: (text: string) => Structure, text: string | undefined): Structure | undefined {
+  try {
+    return text === undefined ? undefined : parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function parameter([, parameters]: Item | InnerList, name: string): number | undefined {
+  return wholeNumber(parameters.get(name))
+}
+
+function wholeNumber(value: unknown): number | undefined {
+  return typeof value === 'number' && Number.isInteger(value) && value >= 0 ? value : undefined
+}
+
+function inMilliseconds(seconds: number | undefined): number | undefined {
+  return seconds === undefined ? undefined : seconds * 1000
 }

@@ -8,7 +8,7 @@ const even = gcra({ limit: 10, window: '1s', burst: 1 })
 
 type Answer = [status: number, headers?: Record<string, string>]
 
-/** A server that gives these answers one after the other, then 200; every request goes on the timeline. */
+/** A server that gives these answers one after the other, then 200. The timeline has an event for every request. */
 function site(answers: Answer[], options: Partial<PacedFetchOptions> = {}) {
   const timeline = new Timeline(start)
   const pacer = timeline.pacer(even)
@@ -26,7 +26,7 @@ function site(answers: Answer[], options: Partial<PacedFetchOptions> = {}) {
 const url = 'http://localhost/'
 
 describe('pacedFetch', () => {
-  test('keeps the pace', async () => {
+  test('requests keep the pace', async () => {
     const { timeline, get } = site([])
     for (const name of 'ABC') timeline.write(name, get(url))
     expect(await timeline.read()).toBe('200+0 A+0 200+100 B+100 200+200 C+200')
@@ -39,27 +39,27 @@ describe('pacedFetch', () => {
     ['draft 7', { ratelimit: 'limit=2, remaining=0, reset=3' }, 3000],
     ['draft 11', { ratelimit: '"day";r=5;t=9, "burst";r=0;t=2' }, 2000],
     ['Retry-After before RateLimit', { 'retry-after': '7', ratelimit: '"burst";r=0;t=2' }, 7000],
-  ])('a refusal holds everyone until then, then is repeated: %s', async (_, headers, until) => {
+  ])('a refusal holds the pace until the named time, then the request is sent again: %s', async (_, headers, until) => {
     for (const status of [429, 503]) {
       const { timeline, get } = site([[status, headers]])
       timeline.write('A', get(url))
       await timeline.pass(50)
       timeline.write('B', get(url))
       const [first, second] = [`200+${until}`, `200+${until + 100}`]
-      // B came while the pace was held, before A came back.
+      // A's retry comes before B, which came during the hold.
       expect(await timeline.read()).toBe(
         `${status}+0 ${first} A+${until} ${second} B+${until + 100}`.replace(/ A/, ' A'),
       )
     }
   })
 
-  test('an answer with nothing left holds the next', async () => {
+  test('a response with nothing remaining holds the next request', async () => {
     const { timeline, get } = site([[200, { ratelimit: '"burst";r=0;t=2' }]])
     for (const name of 'AB') timeline.write(name, get(url))
     expect(await timeline.read()).toBe('200+0 A+0 200+2000 B+2000')
   })
 
-  test('what a cache kept, and what is not counted in requests, holds nobody', async () => {
+  test('a cached response, and a limit in other units, holds nobody', async () => {
     const policy = { 'ratelimit-policy': '"b";q=9;qu="content-bytes"', ratelimit: '"b";r=0;t=2' }
     const { timeline, get } = site([
       [200, { age: '5', ratelimit: '"burst";r=0;t=2' }],
@@ -69,20 +69,20 @@ describe('pacedFetch', () => {
     expect(await timeline.read()).toBe('200+0 A+0 200+100 B+100 200+200 C+200')
   })
 
-  test('backs off twice as long each time, with jitter, so many times', async () => {
+  test('the backoff doubles with each retry, with jitter', async () => {
     const { timeline, get } = site([[503], [503], [503], [503], [503]], { random: () => 0.5 })
     const response = get(url)
     expect(await timeline.read()).toBe('503+0 503+1500 503+4500 503+10500')
     expect((await response).status).toBe(503)
   })
 
-  test('jitter is a tenth of what was told at most', async () => {
+  test('jitter is at most a tenth of the named time', async () => {
     const { timeline, get } = site([[429, { 'retry-after': '10' }]], { random: () => 0.999 })
     timeline.write('A', get(url))
     expect(await timeline.read()).toBe('429+0 200+10999 A+10999')
   })
 
-  test('only what is idempotent and can be sent again is repeated', async () => {
+  test('only an idempotent request whose body can be sent twice is sent again', async () => {
     const refusals = (): Answer[] => [[429, { 'retry-after': '1' }]]
     for (const init of [{ method: 'POST', body: 'x' }, { method: 'PATCH' }]) {
       const { timeline, get } = site(refusals())
@@ -99,14 +99,14 @@ describe('pacedFetch', () => {
     expect(await put.timeline.read()).toBe('429(x)+0 200(x)+1000 A+1000')
   })
 
-  test('absurd values are capped and not waited for', async () => {
+  test('a hold is at most maxHold, and the refused request is not sent again then', async () => {
     const { timeline, get } = site([[429, { 'retry-after': '99999999999999' }]], { maxHold: '10s' })
     timeline.write('A', get(url))
     timeline.write('B', get(url))
     expect(await timeline.read()).toBe('429+0 A+0 200+10000 B+10000')
   })
 
-  test('the signal ends the wait, and leaves no timer once the hold is over', async () => {
+  test('the signal ends the wait, and leaves no timer', async () => {
     const { timeline, get } = site([[429, { 'retry-after': '60' }]])
     const controller = new AbortController()
     timeline.write('A', get(url, { signal: controller.signal }))
@@ -116,7 +116,7 @@ describe('pacedFetch', () => {
     expect(timeline.sleeps.size).toBe(0)
   })
 
-  test('a refusal whose body breaks off is repeated all the same', async () => {
+  test('a refused request is sent again even if the body of the refusal fails', async () => {
     const timeline = new Timeline(start)
     const answers = [429, 200].map((status) => {
       const body = new ReadableStream({ start: (controller) => controller.error(new Error('cut')) })
@@ -127,7 +127,7 @@ describe('pacedFetch', () => {
     expect(await timeline.read()).toBe('A+1000')
   })
 
-  test('a signal of null takes that of the request away, as in fetch', async () => {
+  test('a signal of null removes that of the request, as in fetch', async () => {
     const { timeline, get } = site([])
     const request = new Request(url, { signal: AbortSignal.abort('gone') })
     timeline.write('A', get(request, { signal: null }))
@@ -135,7 +135,7 @@ describe('pacedFetch', () => {
     expect(await timeline.read()).toBe('B!gone+0 200+0 A+0')
   })
 
-  test('what was sent before is not sent again', async () => {
+  test('a request whose body was read is rejected', async () => {
     const { timeline, get } = site([])
     const request = new Request(url, { method: 'PUT', body: 'x' })
     await request.text()
@@ -144,7 +144,7 @@ describe('pacedFetch', () => {
     expect(timeline.sleeps.size).toBe(0)
   })
 
-  test('a pace for each host', async () => {
+  test('with a key, each host has its own pace', async () => {
     const { timeline, pacer, get } = site([[429, { 'retry-after': '1' }]], { key: ({ host }) => host })
     timeline.write('A', get('http://one/'))
     timeline.write('B', get('http://two/'))
@@ -152,7 +152,7 @@ describe('pacedFetch', () => {
     expect(pacer.keys).toBe(0)
   })
 
-  test('a pacer closed meanwhile takes no answer away', async () => {
+  test('a response still arrives when the pacer is closed meanwhile', async () => {
     const { timeline, pacer, get } = site([[429, { 'retry-after': '1' }]])
     const call = timeline.write('A', get(url, { method: 'POST' }))
     pacer.close()
@@ -164,7 +164,7 @@ describe('pacedFetch', () => {
     [undefined, {}],
     [fetch, {}],
     [fetch, { pacer: {} }],
-  ])('refuses misuse', (fetch, options) => {
+  ])('invalid arguments are refused', (fetch, options) => {
     expect(() => pacedFetch(fetch as never, options as never)).toThrow(
       expect.objectContaining({ code: 'HEADGATE_OPTION' }),
     )

@@ -99,9 +99,13 @@ describe('parseRateLimit', () => {
     [{ ratelimit: '"b";r=1,' }],
     [{ ratelimit: 'limit=x, remaining' }],
     [{ ratelimit: '"b";r=9999999999999999' }],
+    [{ ratelimit: '' }],
+    [{ ratelimit: '("b" "c");r=1' }],
+    [{ ratelimit: 'token;r=1' }],
+    [{ ratelimit: '@1735689600;r=1' }],
     [{ 'x-ratelimit-limit': 'many', 'x-ratelimit-remaining': '-1' }],
     [{}],
-  ])('ignores what is malformed: %j', (fields) => {
+  ])('malformed fields are ignored: %j', (fields) => {
     expect(parseRateLimit(fields as Record<string, string>, now)).toEqual({
       dialect: undefined,
       quotas: [],

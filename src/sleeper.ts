@@ -1,0 +1,20 @@
+/**
+ * Calls `wake` once after so many milliseconds and returns a function that cancels it. It may be late, and early by less
+ * than the grain of the machine's timers.
+ */
+export type Sleeper = (milliseconds: number, wake: () => void) => () => void
+
+/** The longest sleep of `setTimeout`, 24.8 days. A longer one would end at once. */
+export const longestSleep: number = 2 ** 31 - 1
+
+/**
+ * A sleeper on `setTimeout`.
+ * @param unref true if the process may end during a sleep. Browsers and workers have no such choice and ignore it.
+ */
+export function timerSleeper(unref = false): Sleeper {
+  return (milliseconds, wake) => {
+    const timer = setTimeout(wake, milliseconds)
+    if (unref) timer.unref?.()
+    return () => clearTimeout(timer)
+  }
+}
