@@ -1,5 +1,5 @@
 import type { Policy } from '../../src/index.ts'
-import { policyId } from '../../src/stores/redis/terms.ts'
+import { policyId } from '../../src/stores/redis/packed-plan.ts'
 
 /** A state as two stores can compare it: of a log, the last time and what each entry holds. */
 export type State = readonly (number | readonly [time: number, units: number])[]
