@@ -41,9 +41,9 @@ export class DenyCache {
     if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
   }
 
-  /** How long ago the refusal was received, in microseconds. */
+  /** How long ago the refusal that was just found had been received, in microseconds. */
   age(refusal: CachedRefusal): number {
-    return this.#clock() - refusal.from
+    return this.#refusals.foundAt - refusal.from
   }
 
   /** Counts the changes: a request keeps this number until its response is here. */

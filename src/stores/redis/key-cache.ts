@@ -18,6 +18,8 @@ export class KeyCache<Entry extends CacheEntry> {
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries })
   /** Counts the changes: the response to a request that was sent before a change must not be added after it. */
   version = 0
+  /** The local time of the last `find` that returned an entry. */
+  foundAt = 0
 
   constructor(clock: Clock) {
     this.#clock = clock
@@ -30,8 +32,12 @@ export class KeyCache<Entry extends CacheEntry> {
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
     const now = this.#clock()
-    // Any change outdates all entries of several keys: one of these keys may be the one that changed.
-    if (now >= entry.from && now < entry.until && (keys.length === 1 || entry.version === this.version)) return entry
+    // A change of any key outdates all entries of several keys: it may be one of them.
+    const outdated = keys.length > 1 && entry.version !== this.version
+    if (now >= entry.from && now < entry.until && !outdated) {
+      this.foundAt = now
+      return entry
+    }
     this.#entries.delete(name)
     return undefined
   }

@@ -31,7 +31,6 @@ interface PendingLease {
 
 export class Leases {
   readonly #units: number
-  readonly #clock: Clock
   readonly #leases: KeyCache<Lease>
   /** The request for a lease that is under way, by keys: one at a time, or their units would add up. */
   readonly #pending = new Map<string, PendingLease>()
@@ -39,7 +38,6 @@ export class Leases {
   /** @param units how many units of a key one request takes */
   constructor(units: number, clock: Clock) {
     this.#units = units
-    this.#clock = clock
     this.#leases = new KeyCache(clock)
   }
 
@@ -57,7 +55,7 @@ export class Leases {
       ...report,
       remaining: Math.max(0, report.remaining - lease.spent),
     }))
-    return { response: { ...lease.response, reports }, elapsed: this.#clock() - lease.from }
+    return { response: { ...lease.response, reports }, elapsed: this.#leases.foundAt - lease.from }
   }
 
   /**
