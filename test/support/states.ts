@@ -57,7 +57,7 @@ function above(least: number, low: number, bytes: number): number {
   return least + Number((((BigInt(low) - BigInt(least)) % range) + range) % range)
 }
 
-/** The states in a record (src/stores/records/record.ts), likewise. */
+/** The states in a record (src/stores/records/key-record.ts), likewise. */
 export function recordStates(text: string | undefined, policies: readonly Policy[]): Record<string, State> {
   if (text === undefined) return {}
   const [version, ...entries] = JSON.parse(text)

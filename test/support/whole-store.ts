@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { carryRules } from '../../src/algorithms/carry.ts'
 import type { Clock, Store } from '../../src/index.ts'
-import { keyStart, recordKey } from '../../src/stores/records/key.ts'
+import { recordKey, recordKeyStart } from '../../src/stores/records/record-key.ts'
 import { ManualClock, testStore } from '../../src/testing/index.ts'
 import { algorithms, compare, plansOf, policiesOf, type Script, type Subject, scripts } from './differential.ts'
 import { describeGolden } from './golden-on-store.ts'
@@ -38,7 +38,7 @@ export function describeWholeStore({ name, create, text, arrives, runs }: WholeS
       },
       ...(text && {
         async states(limiter, scope, id, own) {
-          return recordStates(await text(recordKey(prefix, keyStart(prefix, limiter, scope), id)), own)
+          return recordStates(await text(recordKey(prefix, recordKeyStart(prefix, limiter, scope), id)), own)
         },
       }),
     }

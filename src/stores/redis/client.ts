@@ -24,8 +24,8 @@ export interface NodeRedisEvalOptions {
 export interface NodeRedisLike {
   readonly isReady?: boolean
   readonly isOpen?: boolean
-  evalSha(sha: string, options: NodeRedisEvalOptions): Promise<unknown>
-  eval(script: string, options: NodeRedisEvalOptions): Promise<unknown>
+  evalSha(sha: string, options?: NodeRedisEvalOptions): Promise<unknown>
+  eval(script: string, options?: NodeRedisEvalOptions): Promise<unknown>
 }
 
 export type RedisClient = IoredisLike | NodeRedisLike
