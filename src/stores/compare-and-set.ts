@@ -1,21 +1,25 @@
 import { type Clock, checkClock, wallClock } from '../clock.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
+import { PendingCalls } from './pending-call.ts'
 import { KeyQueue } from './records/key-queue.ts'
-import { RecordStore } from './records/ledger.ts'
-import { Answers } from './records/pending.ts'
-import { Swapper, type Swaps } from './records/swapper.ts'
+import { RecordStore } from './records/record-store.ts'
+import { type ReadAndSwap, SwapRunner } from './records/swap-runner.ts'
 import { type SharedStoreOptions, sharedOptions, wrongOption } from './shared-options.ts'
 
-export type { Found } from './records/swapper.ts'
+// `Found` is the former name, until its users are renamed.
+export type { ReadAndSwap, VersionedText, VersionedText as Found } from './records/swap-runner.ts'
 
-export interface CompareAndSetOptions<Version> extends Swaps<Version>, SharedStoreOptions {
-  /** How often a call tries again when another process was faster, before it rejects with `HEADGATE_STORE`. Default 30. */
+export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
+  /**
+   * How often a call tries again after another process was faster. Then it rejects with HeadgateError `HEADGATE_STORE`.
+   * Default 30.
+   */
   retries?: number
-  /** The most bytes that a text may have; policies that could need more are refused. Default: no bound. */
+  /** The most bytes of a text. Policies that could need more are refused. Default: no limit. */
   maxBytes?: number
-  /** Whole microseconds since the epoch, whatever `read` tells. Default: what `read` tells, else the wall clock. */
+  /** A clock of whole microseconds since the epoch. Default: the time that `read` returns, else the wall clock. */
   clock?: Clock
-  /** What errors call the store. Default `'The store'`. */
+  /** The name of the store in errors. Default `'The store'`. */
   name?: string
 }
 
@@ -32,9 +36,13 @@ const known = [
 ] as const satisfies (keyof CompareAndSetOptions<unknown>)[]
 
 /**
- * A store of anything that can read a text and replace it if nobody else did meanwhile.
- * Keys are at most 250 characters of ASCII without spaces.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`; a limiter on it also `HEADGATE_STATE_SIZE`
+ * Makes a store of anything that can read a text, and replace it unless others have replaced it first.
+ *
+ * Keys have at most 250 ASCII characters and no spaces. A call rejects with HeadgateError `HEADGATE_STORE` if `read` or
+ * `swap` fails, with `HEADGATE_STORE_TIMEOUT` after the timeout, and with `HEADGATE_STATE_SIZE` for a text that is too
+ * large.
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid. A limiter on this store also
+ * throws `HEADGATE_STATE_SIZE`
  */
 export function compareAndSetStore<Version>(options: CompareAndSetOptions<Version>): RecordStore {
   const store = 'compareAndSetStore'
@@ -47,15 +55,15 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
   const { prefix, timeout, ttlMargin } = sharedOptions(store, options)
   const bytes = positiveInteger(maxBytes, `${store}: maxBytes`, 'HEADGATE_OPTION')
   const size = { store: name, bytes }
-  const swapper = new Swapper({
+  const runner = new SwapRunner({
     read,
     swap,
     retries: positiveInteger(retries, `${store}: retries`, 'HEADGATE_OPTION'),
     ttlMargin,
     clock,
-    trusting: options.clock === undefined,
+    usesStoreTime: options.clock === undefined,
     size,
   })
-  const line = new KeyQueue((jobs) => jobs.map((job) => swapper.execute(job)), timeout)
-  return new RecordStore({ prefix, timeout, clock, line, answers: new Answers(name, timeout), size })
+  const queue = new KeyQueue((jobs) => jobs.map((job) => runner.run(job)), timeout)
+  return new RecordStore({ prefix, timeout, clock, queue, pendingCalls: new PendingCalls(name, timeout), size })
 }

@@ -1,15 +1,15 @@
 /*
- * Ids, names and scopes as parts of a key: whatever is in them, an encoding has none of the characters that mean
- * something between parts, and two texts never share one.
+ * Encodes ids, names and scopes as parts of a key. An encoding contains none of the characters that separate the parts,
+ * and two texts never have the same encoding.
  */
 import { sha256 } from '#platform'
 import { base64 } from '../base64.ts'
 
-/** Unit by unit (UTF-16), so that lone surrogates stay apart; a colon may stay in an id, where nothing comes after it. */
+/** Single UTF-16 units, so that lone surrogates differ. An id may keep its colons, because it is the last part. */
 const escapedInId = /[^\w.:@-]/g
 const escapedInName = /[^\w.-]/g
 
-/** Longer ones are hashed: `#` and SHA-256 in 43 characters. */
+/** A longer encoding is replaced by its digest. */
 const longest = 128
 
 function encode(text: string, escaped: RegExp): string {
@@ -18,7 +18,7 @@ function encode(text: string, escaped: RegExp): string {
   return encoded.length <= longest ? encoded : digest(new TextEncoder().encode(encoded))
 }
 
-/** SHA-256 in 44 characters. An encoded text never begins with `#`. */
+/** `#` and SHA-256 in 43 characters. No other encoding begins with `#`. */
 export function digest(bytes: Uint8Array): string {
   return `#${base64(sha256(bytes)).replaceAll('+', '-').replaceAll('/', '_').replace('=', '')}`
 }
@@ -27,7 +27,7 @@ export function encodeId(id: string): string {
   return encode(id, escapedInId)
 }
 
-/** Of a limiter or a scope. */
+/** Encodes the name of a limiter or a scope. */
 export function encodeName(name: string): string {
   return encode(name, escapedInName)
 }

@@ -1,27 +1,27 @@
 import { HeadgateError } from '../errors.ts'
 import { knownOptions } from '../options.ts'
 import { type CompareAndSetOptions, compareAndSetStore } from './compare-and-set.ts'
-import type { RecordStore } from './records/ledger.ts'
+import type { RecordStore } from './records/record-store.ts'
 import { wrongOption } from './shared-options.ts'
 
-/** What is needed of a client, as memcache-client has it. Of any other, wrap it: each is one command of the protocol. */
+/** What the store needs of a client, as memcache-client has it. Wrap any other: each method is one protocol command. */
 export interface MemcachedClient {
-  /** `gets`: the value with its cas unique; undefined for nothing. */
+  /** `gets`: resolves with the value and its cas unique; undefined for nothing. */
   gets(key: string): Promise<{ value: unknown; casUniq?: number | string } | undefined>
-  /** `cas`: rejects with EXISTS or NOT_FOUND where the value is another by now. @param options lifetime in seconds */
+  /** `cas`: rejects with EXISTS or NOT_FOUND if the value has changed since. @param options lifetime in seconds */
   cas(key: string, text: string, options: { casUniq: number | string; lifetime: number }): Promise<unknown>
-  /** `add`: rejects with NOT_STORED where there is a value. */
+  /** `add`: rejects with NOT_STORED if there is a value. @param options lifetime in seconds */
   add(key: string, text: string, options: { lifetime: number }): Promise<unknown>
 }
 
 export interface MemcachedStoreOptions
   extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'retries' | 'clock'> {
   /**
-   * The most bytes that a value may have: what an item of the server may (`memcached -I`), less a thousandth for what it
-   * adds. Default 1,000,000, for the server's default of 1 MiB.
+   * The most bytes of a value: the server's item size (`memcached -I`), less a thousandth for what the server adds.
+   * Default 1,000,000, for the server's default of 1 MiB.
    */
   maxBytes?: number
-  /** A client of memcache-client, or one that is made to look like it. It stays yours to close. */
+  /** A client of memcache-client, or one with the same methods. You close it yourself. */
   client: MemcachedClient
 }
 
@@ -35,26 +35,29 @@ const known = [
   'clock',
 ] as const satisfies (keyof MemcachedStoreOptions)[]
 
-/** How a server says that another was faster. */
-const refused = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/
+/** The server's errors if another process was faster. */
+const changed = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/
 
-/** How it says that its items are smaller than we were told. */
+/** The server's error if its items are smaller than `maxBytes`. */
 const tooLarge = /\bobject too large\b/
 
-function noItem({ length }: string, cause: Error): HeadgateError {
+function itemTooLarge({ length }: string, cause: Error): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STATE_SIZE',
-    `Memcached holds no ${length} bytes for a key. Give it larger items (memcached -I), or memcachedStore a smaller maxBytes.`,
+    `Memcached does not hold ${length} bytes under a key. Give it larger items (memcached -I), or memcachedStore a ` +
+      'smaller maxBytes.',
     { cause },
   )
 }
 
-/** Longer lifetimes are taken for a date. */
+/** In seconds. The server takes a longer lifetime for a date. */
 const longestLifetime = 30 * 24 * 60 * 60
 
 /**
- * States in Memcached, by gets and cas: one read a decision, and one write if it changes something.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`; a limiter on it also `HEADGATE_STATE_SIZE`
+ * A store in Memcached, by gets and cas: one read for each decision, and one write if the decision changes something. A
+ * call rejects as with `compareAndSetStore`.
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid. A limiter on this store also
+ * throws `HEADGATE_STATE_SIZE`
  */
 export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
   knownOptions('memcachedStore', options, known)
@@ -73,7 +76,7 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
       const found = await client.gets(key)
       if (found === undefined || found === null) return undefined
       if (found.casUniq === undefined)
-        throw new HeadgateError('HEADGATE_STORE', 'gets gave no casUniq. Use memcache-client.')
+        throw new HeadgateError('HEADGATE_STORE', 'gets returned no casUniq. Use memcache-client.')
       return { text: found.value as string, version: found.casUniq }
     },
     async swap(key, text, casUniq, ttl) {
@@ -83,16 +86,17 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
         else await client.cas(key, text, { casUniq, lifetime })
         return true
       } catch (error) {
-        if (error instanceof Error && refused.test(error.message)) return false
-        throw error instanceof Error && tooLarge.test(error.message) ? noItem(text, error) : error
+        if (error instanceof Error && changed.test(error.message)) return false
+        throw error instanceof Error && tooLarge.test(error.message) ? itemTooLarge(text, error) : error
       }
     },
   })
 }
 
 /**
- * In seconds, or the date in seconds since the epoch by this machine's clock; 0 is for ever, as no date is after 2038.
- * One more than asked for: Memcached's clock ticks once a second, so that what is to live for one may go at once.
+ * In seconds, or for a long time the date in seconds since the epoch. 0, which never expires, stands for dates after
+ * 2038, which the server does not know. One second is added, because Memcached's clock ticks once a second: an item with
+ * a lifetime of one could expire at once.
  */
 function lifetimeOf(ttl: number): number {
   const seconds = Math.ceil(ttl / 1000) + 1

@@ -1,17 +1,25 @@
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 
-/** What stores that are shared by processes have in common. */
+/** The options of every store that processes share. */
 export interface SharedStoreOptions {
-  /** What every key begins with: letters, digits and `_ . : -`. Default `'headgate'`. */
+  /** What every key begins with: 1 to 128 letters, digits and `_ . : -`. Default `'headgate'`. */
   prefix?: string
-  /** How long a call may take, whatever the client does; then it rejects with `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
+  /**
+   * How long a call may take, whatever the client does. Then it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`.
+   * Default 100 ms.
+   */
   timeout?: Duration
-  /** How much longer than until it is like new a key is kept, against clocks that differ. Default `'1s'`. */
+  /**
+   * How long a key is kept after it has its full quota again, in case the clocks of the processes differ. Default `'1s'`.
+   */
   ttlMargin?: Duration
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` */
+/**
+ * Validates them. The result has milliseconds.
+ * @throws HeadgateError `HEADGATE_OPTION` if one is invalid
+ */
 export function sharedOptions(
   store: string,
   { prefix, timeout, ttlMargin }: SharedStoreOptions,

@@ -1,69 +1,93 @@
+/*
+ * The contract of a store. A limiter opens a ledger in its store and makes every call on that ledger. `testStore` of
+ * headgate/testing checks a store against this contract.
+ */
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { StateRule } from '../algorithms/carry.ts'
 import type { Details, Tickets, Verb } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 
-/** What a limiter asks a store to keep. */
+/** What a limiter wants a store to keep. */
 export interface LedgerTerms {
   /** The limiter's name: the namespace of its states. Two limiters on one store never share a state. */
   readonly name: string
   readonly policies: readonly Policy[]
-  /** The scopes of the policies, each once. A call brings one key for each, in this order. */
+  /** The scopes of the policies, each once. A call brings one key for each scope, in this order. */
   readonly scopes: readonly string[]
-  /** What becomes of a state when the numbers of a policy of that name have changed. Default `'keep'`. */
+  /** What happens to the state of a policy whose numbers have changed since it was written. Default `'keep'`. */
   readonly onChange?: StateRule
 }
 
-/** A granted or refused reservation, as the store answers it. */
+/** The result of a reservation, granted or refused. */
 export interface Booking {
   readonly decision: Decision
-  /** How long to wait before acting, in whole milliseconds rounded up; 0 if refused. */
+  /** How long the caller has to wait before it acts, in whole milliseconds, rounded up. 0 if refused. */
   readonly wait: number
-  /** What `refund` needs to give back no more than is still held; undefined if refused. */
+  /** One for each policy. `refund` needs them to give back only what is still taken. Undefined if refused. */
   readonly tickets: Tickets | undefined
 }
 
-/** A reservation aside, every verb is the same question: this cost, by these keys. */
+/** The verbs of `decide`. They differ in how they take the cost: see `Evaluation`. */
 export type DecideVerb = Exclude<Verb, 'reserve'>
 
-/** What happens to calls that the store cannot decide: refused, let through, or decided in this process. */
-export type Choice = 'deny' | 'allow' | 'local'
+/** What happens to a call that the store cannot decide: it is refused, let through, or decided in this process. */
+export type StoreErrorAction = 'deny' | 'allow' | 'local'
 
-export interface CallExtras extends Details {
-  /** Told when the store fails this call; says what happens then, if the limiter's own choice is not to. Not for stores. */
-  readonly onFailure?: (error: unknown) => Choice | undefined
+/** What a call wants in addition to the decision. */
+export interface CallOptions extends Details {
+  /**
+   * Called with the error if the store fails this call. It returns what happens then, or undefined for what the
+   * limiter's `onStoreError` says. The limiter uses it: a store can ignore it.
+   */
+  readonly onFailure?: (error: unknown) => StoreErrorAction | undefined
 }
 
-export interface DecideExtras extends CallExtras {
-  /** With `refund`: the tickets of the reservation that is being settled. */
+export interface DecideOptions extends CallOptions {
+  /** For `refund`: the tickets of the reservation that is being settled. */
   readonly tickets?: Tickets | undefined
 }
 
 /**
- * One limiter's states in a store. Every call is one atomic step over all policies of all its keys: read, decide, and
- * write what changed. Keys arrive validated, one per scope; costs as positive safe integers (a charge of 0 opens a key).
+ * The states of one limiter. Each call is one atomic step over all policies and all its keys: read the time, load the
+ * states, evaluate, and save what changed.
+ *
+ * The limiter has validated the arguments. `keys` has one key for each scope of the terms, in their order. `cost` is a
+ * positive safe integer, for `charge` also 0, which creates the key's state.
+ *
+ * A ledger throws, or rejects, only if the store fails. A refusal is a result.
  */
 export interface Ledger {
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): MaybePromise<Decision>
-  /** @param maxWait in whole microseconds */
-  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallExtras): MaybePromise<Booking>
-  /** Forgets these keys: each is like new. */
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, options?: DecideOptions): MaybePromise<Decision>
+  /** @param maxWait how long the caller would wait, in whole microseconds */
+  reserve(keys: readonly string[], cost: number, maxWait: number, options?: CallOptions): MaybePromise<Booking>
+  /** Forgets the states of these keys: each has its full quota again. */
   reset(keys: readonly string[]): MaybePromise<void>
   /**
-   * Goes on under the same policies with other limits; every state is adopted. Only where nobody else can reach the
-   * states, so that who has it may also rely on knowing every booking.
+   * Optional. Continues with the same policies under other limits, and adopts every state. Implement it only if nobody
+   * else can reach the states: its caller relies on knowing every booking.
    */
   retune?(policies: readonly Policy[]): void
-  /** The same states under other policies, which are the same by their names; where absent, `open` reaches them. */
+  /** Optional. Opens the same states under other policies, matched by name. Without it, `open` is called. */
   vary?(terms: LedgerTerms): Ledger
 }
 
-/** Keeps states, owns the clock, makes a step atomic. `testStore` of headgate/testing is what one has to pass. */
+/** Keeps the states, owns the clock, and makes each step atomic. */
 export interface Store {
-  /** Whether every ledger answers at once, never with a promise. */
+  /** True if every ledger returns its result at once, never as a promise. */
   readonly synchronous: boolean
-  /** How long a call takes at most, in milliseconds, if the store itself sees to that. */
+  /**
+   * How long a call takes at most, in milliseconds, if the store itself enforces that. It then rejects with
+   * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without it, the limiter enforces a timeout of its own.
+   */
   readonly timeout?: number
+  /**
+   * Opens the states of a limiter. In a store that processes share, the same name opens the same states.
+   * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have, `HEADGATE_STATE_SIZE` for
+   * policies whose state does not fit
+   */
   open(terms: LedgerTerms): Ledger
 }
+
+// Former names, until their users are renamed.
+export type { CallOptions as CallExtras, DecideOptions as DecideExtras, StoreErrorAction as Choice }

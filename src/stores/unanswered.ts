@@ -1,11 +1,16 @@
 import { HeadgateError } from '../errors.ts'
 
-const look = 'Look at its connection, or give it a longer timeout.'
+const defaultFix = 'Check the connection, or set a longer timeout.'
 
-/** The error of a call that has had no answer. @param who ought to have answered. @param timeout in milliseconds */
-export function unanswered(who: string, timeout: number, fix: string = look): HeadgateError {
+/**
+ * The error of a call without an answer.
+ * @param who the name of what should have answered
+ * @param timeout in milliseconds
+ * @param fix what the user can do
+ */
+export function unanswered(who: string, timeout: number, fix: string = defaultFix): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_TIMEOUT',
-    `${who} did not answer within ${timeout} ms. Whether the call counted is not known. ${fix}`,
+    `${who} did not answer within ${timeout} ms. The call may have counted. ${fix}`,
   )
 }

@@ -1,4 +1,4 @@
-/* What only a cluster has: several workers, one that dies, a primary that does not answer. */
+/* What is specific to a cluster: several workers, a worker that dies, a primary that does not respond. */
 import cluster from 'node:cluster'
 import { afterEach, expect, test, vi } from 'vitest'
 import { fixedWindow, memoryStore, type Policy, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
@@ -31,7 +31,7 @@ function primary(options: ClusterStoreOptions): ClusterStore {
 
 const hundred = fixedWindow({ limit: 100, window: '1h' })
 
-test('the primary and its workers are one limit', async () => {
+test('the primary and its workers share one limit', async () => {
   const own = new RateLimiter({ name: 'api', policies: hundred, store: primary({ name: 'one' }) })
   const fleet = (await Promise.all([started(), started()])).map((worker) => {
     return new RateLimiter({ name: 'api', policies: hundred, store: worker.store('one') })
@@ -43,7 +43,7 @@ test('the primary and its workers are one limit', async () => {
   expect(own.consumeSync('k').remaining).toBe(99)
 })
 
-test('a worker that dies leaves nothing but what it took, and a new one goes on', async () => {
+test('a worker that dies leaves only the units it took, and a new worker continues', async () => {
   primary({ name: 'dies' })
   const first = await started()
   const limiter = new RateLimiter({ name: 'api', policies: hundred, store: first.store('dies') })
@@ -54,54 +54,57 @@ test('a worker that dies leaves nothing but what it took, and a new one goes on'
   expect([98, 97]).toContain((await again.consume('k')).remaining)
 })
 
-test.each(['json', 'advanced'] as const)('answers pass through %s as they are', async (serialization) => {
-  const clock = new ManualClock()
-  primary({ name: serialization, clock: clock.now })
-  const policies: Policy[] = [
-    tokenBucket({ name: 'a', limit: 5, window: '1s' }),
-    slidingLog({ name: 'b', limit: 9, window: '1m', scope: 'user' }),
-    fixedWindow({ name: 'c', limit: 1, window: '1m', shadow: true }),
-  ]
-  const worker = await started(serialization)
-  const [remote, local] = [worker.store(serialization), memoryStore({ clock: clock.now })].map((store) => {
-    return new RateLimiter({ name: 'api', policies, store })
-  }) as [RateLimiter, RateLimiter]
-  const key = { default: 'k\ud800\0', user: 'u' }
-  for (const limiter of [remote, local]) await limiter.consume(key)
-  expect(await remote.consume(key, { cost: 6 })).toStrictEqual(await local.consume(key, { cost: 6 }))
-  expect((await remote.consume(key, { cost: 6 })).retryAfter).toBe(Infinity)
-  const details = { at: true, nextAfter: true }
-  expect(await remote.decide(key, 1, details)).toStrictEqual(await local.decide(key, 1, details))
-  const booked = await Promise.all([remote, local].map((limiter) => limiter.reserve(key, { cost: 2 })))
-  expect(booked[0]?.decision).toStrictEqual(booked[1]?.decision)
-  for (const reservation of booked) await reservation.settle(1)
-  expect(await remote.peek(key)).toStrictEqual(await local.peek(key))
-})
+test.each(['json', 'advanced'] as const)(
+  'decisions and reservations are the same after %s serialization',
+  async (serialization) => {
+    const clock = new ManualClock()
+    primary({ name: serialization, clock: clock.now })
+    const policies: Policy[] = [
+      tokenBucket({ name: 'a', limit: 5, window: '1s' }),
+      slidingLog({ name: 'b', limit: 9, window: '1m', scope: 'user' }),
+      fixedWindow({ name: 'c', limit: 1, window: '1m', shadow: true }),
+    ]
+    const worker = await started(serialization)
+    const [remote, local] = [worker.store(serialization), memoryStore({ clock: clock.now })].map((store) => {
+      return new RateLimiter({ name: 'api', policies, store })
+    }) as [RateLimiter, RateLimiter]
+    const key = { default: 'k\ud800\0', user: 'u' }
+    for (const limiter of [remote, local]) await limiter.consume(key)
+    expect(await remote.consume(key, { cost: 6 })).toStrictEqual(await local.consume(key, { cost: 6 }))
+    expect((await remote.consume(key, { cost: 6 })).retryAfter).toBe(Infinity)
+    const details = { at: true, nextAfter: true }
+    expect(await remote.decide(key, 1, details)).toStrictEqual(await local.decide(key, 1, details))
+    const booked = await Promise.all([remote, local].map((limiter) => limiter.reserve(key, { cost: 2 })))
+    expect(booked[0]?.decision).toStrictEqual(booked[1]?.decision)
+    for (const reservation of booked) await reservation.settle(1)
+    expect(await remote.peek(key)).toStrictEqual(await local.peek(key))
+  },
+)
 
-test('a primary without the store: rejects at the timeout and says what to do', async () => {
+test('a call to a primary without the store rejects at the timeout, and the error says what to do', async () => {
   const store = (await started()).store('nobody', 100)
   const limiter = new BareLimiter({ name: 'api', policies: [hundred], store })
   const calls = [limiter.consume('k'), limiter.peek('k'), limiter.reset('k'), limiter.reserve('k')]
   for (const { code } of await Promise.all(calls.map(failure))) expect(code).toBe('HEADGATE_STORE_TIMEOUT')
-  await expect(limiter.consume('k')).rejects.toThrow('Call clusterStore() in the primary')
+  await expect(limiter.consume('k')).rejects.toThrow('Call clusterStore() with the same name in the primary too')
 })
 
 test.each([
   [null, null],
   ['x', { headgate: 'channel' }],
   [
-    { headgate: 'channel', questions: [null], terms: [] },
-    { headgate: 'channel', answers: [null] },
+    { headgate: 'channel', requests: [null], terms: [] },
+    { headgate: 'channel', responses: [null] },
   ],
   [
-    { headgate: 'channel', questions: [[999, 0, {}]] },
-    { headgate: 'channel', answers: [[99]] },
+    { headgate: 'channel', requests: [[999, 0, {}]] },
+    { headgate: 'channel', responses: [[99]] },
   ],
   [
-    { headgate: 'channel', questions: [[999, 0]], terms: ['{}'] },
-    { headgate: 'channel', answers: {} },
+    { headgate: 'channel', requests: [[999, 0]], terms: ['{}'] },
+    { headgate: 'channel', responses: {} },
   ],
-])('what others send over the same channel is none of its business: %j, %j', async (toPrimary, toWorker) => {
+])('messages of other code on the same channel are ignored: %j, %j', async (toPrimary, toWorker) => {
   primary({ name: 'channel' })
   const proxy = await started()
   const limiter = new RateLimiter({ name: 'api', policies: hundred, store: proxy.store('channel') })
@@ -111,13 +114,13 @@ test.each([
   expect((await limiter.consume('k')).remaining).toBe(98)
 })
 
-test('what is asked in one turn is one message', async () => {
+test('calls of one turn of the event loop travel in one message', async () => {
   primary({ name: 'turns' })
   const worker = await started()
   const limiter = new RateLimiter({ name: 'api', policies: hundred, store: worker.store('turns') })
   await limiter.consume('k')
   const sizes: number[] = []
-  const count = (_: unknown, { questions }: { questions?: unknown[] }) => questions && sizes.push(questions.length)
+  const count = (_: unknown, { requests }: { requests?: unknown[] }) => requests && sizes.push(requests.length)
   cluster.on('message', count)
   await Promise.all(Array.from({ length: 100 }, (_, n) => limiter.consume(`${n % 7}`)))
   cluster.removeListener('message', count)
@@ -125,7 +128,7 @@ test('what is asked in one turn is one message', async () => {
   expect(sizes.length).toBeLessThan(50)
 })
 
-test('no connection to a primary: an error at once', async () => {
+test('without a connection to a primary, a call rejects at once', async () => {
   const store = new WorkerStore('alone', 5000)
   const send = process.send
   try {
@@ -139,7 +142,7 @@ test('no connection to a primary: an error at once', async () => {
   }
 })
 
-test('a worker makes no store of its own, and knows the same options', () => {
+test('in a worker, clusterStore ignores the options of the memory store but still checks their names', () => {
   const clock = vi.fn(() => 0)
   Object.assign(cluster, { isPrimary: false })
   try {
@@ -151,7 +154,7 @@ test('a worker makes no store of its own, and knows the same options', () => {
   }
 })
 
-test('misuse is told at construction', () => {
+test('invalid options throw at construction', () => {
   const store = primary({ name: 'twice' })
   expect(() => clusterStore({ name: 'twice' })).toThrow(/is open/)
   expect(() => clusterStore({ timeout: 0 })).toThrow(/timeout/)

@@ -7,5 +7,5 @@ describeWholeStore({
   name: 'compare-and-set',
   create: (clock, prefix) => database.store({ clock, prefix }),
   text: async (key) => database.texts.get(key)?.text,
-  runs: 200,
+  runs: 40,
 })

@@ -1,4 +1,4 @@
-/* What only Memcached has: lifetimes, and a server that fails. */
+/* What is specific to Memcached: lifetimes, and a server that fails. */
 import { readdirSync, readFileSync } from 'node:fs'
 import { MemcacheClient } from 'memcache-client'
 import { afterAll, expect, test } from 'vitest'
@@ -32,7 +32,7 @@ function limiterOf(options: Partial<MemcachedStoreOptions> = {}, policies = [hun
   return new BareLimiter({ name: `own-${names++}`, policies, store })
 }
 
-test('a text lives until it is like new: a second, 60 days, 38 years', async () => {
+test.concurrent('a text lives until the key has its full quota again: a second, 60 days, 38 years', async () => {
   const client = clientOf()
   for (const [window, cost, exists] of [
     ['50ms', 1, false],
@@ -46,7 +46,7 @@ test('a text lives until it is like new: a second, 60 days, 38 years', async () 
   }
 })
 
-test('no text goes before its time, whenever in a second it was saved', async () => {
+test.concurrent('no text expires too early, whenever in a second it was saved', async () => {
   const limiter = limiterOf({ ttlMargin: 0 }, [fixedWindow({ limit: 1, window: '1s', align: 'first-request' })])
   const sleep = (milliseconds: number) => new Promise((resolve) => setTimeout(resolve, milliseconds))
   const left = Array.from({ length: 20 }, async (_, n) => {
@@ -58,7 +58,7 @@ test('no text goes before its time, whenever in a second it was saved', async ()
   expect(await Promise.all(left)).toEqual(left.map(() => 0))
 })
 
-test('two processes race for one key: none of the calls is lost', async () => {
+test('two processes compete for one key: no call is lost', async () => {
   const fleet = [1, 2].map(() => {
     return new RateLimiter({
       name: 'race',
@@ -70,20 +70,20 @@ test('two processes race for one key: none of the calls is lost', async () => {
   expect((await fleet[0]?.peek('k'))?.remaining).toBe(60)
 })
 
-test('what is no client, and one that tells no cas unique, is told', async () => {
+test('an invalid client throws, and a client that returns no cas unique makes calls reject', async () => {
   expect(() => memcachedStore({ client: {} as never })).toThrow(/It needs gets\(\)/)
   const client = { gets: async () => ({ value: '[1]' }), cas: async () => [], add: async () => [] }
   expect((await failure(limiterOf({ client }).consume('k'))).code).toBe('HEADGATE_STORE')
 })
 
-/** Stops every thread of a process: one that still ran might carry something out. */
+/** Stops every thread of a process, and waits until all have stopped. */
 async function freeze(pid: number): Promise<void> {
   process.kill(pid, 'SIGSTOP')
   const stopped = (task: string) => / T [^)]*$/.test(readFileSync(`/proc/${pid}/task/${task}/stat`, 'utf8'))
   await until('memcached', async () => readdirSync(`/proc/${pid}/task`).every(stopped))
 }
 
-test('a server that hangs: rejects at the timeout, and goes on when it is back', async () => {
+test('while the server hangs, calls reject at the timeout; afterwards calls work again', async () => {
   const own = await startMemcached()
   closes.push(() => own.stop())
   const limiter = limiterOf({ client: clientOf(own.port), timeout: 100 })
@@ -98,7 +98,7 @@ test('a server that hangs: rejects at the timeout, and goes on when it is back',
   await expect.poll(() => limiter.peek('k').catch(() => undefined)).toMatchObject({ remaining: 99 })
 })
 
-test('a server that is killed: fails within the timeout; when it is back it is empty', async () => {
+test('while the server is down, calls reject within the timeout; a restarted server is empty', async () => {
   const own = await startMemcached()
   closes.push(() => own.stop())
   const limiter = limiterOf({ client: clientOf(own.port), timeout: 150 })
@@ -116,14 +116,14 @@ test('a server that is killed: fails within the timeout; when it is back it is e
 })
 
 test.each([
-  [0, 'of the reading', 99],
-  [1, 'of the saving', 98],
-])('a call whose answer was lost is not carried out again: after %i, that %s', async (spared, _, remaining) => {
+  [0, 'read', 99],
+  [1, 'save', 98],
+])('a call is not repeated if a reply was lost: after %i replies, that of its %s', async (spared, _, remaining) => {
   const proxy = await startProxy(server.port)
   closes.push(() => proxy.close())
   const limiter = limiterOf({ client: clientOf(proxy.port), timeout: '1s' })
   await limiter.consume('k')
-  Object.assign(proxy, { fault: 'lose answers', spared })
+  Object.assign(proxy, { fault: 'lose replies', spared })
   expect((await failure(limiter.consume('k'))).code).toBe('HEADGATE_STORE')
   proxy.fault = undefined
   await expect.poll(() => limiter.peek('k').catch(() => undefined)).toMatchObject({ remaining })

@@ -1,4 +1,4 @@
-/* What only Postgres has: rows and their locks, expiry, a schema, a server that fails. */
+/* What is specific to Postgres: rows and their locks, expiry, a schema, a server that fails. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { Client, Pool } from 'pg'
@@ -37,8 +37,8 @@ function limiterOf(options: Partial<PostgresStoreOptions> = {}, policies = [hund
   return new BareLimiter({ name: `own-${names++}`, policies, store })
 }
 
-/** Has rows for itself until told to let go, as a process that stops in the middle. */
-async function holding(...keys: string[]): Promise<() => Promise<void>> {
+/** Locks rows, as a process that stops in the middle would. Returns a function that releases them. */
+async function lockRows(...keys: string[]): Promise<() => Promise<void>> {
   const client = new Client(server.config)
   await client.connect()
   await client.query(new Sql('headgate', 5000).lock(keys, false, (text) => client.escapeLiteral(text)))
@@ -48,7 +48,7 @@ async function holding(...keys: string[]): Promise<() => Promise<void>> {
   }
 }
 
-test('calls of one turn, on many keys, are two round trips; a peek leaves no row, a refusal an empty one', async () => {
+test('calls of one turn on many keys take two round trips; a peek leaves no row, a refusal an empty row', async () => {
   const texts: string[] = []
   const counted = {
     totalCount: 0,
@@ -72,46 +72,46 @@ test('calls of one turn, on many keys, are two round trips; a peek leaves no row
   expect(rows).toHaveLength(51)
 })
 
-test('a hot key holds up no other, and is had as soon as it is free', async () => {
+test('a locked key delays no other key, and its call goes on as soon as the lock is released', async () => {
   const limiter = limiterOf()
   await Promise.all(['hot', 'cold'].map((id) => limiter.consume(id)))
-  const letGo = await holding(`headgate:${limiter.name}:default:hot`)
+  const release = await lockRows(`headgate:${limiter.name}:default:hot`)
   let hot: number | undefined
   const waits = limiter.consume('hot').then(({ remaining }) => (hot = remaining))
   expect((await limiter.consume('cold')).remaining).toBe(98)
   expect(hot).toBeUndefined()
-  await letGo()
+  await release()
   expect(await waits).toBe(98)
 })
 
-test('many hot keys, new ones too, hold up no other', async () => {
+test('many locked keys, new keys among them, delay no other key', async () => {
   const limiter = limiterOf({ timeout: '2s' })
   const hot = Array.from({ length: 8 }, (_, n) => `hot-${n}`)
   await Promise.all(hot.slice(4).map((id) => limiter.consume(id)))
-  const letGo = await holding(...hot.map((id) => `headgate:${limiter.name}:default:${id}`))
+  const release = await lockRows(...hot.map((id) => `headgate:${limiter.name}:default:${id}`))
   const waits = Promise.all(hot.map((id) => limiter.consume(id)))
   expect((await limiter.consume('cold')).remaining).toBe(99)
   expect((await limiter.consume('cold')).remaining).toBe(98)
-  await letGo()
+  await release()
   expect((await waits).map(({ remaining }) => remaining)).toEqual([99, 99, 99, 99, 98, 98, 98, 98])
 })
 
-test('a row that is held for too long: rejects within the timeout, and nothing of it stays behind', async () => {
+test('a call on a row that stays locked rejects within the timeout, and leaves no open transaction', async () => {
   const limiter = limiterOf({ timeout: 150 })
   await limiter.consume('k')
-  const letGo = await holding(`headgate:${limiter.name}:default:k`)
+  const release = await lockRows(`headgate:${limiter.name}:default:k`)
   for (let n = 0; n < 3; n++) {
     const { code, after } = await failure(limiter.consume('k'))
     expect(code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
     expect(after).toBeLessThan(400)
   }
-  await letGo()
+  await release()
   expect((await limiter.consume('k')).remaining).toBe(98)
   const { rows } = await pool.query(`select from pg_stat_activity where state like 'idle in transaction%'`)
   expect(rows).toHaveLength(0)
 })
 
-test('several keys, taken in any order by several processes: all or none, and no deadlock', async () => {
+test('several processes that take several keys in any order: all or none, and no deadlock', async () => {
   const policies = [
     fixedWindow({ name: 'a', scope: 'a', limit: 60, window: '1h' }),
     fixedWindow({ name: 'b', scope: 'b', limit: 100, window: '1h' }),
@@ -133,7 +133,7 @@ test('several keys, taken in any order by several processes: all or none, and no
   expect(admitted).toBe(240)
 })
 
-test('rows that have expired are cleaned up in small batches as others are written', async () => {
+test('expired rows are deleted in small groups while others are written', async () => {
   const expire = (rows: number) =>
     pool.query(
       `insert into headgate select 'old-' || n, '[1]', now() - interval '1 minute' from generate_series(1, ${rows}) n`,
@@ -155,7 +155,7 @@ test('rows that have expired are cleaned up in small batches as others are writt
   expect(rows[0].life.minutes ?? 0).toBeLessThan(2)
 })
 
-test('the time is that of Postgres, the table and the prefix are as told', async () => {
+test('the time is that of Postgres, and the table and the prefix are those of the options', async () => {
   await pool.query('create schema "Limits"')
   const store = postgresStore({ pool, table: 'Limits.my_table', prefix: 'mine', timeout: '5s' })
   await Promise.all([store.migrate(), store.migrate(), postgresStore({ pool, table: 'Limits.my_table' }).migrate()])
@@ -168,7 +168,7 @@ test('the time is that of Postgres, the table and the prefix are as told', async
   expect(rows[0].key).toMatch(/^mine:default:default:%0027%003b/)
 })
 
-test('texts with quotes and backslashes are only texts, also where backslashes escape', async () => {
+test('quotes and backslashes in names and keys are harmless, even if the server lets backslashes escape', async () => {
   const name = `it's "so" \\ \\' $$ ; --`
   const own = poolOf({ options: '-c standard_conforming_strings=off' })
   for (const each of [pool, own]) {
@@ -179,13 +179,13 @@ test('texts with quotes and backslashes are only texts, also where backslashes e
 })
 
 test.each(['', 'a b', 'a"b', 'a.b.c', "x'; drop table headgate; --", 'a'.repeat(51), 1])(
-  'the table cannot be called %j',
+  'a table named %j throws',
   (table) => {
     expect(() => postgresStore({ pool, table: table as string })).toThrow(/table|HEADGATE/)
   },
 )
 
-test('the migration is printed by a command', () => {
+test('a command prints the migration', () => {
   const program = fileURLToPath(new URL('../../dist/src/stores/postgres/print-schema.js', import.meta.url))
   const print = (...args: string[]) => execFileSync(process.execPath, [program, ...args], { encoding: 'utf8' })
   expect(print()).toBe(postgresSchema())
@@ -195,36 +195,36 @@ test('the migration is printed by a command', () => {
   expect(stderr).toMatch(/^postgresStore: table cannot be "my table"[^\n]*\nUsage: headgate-postgres \[table\]\n$/)
 })
 
-test('without the table, the error says what to do', async () => {
+test('without the table, the error of a call says what to do', async () => {
   const error = await limiterOf({ table: 'nowhere' })
     .consume('k')
     .catch((reason) => reason)
   expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringContaining('store.migrate()') })
 })
 
-describe('a migration that fails says what to do, and what Postgres said', () => {
+describe('the error of a migration says what to do, and what Postgres reported', () => {
   test.each([
-    ['in a schema that is not there', 'nowhere.limits', {}, /schema "nowhere" does not exist/],
-    ['where its user may not', 'refused', { user: 'guest' }, /permission denied for schema public/],
+    ['in a schema that does not exist', 'nowhere.limits', {}, /schema "nowhere" does not exist/],
+    ['by a user without the right', 'refused', { user: 'guest' }, /permission denied for schema public/],
     ['without a server', 'headgate', { host: 'localhost', port: 1 }, /ECONNREFUSED/],
-  ])('%s', async (_, table, options, said) => {
+  ])('%s', async (_, table, options, reason) => {
     await pool.query(`do $$ begin create role guest login; exception when duplicate_object then null; end $$`)
     const error = await postgresStore({ pool: poolOf(options), table })
       .migrate()
       .catch((reason) => reason)
     expect(error).toBeInstanceOf(HeadgateError)
     expect(error).toMatchObject({ code: 'HEADGATE_STORE', cause: expect.any(Error) })
-    expect(error.message).toMatch(said)
+    expect(error.message).toMatch(reason)
     expect(error.message).toContain(`npx headgate-postgres ${table} prints`)
   })
 })
 
-test('what is no pool is told at once', () => {
+test('an invalid pool throws at construction', () => {
   expect(() => postgresStore({ pool: new Client(server.config) as never })).toThrow(/new Pool/)
   expect(() => postgresStore({ pool: undefined as never })).toThrow(/new Pool/)
 })
 
-test('a server that hangs: rejects at the timeout, whatever is asked; then goes on with the connections it has', async () => {
+test('while the server hangs, every call rejects at the timeout; afterwards the pool has no more connections than before', async () => {
   const proxy = await startProxy(server.port)
   closes.push(() => proxy.close())
   const own = poolOf({ port: proxy.port, max: 3, connectionTimeoutMillis: 300 })
@@ -250,23 +250,23 @@ test('a server that hangs: rejects at the timeout, whatever is asked; then goes 
 })
 
 test.each([
-  [0, 'of the reading', 99],
-  [1, 'of the saving', 98],
-])('a call whose answer was lost is not carried out again: after %i, that %s', async (spared, _, remaining) => {
+  [0, 'read', 99],
+  [1, 'save', 98],
+])('a call is not repeated if a reply was lost: after %i replies, that of its %s', async (spared, _, remaining) => {
   const proxy = await startProxy(server.port)
   closes.push(() => proxy.close())
   const limiter = limiterOf({ pool: poolOf({ port: proxy.port }), timeout: '1s' })
   await limiter.consume('k')
-  Object.assign(proxy, { fault: 'lose answers', spared })
+  Object.assign(proxy, { fault: 'lose replies', spared })
   expect((await failure(limiter.consume('k'))).code).toBe('HEADGATE_STORE')
   proxy.fault = undefined
   expect((await limiter.peek('k')).remaining).toBe(remaining)
 })
 
-test('a server that is killed: fails within the timeout, and goes on with what it had when it is back', async () => {
+test('while the server is down, calls reject within the timeout; a restarted server has the states it saved', async () => {
   const limiter = limiterOf({ timeout: 150 })
   await limiter.consume('k', { cost: 10 })
-  await new Promise((resolve) => setTimeout(resolve, 500)) // what is saved reaches the disk within 3 x wal_writer_delay
+  await new Promise((resolve) => setTimeout(resolve, 500)) // commits reach the disk within 3 x wal_writer_delay
   await server.stop()
   for (let n = 0; n < 5; n++) {
     const { code, after } = await failure(limiter.consume('k'))

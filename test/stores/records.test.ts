@@ -15,11 +15,11 @@ import { failure } from '../support/failure.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { ReferenceStore } from '../support/reference-store.ts'
 
-const limit = (most: number, name = 'p', scope = 'default') => fixedWindow({ name, scope, limit: most, window: '1h' })
+const hourly = (limit: number, name = 'p', scope = 'default') => fixedWindow({ name, scope, limit, window: '1h' })
 
-test('calls of one turn on one key are one read and one swap, also while others wait', async () => {
+test('calls of one turn on one key share one read and one swap, also while earlier calls are under way', async () => {
   const database = new MapDatabase()
-  const limiter = new RateLimiter({ policies: limit(150), store: database.store() })
+  const limiter = new RateLimiter({ policies: hourly(150), store: database.store() })
   const first = Array.from({ length: 100 }, () => limiter.consume('k'))
   await new Promise((resolve) => setImmediate(resolve))
   const then = Array.from({ length: 100 }, () => limiter.consume('k'))
@@ -30,9 +30,9 @@ test('calls of one turn on one key are one read and one swap, also while others 
   expect([database.reads, database.swaps]).toEqual([2, 2])
 })
 
-test('what changes nothing is not written', async () => {
+test('a call that changes nothing writes nothing', async () => {
   const database = new MapDatabase()
-  const limiter = new RateLimiter({ policies: limit(2), store: database.store() })
+  const limiter = new RateLimiter({ policies: hourly(2), store: database.store() })
   await limiter.peek('k')
   await limiter.consume('k', { cost: 3 })
   await limiter.refund('k')
@@ -45,23 +45,23 @@ test('what changes nothing is not written', async () => {
   expect((await limiter.peek('k')).remaining).toBe(2)
 })
 
-test('who is always slower gives up after so many tries', async () => {
+test('a call that loses every swap to others gives up after its retries', async () => {
   const database = new MapDatabase()
-  const limiter = new BareLimiter({ name: 'l', policies: [limit(2)], store: database.store({ retries: 3 }) })
+  const limiter = new BareLimiter({ name: 'l', policies: [hourly(2)], store: database.store({ retries: 3 }) })
   database.before = (key) => database.texts.set(key, { text: '[1]', revision: Math.random(), ttl: 1 })
   const error = await limiter.consume('k').catch((reason) => reason)
-  expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringContaining('4 times') })
+  expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringContaining('each of 4 attempts') })
   expect([database.reads, database.swaps]).toEqual([4, 4])
   database.before = () => {}
   expect((await limiter.consume('k')).remaining).toBe(1)
 })
 
-const two = [limit(40, 'a', 'address'), limit(100, 'u', 'user')]
+const twoScopes = [hourly(40, 'a', 'address'), hourly(100, 'u', 'user')]
 
-test('several keys, several processes: never over the promise, and nothing is held that was not admitted', async () => {
+test('several processes on several keys admit no more than the limits, and a refused call takes nothing', async () => {
   const database = new MapDatabase()
   const options = { retries: 10_000, timeout: '20s' }
-  const fleet = [1, 2, 3].map(() => new RateLimiter({ policies: two, store: database.store(options) }))
+  const fleet = [1, 2, 3].map(() => new RateLimiter({ policies: twoScopes, store: database.store(options) }))
   const calls = fleet.flatMap((limiter) =>
     Array.from({ length: 100 }, (_, n) => limiter.consume({ address: `${n % 5}`, user: `${n % 2}` })),
   )
@@ -73,10 +73,13 @@ test('several keys, several processes: never over the promise, and nothing is he
   expect(admitted).toBeGreaterThan(150)
 })
 
-/** The state of `address` after another was faster at `user`, once, and did this to the address meanwhile. */
+/**
+ * Makes another limiter faster on the scope `user` once, and lets it do something to `address` just before. Returns what
+ * is then left of `address`.
+ */
 async function overtaken(meanwhile: (other: RateLimiter) => unknown) {
   const database = new MapDatabase()
-  const policies = [limit(40, 'a', 'address'), limit(20, 'u', 'user')]
+  const policies = [hourly(40, 'a', 'address'), hourly(20, 'u', 'user')]
   const [limiter, other] = [1, 2].map(() => new RateLimiter({ policies, store: database.store() })) as [
     RateLimiter,
     RateLimiter,
@@ -98,18 +101,18 @@ async function overtaken(meanwhile: (other: RateLimiter) => unknown) {
   }
 }
 
-test('a key that was swapped is put back when another one fails', async () => {
+test('a key that was already saved is put back if the swap of another key fails', async () => {
   expect(await overtaken(() => {})).toEqual({ allowed: false, remaining: 35, untouched: true })
 })
 
-test('what others took of it in between stays taken', async () => {
+test('what others took from that key in between stays taken', async () => {
   const meanwhile = (other: RateLimiter) => other.consume({ address: 'a', user: 'w' }, { cost: 7 })
   expect(await overtaken(meanwhile)).toEqual({ allowed: false, remaining: 28, untouched: false })
 })
 
-test('a store that hangs: rejects at the timeout, and holds up nobody afterwards', async () => {
+test('while the store hangs, calls reject at the timeout; afterwards the key works again', async () => {
   const database = new MapDatabase()
-  const limiter = new BareLimiter({ name: 'l', policies: [limit(5)], store: database.store({ timeout: 50 }) })
+  const limiter = new BareLimiter({ name: 'l', policies: [hourly(5)], store: database.store({ timeout: 50 }) })
   let go = () => {}
   database.before = () => new Promise<void>((resolve) => (go = resolve))
   const hung = failure(limiter.consume('k'))
@@ -122,12 +125,12 @@ test('a store that hangs: rejects at the timeout, and holds up nobody afterwards
   }
   database.before = () => {}
   expect((await limiter.consume('k')).remaining).toBe(4)
-  go() // the swap that comes late finds another revision
+  go() // the late swap finds another revision
   await new Promise((resolve) => setImmediate(resolve))
   expect((await limiter.peek('k')).remaining).toBe(4)
 })
 
-test.each<[what: string, options: object, told: RegExp]>([
+test.each<[what: string, options: object, message: RegExp]>([
   ['read fails', { read: () => Promise.reject(new Error('no route')) }, /The store failed: no route/],
   [
     'swap throws',
@@ -138,22 +141,18 @@ test.each<[what: string, options: object, told: RegExp]>([
     },
     /Etcd failed: disk full/,
   ],
-  ['read gives something else', { read: () => ({ value: 1 }) }, /read must give/],
-  [
-    'swap does not say whether it did',
-    { read: () => undefined, swap: () => undefined },
-    /swap must give true or false/,
-  ],
-  ['there is something else', { read: () => ({ text: '{}', version: 1 }) }, /no record of this version/],
-])('%s: an error with its cause', async (_, options, told) => {
+  ['read returns something else', { read: () => ({ value: 1 }) }, /read must return/],
+  ['swap returns no boolean', { read: () => undefined, swap: () => undefined }, /swap must return true or false/],
+  ['there is another text', { read: () => ({ text: '{}', version: 1 }) }, /no record of this version/],
+])('%s: the call rejects with HEADGATE_STORE and the reason', async (_, options, reason) => {
   const plain = { read: () => undefined, swap: () => true, ...('swap' in options ? { name: 'Etcd' } : {}) }
   const limiter = new BareLimiter({
     name: 'l',
-    policies: [limit(5)],
+    policies: [hourly(5)],
     store: compareAndSetStore({ ...plain, ...options }),
   })
   const error = await limiter.consume('k').catch((reason) => reason)
-  expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringMatching(told) })
+  expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringMatching(reason) })
 })
 
 test.each([
@@ -162,29 +161,29 @@ test.each([
   ['a fraction', 1.5],
   ['before the epoch', -1],
   ['null', null],
-])('a time that is none is told, and not kept: %s', async (_, now) => {
+])('a time of the store that is no whole microseconds is an error, and nothing is written: %s', async (_, now) => {
   const database = new MapDatabase()
   const read = async () => ({ text: '[1]', version: undefined as never, now: now as number })
-  const limiter = new RateLimiter({ policies: limit(5), store: database.store({ read }) })
+  const limiter = new RateLimiter({ policies: hourly(5), store: database.store({ read }) })
   await expect(limiter.consume('k')).rejects.toMatchObject({ code: 'HEADGATE_CLOCK' })
   expect([database.texts.size, limiter.health().errors]).toEqual([0, 0])
 })
 
-test('a deploy with other policies beside this one: each keeps what it does not know until that is like new', async () => {
+test("two deploys with different policies keep each other's states until the key has its full quota again", async () => {
   const database = new MapDatabase()
   const clock = new ManualClock()
   const store = () => database.store({ clock: clock.now })
   const old = new RateLimiter({
-    policies: [limit(5, 'hourly'), tokenBucket({ name: 'burst', limit: 9, window: '9s' })],
+    policies: [hourly(5, 'hourly'), tokenBucket({ name: 'burst', limit: 9, window: '9s' })],
     store: store(),
   })
   const now = new RateLimiter({
-    policies: [limit(9, 'daily'), tokenBucket({ name: 'burst', limit: 90, window: '9s' })],
+    policies: [hourly(9, 'daily'), tokenBucket({ name: 'burst', limit: 90, window: '9s' })],
     store: store(),
   })
   const left = async (limiter: RateLimiter) => (await limiter.peek('k')).policies.map(({ remaining }) => remaining)
   await old.consume('k', { cost: 3 })
-  expect(await left(now)).toEqual([9, 87]) // of the same name: three used
+  expect(await left(now)).toEqual([9, 87]) // three are used under the policy of the same name
   await now.consume('k', { cost: 2 })
   expect(await left(now)).toEqual([7, 85])
   expect(await left(old)).toEqual([2, 4])
@@ -193,7 +192,7 @@ test('a deploy with other policies beside this one: each keeps what it does not 
   expect(database.texts.get('headgate:default:default:k')?.text).not.toContain('hourly')
 })
 
-test('policies that vary from call to call: the answers of the definition, by each rule', async () => {
+test('policies that change from call to call: the decisions of the definition, under each rule', async () => {
   const variants = [
     slidingLog({ name: 'p', limit: 10, window: '10s' }),
     slidingLog({ name: 'p', limit: 25, window: '10s' }),
@@ -218,7 +217,7 @@ test('policies that vary from call to call: the answers of the definition, by ea
   }
 })
 
-test('the store is told how long a text is worth keeping, and may tell the time', async () => {
+test('swap gets the time that a text is needed, and the time that read returns is used', async () => {
   const database = new MapDatabase()
   const now = 1_000_000_000_000_000
   const store = compareAndSetStore<number>({
@@ -232,10 +231,10 @@ test('the store is told how long a text is worth keeping, and may tell the time'
   expect(database.texts.get('headgate:default:default:k')?.ttl).toBe(3500)
 })
 
-test.each(['n {}*', 'n'.repeat(128)])('keys are short ASCII without spaces, of a limiter named %s', async (name) => {
+test.each(['n {}*', 'n'.repeat(128)])('keys are short ASCII without spaces, for a limiter named %s', async (name) => {
   const database = new MapDatabase()
   const scopes = ['s p a c e', 's'.repeat(128)] as const
-  const policies = scopes.map((scope, n) => limit(1, `p${n}`, scope))
+  const policies = scopes.map((scope, n) => hourly(1, `p${n}`, scope))
   const limiter = new RateLimiter({ name, policies, store: database.store() })
   const ids = [
     '',
@@ -255,17 +254,17 @@ test.each(['n {}*', 'n'.repeat(128)])('keys are short ASCII without spaces, of a
   for (const key of keys) expect(key).toMatch(/^headgate:[!-~]{1,240}$/)
 })
 
-test('a reservation is settled exactly, over several keys too', async () => {
+test('a reservation over several keys is settled exactly', async () => {
   const clock = new ManualClock()
   const stores = [memoryStore({ clock: clock.now }), new MapDatabase().store({ clock: clock.now })]
-  const told = stores.map(async (store) => {
-    const limiter = new RateLimiter({ policies: two, store })
+  const results = stores.map(async (store) => {
+    const limiter = new RateLimiter({ policies: twoScopes, store })
     const reservation = await limiter.reserve({ address: 'a', user: 'u' }, { cost: 8 })
     await limiter.consume({ address: 'a', user: 'u' })
     await reservation.settle(5)
     return (await limiter.refund({ address: 'a', user: 'u' })).policies
   })
-  expect(await told[1]).toEqual(await told[0])
+  expect(await results[1]).toEqual(await results[0])
 })
 
 test.each<[options: object, fix: RegExp]>([
@@ -276,7 +275,7 @@ test.each<[options: object, fix: RegExp]>([
   [{ timeout: 0 }, /timeout/],
   [{ ttlMargin: -1 }, /ttlMargin/],
   [{ reed: 1 }, /no option "reed"/],
-])('misuse is told at construction: %j', (options, fix) => {
+])('an invalid option throws at construction: %j', (options, fix) => {
   const plain = 'read' in options ? {} : { read: () => undefined, swap: () => true }
   expect(() => compareAndSetStore({ ...plain, ...options } as never)).toThrow(fix)
 })

@@ -4,7 +4,7 @@
  */
 import { deserialize, serialize } from 'node:v8'
 import { clusterStore } from 'headgate/cluster'
-import { unpackTerms } from '../../dist/src/stores/cluster/wire.js'
+import { unpackTerms } from '../../dist/src/stores/cluster/messages.js'
 
 const ledgers = new Map()
 

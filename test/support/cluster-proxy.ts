@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { deserialize, serialize } from 'node:v8'
 import { HeadgateError, type Ledger, type LedgerTerms, type Store } from '../../src/index.ts'
-import { packTerms } from '../../src/stores/cluster/wire.ts'
+import { packTerms } from '../../src/stores/cluster/messages.ts'
 
 export interface ProxyWorker {
   readonly worker: Worker

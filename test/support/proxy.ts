@@ -2,14 +2,14 @@ import { connect, createServer, type Server, type Socket } from 'node:net'
 
 export interface Proxy {
   readonly port: number
-  /** `'hang'` passes nothing on; `'lose answers'` passes on what is asked and cuts the line at the answer. */
-  fault: 'hang' | 'lose answers' | undefined
-  /** How many answers still pass before they are lost. */
+  /** `'hang'` passes nothing on. `'lose replies'` passes requests on, and closes the connection in place of a reply. */
+  fault: 'hang' | 'lose replies' | undefined
+  /** How many replies still pass before the next one is lost. */
   spared: number
   close(): void
 }
 
-/** Between a client and a server on this machine. */
+/** A proxy between a client and a server on this machine. */
 export async function startProxy(port: number): Promise<Proxy> {
   const sockets = new Set<Socket>()
   const server: Server = createServer()
@@ -35,12 +35,12 @@ export async function startProxy(port: number): Promise<Proxy> {
         far.destroy()
       })
     }
-    near.on('data', (asked) => {
-      if (proxy.fault !== 'hang') far.write(asked)
+    near.on('data', (request) => {
+      if (proxy.fault !== 'hang') far.write(request)
     })
-    far.on('data', (answer) => {
-      if (proxy.fault === undefined || (proxy.fault === 'lose answers' && proxy.spared-- > 0)) near.write(answer)
-      else if (proxy.fault === 'lose answers') near.destroy()
+    far.on('data', (reply) => {
+      if (proxy.fault === undefined || (proxy.fault === 'lose replies' && proxy.spared-- > 0)) near.write(reply)
+      else if (proxy.fault === 'lose replies') near.destroy()
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -1,5 +1,5 @@
 import type { Policy } from '../../src/index.ts'
-import { policyId } from '../../src/stores/redis/terms.ts'
+import { policyId } from '../../src/stores/redis/packed-plan.ts'
 
 /** A state as two stores can compare it: of a log, the last time and what each entry holds. */
 export type State = readonly (number | readonly [time: number, units: number])[]
@@ -57,7 +57,7 @@ function above(least: number, low: number, bytes: number): number {
   return least + Number((((BigInt(low) - BigInt(least)) % range) + range) % range)
 }
 
-/** The states in a record (src/stores/records/record.ts), likewise. */
+/** The states in a record (src/stores/records/key-record.ts), likewise. */
 export function recordStates(text: string | undefined, policies: readonly Policy[]): Record<string, State> {
   if (text === undefined) return {}
   const [version, ...entries] = JSON.parse(text)

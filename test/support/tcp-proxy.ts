@@ -1,15 +1,15 @@
 import { connect, createServer, type Socket } from 'node:net'
 
-/** A line between a client and a server on loopback that can be made bad. */
+/** A proxy between a client and a server on loopback, whose connections can be made bad. */
 export interface TcpProxy {
   readonly port: number
-  /** Accepts and answers nothing. */
+  /** True to accept connections and pass nothing on. */
   silent: boolean
-  /** How many milliseconds whatever is sent takes, each way. */
+  /** The latency in milliseconds, each way. */
   delay: number
-  /** Cuts a connection instead of every so manieth answer; 0 for never. */
+  /** Closes the connection in place of every n-th reply; 0 for never. */
   cutEvery: number
-  /** Cuts all connections. */
+  /** Closes all connections. */
   cut(): void
   close(): void
 }
@@ -17,7 +17,7 @@ export interface TcpProxy {
 export async function startProxy(to: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>()
   const server = createServer()
-  let answers = 0
+  let replies = 0
   const proxy = {
     port: 0,
     silent: false,
@@ -51,7 +51,7 @@ export async function startProxy(to: number): Promise<TcpProxy> {
     }
     near.on('data', (chunk) => pass(chunk, far))
     far.on('data', (chunk) => {
-      if (proxy.cutEvery > 0 && ++answers % proxy.cutEvery === 0) near.destroy()
+      if (proxy.cutEvery > 0 && ++replies % proxy.cutEvery === 0) near.destroy()
       else pass(chunk, near)
     })
   })

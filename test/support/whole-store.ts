@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { carryRules } from '../../src/algorithms/carry.ts'
 import type { Clock, Store } from '../../src/index.ts'
-import { keyStart, recordKey } from '../../src/stores/records/key.ts'
+import { recordKey, recordKeyStart } from '../../src/stores/records/record-key.ts'
 import { ManualClock, testStore } from '../../src/testing/index.ts'
 import { algorithms, compare, plansOf, policiesOf, type Script, type Subject, scripts } from './differential.ts'
 import { describeGolden } from './golden-on-store.ts'
@@ -10,23 +10,23 @@ import { recordStates } from './states.ts'
 
 export interface WholeStore {
   name: string
-  /** An empty store on the server of this test file: `prefix` is no other's. */
+  /** Creates an empty store on the server of the test file. Each prefix is used once. */
   create(clock: Clock, prefix: string): Store
-  /** The text that the server has under a key, of a store that keeps records. */
+  /** The text that the server has under a key, if the store keeps records. */
   text?(key: string): Promise<string | undefined>
-  /** Whether each call goes by the time at which it arrives, and not at which it is asked. */
-  arrives?: boolean
-  /** Random scripts for each algorithm. */
+  /** True if a call is decided by the time at which it reaches the server, and not by the time at which it was made. */
+  usesArrivalTime?: boolean
+  /** How many random scripts each algorithm plays. */
   runs: number
 }
 
 let prefixes = 0
 
-/** All that says a store decides as the definition does: the contract, random scripts, and the exact oracles. */
-export function describeWholeStore({ name, create, text, arrives, runs }: WholeStore): void {
-  testStore({ name, test, create: (clock) => create(clock, `contract-${prefixes++}`) })
+/** All tests that a store decides as the definition does: the contract, random scripts and the exact oracles. */
+export function describeWholeStore({ name, create, text, usesArrivalTime, runs }: WholeStore): void {
+  testStore({ name, test: test.concurrent, create: (clock) => create(clock, `contract-${prefixes++}`) })
 
-  const played = (script: Script): Script => (arrives ? { ...script, awaited: true } : script)
+  const played = (script: Script): Script => (usesArrivalTime ? { ...script, awaited: true } : script)
   const subjectOf = (): Subject => {
     const prefix = `differential-${prefixes++}`
     let now: Clock = () => 0
@@ -38,7 +38,7 @@ export function describeWholeStore({ name, create, text, arrives, runs }: WholeS
       },
       ...(text && {
         async states(limiter, scope, id, own) {
-          return recordStates(await text(recordKey(prefix, keyStart(prefix, limiter, scope), id)), own)
+          return recordStates(await text(recordKey(prefix, recordKeyStart(prefix, limiter, scope), id)), own)
         },
       }),
     }
@@ -59,7 +59,7 @@ export function describeWholeStore({ name, create, text, arrives, runs }: WholeS
     )
 
     test.each(carryRules)(
-      'under several plans by turns, by the rule %s',
+      'under several plans in turn, with the rule %s',
       async (rule) => {
         const subject = subjectOf()
         const same = fc.asyncProperty(plansOf(), scripts, (plans, script) =>

@@ -6,25 +6,29 @@ import { PrimaryStore } from './primary.ts'
 import { WorkerStore } from './worker.ts'
 
 export interface ClusterStoreOptions extends MemoryStoreOptions {
-  /** Which store of this cluster, where there are several. Default `'default'`. */
+  /** The name of the store, if this cluster has several. Default `'default'`. */
   name?: string
-  /** How long a worker's call may take; then it rejects with `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
+  /** How long a worker's call may take. Then it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
   timeout?: Duration
 }
 
-/** All of them, or the types complain. */
+/** A record, so that the type check fails if an option is missing. */
 const known = { name: true, timeout: true, maxKeys: true, onFull: true, clock: true } satisfies Record<
   keyof ClusterStoreOptions,
   true
 >
 
-/** In the primary, which has the states, as synchronous as a memory store; in a worker not. */
+/** The primary's store has the states, and is synchronous as a memory store is. A worker's store is not. */
 export type ClusterStore = PrimaryStore | WorkerStore
 
 /**
- * One memory store for all processes of a `node:cluster`: the primary has the states, the workers ask it. To be called
- * in the primary, before it forks, and in every worker. What a memory store takes counts in the primary.
- * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_NAME` or `HEADGATE_CLOCK`
+ * One memory store for all processes of a `node:cluster`: the primary has the states, and the workers send it their
+ * calls. Call it in the primary, before it forks, and in every worker. The options of the memory store count in the
+ * primary.
+ *
+ * A worker's call rejects with HeadgateError `HEADGATE_STORE` if the connection to the primary is lost, and with
+ * `HEADGATE_STORE_TIMEOUT` after the timeout.
+ * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_NAME` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function clusterStore(options: ClusterStoreOptions = {}): ClusterStore {
   knownOptions('clusterStore', options, Object.keys(known))

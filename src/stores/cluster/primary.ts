@@ -1,36 +1,38 @@
 import cluster, { type Worker } from 'node:cluster'
+import { LRUCache } from 'lru-cache'
 import { HeadgateError, shown } from '../../errors.ts'
-import type { MaybePromise } from '../../maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../../maybe-promise.ts'
 import type { Booking, Ledger, LedgerTerms, Store } from '../store.ts'
 import {
-  type Answer,
-  type Answers,
-  areQuestions,
+  isRequestMessage,
+  type LedgerRequest,
+  type LedgerResponse,
   packTerms,
-  type Question,
-  type Questions,
+  type RequestMessage,
+  type ResponseMessage,
   unpackTerms,
   unpackTickets,
-} from './wire.ts'
+} from './messages.ts'
 
-/** The names of the stores that are open: two of one name would both answer. */
-const open = new Set<string>()
+/** The names of the open stores: two of one name would both respond. */
+const openNames = new Set<string>()
 
-/** Ledgers kept by their terms; more are made again when they are needed. */
-const most = 1000
+/** The most ledgers that are kept. One that was dropped is opened again when a request needs it. */
+const maxLedgers = 1000
 
-/** The side that has the states: decides for itself and for every worker that asks. */
+/** The side that has the states. It decides for its own process and for every worker. */
 export class PrimaryStore implements Store {
   readonly synchronous: boolean
   readonly #name: string
   readonly #store: Store
-  /** By the limiter's name: whose states those of other terms share. */
+  /** The first ledger of each limiter, by the limiter's name: ledgers under other policies share its states. */
   readonly #first = new Map<string, Ledger>()
-  readonly #ledgers = new Map<string, Ledger>()
+  /** By their packed terms. */
+  readonly #ledgers = new LRUCache<string, Ledger>({ max: maxLedgers })
 
   /** @throws HeadgateError `HEADGATE_OPTION` if a store of that name is open */
   constructor(name: string, store: Store) {
-    if (open.has(name)) {
+    if (openNames.has(name)) {
       throw new HeadgateError(
         'HEADGATE_OPTION',
         `clusterStore: a store named ${shown(name)} is open. Use that one, or give this another name.`,
@@ -39,11 +41,11 @@ export class PrimaryStore implements Store {
     this.#name = name
     this.#store = store
     this.synchronous = store.synchronous
-    open.add(name)
-    cluster.on('message', this.#hear)
+    openNames.add(name)
+    cluster.on('message', this.#onMessage)
   }
 
-  /** Without `retune`, which is for states that nobody else can reach. */
+  /** The ledger has no `retune`, which is only for states that nobody else can reach. */
   open(terms: LedgerTerms): Ledger {
     const ledger = this.#ledgerOf(packTerms(terms), terms)
     return {
@@ -53,38 +55,36 @@ export class PrimaryStore implements Store {
     }
   }
 
-  /** Answers no worker any more. */
+  /** Stops responding to workers. */
   close(): void {
-    open.delete(this.#name)
-    cluster.removeListener('message', this.#hear)
+    openNames.delete(this.#name)
+    cluster.removeListener('message', this.#onMessage)
   }
 
-  /** The same for all who ask under the same terms. */
-  #ledgerOf(text: string, terms: LedgerTerms = unpackTerms(text)): Ledger {
-    let ledger = this.#ledgers.get(text)
-    if (ledger !== undefined) return ledger
+  #ledgerOf(packed: string, terms: LedgerTerms = unpackTerms(packed)): Ledger {
+    const known = this.#ledgers.get(packed)
+    if (known !== undefined) return known
     const first = this.#first.get(terms.name)
-    ledger = first?.vary?.(terms) ?? this.#store.open(terms)
+    const ledger = first?.vary?.(terms) ?? this.#store.open(terms)
     if (first === undefined) this.#first.set(terms.name, ledger)
-    if (this.#ledgers.size >= most) this.#ledgers.delete(this.#ledgers.keys().next().value as string)
-    this.#ledgers.set(text, ledger)
+    this.#ledgers.set(packed, ledger)
     return ledger
   }
 
-  readonly #hear = (worker: Worker, message: unknown): void => {
-    if (areQuestions(message, this.#name)) void this.#answer(worker, message)
+  readonly #onMessage = (worker: Worker, message: unknown): void => {
+    if (isRequestMessage(message, this.#name)) void this.#respond(worker, message)
   }
 
-  async #answer(worker: Worker, { terms, questions }: Questions): Promise<void> {
-    const answers = await Promise.all(questions.map(([id, index, question]) => this.#tell(id, terms[index], question)))
-    const message: Answers = { headgate: this.#name, answers }
-    // A worker that has died meanwhile needs no answer.
+  async #respond(worker: Worker, { terms, requests }: RequestMessage): Promise<void> {
+    const responses = await Promise.all(requests.map(([id, index, request]) => this.#call(id, terms[index], request)))
+    const message: ResponseMessage = { headgate: this.#name, responses }
+    // A worker that has died meanwhile needs no response.
     if (worker.isConnected()) worker.send(message, undefined, undefined, () => {})
   }
 
-  async #tell(id: number, terms: string | undefined, question: Question): Promise<Answer> {
+  async #call(id: number, terms: string | undefined, request: LedgerRequest): Promise<LedgerResponse> {
     try {
-      return [id, (await ask(this.#ledgerOf(terms ?? ''), question)) ?? null]
+      return [id, (await carryOut(this.#ledgerOf(terms ?? ''), request)) ?? null]
     } catch (error) {
       const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
       return [id, null, { code, message: error instanceof Error ? error.message : String(error) }]
@@ -92,11 +92,12 @@ export class PrimaryStore implements Store {
   }
 }
 
-function ask(ledger: Ledger, { verb, keys, cost, maxWait, extras }: Question): MaybePromise<Booking | undefined> {
-  if (verb === 'reserve') return ledger.reserve(keys, cost, maxWait, extras)
+function carryOut(ledger: Ledger, request: LedgerRequest): MaybePromise<Booking | undefined> {
+  const { verb, keys, cost, maxWait, options } = request
+  if (verb === 'reserve') return ledger.reserve(keys, cost, maxWait, options)
   if (verb === 'reset') return ledger.reset(keys) as undefined
-  const tickets = extras.tickets && unpackTickets(extras.tickets)
-  const decision = ledger.decide(verb, keys, cost, { ...extras, tickets })
-  if ('then' in decision) return decision.then((decided) => ({ decision: decided, wait: 0, tickets: undefined }))
+  const tickets = options.tickets && unpackTickets(options.tickets)
+  const decision = ledger.decide(verb, keys, cost, { ...options, tickets })
+  if (isPromise(decision)) return decision.then((decided) => ({ decision: decided, wait: 0, tickets: undefined }))
   return { decision, wait: 0, tickets: undefined }
 }

@@ -2,104 +2,104 @@ import { setImmediate } from 'node:timers'
 import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import { HeadgateError } from '../../errors.ts'
-import { Answers, type Pending } from '../records/pending.ts'
-import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
-import { areAnswers, packTerms, type Question, type Questions, unpackBooking } from './wire.ts'
+import { type PendingCall, PendingCalls } from '../pending-call.ts'
+import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
+import { isResponseMessage, type LedgerRequest, packTerms, type RequestMessage, unpackBooking } from './messages.ts'
 
-type Asked = Pending<Booking | undefined>
+type PendingRequest = PendingCall<Booking | undefined>
 
-/** The side that asks: what is asked in one turn of the event loop travels in one message. */
+/** The side that sends requests: those of one turn of the event loop travel in one message. */
 export class WorkerStore implements Store {
   readonly synchronous = false
+  /** How long a call may take, in milliseconds. */
   readonly timeout: number
   readonly #name: string
-  readonly #answers: Answers
-  readonly #asked = new Map<number, Asked>()
+  readonly #pendingCalls: PendingCalls
+  /** The requests without a response, by their ids. */
+  readonly #pending = new Map<number, PendingRequest>()
+  /** The index of each terms in the next message. */
   #terms = new Map<string, number>()
-  #questions: Questions['questions'][number][] = []
-  #ids = 0
+  /** The requests of the next message. */
+  #requests: RequestMessage['requests'][number][] = []
+  #nextId = 0
 
   /** @param timeout in milliseconds */
   constructor(name: string, timeout: number) {
     this.#name = name
     this.timeout = timeout
-    const fix = 'Call clusterStore() in the primary, too, with the same name; or give a longer timeout.'
-    this.#answers = new Answers('The primary', timeout, fix)
-    process.on('message', this.#hear)
-    process.on('disconnect', this.#lost)
+    const fix = 'Call clusterStore() with the same name in the primary too, or set a longer timeout.'
+    this.#pendingCalls = new PendingCalls('The primary', timeout, fix)
+    process.on('message', this.#onMessage)
+    process.on('disconnect', this.#onDisconnect)
   }
 
   open(terms: LedgerTerms): Ledger {
     return new WorkerLedger(this, packTerms(terms))
   }
 
-  /** Fails what is asked, and lets the process end. */
+  /** Rejects the pending calls, and lets the process end. */
   close(): void {
-    process.removeListener('message', this.#hear)
-    process.removeListener('disconnect', this.#lost)
-    this.#lost()
+    process.removeListener('message', this.#onMessage)
+    process.removeListener('disconnect', this.#onDisconnect)
+    this.#onDisconnect()
   }
 
-  ask(terms: string, question: Question): Promise<Booking | undefined> {
-    return this.#answers.promise((pending) => {
-      const id = this.#ids++
-      this.#asked.set(id, pending)
+  send(terms: string, request: LedgerRequest): Promise<Booking | undefined> {
+    return this.#pendingCalls.promise((pending) => {
+      const id = this.#nextId++
+      this.#pending.set(id, pending)
       const index = this.#terms.get(terms) ?? this.#terms.size
       this.#terms.set(terms, index)
-      if (this.#questions.push([id, index, question]) === 1) setImmediate(() => this.#send())
+      if (this.#requests.push([id, index, request]) === 1) setImmediate(() => this.#sendMessage())
     })
   }
 
-  #send(): void {
-    const questions = this.#questions
-    const message: Questions = { headgate: this.#name, terms: [...this.#terms.keys()], questions }
-    this.#questions = []
+  #sendMessage(): void {
+    const requests = this.#requests
+    const message: RequestMessage = { headgate: this.#name, terms: [...this.#terms.keys()], requests }
+    this.#requests = []
     this.#terms = new Map()
-    this.#forgetLate()
-    const failed = (error: Error) =>
-      this.#fail(
-        questions.map(([id]) => id),
-        error,
-      )
+    this.#forgetTimedOut()
+    const ids = requests.map(([id]) => id)
     if (process.send === undefined || !process.connected) {
-      failed(new Error('there is no connection to the primary'))
+      this.#reject(ids, new Error('there is no connection to the primary'))
       return
     }
     process.send(message, undefined, undefined, (error) => {
-      if (error) failed(error)
+      if (error) this.#reject(ids, error)
     })
   }
 
-  readonly #hear = (message: unknown): void => {
-    if (!areAnswers(message, this.#name)) return
-    for (const [id, booking, failure] of message.answers) {
-      const pending = this.#take(id)
-      if (failure !== undefined) pending?.fail(new HeadgateError(failure.code, failure.message))
-      else pending?.answer(booking === null ? undefined : unpackBooking(booking))
+  readonly #onMessage = (message: unknown): void => {
+    if (!isResponseMessage(message, this.#name)) return
+    for (const [id, booking, failure] of message.responses) {
+      const pending = this.#remove(id)
+      if (failure !== undefined) pending?.reject(new HeadgateError(failure.code, failure.message))
+      else pending?.resolve(booking === null ? undefined : unpackBooking(booking))
     }
   }
 
-  readonly #lost = (): void => {
-    this.#fail([...this.#asked.keys()], new Error('the connection to the primary is lost'))
+  readonly #onDisconnect = (): void => {
+    this.#reject([...this.#pending.keys()], new Error('the connection to the primary is lost'))
   }
 
-  #fail(ids: readonly number[], cause: Error): void {
+  #reject(ids: readonly number[], cause: Error): void {
     for (const id of ids) {
-      this.#take(id)?.fail(new HeadgateError('HEADGATE_STORE', `The primary failed: ${cause.message}`, { cause }))
+      this.#remove(id)?.reject(new HeadgateError('HEADGATE_STORE', `The primary failed: ${cause.message}`, { cause }))
     }
   }
 
-  #take(id: number): Asked | undefined {
-    const pending = this.#asked.get(id)
-    this.#asked.delete(id)
+  #remove(id: number): PendingRequest | undefined {
+    const pending = this.#pending.get(id)
+    this.#pending.delete(id)
     return pending
   }
 
-  /** The oldest that have been given up: their answers may never come. */
-  #forgetLate(): void {
-    for (const [id, pending] of this.#asked) {
-      if (!pending.over) return
-      this.#asked.delete(id)
+  /** Drops the oldest requests that have timed out: their responses may never come. */
+  #forgetTimedOut(): void {
+    for (const [id, pending] of this.#pending) {
+      if (!pending.settled) return
+      this.#pending.delete(id)
     }
   }
 }
@@ -113,31 +113,26 @@ class WorkerLedger implements Ledger {
     this.#terms = terms
   }
 
-  async decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {
-    const { tickets } = extras ?? {}
-    return (await this.#ask(verb, keys, cost, 0, { ...detailsOf(extras), ...(tickets && { tickets }) })).decision
+  async decide(verb: DecideVerb, keys: readonly string[], cost: number, options?: DecideOptions): Promise<Decision> {
+    const { tickets } = options ?? {}
+    const plain = { ...detailsOf(options), ...(tickets && { tickets }) }
+    return (await this.#send({ verb, keys, cost, maxWait: 0, options: plain })).decision
   }
 
-  async reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Promise<Booking> {
-    return this.#ask('reserve', keys, cost, maxWait, detailsOf(details))
+  async reserve(keys: readonly string[], cost: number, maxWait: number, options?: CallOptions): Promise<Booking> {
+    return this.#send({ verb: 'reserve', keys, cost, maxWait, options: detailsOf(options) })
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    await this.#ask('reset', keys, 1, 0, {})
+    await this.#send({ verb: 'reset', keys, cost: 1, maxWait: 0, options: {} })
   }
 
-  async #ask(
-    verb: Question['verb'],
-    keys: readonly string[],
-    cost: number,
-    maxWait: number,
-    extras: DecideExtras,
-  ): Promise<Booking> {
-    return (await this.#store.ask(this.#terms, { verb, keys, cost, maxWait, extras })) as Booking
+  async #send(request: LedgerRequest): Promise<Booking> {
+    return (await this.#store.send(this.#terms, request)) as Booking
   }
 }
 
-/** Only what the primary has to know. */
+/** Only what the primary needs: functions do not travel. */
 function detailsOf({ at, nextAfter }: Details = {}): Details {
   return { ...(at && { at }), ...(nextAfter && { nextAfter }) }
 }

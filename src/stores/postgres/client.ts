@@ -1,15 +1,15 @@
 /*
- * What is needed of a pool of `pg`. Nothing of it is imported.
+ * What the store needs of a pool of `pg`, which it does not import.
  */
 import { wrongOption } from '../shared-options.ts'
 
 export interface PostgresClient {
-  /** Without parameters: several statements in one round trip, by the simple protocol. */
+  /** Sends text without parameters: several statements in one round trip, by the simple protocol. */
   query(text: string): Promise<unknown>
   escapeLiteral(text: string): string
   on(event: 'error', listener: (error: Error) => void): unknown
   removeListener(event: 'error', listener: (error: Error) => void): unknown
-  /** @param broken whether the connection is to be closed */
+  /** @param broken true to close the connection */
   release(broken?: boolean): void
 }
 
@@ -17,12 +17,12 @@ export interface PostgresPool {
   connect(): Promise<PostgresClient>
 }
 
-/** The rows of one statement. */
+/** The result of one statement. */
 export interface Rows {
   readonly rows: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` if it is no pool */
+/** @throws HeadgateError `HEADGATE_OPTION` if it is not a pool */
 export function checkPool(pool: unknown): PostgresPool {
   const is = typeof pool === 'object' && pool !== null && 'connect' in pool && typeof pool.connect === 'function'
   if (is && 'totalCount' in pool) return pool as PostgresPool
@@ -30,8 +30,9 @@ export function checkPool(pool: unknown): PostgresPool {
 }
 
 /**
- * Lends a connection for something that takes at most so long, in milliseconds. One that takes longer, or that is left
- * in a transaction that cannot be ended, is closed: nobody else may get it.
+ * Lends a connection of the pool to `use`. The connection is closed, so that nobody else gets it, if `use` takes longer
+ * than the limit or leaves a transaction that cannot be ended.
+ * @param longest in milliseconds
  */
 export async function withClient<T>(
   pool: PostgresPool,
@@ -60,12 +61,12 @@ export async function withClient<T>(
   }
 }
 
-/** The error of a connection that is lost comes to whoever has asked, too. */
+/** Whoever uses a connection that is lost gets the error too. */
 const ignore = (): void => {}
 const yes = (): boolean => true
 const no = (): boolean => false
 
-/** A pool may wait for ever; a connection that comes too late goes back. */
+/** Bounds how long the pool may take. A connection that comes too late goes back to it. */
 async function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {
   let late = false
   let timer: NodeJS.Timeout | undefined

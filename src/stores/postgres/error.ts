@@ -3,24 +3,24 @@ import { HeadgateError } from '../../errors.ts'
 /** `undefined_table` (PostgreSQL, appendix A) */
 const noTable = '42P01'
 
-/** What a call is told that failed. */
+/** The error of a call that failed. */
 export function errorOf(cause: unknown): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const fix = codeOf(cause) === noTable ? '. Run: await store.migrate(), or what npx headgate-postgres prints' : ''
   return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reasonOf(cause)}${fix}`, { cause })
 }
 
-/** What `migrate` is told. */
+/** The error of a migration that failed. */
 export function migrationError(table: string, cause: unknown): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE',
-    `Postgres did not make the table ${table}: ${reasonOf(cause)}. ` +
-      `Let its user create it, or have another run what npx headgate-postgres ${table} prints.`,
+    `Postgres did not create the table ${table}: ${reasonOf(cause)}. ` +
+      `Grant the user the right to create it, or have another user run what npx headgate-postgres ${table} prints.`,
     { cause },
   )
 }
 
-/** An error of several addresses that were tried has a code alone. */
+/** The error of a connection that tried several addresses has no message, only a code. */
 function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message || String(codeOf(cause) ?? cause.name) : String(cause)
 }

@@ -1,22 +1,22 @@
 import { type Clock, checkClock, wallClock } from '../../clock.ts'
 import { knownOptions, positiveInteger } from '../../options.ts'
+import { PendingCalls } from '../pending-call.ts'
 import { KeyQueue } from '../records/key-queue.ts'
-import { RecordStore } from '../records/ledger.ts'
-import { Answers } from '../records/pending.ts'
+import { RecordStore } from '../records/record-store.ts'
 import { type SharedStoreOptions, sharedOptions } from '../shared-options.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
 import { migrationError } from './error.ts'
 import { Sql } from './sql.ts'
-import { Transactor } from './transactor.ts'
+import { TransactionRunner } from './transaction-runner.ts'
 
 export interface PostgresStoreOptions extends SharedStoreOptions {
-  /** A `Pool` of `pg`. It stays yours to close. */
+  /** A `Pool` of `pg`. You close it yourself. */
   pool: PostgresPool
-  /** The table of the states, after its schema and a dot if need be. Default `'headgate'`. */
+  /** The table of the states, with its schema if you like: `'limits.headgate'`. Default `'headgate'`. */
   table?: string
-  /** How many of the pool's connections are used at once. Default 4: what waits meanwhile travels together. */
+  /** The most connections of the pool in use at once. Default 4. Calls that wait meanwhile travel together. */
   transactions?: number
-  /** Whole microseconds since the epoch. Default: the time of Postgres, read once a transaction. */
+  /** A clock of whole microseconds since the epoch. Default: the time of Postgres, read once a transaction. */
   clock?: Clock
 }
 
@@ -30,23 +30,29 @@ const known = [
   'ttlMargin',
 ] as const satisfies (keyof PostgresStoreOptions)[]
 
-const table = 'headgate'
+const defaultTable = 'headgate'
 
-/** How long making the table may take, in milliseconds. */
-const migration = 60_000
+/** How long a migration may take, in milliseconds. */
+const migrationTimeout = 60_000
 
 /**
- * States in a table of Postgres: every decision is one transaction over all its keys, which has their rows for itself.
- * The table has to be there: see `migrate` and `postgresSchema`.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`
+ * A store in a table of Postgres: each decision is one transaction that locks the rows of all its keys. Create the table
+ * first: see `migrate` and `postgresSchema`.
+ *
+ * A call rejects with HeadgateError `HEADGATE_STORE` if Postgres fails, and with `HEADGATE_STORE_TIMEOUT` after the
+ * timeout.
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function postgresStore(options: PostgresStoreOptions): PostgresStore {
   return new PostgresStore(options)
 }
 
-/** The SQL that makes the table, for a migration of yours: `npx headgate-postgres` prints it. */
-export function postgresSchema(name: string = table): string {
-  return new Sql(name, 0).schema()
+/**
+ * The SQL that creates the table, for your own migration. `npx headgate-postgres` prints it.
+ * @throws HeadgateError `HEADGATE_OPTION` if the name is invalid
+ */
+export function postgresSchema(table: string = defaultTable): string {
+  return new Sql(table, 0).schema()
 }
 
 export class PostgresStore extends RecordStore {
@@ -59,35 +65,35 @@ export class PostgresStore extends RecordStore {
     knownOptions(store, options, known)
     const pool = checkPool(options.pool)
     const { prefix, timeout, ttlMargin } = sharedOptions(store, options)
-    const name = options.table ?? table
-    const sql = new Sql(name, timeout)
-    const transactor = new Transactor({
+    const table = options.table ?? defaultTable
+    const sql = new Sql(table, timeout)
+    const runner = new TransactionRunner({
       pool,
       sql,
       timeout,
       ttlMargin,
       transactions: positiveInteger(options.transactions ?? 4, `${store}: transactions`, 'HEADGATE_OPTION'),
-      trusting: options.clock === undefined,
+      usesStoreTime: options.clock === undefined,
     })
     super({
       prefix,
       timeout,
       clock: options.clock === undefined ? wallClock : checkClock(options.clock),
-      line: new KeyQueue((jobs) => transactor.execute(jobs), timeout),
-      answers: new Answers('Postgres', timeout),
+      queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
+      pendingCalls: new PendingCalls('Postgres', timeout),
     })
     this.#pool = pool
-    this.#table = name
+    this.#table = table
     this.#sql = sql
   }
 
   /**
-   * Makes the table, if it is not there: once, before the first call. Rejects with HeadgateError `HEADGATE_STORE`, whose
-   * `cause` is what Postgres said, if it may not or cannot.
+   * Creates the table if it does not exist. Call it once, before the first decision. Rejects with HeadgateError
+   * `HEADGATE_STORE` if that fails, for instance because the user may not create tables; `cause` is the error of Postgres.
    */
   async migrate(): Promise<void> {
     try {
-      await withClient(this.#pool, migration, (client) => client.query(this.#sql.migrate()))
+      await withClient(this.#pool, migrationTimeout, (client) => client.query(this.#sql.migrate()))
     } catch (cause) {
       throw migrationError(this.#table, cause)
     }

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-/* Prints the SQL that makes the table: `npx headgate-postgres [table]`. */
+/* Prints the SQL that creates the table: `npx headgate-postgres [table]`. */
 import { postgresSchema } from './postgres-store.ts'
 
 try {

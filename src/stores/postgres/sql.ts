@@ -1,13 +1,14 @@
 import { wrongOption } from '../shared-options.ts'
 
-/** A part of a name, as it may stand without quotes: nothing in it can end one. */
+/** A part of a table's name. It contains no quotes, so it cannot end a quoted name. */
 const part = '[A-Za-z_][A-Za-z0-9_]{0,49}'
 const name = new RegExp(`^(?:(${part})\\.)?(${part})$`)
 
-/** Expired rows deleted at once, at most. */
+/** The most expired rows that are deleted at once. */
 const sweptAtOnce = 200
 
-interface Saved {
+/** A row to be saved. */
+export interface Saved {
   readonly key: string
   readonly text: string
   /** In milliseconds. */
@@ -17,8 +18,8 @@ interface Saved {
 type Quote = (text: string) => string
 
 /**
- * The statements on one table. They are sent by the simple protocol, several in one round trip; whatever comes from
- * outside is quoted by the client.
+ * The statements on one table. They are sent by the simple protocol, several in one round trip. The client quotes
+ * every value in them.
  */
 export class Sql {
   readonly #table: string
@@ -26,9 +27,9 @@ export class Sql {
   readonly #timeout: number
 
   /**
-   * @param table its name, after a schema and a dot if need be
+   * @param table its name, or its schema, a dot and its name
    * @param timeout of each statement, in milliseconds
-   * @throws HeadgateError `HEADGATE_OPTION`
+   * @throws HeadgateError `HEADGATE_OPTION` if the name is invalid
    */
   constructor(table: string, timeout: number) {
     const [, schema, own] = (typeof table === 'string' && name.exec(table)) || []
@@ -42,8 +43,8 @@ export class Sql {
   }
 
   /**
-   * `expires` is in whole minutes, so that a row which is written often seldom changes it: then only the row is
-   * written, and not the index (a heap-only tuple), for which each page is left half empty.
+   * `expires` is in whole minutes, so a row that is written often rarely changes it. Then Postgres writes only the row
+   * and not the index (a heap-only tuple). Each page is left half empty for that.
    */
   schema(): string {
     return [
@@ -57,12 +58,12 @@ export class Sql {
     ].join('\n')
   }
 
-  /** The schema made once, however many processes ask for it at the same time. */
+  /** Creates the schema once, even if many processes ask for it at the same time. */
   migrate(): string {
     return `begin; select pg_advisory_xact_lock(hashtext('headgate schema')); ${this.schema()} commit`
   }
 
-  /** The last two results: the rows of these keys, and the time. */
+  /** Reads these keys. The last results are the rows, the time and the commit. */
   read(keys: readonly string[], quote: Quote): string {
     return (
       `begin isolation level read committed read only; set local statement_timeout = ${this.#timeout}; ` +
@@ -71,22 +72,22 @@ export class Sql {
   }
 
   /**
-   * Begins a transaction that has these rows for itself. The last two results: the rows, and the time from which on it
-   * has them. Keys have to be in order, so that no two transactions wait for each other. Rows are made, if need be, in a
-   * transaction before: nobody can leave out one that is not committed yet, all would wait for it.
-   * @param waits for rows that others have; else they are left out
+   * Begins a transaction that locks these rows. The last two results are the rows, and the time after they were locked.
+   * The keys have to be in order, so that no two transactions wait for each other. Missing rows are created in a
+   * transaction before: other transactions cannot skip a row that is not committed yet, and would all wait for it.
+   * @param waits true to wait for rows that others have locked, false to skip them
    */
   lock(keys: readonly string[], waits: boolean, quote: Quote): string {
     const missing = keys.map((key) => `(${quote(key)}, now() + interval '1 minute')`).join(', ')
     return (
       `${this.#begin()}; insert into ${this.#table} (key, expires) values ${missing} on conflict do nothing; commit; ` +
-      // A process that stops in the middle must not keep others out.
+      // A process that stops in the middle must not keep its locks.
       `${this.#begin()}; set local idle_in_transaction_session_timeout = ${Math.max(1000, this.#timeout)}; ` +
       `${this.#select(keys, quote)} order by key for update${waits ? '' : ' skip locked'}; ${now}`
     )
   }
 
-  /** Nothing here is worth waiting for the disk. */
+  /** No state here is worth waiting for the disk. */
   #begin(): string {
     return (
       `begin isolation level read committed; set local statement_timeout = ${this.#timeout}; ` +
@@ -94,7 +95,7 @@ export class Sql {
     )
   }
 
-  /** Ends the transaction. */
+  /** Saves the rows and ends the transaction. */
   save(rows: readonly Saved[], quote: Quote): string {
     const values = rows.map(({ key, text, ttl }) => {
       return `(${quote(key)}, ${quote(text)}, interval '${ttl} milliseconds')`
@@ -106,7 +107,7 @@ export class Sql {
     )
   }
 
-  /** Deletes some of the rows that have expired and that nobody has for himself. */
+  /** Deletes some of the rows that have expired and that nobody has locked. */
   sweep(): string {
     return (
       `delete from ${this.#table} where key = any (array(select key from ${this.#table} ` +
@@ -119,5 +120,5 @@ export class Sql {
   }
 }
 
-/** In microseconds since the epoch. In a statement of its own: it is read once the rows are there. */
+/** In microseconds since the epoch. It is a statement of its own, so that it is read after the rows are locked. */
 const now = 'select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now'

@@ -1,139 +1,121 @@
 /*
- * Calls on the same keys of one limiter, carried out together: one reading, all steps in their order, one saving.
+ * The calls on the same keys of one limiter that are carried out together: read once, evaluate each in its order, save
+ * once.
  */
-import type { StateRule } from '../../algorithms/carry.ts'
-import { Evaluation, type PolicyEvaluation, type Tickets, type Verb } from '../../algorithms/evaluation.ts'
+import { Evaluation, type Tickets, type Verb } from '../../algorithms/evaluation.ts'
 import type { HeadgateError } from '../../errors.ts'
-import type { Booking, DecideExtras, LedgerTerms } from '../store.ts'
-import type { Pending } from './pending.ts'
-import { emptyRecord, KeyRecord } from './record.ts'
+import type { PendingCall } from '../pending-call.ts'
+import type { Booking, DecideOptions } from '../store.ts'
+import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
+import type { Scope, ScopedEvaluation } from './scoped-evaluation.ts'
 
-/** One question of a ledger. */
-export interface Call {
+/** One call of a ledger. */
+export interface RecordCall {
   readonly verb: Verb | 'reset'
   readonly cost: number
-  /** When it was asked by this process's clock, in microseconds: for stores that tell no time. */
+  /** The time of the call by this process's clock, in microseconds: for stores that do not report their own time. */
   readonly now: number
-  /** Of a reservation, in microseconds. */
+  /** How long a reservation may wait, in microseconds. */
   readonly maxWait: number
-  readonly extras: DecideExtras | undefined
-  readonly pending: Pending<Booking | undefined>
+  readonly options: DecideOptions | undefined
+  readonly pending: PendingCall<Booking | undefined>
 }
 
 /** A record that has to be saved. */
-export interface Write {
+export interface Write extends SavedText {
   /** Which of the job's keys. */
   readonly index: number
-  /** What was read; undefined for nothing. */
+  /** The text that was read; undefined if there was none. */
   readonly before: string | undefined
-  readonly text: string
-  /** How many microseconds it tells more than no text would. */
-  readonly life: number
-}
-
-/** A limiter's policies by the keys of a call. */
-export class Terms {
-  readonly onChange: StateRule
-  readonly step: Evaluation
-  /** For each scope, its part of the step, and where its policies stand in it. */
-  readonly scopes: readonly { readonly weighings: readonly PolicyEvaluation[]; readonly places: readonly number[] }[]
-
-  constructor({ policies, scopes, onChange = 'keep' }: LedgerTerms) {
-    this.onChange = onChange
-    this.step = new Evaluation(policies)
-    this.scopes = scopes.map((scope) => {
-      const places = [...policies.keys()].filter((n) => policies[n]?.scope === scope)
-      return { places, weighings: places.map((n) => this.step.policies[n] as PolicyEvaluation) }
-    })
-  }
 }
 
 export class Job {
-  readonly terms: Terms
+  readonly scoped: ScopedEvaluation
   readonly keys: readonly string[]
-  readonly #calls: Call[] = []
-  /** What the calls are told once everything is saved; undefined for a reset, and for those that are over. */
-  #answers: (Booking | undefined)[] = []
+  readonly #calls: RecordCall[] = []
+  /** The result of each call, for when everything is saved; undefined for a reset and for a call that is settled. */
+  #results: (Booking | undefined)[] = []
 
-  constructor(terms: Terms, keys: readonly string[]) {
-    this.terms = terms
+  constructor(scoped: ScopedEvaluation, keys: readonly string[]) {
+    this.scoped = scoped
     this.keys = keys
   }
 
-  add(call: Call): void {
+  add(call: RecordCall): void {
     this.#calls.push(call)
   }
 
-  /** Whether nobody waits for an answer any more. */
-  get over(): boolean {
-    return this.#calls.every(({ pending }) => pending.over)
+  /** True if nobody waits for a result any more. */
+  get settled(): boolean {
+    return this.#calls.every(({ pending }) => pending.settled)
   }
 
-  /** Whether no call can write. */
-  get peeks(): boolean {
+  /** True if no call can write. */
+  get readOnly(): boolean {
     return this.#calls.every(({ verb }) => verb === 'peek')
   }
 
   /**
-   * Makes every step on what was read of the keys, and says what has to be saved before `answer`. Where that fails it
-   * may run again, on what is there then.
-   * @param told the store's time in microseconds; undefined for the time of each call
+   * Evaluates every call on what was read of the keys. Returns what has to be saved before `resolve` is called. If that
+   * fails, the job may run again on what is there by then.
+   * @param storeTime in microseconds; undefined for the time of each call
    */
-  run(texts: readonly (string | undefined)[], told: number | undefined): Write[] {
+  run(texts: readonly (string | undefined)[], storeTime: number | undefined): Write[] {
     const records = texts.map((text) => new KeyRecord(text))
-    this.#answers = this.#calls.map((call) => {
-      return call.pending.over ? undefined : this.#decide(call, records, told ?? call.now)
+    this.#results = this.#calls.map((call) => {
+      return call.pending.settled ? undefined : this.#evaluate(call, records, storeTime ?? call.now)
     })
-    const now = told ?? this.#calls.at(-1)?.now ?? 0
+    const now = storeTime ?? this.#calls.at(-1)?.now ?? 0
     return records.flatMap((record, index) => {
       return record.changed ? [{ index, before: texts[index], ...record.save(now) }] : []
     })
   }
 
-  #decide(call: Call, records: readonly KeyRecord[], now: number): Booking | undefined {
-    const { verb, cost, maxWait, extras } = call
+  #evaluate(call: RecordCall, records: readonly KeyRecord[], now: number): Booking | undefined {
+    const { verb, cost, maxWait, options } = call
     if (verb === 'reset') {
       for (const record of records) record.reset()
       return undefined
     }
-    const { step, scopes, onChange } = this.terms
-    for (const [n, { weighings }] of scopes.entries()) records[n]?.point(weighings, now, onChange)
-    step.evaluate(verb, now, cost, maxWait)
-    if (verb === 'refund') step.refund(extras?.tickets)
-    const decision = step.commit('store', extras)
+    const { evaluation, scopes, onChange } = this.scoped
+    for (const [n, { policies }] of scopes.entries()) records[n]?.load(policies, now, onChange)
+    evaluation.evaluate(verb, now, cost, maxWait)
+    if (verb === 'refund') evaluation.refund(options?.tickets)
+    const decision = evaluation.commit('store', options)
     const takes = decision.allowed && verb !== 'peek' && verb !== 'refund'
-    const tickets = takes ? step.tickets() : undefined
-    for (const [n, { weighings }] of scopes.entries()) records[n]?.keep(weighings, now)
-    return { decision, wait: Math.ceil(step.delay / 1000), tickets }
+    const tickets = takes ? evaluation.tickets() : undefined
+    for (const [n, { policies }] of scopes.entries()) records[n]?.update(policies, now)
+    return { decision, wait: Math.ceil(evaluation.delay / 1000), tickets }
   }
 
-  answer(): void {
-    for (const [n, { pending }] of this.#calls.entries()) pending.answer(this.#answers[n])
+  /** Gives each caller its result. */
+  resolve(): void {
+    for (const [n, { pending }] of this.#calls.entries()) pending.resolve(this.#results[n])
   }
 
-  fail(error: HeadgateError): void {
-    for (const { pending } of this.#calls) pending.fail(error)
+  reject(error: HeadgateError): void {
+    for (const { pending } of this.#calls) pending.reject(error)
   }
 
   /**
-   * The text of one key without what this job took, of one that others have written to since: their calls stay. What was
-   * counted of a refused call stays too.
+   * The text of a key without what this job took from it, if others have written to it since: their calls stay. So does
+   * what was counted of a refused call.
    */
-  withdrawn(index: number, text: string, now: number): { text: string; life: number } {
-    const { places, weighings } = this.terms.scopes[index] as Terms['scopes'][number]
+  withdraw(index: number, text: string, now: number): SavedText {
+    const { places, policies } = this.scoped.scopes[index] as Scope
     const record = new KeyRecord(text)
-    const step = new Evaluation(weighings.map(({ policy }) => policy))
+    const evaluation = new Evaluation(policies.map(({ policy }) => policy))
     for (const [n, { cost }] of [...this.#calls.entries()].reverse()) {
-      const tickets: Tickets | undefined = this.#answers[n]?.tickets
+      const tickets: Tickets | undefined = this.#results[n]?.tickets
       if (tickets === undefined) continue
-      record.point(step.policies, now, this.terms.onChange)
-      step.evaluate('refund', now, cost, 0)
-      step.refund(places.map((place) => tickets[place]))
-      record.keep(step.policies, now)
+      record.load(evaluation.policies, now, this.scoped.onChange)
+      evaluation.evaluate('refund', now, cost, 0)
+      evaluation.refund(places.map((place) => tickets[place]))
+      record.update(evaluation.policies, now)
     }
     return record.save(now)
   }
 }
 
-/** What is saved of a key that had nothing. */
-export const nothing: { text: string; life: number } = { text: emptyRecord, life: 0 }
+/** What is saved to a key that had no text before. */
+export const emptyText: SavedText = { text: emptyRecord, life: 0 }

@@ -1,87 +1,89 @@
 /*
- * Who may touch which keys when: calls of one process never race each other.
+ * Puts the calls of this process in an order for each key, so that they never compete with each other.
  *
- * Calls on the same keys that come before their turn are one job. A job waits for those before it on any of its keys
- * (it enters all lines at once, so no two wait for each other), and calls are answered in the order in which they came.
+ * Calls on the same keys that wait at the same time become one job. A job waits for the earlier jobs on any of its keys.
+ * It enters the queues of all its keys at once, so no two jobs wait for each other. Calls are settled in the order in
+ * which they came.
  */
 import { afterPendingEvents } from '#platform'
-import { type Call, Job, type Terms } from './job.ts'
+import { Job, type RecordCall } from './job.ts'
+import type { ScopedEvaluation } from './scoped-evaluation.ts'
 
-/** Carries out jobs that have no key in common; fulfilled for each when it is over, however it went. */
-export type Execute = (jobs: readonly Job[]) => readonly Promise<void>[]
+/** Carries out jobs that share no key. Each promise is fulfilled when its job is over, successful or not. */
+export type RunJobs = (jobs: readonly Job[]) => readonly Promise<void>[]
 
-/** A job in line. */
-interface Place {
+interface QueuedJob {
   readonly job: Job
-  /** How many jobs are before it. */
-  before: number
-  readonly after: Set<Place>
+  /** How many jobs it waits for. */
+  ahead: number
+  /** The jobs that wait for it. */
+  readonly behind: Set<QueuedJob>
   state: 'waiting' | 'started' | 'left'
 }
 
 export class KeyQueue {
-  readonly #execute: Execute
+  readonly #run: RunJobs
   readonly #timeout: number
-  /** The last one in line for each key. */
-  readonly #last = new Map<string, Place>()
-  #ready: Place[] = []
+  /** The last job in the queue of each key. */
+  readonly #last = new Map<string, QueuedJob>()
+  #ready: QueuedJob[] = []
 
-  /** @param timeout in milliseconds: whoever asked for a job that takes longer has given up */
-  constructor(execute: Execute, timeout: number) {
-    this.#execute = execute
+  /** @param timeout in milliseconds: then the job's calls have timed out and the next job may start */
+  constructor(run: RunJobs, timeout: number) {
+    this.#run = run
     this.#timeout = timeout
   }
 
-  ask(terms: Terms, keys: readonly string[], call: Call): void {
+  add(scoped: ScopedEvaluation, keys: readonly string[], call: RecordCall): void {
     const last = this.#last.get(keys[0] as string)
-    const place = last !== undefined && this.#joins(last, terms, keys) ? last : this.#enter(new Job(terms, keys))
-    place.job.add(call)
+    const queued = last !== undefined && this.#canJoin(last, scoped, keys) ? last : this.#enter(new Job(scoped, keys))
+    queued.job.add(call)
   }
 
-  #joins(place: Place, terms: Terms, keys: readonly string[]): boolean {
-    const open = place.state === 'waiting' && place.job.terms === terms
-    return open && keys.every((key) => this.#last.get(key) === place)
+  #canJoin(queued: QueuedJob, scoped: ScopedEvaluation, keys: readonly string[]): boolean {
+    const open = queued.state === 'waiting' && queued.job.scoped === scoped
+    return open && keys.every((key) => this.#last.get(key) === queued)
   }
 
-  #enter(job: Job): Place {
-    const place: Place = { job, before: 0, after: new Set(), state: 'waiting' }
+  #enter(job: Job): QueuedJob {
+    const queued: QueuedJob = { job, ahead: 0, behind: new Set(), state: 'waiting' }
     const ahead = new Set(job.keys.flatMap((key) => this.#last.get(key) ?? []))
-    for (const each of ahead) each.after.add(place)
-    for (const key of job.keys) this.#last.set(key, place)
-    place.before = ahead.size
-    if (ahead.size === 0) this.#getReady(place)
-    return place
+    for (const each of ahead) each.behind.add(queued)
+    for (const key of job.keys) this.#last.set(key, queued)
+    queued.ahead = ahead.size
+    if (ahead.size === 0) this.#makeReady(queued)
+    return queued
   }
 
-  /** Jobs start at the end of the turn, so that calls made in one turn travel together. */
-  #getReady(place: Place): void {
-    if (this.#ready.push(place) === 1) afterPendingEvents(() => this.#start())
+  /** Jobs start at the end of the turn, so that calls of one turn travel together. */
+  #makeReady(queued: QueuedJob): void {
+    if (this.#ready.push(queued) === 1) afterPendingEvents(() => this.#startReady())
   }
 
-  #start(): void {
+  #startReady(): void {
     const ready = this.#ready
     this.#ready = []
-    for (const place of ready) place.state = 'started'
-    const places = ready.filter(({ job }) => !job.over)
-    for (const place of ready) if (place.job.over) this.#leave(place)
-    if (places.length > 0) void this.#run(places)
+    for (const queued of ready) queued.state = 'started'
+    const wanted = ready.filter(({ job }) => !job.settled)
+    for (const queued of ready) if (queued.job.settled) this.#leave(queued)
+    if (wanted.length > 0) void this.#start(wanted)
   }
 
-  /** No job holds up the line for longer than somebody waits for it, whatever became of it. */
-  async #run(places: readonly Place[]): Promise<void> {
+  /** A job leaves its queues after the timeout at the latest, even if it is still running. */
+  async #start(started: readonly QueuedJob[]): Promise<void> {
     const timer = setTimeout(() => {
-      for (const place of places) this.#leave(place)
+      for (const queued of started) this.#leave(queued)
     }, this.#timeout)
-    const running = this.#execute(places.map(({ job }) => job))
-    await Promise.all(running.map((done, n) => done.then(() => this.#leave(places[n] as Place))))
+    const running = this.#run(started.map(({ job }) => job))
+    await Promise.all(running.map((done, n) => done.then(() => this.#leave(started[n] as QueuedJob))))
     clearTimeout(timer)
   }
 
-  #leave(place: Place): void {
-    if (place.state === 'left') return
-    place.state = 'left'
-    for (const key of place.job.keys) if (this.#last.get(key) === place) this.#last.delete(key)
-    for (const next of place.after) if (--next.before === 0) this.#getReady(next)
-    place.after.clear() // else one that is in the old generation keeps alive all that came after it
+  #leave(queued: QueuedJob): void {
+    if (queued.state === 'left') return
+    queued.state = 'left'
+    for (const key of queued.job.keys) if (this.#last.get(key) === queued) this.#last.delete(key)
+    for (const next of queued.behind) if (--next.ahead === 0) this.#makeReady(next)
+    queued.behind.clear() // a job that is over must not keep all later ones in memory
   }
 }

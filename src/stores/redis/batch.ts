@@ -1,89 +1,96 @@
 import { HeadgateError } from '../../errors.ts'
 import { Due } from '../deadlines.ts'
 import { unanswered } from '../unanswered.ts'
-import { Reply } from './reply.ts'
-import { isBare, type Request, sizeOf, whatOf, writeExtras, writeHead } from './request.ts'
-import type { Terms } from './terms.ts'
+import type { PackedPlan } from './packed-plan.ts'
+import {
+  isRepeatable,
+  largestSizeOf,
+  type ScriptRequest,
+  verbAndFlags,
+  writeExtras,
+  writeHead,
+} from './script-request.ts'
+import { ReplyReader } from './script-response.ts'
 
-/** The first bytes of the questions: whether they are still wanted, and the TTL margin. */
+/** The first bytes of the requests: one that says if they are still wanted, and the TTL margin. */
 const headBytes = 9
 
-const nothing = Buffer.alloc(0)
+const noBytes = Buffer.alloc(0)
 
-/** Who sends a call. */
+/** What sends a batch. */
 interface Sender {
   /** In milliseconds. */
-  readonly terms: { readonly timeout: number; readonly ttlMargin: number }
-  /** Told when it is settled. */
-  settled(call: Batch): void
+  readonly options: { readonly timeout: number; readonly ttlMargin: number }
+  /** Called once, when the batch is settled. */
+  settled(batch: Batch): void
 }
 
-/** One script call in the making: questions in their order, their keys and their terms each once. */
+/** The requests of one script call in their order, with each of their keys and plans once. */
 export class Batch extends Due {
   keys: string[] = []
-  #questions: Request[] = []
+  #requests: ScriptRequest[] = []
   #keyIndexes = new Map<string, number>()
-  #terms: Terms[] = []
-  #packed: Buffer
+  #plans: PackedPlan[] = []
+  #bytes: Buffer
   #end = headBytes
-  /** The question before, if it may be told over again: how often it was, and by how much its key's number grew each time. */
-  #last: Request | undefined
-  #lastWhat = 0
+  /** The last request that was written, if it can be repeated: how often it was, and the step between the keys. */
+  #last: ScriptRequest | undefined
+  #lastVerb = 0
   #lastKey = 0
-  #more = 0
+  #repeats = 0
   #stride = 0
-  /** Whether everybody who asked has had an answer or an error. */
+  /** True once every request has its response or an error. */
   settled = false
   readonly #sender: Sender
 
   constructor(sender: Sender) {
     super()
     this.#sender = sender
-    this.#packed = Buffer.allocUnsafe(1024)
-    this.#packed.writeUInt8(1, 0)
-    this.#packed.writeDoubleLE(sender.terms.ttlMargin, 1)
+    this.#bytes = Buffer.allocUnsafe(1024)
+    this.#bytes.writeUInt8(1, 0)
+    this.#bytes.writeDoubleLE(sender.options.ttlMargin, 1)
   }
 
   get size(): number {
-    return this.#questions.length
+    return this.#requests.length
   }
 
-  add(question: Request): void {
-    this.#questions.push(question)
-    const what = whatOf(question)
-    const key = this.#keyIndex(question.keys[0] as string)
-    if (!this.#repeats(question, what, key)) this.#write(question, what, key)
-    this.#last = isBare(question, what) ? question : undefined
-    this.#lastWhat = what
+  add(request: ScriptRequest): void {
+    this.#requests.push(request)
+    const verb = verbAndFlags(request)
+    const key = this.#keyIndex(request.keys[0] as string)
+    if (!this.#countAsRepeat(request, verb, key)) this.#write(request, verb, key)
+    this.#last = isRepeatable(request, verb) ? request : undefined
+    this.#lastVerb = verb
     this.#lastKey = key
   }
 
-  /** Whether it is the one before over again, with the same key or the next: then it is only counted. */
-  #repeats({ terms, now, cost }: Request, what: number, key: number): boolean {
+  /** A request that equals the last one, with the same key or the next, is only counted. */
+  #countAsRepeat({ plan, now, cost }: ScriptRequest, verb: number, key: number): boolean {
     const last = this.#last
-    if (last?.terms !== terms || what !== this.#lastWhat || now !== last.now || cost !== last.cost) return false
+    if (last?.plan !== plan || verb !== this.#lastVerb || now !== last.now || cost !== last.cost) return false
     const stride = key - this.#lastKey
-    if (this.#more === 0 ? stride !== 0 && stride !== 1 : stride !== this.#stride) return false
+    if (this.#repeats === 0 ? stride !== 0 && stride !== 1 : stride !== this.#stride) return false
     this.#stride = stride
-    this.#packed.writeUInt16LE(++this.#more, this.#end - 3)
-    this.#packed.writeUInt8(stride, this.#end - 1)
+    this.#bytes.writeUInt16LE(++this.#repeats, this.#end - 3)
+    this.#bytes.writeUInt8(stride, this.#end - 1)
     return true
   }
 
-  #write(question: Request, what: number, key: number): void {
-    const size = sizeOf(question)
-    if (this.#end + size > this.#packed.length) {
-      this.#packed = Buffer.concat([this.#packed], 2 * (this.#packed.length + size))
+  #write(request: ScriptRequest, verb: number, key: number): void {
+    const size = largestSizeOf(request)
+    if (this.#end + size > this.#bytes.length) {
+      this.#bytes = Buffer.concat([this.#bytes], 2 * (this.#bytes.length + size))
     }
-    const { keys, terms } = question
-    const packed = this.#packed
-    let at = writeHead(packed, this.#end, question, what, this.#termsIndex(terms))
-    at = packed.writeUInt16LE(key, at)
-    at = packed.writeUInt16LE(0, at)
-    at = packed.writeUInt8(0, at)
-    for (let n = 1; n < keys.length; n++) at = packed.writeUInt16LE(this.#keyIndex(keys[n] as string), at)
-    this.#end = writeExtras(packed, at, question)
-    this.#more = 0
+    const { keys, plan } = request
+    const bytes = this.#bytes
+    let at = writeHead(bytes, this.#end, request, verb, this.#planIndex(plan))
+    at = bytes.writeUInt16LE(key, at)
+    at = bytes.writeUInt16LE(0, at)
+    at = bytes.writeUInt8(0, at)
+    for (let n = 1; n < keys.length; n++) at = bytes.writeUInt16LE(this.#keyIndex(keys[n] as string), at)
+    this.#end = writeExtras(bytes, at, request)
+    this.#repeats = 0
   }
 
   #keyIndex(key: string): number {
@@ -95,60 +102,60 @@ export class Batch extends Due {
     return index
   }
 
-  #termsIndex(terms: Terms): number {
-    const index = this.#terms.indexOf(terms)
-    return index < 0 ? this.#terms.push(terms) : index + 1
+  #planIndex(plan: PackedPlan): number {
+    const index = this.#plans.indexOf(plan)
+    return index < 0 ? this.#plans.push(plan) : index + 1
   }
 
-  /** The script's two arguments. */
-  packed(): Buffer[] {
-    const terms = this.#terms.length === 1 ? (this.#terms[0] as Terms).packed : undefined
-    return [terms ?? Buffer.concat(this.#terms.map(({ packed }) => packed)), this.#packed.subarray(0, this.#end)]
+  /** The two arguments of the script: the plans and the requests. */
+  args(): Buffer[] {
+    const only = this.#plans.length === 1 ? (this.#plans[0] as PackedPlan).bytes : undefined
+    return [only ?? Buffer.concat(this.#plans.map(({ bytes }) => bytes)), this.#bytes.subarray(0, this.#end)]
   }
 
   /**
-   * Takes the questions back from a client that has not sent them, or that sends them again: clients hold on to the
-   * very bytes that they were given, and the script does nothing when the first says so. (ioredis sends calls again
-   * whose connection broke before the answer came, although they may have counted.)
+   * Takes the requests back from a client that has not sent them yet, or that sends them again. Clients keep the very
+   * bytes that they were given, and the script does nothing if the first byte is 0. (ioredis sends commands again whose
+   * connection broke before the reply, although Redis may have run them.)
    */
   withdraw(): void {
-    if (!this.settled) this.#packed.writeUInt8(0, 0)
+    if (!this.settled) this.#bytes.writeUInt8(0, 0)
   }
 
-  answer(reply: unknown): void {
+  receive(reply: unknown): void {
     if (this.settled) return
     if (!Array.isArray(reply)) {
-      this.fail(new TypeError('the reply is no list'))
+      this.fail(new TypeError('the reply is not a list'))
       return
     }
-    const answers = new Reply(reply)
-    for (const question of this.#settle()) {
-      const answer = answers.read(question)
+    const reader = new ReplyReader(reply)
+    for (const request of this.#settle()) {
+      const response = reader.read(request)
       try {
-        question.answered(answer)
+        request.receive(response)
       } catch (error) {
-        question.failed(error) // a clock of the user's that throws
+        request.fail(error) // the user's own clock may throw
       }
     }
   }
 
-  /** Lets go of everything: whatever still knows of this call, it must not keep what is over from being collected. */
-  #settle(): readonly Request[] {
-    const questions = this.#questions
+  /** Drops every reference: the client may keep this batch for longer, and must not keep finished requests alive. */
+  #settle(): readonly ScriptRequest[] {
+    const requests = this.#requests
     this.settled = true
-    this.#questions = []
+    this.#requests = []
     this.#last = undefined
     this.#keyIndexes = new Map()
     this.keys = []
-    this.#packed = nothing
+    this.#bytes = noBytes
     this.#sender.settled(this)
-    return questions
+    return requests
   }
 
-  /** The deadline, whatever the client does. */
+  /** Called at the deadline, whatever the client does. */
   expire(): void {
     this.withdraw()
-    this.fail(unanswered('Redis', this.#sender.terms.timeout))
+    this.fail(unanswered('Redis', this.#sender.options.timeout))
   }
 
   fail(cause: unknown): void {
@@ -156,6 +163,6 @@ export class Batch extends Due {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const error =
       cause instanceof HeadgateError ? cause : new HeadgateError('HEADGATE_STORE', `Redis failed: ${reason}`, { cause })
-    for (const question of this.#settle()) question.failed(error)
+    for (const request of this.#settle()) request.fail(error)
   }
 }

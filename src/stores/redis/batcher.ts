@@ -4,63 +4,64 @@ import { Deadlines } from '../deadlines.ts'
 import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
 import { slotOf } from './keys.ts'
-import type { Request } from './request.ts'
+import type { ScriptRequest } from './script-request.ts'
 
-export interface CallerTerms {
+export interface BatcherOptions {
   readonly connection: Connection
   readonly script: string
-  /** How long a call may take, in milliseconds. */
+  /** How long a request may take, in milliseconds. */
   readonly timeout: number
+  /** In milliseconds. */
   readonly ttlMargin: number
-  /** The most questions in one call; 1 sends each at once. */
-  readonly batch: number
+  /** The most requests in a batch; with 1, each is sent at once. */
+  readonly size: number
 }
 
-/** How often a call that waits for a connection looks for it, in milliseconds. */
-const look = 2
+/** How often the batcher looks for a connection while it has none, in milliseconds. */
+const reconnectPoll = 2
 
-/** Puts questions into calls, calls to Redis, and answers or errors to those who asked, within the timeout. */
+/** Collects requests into batches, sends them to Redis, and settles each request within the timeout. */
 export class Batcher {
-  readonly terms: CallerTerms
+  readonly options: BatcherOptions
   readonly #deadlines: Deadlines
   readonly #sha: string
-  /** Calls that still take questions, by the slot of their keys; all by one number where slots do not matter. */
+  /** The batches that still grow, by the slot of their keys; without Redis Cluster there is one, in slot 0. */
   #open = new Map<number, Batch>()
-  /** Calls to be sent, in their order: there may be no connection. */
-  #waiting: Batch[] = []
+  /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
+  #ready: Batch[] = []
   readonly #sent: Batch[] = []
   #flushing = false
-  #looking = false
+  #polling = false
 
-  constructor(terms: CallerTerms) {
-    this.terms = terms
-    this.#deadlines = new Deadlines(terms.timeout)
-    this.#sha = createHash('sha1').update(terms.script).digest('hex')
-    terms.connection.onLost(() => {
-      for (const call of this.#sent) call.withdraw()
+  constructor(options: BatcherOptions) {
+    this.options = options
+    this.#deadlines = new Deadlines(options.timeout)
+    this.#sha = createHash('sha1').update(options.script).digest('hex')
+    options.connection.onLost(() => {
+      for (const batch of this.#sent) batch.withdraw()
     })
   }
 
-  /** Questions asked in one turn of the event loop travel together. */
-  ask(question: Request): void {
-    const { connection, batch } = this.terms
-    const slot = connection.cluster ? slotOf(question.keys[0] as string) : 0
-    const call = this.#open.get(slot) ?? this.#begin(slot)
-    call.add(question)
-    if (call.size < batch) {
+  /** Requests of one turn of the event loop travel together. */
+  send(request: ScriptRequest): void {
+    const { connection, size } = this.options
+    const slot = connection.cluster ? slotOf(request.keys[0] as string) : 0
+    const batch = this.#open.get(slot) ?? this.#begin(slot)
+    batch.add(request)
+    if (batch.size < size) {
       this.#flushLater()
       return
     }
     this.#open.delete(slot)
-    this.#waiting.push(call)
-    if (batch === 1) this.#send()
+    this.#ready.push(batch)
+    if (size === 1) this.#sendReady()
   }
 
   #begin(slot: number): Batch {
-    const call = new Batch(this)
-    this.#deadlines.add(call)
-    this.#open.set(slot, call)
-    return call
+    const batch = new Batch(this)
+    this.#deadlines.add(batch)
+    this.#open.set(slot, batch)
+    return batch
   }
 
   #flushLater(): void {
@@ -71,66 +72,65 @@ export class Batcher {
 
   #flush(): void {
     this.#flushing = false
-    this.#waiting.push(...this.#open.values())
-    // A new one: a Map that is used up makes a new table, to which the old one points, so that one in the old generation
-    // keeps alive whatever came after it.
+    this.#ready.push(...this.#open.values())
+    // A new Map: one that is cleared or grows replaces its table, and the old table, once in V8's old generation, would
+    // keep the new one and all it refers to alive until the next full collection.
     this.#open = new Map()
-    this.#send()
+    this.#sendReady()
   }
 
   /**
-   * To one server calls go turn by turn: it decides one while the client writes the next, also where the client puts all
-   * commands of a turn into one write.
+   * A single server gets one batch a turn of the event loop. It decides one while the client writes the next, even if
+   * the client puts all commands of a turn into one write.
    */
-  #send(): void {
-    const { connection, batch } = this.terms
+  #sendReady(): void {
+    const { connection, size } = this.options
     if (!connection.ready()) {
-      this.#look()
+      this.#awaitConnection()
       return
     }
-    const calls = this.#waiting.splice(0, connection.cluster || batch === 1 ? Infinity : 1)
-    for (const call of calls) if (!call.settled) void this.#run(call)
-    if (this.#waiting.length > 0) this.#flushLater()
+    const batches = this.#ready.splice(0, connection.cluster || size === 1 ? Infinity : 1)
+    for (const batch of batches) if (!batch.settled) void this.#run(batch)
+    if (this.#ready.length > 0) this.#flushLater()
   }
 
-  /** Whether there is a connection again. */
-  #look(): void {
-    this.#waiting = this.#waiting.filter((call) => !call.settled)
-    if (this.#looking || this.#waiting.length === 0) return
-    this.#looking = true
+  #awaitConnection(): void {
+    this.#ready = this.#ready.filter((batch) => !batch.settled)
+    if (this.#polling || this.#ready.length === 0) return
+    this.#polling = true
     setTimeout(() => {
-      this.#looking = false
-      this.#send()
-    }, look)
+      this.#polling = false
+      this.#sendReady()
+    }, reconnectPoll)
   }
 
-  async #run(call: Batch): Promise<void> {
-    const packed = call.packed()
-    this.#sent.push(call)
+  async #run(batch: Batch): Promise<void> {
+    const args = batch.args()
+    this.#sent.push(batch)
     try {
-      call.answer(await this.#evaluate(call.keys, packed))
+      batch.receive(await this.#evaluate(batch.keys, args))
     } catch (error) {
-      call.fail(error)
+      batch.fail(error)
     }
   }
 
-  /** It need not be looked after any more. */
-  settled(call: Batch): void {
-    this.#deadlines.remove(call)
-    const at = this.#sent.indexOf(call)
+  /** Called by a batch that is settled. */
+  settled(batch: Batch): void {
+    this.#deadlines.remove(batch)
+    const at = this.#sent.indexOf(batch)
     if (at < 0) return
     const last = this.#sent.pop() as Batch
-    if (last !== call) this.#sent[at] = last
+    if (last !== batch) this.#sent[at] = last
   }
 
-  /** Only a script that Redis does not know has certainly not run: everything else is never tried again. */
-  async #evaluate(keys: string[], packed: Buffer[]): Promise<unknown> {
-    const { connection, script } = this.terms
+  /** Retries only if Redis does not have the script, which then certainly did not run. */
+  async #evaluate(keys: string[], args: Buffer[]): Promise<unknown> {
+    const { connection, script } = this.options
     try {
-      return await connection.evalSha(this.#sha, keys, packed)
+      return await connection.evalSha(this.#sha, keys, args)
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-      return connection.eval(script, keys, packed)
+      return connection.eval(script, keys, args)
     }
   }
 }

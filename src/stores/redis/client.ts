@@ -1,5 +1,5 @@
 /*
- * The clients a user may hand in, told apart by what they can do, never by their name. None is imported.
+ * The clients that redisStore takes. They are recognised by their methods, never by their name, and none is imported.
  */
 import { HeadgateError, shown } from '../../errors.ts'
 
@@ -9,34 +9,40 @@ type Listener = () => void
 export interface IoredisLike {
   readonly status?: string
   readonly isCluster?: boolean
-  evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: (string | Buffer)[]): Promise<unknown>
-  eval(script: string, numberOfKeys: number, ...keysAndArguments: (string | Buffer)[]): Promise<unknown>
+  evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: (string | number | Uint8Array)[]): Promise<unknown>
+  eval(script: string, numberOfKeys: number, ...keysAndArguments: (string | number | Uint8Array)[]): Promise<unknown>
   on(event: string, listener: () => void): unknown
 }
 
-/** node-redis: a client, a cluster, a pool, a sentinel. */
+/** The keys and arguments of a script call. headgate passes texts as keys and bytes as arguments, and always both. */
+export interface NodeRedisEvalOptions {
+  keys?: (string | Uint8Array)[]
+  arguments?: (string | Uint8Array)[]
+}
+
+/** node-redis: a client, a cluster, a pool or a sentinel. */
 export interface NodeRedisLike {
   readonly isReady?: boolean
   readonly isOpen?: boolean
-  evalSha(sha: string, options: { keys: string[]; arguments: Buffer[] }): Promise<unknown>
-  eval(script: string, options: { keys: string[]; arguments: Buffer[] }): Promise<unknown>
+  evalSha(sha: string, options?: NodeRedisEvalOptions): Promise<unknown>
+  eval(script: string, options?: NodeRedisEvalOptions): Promise<unknown>
 }
 
 export type RedisClient = IoredisLike | NodeRedisLike
 
 /** What the store needs of a client. */
 export interface Connection {
-  /** Whether keys of one call have to be in one slot. */
+  /** True for Redis Cluster, where all keys of one script call have to be in one slot. */
   readonly cluster: boolean
-  /** False while a call would only wait in the client for a connection. */
+  /** False while a command would only wait in the client for a connection. */
   ready(): boolean
-  evalSha(sha: string, keys: string[], packed: Buffer[]): Promise<unknown>
-  eval(script: string, keys: string[], packed: Buffer[]): Promise<unknown>
-  /** Tells of a lost connection, after which the client may send again what it has already sent. */
+  evalSha(sha: string, keys: string[], args: Uint8Array[]): Promise<unknown>
+  eval(script: string, keys: string[], args: Uint8Array[]): Promise<unknown>
+  /** Calls the listener when a connection is lost: the client may then send again what it has already sent. */
   onLost(listener: Listener): void
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` if it is no client that is known here */
+/** @throws HeadgateError `HEADGATE_OPTION` if it is not a client of one of these libraries */
 export function connectionOf(client: unknown): Connection {
   if (can(client, 'evalSha') && can(client, 'eval')) return nodeRedis(client as NodeRedisLike)
   if (can(client, 'evalsha') && can(client, 'eval') && can(client, 'on')) return ioredis(client as IoredisLike)
@@ -55,13 +61,13 @@ function nodeRedis(client: NodeRedisLike): Connection {
   return {
     cluster: can(client, 'getSlotRandomNode'),
     ready: () => client.isReady ?? client.isOpen ?? true,
-    evalSha: (sha, keys, packed) => client.evalSha(sha, { keys, arguments: packed }),
-    eval: (script, keys, packed) => client.eval(script, { keys, arguments: packed }),
-    onLost: () => {}, // it never sends a call twice
+    evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
+    eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
+    onLost: () => {}, // it never sends a command twice
   }
 }
 
-/** The states of ioredis in which a call would be queued. Not `wait`: there the first call makes the connection. */
+/** The states in which ioredis queues commands. Not `wait`: in that state the first command opens the connection. */
 const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
 interface IoredisNodes {
@@ -72,8 +78,8 @@ function ioredis(client: IoredisLike): Connection {
   return {
     cluster: client.isCluster === true,
     ready: () => !queueing.has(client.status ?? 'ready'),
-    evalSha: (sha, keys, packed) => client.evalsha(sha, keys.length, ...keys, ...packed),
-    eval: (script, keys, packed) => client.eval(script, keys.length, ...keys, ...packed),
+    evalSha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
+    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
     onLost(listener) {
       const known = listeners.get(client)
       if (known !== undefined) known.add(listener)
@@ -82,7 +88,7 @@ function ioredis(client: IoredisLike): Connection {
   }
 }
 
-/** One listener at a client, however many stores use it. */
+/** The listeners for each client: only one is added to the client itself, however many stores use it. */
 const listeners = new WeakMap<IoredisLike, Set<Listener>>()
 
 function listen(client: IoredisLike, all: Set<Listener>): void {

@@ -1,82 +1,94 @@
 /*
- * Who is refused until t need not be asked about until t.
+ * A key that is refused until t can be refused locally until t.
  *
- * A policy with nothing left admits nobody, so its numbers change by the passing of time alone: the refusal can be
- * repeated here, its times counted down, until any policy of the call gives a unit back. What is remembered is one cost
- * of one call's keys, each of which has to be out: of one that is not, others may take. It is not so for policies that
- * count refused calls, nor while something is left (a smaller call elsewhere may take it). Refunds, charges and resets
- * made through the same store forget it; one made elsewhere shows when the time is up.
+ * A policy with nothing left admits nobody, so only the passing of time changes its numbers. The refusal can be
+ * repeated here, with its times counted down, until a policy of the call gives a unit back.
+ *
+ * An entry holds for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
+ * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls, nor
+ * while something is left, which a smaller call elsewhere may take. Refunds, charges and resets made through the same
+ * store remove the entry. Those made elsewhere show when the entry expires.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Clock } from '../../clock.ts'
-import { Local, type Passing } from './local.ts'
-import type { Numbers, Response } from './response.ts'
-import type { Terms } from './terms.ts'
+import { type CacheEntry, KeyCache } from './key-cache.ts'
+import type { PackedPlan } from './packed-plan.ts'
+import type { PolicyReport, ScriptResponse } from './script-response.ts'
 
-export interface Denial extends Passing {
-  readonly terms: Terms
+export interface CachedRefusal extends CacheEntry {
+  readonly plan: PackedPlan
   readonly cost: number
-  readonly answer: Response
+  readonly response: ScriptResponse
 }
 
 export class DenyCache {
   readonly #clock: Clock
-  readonly #local: Local<Denial>
+  readonly #refusals: KeyCache<CachedRefusal>
 
   constructor(clock: Clock) {
     this.#clock = clock
-    this.#local = new Local(clock)
+    this.#refusals = new KeyCache(clock)
   }
 
-  find(terms: Terms, keys: readonly string[], cost: number): Denial | undefined {
-    const denial = this.#local.find(keys)
-    return denial !== undefined && denial.terms === terms && denial.cost === cost ? denial : undefined
+  find(plan: PackedPlan, keys: readonly string[], cost: number): CachedRefusal | undefined {
+    const refusal = this.#refusals.find(keys)
+    return refusal !== undefined && refusal.plan === plan && refusal.cost === cost ? refusal : undefined
   }
 
-  /** These terms ask about the keys, or were answered: they may have changed what a denial of other terms says. */
-  outdate(terms: Terms, keys: readonly string[]): void {
-    const denial = this.#local.find(keys)
-    if (denial !== undefined && denial.terms !== terms) this.forget(keys)
+  /** Removes a refusal under another plan: a request under this one may change what that plan's numbers are. */
+  forgetOtherPlans(plan: PackedPlan, keys: readonly string[]): void {
+    const refusal = this.#refusals.find(keys)
+    if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
   }
 
-  /** How long ago the denial was given, in microseconds. */
-  age(denial: Denial): number {
-    return this.#clock() - denial.from
+  /** How long ago the refusal that was just found had been received, in microseconds. */
+  age(refusal: CachedRefusal): number {
+    return this.#refusals.foundAt - refusal.from
   }
 
-  /** What a call has to remember until its answer is here. */
-  get changes(): number {
-    return this.#local.changes
+  /** Counts the changes: a request keeps this number until its response is here. */
+  get version(): number {
+    return this.#refusals.version
   }
 
   /**
-   * Notes a refusal.
-   * @param asked the local time when the question was asked
-   * @param changes as they were then
+   * Caches a refusal, if only time can change it.
+   * @param sent the local time when the request was sent
+   * @param version the version of this cache at that time
    */
-  note(terms: Terms, keys: readonly string[], cost: number, answer: Response, asked: number, changes: number): void {
-    if (!answer.lasts || changes !== this.#local.changes) return
-    const { policies } = terms
-    // Where refusals are punished, only those during a block change nothing.
-    const telling = punished(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
-    const spent = policies.filter((policy, n) => {
-      const { wait, remaining } = answer.numbers[n] as Numbers
-      return wait !== 0 && remaining === 0 && !policy.shadow && telling.includes(policy)
-    })
-    if (!terms.scopes.every((scope) => spent.some((policy) => policy.scope === scope))) return
-    let holds = Infinity
-    for (const { next } of answer.numbers) if (next !== undefined && next > 0) holds = Math.min(holds, next)
+  add(
+    plan: PackedPlan,
+    keys: readonly string[],
+    cost: number,
+    response: ScriptResponse,
+    sent: number,
+    version: number,
+  ): void {
+    if (!response.repeats || version !== this.#refusals.version || !isExhausted(plan, response.reports)) return
+    let life = Infinity
+    for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.#clock()
-    // Counted from when it was asked for, so that nobody is refused here whom Redis would admit.
-    const until = asked + holds
-    if (now < until) this.#local.note(keys, { terms, cost, answer, from: now, until })
+    // The life counts from when the request was sent: nobody is refused here whom Redis would admit.
+    const until = sent + life
+    if (now < until) this.#refusals.add(keys, { plan, cost, response, from: now, until, version })
   }
 
   forget(keys: readonly string[]): void {
-    this.#local.forget(keys)
+    this.#refusals.forget(keys)
   }
 }
 
-function punished(policies: readonly Policy[]): boolean {
+/** True if every scope has a policy that refuses and has nothing left. */
+function isExhausted({ policies, scopes }: PackedPlan, reports: readonly PolicyReport[]): boolean {
+  // Where refusals are punished, they change the penalty's state, except during a block.
+  const deciding = punishes(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
+  const exhausted = policies.filter((policy, n) => {
+    const { wait, remaining } = reports[n] as PolicyReport
+    return wait !== 0 && remaining === 0 && !policy.shadow && deciding.includes(policy)
+  })
+  return scopes.every((scope) => exhausted.some((policy) => policy.scope === scope))
+}
+
+function punishes(policies: readonly Policy[]): boolean {
   return policies.some(({ algorithm, shadow }) => algorithm.punishes && !shadow)
 }

@@ -1,14 +1,14 @@
 /*
- * The key of a state: prefix:limiter:scope:{id}, or prefix:limiter:{id} for the default scope.
+ * The key of a state in Redis: prefix:limiter:scope:{id}, or prefix:limiter:{id} for the default scope.
  *
- * The braces are Redis Cluster's hash tag, so all states of one id live in one slot.
+ * The braces are the hash tag of Redis Cluster, so all states of one id are in one slot.
  */
 import { defaultScope } from '../../policy.ts'
 import { encodeName } from '../encode.ts'
 
 export { encodeId } from '../encode.ts'
 
-/** What stands before an id's encoding: ends with the opening brace. */
+/** What the keys of a limiter's scope begin with, up to and including the opening brace. */
 export function keyStart(prefix: string, limiter: string, scope: string): string {
   const within = scope === defaultScope ? '' : `${encodeName(scope)}:`
   return `${prefix}:${encodeName(limiter)}:${within}{`
@@ -16,14 +16,14 @@ export function keyStart(prefix: string, limiter: string, scope: string): string
 
 const slots = 16384
 
-/** CRC16 as XMODEM has it (Redis Cluster specification, appendix A). */
+/** CRC16, XMODEM (Redis Cluster specification, appendix A). */
 const crcTable = Uint16Array.from({ length: 256 }, (_, byte) => {
   let crc = byte << 8
   for (let bit = 0; bit < 8; bit++) crc = crc & 0x8000 ? (crc << 1) ^ 0x1021 : crc << 1
   return crc
 })
 
-/** The Cluster slot of a key of ours, by its hash tag, which is ASCII. */
+/** The slot of a state's key: that of its hash tag, which is ASCII. */
 export function slotOf(key: string): number {
   let crc = 0
   for (let n = key.indexOf('{') + 1; n < key.length - 1; n++) {

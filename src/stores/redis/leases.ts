@@ -1,96 +1,106 @@
 /*
- * Leases: units taken ahead in one call, then spent here without asking.
+ * Leases: units that one request takes ahead, and that are then spent here without another request.
  *
- * A unit that is held and not spent may be spent at a later time as long as it is wholly taken then: to spend it is to
- * give it back and take it again, which leaves the state as it is. Once time has given it back, others may have it, and
- * it is lost here. So a lease is good until the first of its units comes back: to the end of the clock window or the
- * segment; in a bucket while what was used before it drains; in a log not at all, where every unit has its own time.
+ * A unit that was taken and not spent may be spent at a later time, as long as all of it is still taken then: to give
+ * it back and take it again would leave the state as it is. Once time has given the unit back, others may have it, and
+ * it is lost here. So a lease is valid until the first of its units comes back: in a window, until the end of the
+ * window or segment; in a bucket, while what was used before it drains. A log gives no leases, because each of its
+ * units comes back at a time of its own.
  *
- * Never more is admitted than the policies say. Less is, where a lease lapses with units in it: at most `units - 1` of
- * one key for each process.
+ * A lease never admits more than the policies allow. It admits less if it expires with units in it: at most
+ * `units - 1` for each key and process.
  */
 import type { Clock } from '../../clock.ts'
-import { Local, type Passing } from './local.ts'
-import type { Response } from './response.ts'
-import type { Terms } from './terms.ts'
+import { type CacheEntry, KeyCache, nameOf } from './key-cache.ts'
+import type { PackedPlan } from './packed-plan.ts'
+import type { ScriptResponse } from './script-response.ts'
 
-export interface Lease extends Passing {
-  readonly terms: Terms
-  readonly answer: Response
-  /** Units not spent yet. */
+export interface Lease extends CacheEntry {
+  readonly plan: PackedPlan
+  readonly response: ScriptResponse
+  /** Units that are not spent yet. */
   units: number
-  /** Units spent since the answer. */
+  /** Units spent since the response. */
   spent: number
+}
+
+interface PendingLease {
+  readonly plan: PackedPlan
+  readonly done: Promise<boolean>
 }
 
 export class Leases {
   readonly #units: number
-  readonly #clock: Clock
-  readonly #local: Local<Lease>
-  /** By keys, the lease that is under way: one at a time, or their units would add up. */
-  readonly #coming = new Map<string, { readonly terms: Terms; readonly answered: Promise<boolean> }>()
+  readonly #leases: KeyCache<Lease>
+  /** The request for a lease that is under way, by keys: one at a time, or their units would add up. */
+  readonly #pending = new Map<string, PendingLease>()
 
+  /** @param units how many units of a key one request takes */
   constructor(units: number, clock: Clock) {
     this.#units = units
-    this.#clock = clock
-    this.#local = new Local(clock)
+    this.#leases = new KeyCache(clock)
   }
 
-  /** Spends the cost if it is held here: then the answer. */
-  spend(terms: Terms, keys: readonly string[], cost: number): { answer: Response; elapsed: number } | undefined {
-    const lease = this.#local.find(keys)
-    if (lease === undefined || lease.terms !== terms || lease.units < cost) return undefined
+  /** Spends leased units, if there are enough of them here. */
+  spend(
+    plan: PackedPlan,
+    keys: readonly string[],
+    cost: number,
+  ): { response: ScriptResponse; elapsed: number } | undefined {
+    const lease = this.#leases.find(keys)
+    if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined
     lease.units -= cost
     lease.spent += cost
-    const numbers = lease.answer.numbers.map((each) => ({
-      ...each,
-      remaining: Math.max(0, each.remaining - lease.spent),
+    const reports = lease.response.reports.map((report) => ({
+      ...report,
+      remaining: Math.max(0, report.remaining - lease.spent),
     }))
-    return { answer: { ...lease.answer, numbers }, elapsed: this.#clock() - lease.from }
+    return { response: { ...lease.response, reports }, elapsed: this.#leases.foundAt - lease.from }
   }
 
   /**
-   * What a call of that cost may wait for, to spend of it: a lease that is under way. Resolves with whether it brought any
-   * units, and fails as the call itself would.
+   * The lease under way that a call of this cost can wait for. Resolves with true if it brought units, and rejects as
+   * its request does.
    */
-  coming(terms: Terms, keys: readonly string[], cost: number): Promise<boolean> | undefined {
-    if (this.#coming.size === 0 || cost >= this.#units) return undefined
-    const coming = this.#coming.get(keys.join('\n'))
-    return coming?.terms === terms ? coming.answered : undefined
+  pending(plan: PackedPlan, keys: readonly string[], cost: number): Promise<boolean> | undefined {
+    if (this.#pending.size === 0 || cost >= this.#units) return undefined
+    const pending = this.#pending.get(nameOf(keys))
+    return pending?.plan === plan ? pending.done : undefined
   }
 
-  /** How many units to take with a call of that cost; undefined for no lease. */
-  ask(keys: readonly string[], cost: number): number | undefined {
-    const units = this.#units - (this.#local.find(keys)?.units ?? 0)
-    return cost >= units || this.#coming.has(keys.join('\n')) ? undefined : units
+  /** How many units a request of this cost takes; undefined for no lease. */
+  unitsFor(keys: readonly string[], cost: number): number | undefined {
+    const units = this.#units - (this.#leases.find(keys)?.units ?? 0)
+    return cost >= units || this.#pending.has(nameOf(keys)) ? undefined : units
   }
 
-  /** A lease has been asked for. @param brought whether it brought any units, once it is answered */
-  asked(terms: Terms, keys: readonly string[], answered: Promise<unknown>, brought: () => boolean): void {
-    const name = keys.join('\n')
-    const over = answered.finally(() => this.#coming.delete(name)).then(brought)
-    over.catch(() => {}) // whoever asked is told, and who waits
-    this.#coming.set(name, { terms, answered: over })
+  /** Registers a request for a lease. @param leased returns, after the response, true if it brought units */
+  started(plan: PackedPlan, keys: readonly string[], response: Promise<unknown>, leased: () => boolean): void {
+    const name = nameOf(keys)
+    const done = response.finally(() => this.#pending.delete(name)).then(leased)
+    done.catch(() => {}) // the request rejects to its own caller, and to those who wait for the lease
+    this.#pending.set(name, { plan, done })
   }
 
-  get changes(): number {
-    return this.#local.changes
+  /** Counts the changes: a request keeps this number until its response is here. */
+  get version(): number {
+    return this.#leases.version
   }
 
   /**
-   * Notes what an answer leased.
-   * @param asked the local time when the question was asked
-   * @param changes as they were then
+   * Adds the units that a response leased.
+   * @param sent the local time when the request was sent
+   * @param version the version at that time
    */
-  note(terms: Terms, keys: readonly string[], answer: Response, asked: number, changes: number): void {
-    if (answer.lease === undefined || changes !== this.#local.changes) return
-    const held = this.#local.find(keys)
-    const units = answer.lease.units + (held?.terms === terms ? held.units : 0)
-    const until = Math.min(asked + answer.lease.life, held?.until ?? Infinity)
-    this.#local.note(keys, { terms, answer, units, spent: 0, from: asked, until })
+  add(plan: PackedPlan, keys: readonly string[], response: ScriptResponse, sent: number, version: number): void {
+    if (response.lease === undefined || version !== this.#leases.version) return
+    const held = this.#leases.find(keys)
+    const units = response.lease.units + (held?.plan === plan ? held.units : 0)
+    const until = Math.min(sent + response.lease.life, held?.until ?? Infinity)
+    this.#leases.add(keys, { plan, response, units, spent: 0, from: sent, until, version })
   }
 
   forget(keys: readonly string[]): void {
-    this.#local.forget(keys)
+    this.#leases.forget(keys)
   }
 }

@@ -7,22 +7,28 @@ import { Batcher } from './batcher.ts'
 import { connectionOf, type RedisClient } from './client.ts'
 import { DenyCache } from './deny-cache.ts'
 import { Leases } from './leases.ts'
-import { RedisLedger } from './ledger.ts'
 import { script } from './lua/script.ts'
-import type { Shared } from './shared.ts'
+import type { RedisContext } from './redis-context.ts'
+import { RedisLedger } from './redis-ledger.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
-  /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. It stays yours to close. */
+  /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. You close it yourself. */
   client: RedisClient
-  /** Whose time counts: that of Redis (default), read once a call, or that of this process. */
+  /** Which clock decides: that of Redis, read once for each batch, or that of this process. Default `'redis'`. */
   time?: 'redis' | 'client'
-  /** With `time: 'client'`, which it implies: whole microseconds since the epoch. Default: the wall clock. */
+  /** A clock of whole microseconds since the epoch. It implies `time: 'client'`, whose default is the wall clock. */
   clock?: Clock
-  /** Whether calls of one turn of the event loop travel together, and how many of them at most. Default `{ size: 32 }`: while Redis decides one call, this process makes up the next. */
+  /**
+   * True if calls of one turn of the event loop travel together, or the most calls that do, up to 1000. Default
+   * `{ size: 32 }`: while Redis decides one batch, this process writes the next.
+   */
   batch?: boolean | { size: number }
-  /** Whether a refusal is repeated here as long as nothing can change it but time. Default true. */
+  /** True if a refusal is repeated locally for as long as only time can change it. Default true. */
   denyCache?: boolean
-  /** Takes this many units of a key at once and spends them here: fewer calls, and some units may be stranded. */
+  /**
+   * How many units of a key one call takes ahead, for this process to spend locally. That makes fewer calls, but some
+   * units may be taken and never spent. Default: no leases.
+   */
   leases?: { units: number }
 }
 
@@ -38,12 +44,12 @@ const known = [
   'leases',
 ] as const satisfies (keyof RedisStoreOptions)[]
 
-/** Keys and policies of a call are counted in 16 bits; and a long call keeps everybody else waiting. */
+/** The wire counts the keys and plans of a batch in 16 bits. And while Redis decides one batch, all others wait. */
 const largestBatch = 1000
 
 /**
- * States in Redis or Valkey, one limit for many processes: every decision is one atomic script call.
- * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`
+ * A store in Redis or Valkey: one limit for many processes, where each decision is one atomic script call.
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function redisStore(options: RedisStoreOptions): RedisStore {
   return new RedisStore(options)
@@ -51,10 +57,11 @@ export function redisStore(options: RedisStoreOptions): RedisStore {
 
 export class RedisStore implements Store {
   readonly synchronous = false
+  /** How long a call may take, in milliseconds. */
   readonly timeout: number
-  readonly #shared: Shared
+  readonly #context: RedisContext
 
-  /** @param text the script: the tests change it */
+  /** @param text another script, for tests that change it */
   constructor(options: RedisStoreOptions, text: string = script) {
     if (typeof options !== 'object' || options === null) {
       throw wrong('the options', options, 'Write redisStore({ client: new Redis() }).')
@@ -64,28 +71,22 @@ export class RedisStore implements Store {
     const connection = connectionOf(client)
     const clock = clockOf(options)
     if (typeof denyCache !== 'boolean') throw wrong('denyCache', denyCache, 'Give true or false.')
-    const elapsed = clock ?? monotonicClock
     const { prefix, timeout, ttlMargin } = sharedOptions('redisStore', options)
     const units = leases && positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION')
+    const localClock = clock ?? monotonicClock
     this.timeout = timeout
-    this.#shared = {
-      caller: new Batcher({
-        connection,
-        script: text,
-        timeout,
-        ttlMargin,
-        batch: batchOf(options.batch),
-      }),
+    this.#context = {
+      batcher: new Batcher({ connection, script: text, timeout, ttlMargin, size: batchSizeOf(options.batch) }),
       prefix,
       cluster: connection.cluster,
       clock,
-      denials: denyCache ? new DenyCache(elapsed) : undefined,
-      leases: units === undefined ? undefined : new Leases(units, elapsed),
+      denyCache: denyCache ? new DenyCache(localClock) : undefined,
+      leases: units === undefined ? undefined : new Leases(units, localClock),
     }
   }
 
   open(terms: LedgerTerms): Ledger {
-    return new RedisLedger(terms, this.#shared)
+    return new RedisLedger(terms, this.#context)
   }
 }
 
@@ -97,7 +98,7 @@ function clockOf({ time, clock }: RedisStoreOptions): Clock | undefined {
   return time === 'client' ? wallClock : undefined
 }
 
-function batchOf(batch: RedisStoreOptions['batch'] = true): number {
+function batchSizeOf(batch: RedisStoreOptions['batch'] = true): number {
   if (batch === true) return 32
   if (batch === false) return 1
   if (typeof batch !== 'object' || batch === null) throw wrong('batch', batch, 'Give true, false or { size: 32 }.')

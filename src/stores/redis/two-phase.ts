@@ -1,51 +1,51 @@
 /*
- * One decision over keys in several Cluster slots, which no script can touch together.
+ * One decision over keys in several slots of Redis Cluster, which one script call cannot touch together.
  *
- * First every slot takes the cost, as a reservation. If all grant it, that is the decision. If one refuses, the others
- * give back by their tickets exactly what they took, and the decision is the refusal. Policies of one key are always
- * one step. What is promised of several: never more is admitted than any policy says, and a refusal that has been
- * answered holds nothing. What is not: between the two phases the units are taken, so that another call may be refused
- * that would have found them; and if this process or the connection dies in between, they stay taken.
+ * In the first phase every slot takes the cost, as a reservation. If all slots grant it, that is the decision. If one
+ * refuses, the others give back exactly what they took, by their tickets, and the decision is the refusal. Policies of
+ * one key are always decided in one step.
+ *
+ * Across slots, no more is admitted than any policy allows, and a refusal that has been answered keeps no units. Two
+ * things are weaker than in one step. Between the phases the units are taken, so another call may be refused that would
+ * have found them. And if this process or the connection dies in between, they stay taken.
  */
 import type { Tickets } from '../../algorithms/evaluation.ts'
-import { type QuestionExtras, Request } from './request.ts'
-import type { Numbers, Response } from './response.ts'
-import type { Terms } from './terms.ts'
+import { type RequestExtras, ScriptRequest } from './script-request.ts'
+import type { PolicyReport, ScriptResponse } from './script-response.ts'
+import type { SlotGroup } from './slot-groups.ts'
 
-export type Ask = (question: Request) => Promise<Response>
+export type Send = (request: ScriptRequest) => Promise<ScriptResponse>
 
-/** The part of a limiter's terms whose keys are in one slot. */
-export interface Group {
-  readonly terms: Terms
-  readonly keys: readonly string[]
-  /** Where its policies stand among those of the limiter. */
-  readonly places: readonly number[]
-}
-
-export async function askInTwoPhases(ask: Ask, whole: Request, groups: readonly Group[]): Promise<Response> {
-  const { verb, cost, now, extras } = whole
-  const enforced = whole.terms.policies.filter(({ shadow }) => !shadow)
-  // A future time is promised by one policy alone: see step.ts.
-  const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
-  const first = ({ terms, keys, places }: Group): Request => {
-    const tickets = extras.tickets && places.map((place) => extras.tickets?.[place])
-    const own: QuestionExtras = { ...extras, maxWait, tickets }
-    return new Request(terms, verb === 'consume' ? 'reserve' : verb, keys, cost, now, own)
-  }
-  const answers = await settled(groups.map((group) => ask(first(group))))
-  const allowed = answers.every((answer) => answer.allowed)
+export async function sendInTwoPhases(
+  send: Send,
+  whole: ScriptRequest,
+  groups: readonly SlotGroup[],
+): Promise<ScriptResponse> {
+  const { verb } = whole
+  const responses = await allOf(groups.map((group) => send(firstPhase(whole, group))))
+  const allowed = responses.every((response) => response.allowed)
   if (!allowed && (verb === 'consume' || verb === 'reserve' || verb === 'charge')) {
-    await settled(
+    await allOf(
       groups.map(async (group, n) => {
-        answers[n] = await giveBack(ask, whole, group, answers[n] as Response)
+        responses[n] = await giveBack(send, whole, group, responses[n] as ScriptResponse)
       }),
     )
   }
-  return joined(whole, groups, answers, allowed)
+  return joined(whole, groups, responses, allowed)
 }
 
-/** All of them have to be over before anything follows; then the first failure is the call's. */
-async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
+function firstPhase(whole: ScriptRequest, { plan, keys, places }: SlotGroup): ScriptRequest {
+  const { verb, cost, now, extras } = whole
+  const enforced = whole.plan.policies.filter(({ shadow }) => !shadow)
+  // Only a single policy can promise a future time: see Evaluation.
+  const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
+  const tickets = extras.tickets && places.map((place) => extras.tickets?.[place])
+  const own: RequestExtras = { ...extras, maxWait, tickets }
+  return new ScriptRequest(plan, verb === 'consume' ? 'reserve' : verb, keys, cost, now, own)
+}
+
+/** Waits for all of them, then rejects with the first failure. */
+async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   const results = await Promise.allSettled(promises)
   return results.map((result) => {
     if (result.status === 'rejected') throw result.reason
@@ -53,36 +53,49 @@ async function settled<T>(promises: readonly Promise<T>[]): Promise<T[]> {
   })
 }
 
-/** A policy that counts refused calls has counted this one by what it took; a penalty is told of it. */
-async function giveBack(ask: Ask, whole: Request, { terms, keys }: Group, answer: Response): Promise<Response> {
-  if (!answer.allowed) return answer
-  const tickets = answer.tickets?.map((ticket, n) => (terms.policies[n]?.countRefused ? undefined : ticket))
-  const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.denial === true }
+/** A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the refund. */
+async function giveBack(
+  send: Send,
+  whole: ScriptRequest,
+  { plan, keys }: SlotGroup,
+  response: ScriptResponse,
+): Promise<ScriptResponse> {
+  if (!response.allowed) return response
+  const tickets = response.tickets?.map((ticket, n) => (plan.policies[n]?.countRefused ? undefined : ticket))
+  const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.cacheable === true }
   const extras = { tickets, details, punish: true }
-  const after = await ask(new Request(terms, 'refund', keys, whole.cost, whole.now, extras))
-  const numbers = after.numbers.map((each, n) => ({ ...each, wait: each.wait || (answer.numbers[n]?.wait ?? 0) }))
-  return { ...after, allowed: true, numbers }
+  const after = await send(new ScriptRequest(plan, 'refund', keys, whole.cost, whole.now, extras))
+  const reports = after.reports.map((report, n) => ({
+    ...report,
+    wait: report.wait || (response.reports[n]?.wait ?? 0),
+  }))
+  return { ...after, allowed: true, reports }
 }
 
-function joined(whole: Request, groups: readonly Group[], answers: readonly Response[], allowed: boolean): Response {
-  const numbers: Numbers[] = []
+function joined(
+  whole: ScriptRequest,
+  groups: readonly SlotGroup[],
+  responses: readonly ScriptResponse[],
+  allowed: boolean,
+): ScriptResponse {
+  const reports: PolicyReport[] = []
   const tickets: Tickets[number][] = []
   let delay = 0
   for (const [g, { places }] of groups.entries()) {
-    const answer = answers[g] as Response
-    delay = Math.max(delay, answer.delay)
+    const response = responses[g] as ScriptResponse
+    delay = Math.max(delay, response.delay)
     for (const [n, place] of places.entries()) {
-      numbers[place] = answer.numbers[n] as Numbers
-      tickets[place] = answer.tickets?.[n]
+      reports[place] = response.reports[n] as PolicyReport
+      tickets[place] = response.tickets?.[n]
     }
   }
-  const { now } = answers[0] as Response
+  const { now } = responses[0] as ScriptResponse
   return {
     now,
     allowed,
-    lasts: answers.every((answer) => answer.allowed || answer.lasts),
+    repeats: responses.every((response) => response.allowed || response.repeats),
     delay,
-    numbers,
+    reports,
     tickets: allowed && whole.verb === 'reserve' ? tickets : undefined,
     lease: undefined,
   }

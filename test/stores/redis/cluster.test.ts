@@ -24,7 +24,7 @@ const clients: [string, RedisClient][] = [
   ['node-redis', nodeRedis],
 ]
 
-test('a key is in the slot that the server says', async () => {
+test('slotOf gives the slot that the server calculates', async () => {
   for (const id of ['', 'a', 'user:1', '{x}', 'é', '2001:db8::1', 'x'.repeat(500)]) {
     const key = `${keyStart('headgate', 'l{}', 'default')}${encodeId(id)}}`
     expect(slotOf(key)).toBe(await ioredis.cluster('KEYSLOT', key))
@@ -32,7 +32,7 @@ test('a key is in the slot that the server says', async () => {
 })
 
 describe.each(clients)('%s', (name, client) => {
-  test('keys of many slots asked in one turn', async () => {
+  test('calls of one turn on keys in many slots are all decided', async () => {
     const store = redisStore({ client, timeout: '10s' })
     const limiter = new RateLimiter({ name, policies: fixedWindow({ limit: 3, window: '1h' }), store })
     const decisions = await Promise.all(Array.from({ length: 400 }, (_, n) => limiter.consume(`user-${n % 100}`)))
@@ -40,8 +40,7 @@ describe.each(clients)('%s', (name, client) => {
     expect(decisions.slice(0, 300).every(({ allowed }) => allowed)).toBe(true)
   })
 
-  /** Two scopes whose keys are in different slots: the same answers as in one step when nobody else is there. */
-  test('scopes in different slots: all or nothing, with the answers of memory', async () => {
+  test('scopes in different slots: all or nothing, with the same decisions as the memory store', async () => {
     const clock = new ManualClock()
     const policies = [
       tokenBucket({ name: 'ip', scope: 'ip', limit: 3, window: '10s' }),
@@ -70,7 +69,7 @@ describe.each(clients)('%s', (name, client) => {
     }
   })
 
-  test('scopes in different slots: never over the promise under concurrency', async () => {
+  test('scopes in different slots: concurrent calls are never admitted beyond a limit', async () => {
     const policies = [
       fixedWindow({ name: 'ip', scope: 'ip', limit: 40, window: '1h' }),
       fixedWindow({ name: 'user', scope: 'user', limit: 100, window: '1h' }),
@@ -81,7 +80,7 @@ describe.each(clients)('%s', (name, client) => {
       Array.from({ length: 300 }, (_, n) => limiter.consume({ ip: `ip-${n % 5}`, user: 'one' })),
     )
     expect(decisions.filter(({ allowed }) => allowed).length).toBeLessThanOrEqual(100)
-    // Afterwards nothing is held that was not admitted.
+    // Afterwards no refused call has taken anything.
     const left = await limiter.peek({ ip: 'other', user: 'one' })
     expect(left.policies[1]?.remaining).toBe(100 - decisions.filter(({ allowed }) => allowed).length)
   })

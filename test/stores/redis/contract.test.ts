@@ -7,14 +7,8 @@ const { client } = await useRedis()
 
 let stores = 0
 
-for (const [name, options] of Object.entries({
-  Redis: {},
-  'Redis without batches and local denial': { batch: false, denyCache: false },
-})) {
-  testStore({
-    name,
-    test,
-    create: (clock) =>
-      redisStore({ client, clock, ttlMargin: '1d', timeout: '10s', prefix: `store-${stores++}`, ...options }),
-  })
-}
+testStore({
+  name: 'Redis',
+  test: test.concurrent,
+  create: (clock) => redisStore({ client, clock, ttlMargin: '1d', timeout: '10s', prefix: `store-${stores++}` }),
+})

@@ -39,7 +39,7 @@ async function nodeRedis(port: number): Promise<RedisClient> {
   return client
 }
 
-test('survives SCRIPT FLUSH: nothing counts twice, and in many calls at once', async () => {
+test('after SCRIPT FLUSH no call counts twice, even if many come at once', async () => {
   const client = ioredis(server.port)
   const limiter = limiterOf(client, { timeout: '5s', batch: { size: 2 } })
   await limiter.consume('id')
@@ -50,7 +50,7 @@ test('survives SCRIPT FLUSH: nothing counts twice, and in many calls at once', a
 })
 
 test.each(['ioredis', 'node-redis'])(
-  '%s: survives a restart, and fails within the timeout while it is away',
+  '%s: while the server is down, calls reject within the timeout; after a restart they work again',
   async (name) => {
     const own = await startRedis()
     const client = name === 'ioredis' ? ioredis(own.port) : await nodeRedis(own.port)
@@ -68,13 +68,13 @@ test.each(['ioredis', 'node-redis'])(
       decision = await limiter.consume('id').catch(() => undefined)
       if (decision === undefined) await sleep(50)
     }
-    // Whoever was told of a failure while it was away was not counted afterwards.
+    // The calls that were rejected while the server was down did not count afterwards.
     expect(decision?.remaining).toBe(99)
     await own.stop()
   },
 )
 
-test('a server that does not answer: rejects at the timeout, whatever is asked', async () => {
+test('while the server hangs, every call rejects at the timeout', async () => {
   const own = await startRedis()
   const limiter = limiterOf(ioredis(own.port), { timeout: 100 })
   await limiter.consume('id')
@@ -90,13 +90,13 @@ test('a server that does not answer: rejects at the timeout, whatever is asked',
   await own.stop()
 })
 
-test('a client that was never connected: the timeout counts', async () => {
+test('with a client that never connects, a call rejects at the timeout', async () => {
   const { code, after } = await failure(limiterOf(ioredis(1), { timeout: 50 }).consume('id'))
   expect(code).toBe('HEADGATE_STORE_TIMEOUT')
   expect(after).toBeLessThan(300)
 })
 
-test('an error of Redis is told with its cause', async () => {
+test('an error of Redis is the cause of the error of the call', async () => {
   const client = ioredis(server.port)
   const limiter = limiterOf(client)
   await limiter.consume('id')
@@ -107,13 +107,13 @@ test('an error of Redis is told with its cause', async () => {
   await expect(limiter.consume('id')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE', cause })
 })
 
-test.each(['ioredis', 'node-redis'])('%s: a call whose answer was lost is not carried out again', async (name) => {
+test.each(['ioredis', 'node-redis'])('%s: a call whose reply was lost is not repeated', async (name) => {
   const proxy = await startProxy(server.port)
   closes.push(() => proxy.close())
   const client = name === 'ioredis' ? ioredis(proxy.port, { retryStrategy: () => 10 }) : await nodeRedis(proxy.port)
   const limiter = limiterOf(client, { timeout: '1s' })
   await limiter.peek('id')
-  proxy.fault = 'lose answers'
+  proxy.fault = 'lose replies'
   const lost = failure(limiter.consume('id'))
   await sleep(40)
   proxy.fault = undefined

@@ -10,7 +10,7 @@ import { redisStore } from '../../../src/stores/redis/index.ts'
 import { freePort } from '../../support/ports.ts'
 import { startRedis } from '../../support/redis-server.ts'
 
-/** A sentinel that watches one master, alone: it is a quorum of one. */
+/** A single sentinel that watches one master. It is a quorum of one. */
 async function startSentinel(master: number): Promise<{ port: number; stop: () => void }> {
   const port = await freePort()
   const folder = mkdtempSync(join(tmpdir(), 'headgate-sentinel-'))
@@ -34,15 +34,15 @@ async function startSentinel(master: number): Promise<{ port: number; stop: () =
   }
 }
 
-/** Asks until the answer is the one wanted: a failover takes real seconds, and calls fail meanwhile. */
+/** Waits until the condition holds. A failover takes seconds, and calls fail meanwhile. */
 async function until(wanted: () => Promise<boolean>): Promise<void> {
   for (const end = Date.now() + 25_000; Date.now() < end; await sleep(100)) {
     if (await wanted().catch(() => false)) return
   }
-  expect.fail('the failover did not come')
+  expect.fail('the failover did not happen')
 }
 
-test('Sentinel: decisions go to the master, and after a failover to the new one, with what it had been told', async () => {
+test('Sentinel: calls go to the master, and after a failover to the new master, with the states it had received', async () => {
   const master = await startRedis()
   const replica = await startRedis('--replicaof', '127.0.0.1', `${master.port}`)
   await until(async () => (await master.command('INFO', 'replication')).includes('state=online'))
@@ -54,7 +54,7 @@ test('Sentinel: decisions go to the master, and after a failover to the new one,
     const limiter = new RateLimiter({ policies: '3/1h sliding-log', store })
     await until(async () => (await limiter.peek('k')).remaining === 3)
     expect([(await limiter.consume('k')).remaining, (await limiter.consume('k')).remaining]).toEqual([2, 1])
-    // The sentinel has to know the replica, and the replica what was written, before the master goes.
+    // Before the master stops, the sentinel has to know the replica, and the replica has to have the states.
     await until(async () => (await replica.command('DBSIZE')).startsWith(':1'))
     const known = new Redis(sentinel.port)
     await until(async () => ((await known.call('SENTINEL', 'replicas', 'gate')) as unknown[]).length === 1)

@@ -62,7 +62,7 @@ const clients: Record<string, () => Promise<RedisClient>> = {
 }
 
 describe.each(Object.keys(clients))('%s', (name) => {
-  test('decides as memory does, every verb', async () => {
+  test('decides every verb as the memory store does', async () => {
     const clock = new ManualClock()
     const policies = [tokenBucket({ limit: 5, window: '1s' }), slidingLog({ limit: 8, window: '5s' })]
     const own = await (clients[name] as () => Promise<RedisClient>)()
@@ -84,7 +84,7 @@ describe.each(Object.keys(clients))('%s', (name) => {
 })
 
 describe('state', () => {
-  test('every key has a TTL: until it is like new, the margin, and at most a grain of a sixteenth of its span', async () => {
+  test('every key has a TTL: until its full quota, plus the margin, plus at most a sixteenth of its window', async () => {
     const limiter = limiterOf(tokenBucket({ limit: 10, window: '32s' }), { ttlMargin: '2s' })
     await limiter.consume('id', { cost: 3 })
     const [key, ...more] = await client.keys('*')
@@ -96,7 +96,7 @@ describe('state', () => {
     expect(ttl).toBeLessThanOrEqual(least + 2000)
   })
 
-  test('a TTL is set anew only when another grain begins, and then in time', async () => {
+  test('the TTL is renewed only once in a sixteenth of the window, and never too late', async () => {
     const clock = new ManualClock(1_767_225_600_000)
     const options = { clock: clock.now, ttlMargin: '1s' }
     const limiter = limiterOf(tokenBucket({ limit: 32, window: '32s' }), options)
@@ -104,7 +104,7 @@ describe('state', () => {
       await limiter.consume('id', { cost })
       return Math.ceil((await client.pttl('headgate:test:{id}')) / 1000)
     }
-    // A unit takes a second, a grain is two. What is left to like new and the margin: 1 + 1, 2 + 1, 3 + 1, 4 + 1 s.
+    // A unit takes one second, a sixteenth is two. The time to full quota plus the margin: 1 + 1, 2 + 1, 3 + 1, 4 + 1 s.
     expect(await ttlAfter(1)).toBe(2)
     expect(await ttlAfter(1)).toBe(4)
     await client.pexpire('headgate:test:{id}', 100_000)
@@ -112,7 +112,7 @@ describe('state', () => {
     expect(await ttlAfter(1)).toBe(6)
     clock.advance(2000)
     await client.pexpire('headgate:test:{id}', 100_000)
-    expect(await ttlAfter(1)).toBe(100) // 3 + 1 s from now, which is when it lapses anyway
+    expect(await ttlAfter(1)).toBe(100) // 3 + 1 s from now, when the key expires anyway
     expect(await ttlAfter(1)).toBe(6)
     expect((await limiter.peek('id')).remaining).toBe(28)
   })
@@ -128,14 +128,14 @@ describe('state', () => {
     expect(await client.getBuffer('headgate:test:{id}')).toEqual(before)
   })
 
-  test('the time is that of Redis, and its own clock counts for `at`', async () => {
+  test('the time of a decision is that of Redis', async () => {
     const limiter = limiterOf(fixedWindow({ limit: 2, window: '1h' }))
     const [seconds] = await client.time()
     const { at } = await limiter.decide('id', 1, { at: true })
     expect(Math.abs((at as number) - Number(seconds) * 1000)).toBeLessThan(2000)
   })
 
-  test('a deploy with other policies carries over what is used, and a rolling one goes on with both', async () => {
+  test('a deploy with other policies carries over what is used, also while both deploys run', async () => {
     const day = fixedWindow({ name: 'day', limit: 100, window: '1d' })
     const before = limiterOf([day, fixedWindow({ name: 'burst', limit: 5, window: '1h' })])
     const after = limiterOf([
@@ -147,7 +147,7 @@ describe('state', () => {
     expect((await after.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([4, 95, 49])
     expect((await before.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([95, 0])
     expect((await after.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([3, 94, 48])
-    // Both in one call.
+    // Both in one batch.
     const [one, two] = await Promise.all([after.consume('id'), before.peek('id')])
     expect([one, two].map(({ policies }) => policies.map(({ remaining }) => remaining))).toEqual([
       [2, 93, 47],
@@ -155,7 +155,7 @@ describe('state', () => {
     ])
   })
 
-  test('terms of one name in one store and one turn share the state', async () => {
+  test('plans of one limiter share the state, also within one batch', async () => {
     const store = redisStore({ client, timeout: '5s' })
     const day = fixedWindow({ name: 'day', limit: 10, window: '1d' })
     const other = fixedWindow({ name: 'other', limit: 10, window: '1d' })
@@ -170,7 +170,7 @@ describe('state', () => {
     ])
   })
 
-  test('a log takes 9 bytes for each time it holds, 14 where its units are many', async () => {
+  test('an entry of a log takes 9 bytes, or 14 if its units are many', async () => {
     const limiter = limiterOf(slidingLog({ limit: 500, window: '1h' }), { batch: false })
     for (let n = 0; n < 200; n++) await limiter.consume('id')
     const head = 2 + 4 + (1 + 5 + 2) + 4 + 3 * 7
@@ -180,7 +180,7 @@ describe('state', () => {
     expect(await client.strlen('headgate:heavy:{id}')).toBe(head + 3 + 14 * 3)
   })
 
-  test('a log is the same as in memory while its totals and times outgrow the bytes of an entry', async () => {
+  test('a log decides as in memory while its totals and times outgrow the bytes of an entry', async () => {
     const clock = new ManualClock()
     const policies = slidingLog({ limit: 15_000_000, window: '366d' })
     const stores = [memoryStore({ clock: clock.now }), redisStore({ client, clock: clock.now, ttlMargin: '20d' })]
@@ -205,7 +205,7 @@ describe('state', () => {
     expect(await client.strlen('headgate:bench:{203.0.113.7}')).toBe(28)
   })
 
-  test('reset touches exactly one key', async () => {
+  test('reset changes exactly one key', async () => {
     const limiter = limiterOf(fixedWindow({ limit: 5, window: '1h' }))
     for (const id of ['a', 'b', '*', 'a*', '{a}']) await limiter.consume(id)
     await limiter.reset('*')
@@ -255,8 +255,8 @@ describe('ids', () => {
     'x}:default:{y',
   ]
 
-  test('none collides with another, in any scope or limiter', async () => {
-    // A name is given once on a store: each limiter has its own, as in another process.
+  test('no id collides with another, in any scope or limiter', async () => {
+    // Limiters of one name need a store each, as if in different processes.
     const store = () => redisStore({ client, timeout: '5s' })
     const policies = (scope: string) => fixedWindow({ limit: 1000, window: '1h', scope })
     const limiters = ['a', 'a:b', ' ', '{', 'a%003ab', '*'].flatMap((name) =>
@@ -278,7 +278,7 @@ describe('ids', () => {
   })
 })
 
-describe('local denial', () => {
+describe('the deny cache', () => {
   const window = { limit: 2, window: '1h' } as const
 
   async function calls(): Promise<number> {
@@ -286,7 +286,7 @@ describe('local denial', () => {
     return Number(count ?? 0)
   }
 
-  test('a refusal by what was only carried over from another plan is asked for again', async () => {
+  test('a refusal by usage that was carried over from another plan is not cached', async () => {
     const clock = new ManualClock()
     const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
     const limiter = new RateLimiter({ policies: fixedWindow({ name: 'n', limit: 6, window: '90s' }), store })
@@ -298,7 +298,7 @@ describe('local denial', () => {
     }
   })
 
-  test('a refusal under one plan is asked for again once another has asked', async () => {
+  test('a refusal under one plan is dropped when another plan is used on the key', async () => {
     const clock = new ManualClock()
     const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
     const limiter = new RateLimiter({ policies: tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 1 }), store })
@@ -311,21 +311,21 @@ describe('local denial', () => {
     expect((await limiter.consume('id')).retryAfter).toBe(1000) // and not the 600 of the refusal before
   })
 
-  test('a refused key is not asked about again, and the times count down', async () => {
+  test('a refusal is repeated without a call to Redis, and its times count down', async () => {
     const clock = new ManualClock(0)
     const limiter = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d' })
-    const asked = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', denyCache: false })
+    const uncached = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', denyCache: false })
     for (let n = 0; n < 3; n++) await limiter.consume('id')
     const before = await calls()
     for (let n = 0; n < 5; n++) {
       clock.advance(9999)
       const decision = await limiter.consume('id')
       expect(await calls()).toBe(before + n)
-      expect(decision).toEqual(await asked.consume('id'))
+      expect(decision).toEqual(await uncached.consume('id'))
     }
   })
 
-  test('refunds, charges and resets here are seen at once', async () => {
+  test('refunds, charges and resets through the same store take effect at once', async () => {
     const limiter = limiterOf(fixedWindow(window))
     const refuse = async () => {
       while ((await limiter.consume('id')).allowed);
@@ -341,7 +341,7 @@ describe('local denial', () => {
     expect((await limiter.consume('id')).allowed).toBe(false)
   })
 
-  test('a reset of one of several keys is seen too', async () => {
+  test('so does a reset of one of the keys of a call', async () => {
     const store = redisStore({ client, timeout: '5s' })
     const ip = fixedWindow({ name: 'ip', scope: 'ip', limit: 100, window: '1h' })
     const user = fixedWindow({ name: 'user', scope: 'user', limit: 1, window: '1h' })
@@ -354,14 +354,14 @@ describe('local denial', () => {
     expect((await both.consume(key)).allowed).toBe(true)
   })
 
-  test('not for policies that count refused calls', async () => {
+  test('nothing is cached for policies that count refused calls', async () => {
     const limiter = limiterOf(fixedWindow({ ...window, countRefused: true }))
     const before = await calls()
     for (let n = 0; n < 5; n++) await limiter.consume('id')
     expect((await calls()) - before).toBe(5)
   })
 
-  test('a smaller cost that is still admitted is not refused', async () => {
+  test('a refusal of a large cost does not refuse a smaller one', async () => {
     const limiter = limiterOf(fixedWindow(window))
     expect((await limiter.consume('id', { cost: 3 })).allowed).toBe(false)
     await limiter.consume('id')
@@ -371,7 +371,7 @@ describe('local denial', () => {
 })
 
 describe('leases', () => {
-  /** Bounds by the times at which units were really spent: `most` units in any span from one call's time to another's. */
+  /** The most units that may be spent in any span of time, from one call to another. */
   const bounded: Record<string, { policy: Policy; most: (from: number, to: number) => number }> = {
     fixedWindow: {
       policy: fixedWindow({ limit: 30, window: '1s' }),
@@ -387,35 +387,38 @@ describe('leases', () => {
     },
   }
 
-  test.each(Object.keys(bounded))('%s: never over the promise, in any span, by three processes', async (name) => {
-    const { policy, most } = bounded[name] as (typeof bounded)[string]
-    const clock = new ManualClock(0)
-    const options = { clock: clock.now, ttlMargin: '1d', leases: { units: 7 }, denyCache: false }
-    const fleet = [1, 2, 3].map(() => limiterOf(policy, options, name))
-    const spent: { at: number; cost: number }[] = []
-    let random = 1
-    const pick = (below: number) => {
-      random = (random * 48271) % 2147483647
-      return random % below
-    }
-    for (let n = 0; n < 1500; n++) {
-      clock.set(clock.milliseconds + pick(40))
-      const cost = 1 + pick(2)
-      const { allowed } = await (fleet[pick(3)] as RateLimiter).consume('id', { cost })
-      if (allowed) spent.push({ at: clock.now(), cost })
-    }
-    expect(spent.length).toBeGreaterThan(200)
-    for (let first = 0; first < spent.length; first++) {
-      const from = spent[first]?.at as number
-      let units = 0
-      for (const { at, cost } of spent.slice(first, first + 200)) {
-        units += cost
-        if (units > most(from, at)) throw new Error(`${units} units from ${from} to ${at} us`)
+  test.each(Object.keys(bounded))(
+    '%s: three processes never spend more than the limit, in any span of time',
+    async (name) => {
+      const { policy, most } = bounded[name] as (typeof bounded)[string]
+      const clock = new ManualClock(0)
+      const options = { clock: clock.now, ttlMargin: '1d', leases: { units: 7 }, denyCache: false }
+      const fleet = [1, 2, 3].map(() => limiterOf(policy, options, name))
+      const spent: { at: number; cost: number }[] = []
+      let random = 1
+      const pick = (below: number) => {
+        random = (random * 48271) % 2147483647
+        return random % below
       }
-    }
-  })
+      for (let n = 0; n < 1500; n++) {
+        clock.set(clock.milliseconds + pick(40))
+        const cost = 1 + pick(2)
+        const { allowed } = await (fleet[pick(3)] as RateLimiter).consume('id', { cost })
+        if (allowed) spent.push({ at: clock.now(), cost })
+      }
+      expect(spent.length).toBeGreaterThan(200)
+      for (let first = 0; first < spent.length; first++) {
+        const from = spent[first]?.at as number
+        let units = 0
+        for (const { at, cost } of spent.slice(first, first + 200)) {
+          units += cost
+          if (units > most(from, at)) throw new Error(`${units} units from ${from} to ${at} us`)
+        }
+      }
+    },
+  )
 
-  test('units are spent here, a reset takes them back, and nothing is admitted beyond the limit', async () => {
+  test('leased units are spent locally, a reset removes them, and nothing is admitted beyond the limit', async () => {
     const policies = fixedWindow({ limit: 100, window: '1h' })
     const limiter = limiterOf(policies, { leases: { units: 10 } })
     const other = limiterOf(policies)
@@ -430,7 +433,7 @@ describe('leases', () => {
     expect(admitted).toBe(100)
   })
 
-  test('calls that come while a lease is under way wait for it and spend of it', async () => {
+  test('calls that come while a lease is requested wait for it and spend its units', async () => {
     const limiter = limiterOf(fixedWindow({ limit: 100, window: '1h' }), { leases: { units: 50 }, batch: false })
     await client.config('RESETSTAT')
     const calls = Array.from({ length: 100 }, () => limiter.consume('id'))
@@ -440,7 +443,7 @@ describe('leases', () => {
     expect((await limiter.consume('id')).allowed).toBe(false)
   })
 
-  test('a lease lapses when time gives its units back', async () => {
+  test('a lease expires when time gives its units back', async () => {
     const clock = new ManualClock(0)
     const options = { clock: clock.now, ttlMargin: '1d' }
     const policies = fixedWindow({ limit: 10, window: '10s' })
@@ -452,7 +455,7 @@ describe('leases', () => {
     expect((await limiter.consume('id')).allowed).toBe(false)
   })
 
-  test('a log and an empty bucket give none', async () => {
+  test('a log gives no leases, and a bucket only what stays taken', async () => {
     for (const policies of [slidingLog({ limit: 100, window: '1h' }), tokenBucket({ limit: 100, window: '1s' })]) {
       const limiter = limiterOf(policies, { leases: { units: 10 } }, policies.name)
       await limiter.consume('id')
@@ -462,7 +465,7 @@ describe('leases', () => {
   })
 })
 
-test('the commands that docs/redis.md lists are all that a user needs', async () => {
+test('a Redis user with the commands that docs/redis.md lists can do everything', async () => {
   const commands = ['evalsha', 'eval', 'mget', 'set', 'setrange', 'del', 'time'].map((command) => `+${command}`)
   const connecting = ['+info', '+hello']
   await client.acl('SETUSER', 'limits', 'reset', 'on', '>secret', '~headgate:*', ...commands, ...connecting)
@@ -487,11 +490,11 @@ describe('options', () => {
     [{ leases: { units: 0 } }, /leases.units/],
     [{ denyCache: 1 }, /denyCache/],
     [{ unknown: 1 }, /no option/],
-  ])('%j is refused with the fix', (options, message) => {
+  ])('%j throws with the fix', (options, message) => {
     expect(() => redisStore({ client, ...options } as RedisStoreOptions)).toThrow(message)
   })
 
-  test('an algorithm that the script does not know is refused when the limiter is made', () => {
+  test('an algorithm that the script does not have throws when the limiter is made', () => {
     const known = fixedWindow({ limit: 1, window: 1 })
     const algorithm = Object.create(known.algorithm, { kind: { value: 'mine' } })
     const policy = { ...known, algorithm }

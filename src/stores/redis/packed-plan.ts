@@ -4,34 +4,34 @@ import type { StateRule } from '../../algorithms/carry.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { kinds } from './lua/script.ts'
 
-/** Each key holds it once for each policy, and two of a limiter's few names do not share one by chance. */
+/** Every key holds the id once for each policy. The few names of one limiter do not collide in this many bytes. */
 const idBytes = 4
 
-/** The script tells the size of a larger state otherwise than by one byte. */
-const mostSize = 253
+/** The largest state whose size the script keeps in one byte. */
+const largestShortSize = 253
 
-/** Policies as the script reads them. A question's keys are one for each scope, in the order of `scopes`. */
-export interface Terms {
+/** The policies of a ledger as the script reads them (see lua/script.ts). A request has one key for each scope. */
+export interface PackedPlan {
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
-  readonly packed: Buffer
+  readonly bytes: Buffer
 }
 
-/** Under which a policy's state is kept in a key's value: by its name, so that other numbers find it. */
+/** The id of a policy's state in the value of a key. It depends on the name alone: other numbers find the state. */
 export function policyId({ name }: Policy): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, idBytes)
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the script does not know */
-export function packTerms(policies: readonly Policy[], scopes: readonly string[], onChange: StateRule): Terms {
+/** @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the script does not have */
+export function packPlan(policies: readonly Policy[], scopes: readonly string[], onChange: StateRule): PackedPlan {
   const head = Buffer.alloc(4)
   head.writeUInt16LE(policies.length, 0)
   head.writeUInt16LE(scopes.length, 2)
-  const packed = Buffer.concat([
+  const bytes = Buffer.concat([
     head,
     ...policies.map((policy) => packPolicy(policy, scopes.indexOf(policy.scope) + 1, onChange)),
   ])
-  return { policies, scopes, packed }
+  return { policies, scopes, bytes }
 }
 
 function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer {
@@ -44,53 +44,53 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
         `It knows: ${kinds.join(', ')}.`,
     )
   }
-  const numbers = numbersOf(algorithm)
-  const packed = Buffer.alloc(13)
-  packed.writeUInt16LE(scope, 0)
-  packed.writeUInt8(kind, 2)
-  packed.writeUInt8(flagsOf(policy, onChange), 3)
-  packed.writeDoubleLE(burst, 4)
-  packed.writeUInt8(numbers.length, 12)
-  return Buffer.concat([packed, ...recordTexts(policy, kind, numbers).map(counted), ...numbers.map(double)])
+  const numbers = definitionOf(algorithm)
+  const head = Buffer.alloc(13)
+  head.writeUInt16LE(scope, 0)
+  head.writeUInt8(kind, 2)
+  head.writeUInt8(flagsOf(policy, onChange), 3)
+  head.writeDoubleLE(burst, 4)
+  head.writeUInt8(numbers.length, 12)
+  return Buffer.concat([head, ...recordFormats(policy, kind, numbers).map(withLength), ...numbers.map(double)])
 }
 
-/** What defines an algorithm of that kind: the span too, where it does not follow from the rest. */
-function numbersOf({ kind, span, parameters }: Algorithm): readonly number[] {
+/** The numbers that define an algorithm of its kind: with the span, where that does not follow from the others. */
+function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] {
   return ['slidingWindow', 'segmentedWindow', 'slidingLog'].includes(kind) ? [span, ...parameters] : parameters
 }
 
-/** How the records of a policy begin, and how they are packed: see lua/states.ts. */
-function recordTexts(policy: Policy, kind: number, numbers: readonly number[]): Buffer[] {
+/** How the records of a policy begin and how their numbers are packed (see lua/states.ts). */
+function recordFormats(policy: Policy, kind: number, numbers: readonly number[]): Buffer[] {
   const { slots, grows } = policy.algorithm
   const definition = Buffer.concat([Buffer.from([kind]), ...numbers.map(compact)])
   if (definition.length > 255) {
     throw new HeadgateError(
       'HEADGATE_POLICY',
-      `redisStore: policy ${shown(policy.name)} has more numbers than a key can tell. Give it fewer of them.`,
+      `redisStore: the numbers of policy ${shown(policy.name)} take more than 255 bytes in a key. Give it fewer of them.`,
     )
   }
   const head = Buffer.concat([Buffer.from([definition.length]), policyId(policy), definition])
   if (grows) return [head, ...Array.from({ length: 4 }, () => Buffer.alloc(0))]
   const fractions = policy.algorithm.kind.startsWith('smooth')
-  const record = (count: number): Buffer[] => {
-    const begin = beginning(head, count * (fractions ? 8 : 7))
+  const formats = (count: number): Buffer[] => {
+    const begin = recordHead(head, count * (fractions ? 8 : 7))
     const format = (fractions ? 'd' : 'i7').repeat(count)
     return [begin, Buffer.from(`<c${begin.length}${format}`)]
   }
-  return [head, ...record(slots), ...record(slots - 1)]
+  return [head, ...formats(slots), ...formats(slots - 1)]
 }
 
-function beginning(head: Buffer, size: number): Buffer {
-  if (size <= mostSize) return Buffer.concat([Buffer.from([size]), head])
-  const told = Buffer.alloc(4)
-  told.writeUInt32LE(size)
-  return Buffer.concat([Buffer.from([mostSize + 1]), head, told])
+function recordHead(head: Buffer, size: number): Buffer {
+  if (size <= largestShortSize) return Buffer.concat([Buffer.from([size]), head])
+  const longSize = Buffer.alloc(4)
+  longSize.writeUInt32LE(size)
+  return Buffer.concat([Buffer.from([largestShortSize + 1]), head, longSize])
 }
 
-function counted(text: Buffer): Buffer {
-  const count = Buffer.alloc(2)
-  count.writeUInt16LE(text.length)
-  return Buffer.concat([count, text])
+function withLength(text: Buffer): Buffer {
+  const length = Buffer.alloc(2)
+  length.writeUInt16LE(text.length)
+  return Buffer.concat([length, text])
 }
 
 function double(number: number): Buffer {
@@ -99,7 +99,7 @@ function double(number: number): Buffer {
   return bytes
 }
 
-/** 7 bits a byte, the lowest first; a number that is not whole as 128, 0 and its double. */
+/** Seven bits a byte, the lowest first. A number that is not whole, or negative: 128, 0 and its double. */
 function compact(number: number): Buffer {
   if (!Number.isSafeInteger(number) || number < 0) return Buffer.concat([Buffer.from([128, 0]), double(number)])
   const bytes: number[] = []

@@ -1,30 +1,30 @@
 /*
- * What a worker and the primary tell each other: plain values that JSON, the default of node:cluster, can hold.
+ * The messages between a worker and the primary: plain values that JSON can hold, which is the default of node:cluster.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Tickets } from '../../algorithms/evaluation.ts'
 import { revive } from '../../algorithms/revive.ts'
 import type { Decision, Verdict } from '../../decision.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../errors.ts'
-import type { Booking, DecideExtras, DecideVerb, LedgerTerms } from '../store.ts'
+import type { Booking, DecideOptions, DecideVerb, LedgerTerms } from '../store.ts'
 
 /** One call of a ledger. */
-export interface Question {
+export interface LedgerRequest {
   readonly verb: DecideVerb | 'reserve' | 'reset'
   readonly keys: readonly string[]
   readonly cost: number
-  /** Of a reservation, in microseconds. */
+  /** How long a reservation may wait, in microseconds. */
   readonly maxWait: number
-  readonly extras: DecideExtras
+  readonly options: DecideOptions
 }
 
-/** What a worker asked in one turn of the event loop. */
-export interface Questions {
-  /** Which store. */
+/** The requests of a worker in one turn of the event loop. */
+export interface RequestMessage {
+  /** The name of the store. */
   readonly headgate: string
-  /** The terms of each ledger that is asked, as texts: the primary need not have heard of them before. */
+  /** The terms of each ledger that is called, as texts: the primary may not have seen them before. */
   readonly terms: readonly string[]
-  readonly questions: readonly (readonly [id: number, terms: number, question: Question])[]
+  readonly requests: readonly (readonly [id: number, termsIndex: number, request: LedgerRequest])[]
 }
 
 interface Failure {
@@ -32,23 +32,23 @@ interface Failure {
   readonly message: string
 }
 
-/** A reset has no booking. */
-export type Answer = readonly [id: number, booking: Booking | null, failure?: Failure]
+/** The booking is null for a reset, and if the call failed. */
+export type LedgerResponse = readonly [id: number, booking: Booking | null, failure?: Failure]
 
-export interface Answers {
+export interface ResponseMessage {
   readonly headgate: string
-  readonly answers: readonly Answer[]
+  readonly responses: readonly LedgerResponse[]
 }
 
-/** Whether a message is a worker's to the store of that name: others, and other versions, use the same channel. */
-export function areQuestions(message: unknown, store: string): message is Questions {
-  const { headgate, terms, questions } = Object(message) as Record<keyof Questions, unknown>
-  return headgate === store && Array.isArray(terms) && isListOfLists(questions)
+/** True for a worker's requests to the store of that name. Other code, and other versions, use the same channel. */
+export function isRequestMessage(message: unknown, store: string): message is RequestMessage {
+  const { headgate, terms, requests } = Object(message) as Record<keyof RequestMessage, unknown>
+  return headgate === store && Array.isArray(terms) && isListOfLists(requests)
 }
 
-export function areAnswers(message: unknown, store: string): message is Answers {
-  const { headgate, answers } = Object(message) as Record<keyof Answers, unknown>
-  return headgate === store && isListOfLists(answers)
+export function isResponseMessage(message: unknown, store: string): message is ResponseMessage {
+  const { headgate, responses } = Object(message) as Record<keyof ResponseMessage, unknown>
+  return headgate === store && isListOfLists(responses)
 }
 
 function isListOfLists(list: unknown): boolean {
@@ -81,7 +81,7 @@ function unpackPolicy(packed: Policy): Policy {
   )
 }
 
-/** JSON has null for Infinity, and for a ticket that is not there. */
+/** Restores what JSON turns into null: Infinity, and a ticket that is undefined. */
 export function unpackBooking({ decision, wait, tickets }: Booking): Booking {
   return { decision: unpackDecision(decision), wait, tickets: tickets && unpackTickets(tickets) }
 }

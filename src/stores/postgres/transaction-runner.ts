@@ -1,0 +1,181 @@
+/*
+ * Carries out jobs in transactions: two round trips for all jobs that come together.
+ *
+ *     create missing rows; commit
+ *     begin; lock and read the rows; read the time         then the jobs are evaluated in this process
+ *     save what changed; commit
+ *
+ * The locks make a call atomic over all its keys, so no call has to be tried again. A row that another process has locked
+ * is skipped, and its job gets a transaction of its own that waits for the row: a hot key delays no other. The number of
+ * transactions at once is bounded, and all but one of them may wait. Jobs that come meanwhile share the next transaction.
+ */
+import type { Job } from '../records/job.ts'
+import { type PostgresClient, type PostgresPool, type Rows, withClient } from './client.ts'
+import { errorOf } from './error.ts'
+import type { Saved, Sql } from './sql.ts'
+
+export interface TransactionRunnerOptions {
+  readonly pool: PostgresPool
+  readonly sql: Sql
+  /** In milliseconds. */
+  readonly timeout: number
+  readonly ttlMargin: number
+  /** The most transactions at once. */
+  readonly transactions: number
+  /** True for the time of Postgres, false for the time of each call in this process. */
+  readonly usesStoreTime: boolean
+}
+
+/** A job to be carried out. */
+interface Task {
+  readonly job: Job
+  readonly done: () => void
+  /** True if it waits in a transaction of its own for rows that others have locked. */
+  waits: boolean
+}
+
+/** The most jobs in one transaction. */
+const maxTasks = 64
+
+/** How many rows are saved, or created for refused calls, between two sweeps. A sweep deletes more rows than that. */
+const sweepEvery = 100
+
+export class TransactionRunner {
+  readonly #options: TransactionRunnerOptions
+  #tasks: Task[] = []
+  #running = 0
+  /** How many of these wait for rows: all but one at most, so that other jobs are not delayed. */
+  #waiting = 0
+  #touched = 0
+  #sweeping = false
+
+  constructor(options: TransactionRunnerOptions) {
+    this.#options = options
+  }
+
+  /** Each promise is fulfilled when its job is over, successful or not. */
+  run(jobs: readonly Job[]): Promise<void>[] {
+    const promises = jobs.map((job) => {
+      return new Promise<void>((done) => {
+        this.#tasks.push({ job, done, waits: false })
+      })
+    })
+    this.#startTransactions()
+    return promises
+  }
+
+  #startTransactions(): void {
+    while (this.#running < this.#options.transactions) {
+      const tasks = this.#takeTasks()
+      if (tasks.length === 0) return
+      this.#running++
+      if (tasks[0]?.waits) this.#waiting++
+      void this.#run(tasks)
+    }
+  }
+
+  /** Removes the tasks of the next transaction from the queue. Jobs that only read are apart from those that write. */
+  #takeTasks(): readonly Task[] {
+    const mayWait = this.#waiting < Math.max(1, this.#options.transactions - 1)
+    const first = this.#tasks.find(({ waits }) => !waits || mayWait)
+    if (first === undefined) return []
+    const alike = ({ waits, job }: Task) => !waits && job.readOnly === first.job.readOnly
+    const next = first.waits ? [first] : this.#tasks.filter(alike).slice(0, maxTasks)
+    this.#tasks = this.#tasks.filter((task) => !next.includes(task))
+    return next
+  }
+
+  async #run(tasks: readonly Task[]): Promise<void> {
+    const waited = tasks[0]?.waits === true
+    const wanted = tasks.filter(({ job }) => !job.settled)
+    let skipped: readonly Task[] = []
+    try {
+      if (wanted.length > 0) skipped = await this.#transact(wanted)
+    } catch (cause) {
+      for (const { job } of wanted) job.reject(errorOf(cause))
+    }
+    for (const task of tasks) {
+      if (skipped.includes(task)) this.#tasks.push(Object.assign(task, { waits: true }))
+      else task.done()
+    }
+    this.#running--
+    if (waited) this.#waiting--
+    this.#startTransactions()
+  }
+
+  /** Returns the tasks whose rows others have locked. */
+  #transact(tasks: readonly Task[]): Promise<readonly Task[]> {
+    const { pool, timeout } = this.#options
+    const readOnly = tasks[0]?.job.readOnly === true
+    // Twice the timeout: the server's own statement timeout comes first and leaves the connection usable.
+    return withClient(pool, 2 * timeout, (client) =>
+      readOnly ? this.#read(client, tasks) : this.#write(client, tasks),
+    )
+  }
+
+  async #read(client: PostgresClient, tasks: readonly Task[]): Promise<readonly Task[]> {
+    const text = this.#options.sql.read(keysOf(tasks), (each) => client.escapeLiteral(each))
+    const [rows, time] = ((await client.query(text)) as Rows[]).slice(-3) as [Rows, Rows]
+    const texts = textsOf(rows)
+    for (const { job } of tasks) if (this.#evaluate(job, texts, time) !== undefined) job.resolve()
+    return []
+  }
+
+  async #write(client: PostgresClient, tasks: readonly Task[]): Promise<readonly Task[]> {
+    const { sql } = this.#options
+    const quote = (each: string) => client.escapeLiteral(each)
+    const text = sql.lock(keysOf(tasks), tasks[0]?.waits === true, quote)
+    const [rows, time] = ((await client.query(text)) as Rows[]).slice(-2) as [Rows, Rows]
+    const texts = textsOf(rows)
+    const isLocked = ({ job }: Task) => job.keys.every((key) => texts.has(key))
+    const evaluated = tasks.filter(isLocked).map(({ job }) => ({ job, changes: this.#evaluate(job, texts, time) }))
+    for (const { job, changes } of evaluated) if (changes?.length === 0) job.resolve()
+    const saved = evaluated.flatMap(({ changes }) => changes ?? [])
+    await client.query(saved.length === 0 ? 'rollback' : sql.save(saved, quote))
+    for (const { job, changes } of evaluated) if (changes !== undefined) job.resolve()
+    const empty = [...texts.values()].filter((record) => record === undefined).length
+    this.#sweep(Math.max(saved.length, empty))
+    return tasks.filter((task) => !isLocked(task))
+  }
+
+  /** Returns the rows to be saved; undefined if nobody waits for the job any more, or if it has failed. */
+  #evaluate(job: Job, texts: ReadonlyMap<string, string | undefined>, time: Rows): Saved[] | undefined {
+    if (job.settled) return undefined
+    const { usesStoreTime, ttlMargin } = this.#options
+    const storeTime = usesStoreTime ? Number(time.rows[0]?.now) : undefined
+    try {
+      const writes = job.run(
+        job.keys.map((key) => texts.get(key)),
+        storeTime,
+      )
+      return writes.map(({ index, text, life }) => {
+        return { key: job.keys[index] as string, text, ttl: Math.ceil(life / 1000) + ttlMargin }
+      })
+    } catch (cause) {
+      job.reject(errorOf(cause))
+      return undefined
+    }
+  }
+
+  /** Deletes expired rows in the background, in proportion to the rows that were touched. */
+  #sweep(touched: number): void {
+    this.#touched += touched
+    if (this.#touched < sweepEvery || this.#sweeping) return
+    this.#touched = 0
+    this.#sweeping = true
+    const { pool, sql, timeout } = this.#options
+    const over = () => {
+      this.#sweeping = false
+    }
+    withClient(pool, 10 * timeout, (client) => client.query(sql.sweep())).then(over, over)
+  }
+}
+
+function keysOf(tasks: readonly Task[]): string[] {
+  return [...new Set(tasks.flatMap(({ job }) => job.keys))].sort()
+}
+
+/** The text of each key that has a row. */
+function textsOf({ rows }: Rows): ReadonlyMap<string, string | undefined> {
+  return new Map(rows.map(({ key, record }) => [key as string, (record ?? undefined) as string | undefined]))
+}

@@ -1,0 +1,128 @@
+/*
+ * What a store keeps for one key: a text with the state of each policy, by the policy's name.
+ *
+ *     [1, ["15m", ["slidingWindow", 900000000, 100], 1767225900000000, [1767225600000000, ...]], ...]
+ *      |    name    kind, span, parameters           full again at (us)  state
+ *      version
+ *
+ * A policy whose numbers have changed takes over the state that it left. The state of an unknown policy, of another
+ * deploy that runs at the same time, is kept as it is until the key has its full quota again under that policy.
+ */
+import { type Algorithm, type Numbers, Report } from '../../algorithms/algorithm.ts'
+import { carry, isLikeNew, type StateRule } from '../../algorithms/carry.ts'
+import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
+import { type Definition, revive, sameDefinition } from '../../algorithms/revive.ts'
+import { HeadgateError, shown } from '../../errors.ts'
+
+const version = 1
+
+type PackedDefinition = readonly [kind: string, span: number, ...parameters: number[]]
+type Entry = readonly [name: string, definition: PackedDefinition, fullAt: number, state: number[]]
+
+/** One state, with the numbers of the policy that wrote it. */
+interface SavedState {
+  readonly definition: Definition
+  /** When the key has its full quota again, in microseconds since the epoch. */
+  readonly fullAt: number
+  readonly s: number[]
+}
+
+/** A record as it is saved. */
+export interface SavedText {
+  readonly text: string
+  /** How many microseconds from now on the text says more than no text would. */
+  readonly life: number
+}
+
+/** The text of a key that was reset: it has its full quota under every policy. */
+export const emptyRecord: string = JSON.stringify([version])
+
+const report = new Report()
+
+export class KeyRecord {
+  /** By the policy's name. */
+  readonly #states: Map<string, SavedState>
+  readonly #found: boolean
+  /** The names of the policies that belong to a plan that wrote. */
+  readonly #used = new Set<string>()
+  /** True if the record has to be saved. */
+  changed = false
+
+  /**
+   * @param text what the store has for the key; undefined if it has nothing
+   * @throws HeadgateError `HEADGATE_STORE` if the text is not a record of this version
+   */
+  constructor(text: string | undefined) {
+    this.#found = text !== undefined
+    this.#states = new Map(text === undefined ? [] : parse(text).map(stateOf))
+  }
+
+  /** Gives each policy its state. A state that was written under other numbers is carried over. */
+  load(policies: readonly PolicyEvaluation[], now: number, onChange: StateRule): void {
+    for (const policy of policies) this.#load(policy, now, onChange)
+  }
+
+  #load(evaluation: PolicyEvaluation, now: number, onChange: StateRule): void {
+    const { policy, algorithm } = evaluation
+    const saved = this.#states.get(policy.name)
+    const same = saved !== undefined && sameDefinition(saved.definition, algorithm)
+    const from = saved && !same ? revive(saved.definition) : undefined
+    evaluation.carried = false
+    if (same) evaluation.s = saved.s
+    else if (saved === undefined || from === undefined) evaluation.s = new Array(algorithm.slots).fill(0)
+    else {
+      evaluation.s = carry(saved.s.slice(), from, algorithm, now, onChange)
+      evaluation.carried = onChange !== 'retune' && !isLikeNew(saved.s, 0, from, now)
+    }
+  }
+
+  /** Puts the states that the evaluation wrote into the record. A carried state that was not written is dropped. */
+  update(policies: readonly PolicyEvaluation[], now: number): void {
+    if (!policies.some(({ wrote }) => wrote)) return
+    this.changed = true
+    for (const { policy, algorithm, s, wrote } of policies) {
+      this.#used.add(policy.name)
+      if (!wrote) continue
+      this.#states.set(policy.name, { definition: algorithm, fullAt: fullAt(algorithm, s, now), s: s as number[] })
+    }
+  }
+
+  /** Gives the key its full quota, under the policies of other deploys too. */
+  reset(): void {
+    this.#states.clear()
+    this.changed = this.#found
+  }
+
+  save(now: number): SavedText {
+    const entries: Entry[] = []
+    let latest = now
+    for (const [name, { definition, fullAt, s }] of this.#states) {
+      if (fullAt <= now && !this.#used.has(name)) continue
+      const { kind, span, parameters } = definition
+      entries.push([name, [kind, span, ...parameters], fullAt, s])
+      latest = Math.max(latest, fullAt)
+    }
+    return { text: JSON.stringify([version, ...entries]), life: latest - now }
+  }
+}
+
+function parse(text: string): readonly Entry[] {
+  try {
+    const [found, ...entries] = JSON.parse(text) as [number, ...Entry[]]
+    if (found === version && entries.every(([, , fullAt, state]) => fullAt >= 0 && Array.isArray(state))) return entries
+  } catch {}
+  throw new HeadgateError(
+    'HEADGATE_STORE',
+    `The text under this key is no record of this version: ${shown(text)}. Choose another prefix, or delete the text.`,
+  )
+}
+
+function stateOf([name, [kind, span, ...parameters], fullAt, s]: Entry): [name: string, state: SavedState] {
+  return [name, { definition: { kind, span, parameters }, fullAt, s }]
+}
+
+function fullAt(algorithm: Algorithm, s: Numbers, now: number): number {
+  const at = effectiveTime(algorithm, s[0] as number, now)
+  algorithm.report(s, 0, at, report)
+  return at + report.reset
+}

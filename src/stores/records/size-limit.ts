@@ -1,0 +1,69 @@
+/*
+ * For stores that hold only so many bytes under a key. Policies whose record may not fit are refused when the limiter is
+ * made. A record that does not fit after all is refused when it is saved. Neither is a failure of the store: no breaker
+ * counts it.
+ */
+import type { Policy } from '../../algorithms/algorithm.ts'
+import { SlidingLog } from '../../algorithms/sliding-log.ts'
+import { HeadgateError, shown } from '../../errors.ts'
+import type { LedgerTerms } from '../store.ts'
+
+export interface SizeLimit {
+  /** The name of the store in errors. */
+  readonly store: string
+  /** The most bytes of a record, all of which is ASCII. */
+  readonly bytes: number
+}
+
+/** The bytes of a whole number below 2^53, or of a fraction (smoothBursty, smoothWarmingUp), each with a comma. */
+const wholeSize = 17
+const fractionSize = 25
+
+/** @throws HeadgateError `HEADGATE_STATE_SIZE` for policies whose record may grow beyond the limit */
+export function checkPolicySizes(limit: SizeLimit, { policies, scopes }: LedgerTerms): void {
+  for (const scope of scopes) {
+    const sizes = policies
+      .filter((policy) => policy.scope === scope)
+      .map((policy) => ({ policy, size: largestSizeOf(policy) }))
+    const sum = sizes.reduce((total, { size }) => total + size, '[1]'.length)
+    if (sum <= limit.bytes) continue
+    const [largest] = sizes.sort((a, b) => b.size - a.size)
+    if (largest !== undefined) throw policyTooLarge(limit, largest.policy, largest.size, sum)
+  }
+}
+
+function policyTooLarge({ store, bytes }: SizeLimit, policy: Policy, size: number, sum: number): HeadgateError {
+  let fits = policy.limit
+  while (fits > 0 && sum - size + largestSizeOf(policy, fits) > bytes) fits = Math.floor(fits * 0.99)
+  const smaller = fits > 0 && policy.algorithm instanceof SlidingLog ? `a limit of at most ${fits}, ` : ''
+  return new HeadgateError(
+    'HEADGATE_STATE_SIZE',
+    `Policy ${shown(policy.name)} takes up to ${size} bytes a key. ${store} holds ${bytes} for all policies of a key. ` +
+      `Choose ${smaller}a segmentedWindow or another store. Or set a larger maxBytes, if the server allows it.`,
+  )
+}
+
+/**
+ * The most bytes that a policy takes in a record, without debt. A log has entries of two numbers: at most one for each
+ * unit of its limit, and half as many again, or 16, that have expired and are not removed yet (see sliding-log.ts).
+ */
+function largestSizeOf({ name, limit, algorithm }: Policy, units: number = limit): number {
+  const { kind, span, parameters, slots } = algorithm
+  const head = JSON.stringify([name, [kind, span, ...parameters], 0, []]).length + 1 + wholeSize
+  if (!(algorithm instanceof SlidingLog)) return head + slots * fractionSize
+  const entries = Math.ceil(1.5 * units) + 16
+  return head + slots * wholeSize + entries * (wholeSize + `${entries},`.length)
+}
+
+/** @throws HeadgateError `HEADGATE_STATE_SIZE` for a record that is larger than the limit */
+export function checkRecordSize({ store, bytes }: SizeLimit, text: string): void {
+  if (text.length <= bytes) return
+  const [, ...entries] = JSON.parse(text) as [number, ...[name: string, ...unknown[]][]]
+  const sizes = entries.map((entry) => ({ name: entry[0], size: JSON.stringify(entry).length }))
+  const [largest] = sizes.sort((a, b) => b.size - a.size)
+  throw new HeadgateError(
+    'HEADGATE_STATE_SIZE',
+    `A key would take ${text.length} bytes, most of them for policy ${shown(largest?.name)}. The call changed nothing. ` +
+      `${store} holds ${bytes}. Choose a smaller limit, a segmentedWindow or another store.`,
+  )
+}

@@ -1,0 +1,157 @@
+/*
+ * Carries out jobs on a store that reads and swaps one key at a time.
+ *
+ * A swap fails if others have written since the read. Then the job reads and evaluates again. Several keys are swapped in
+ * the order of their names. If one swap fails, the keys before it are put back as they were. Where others have written
+ * to them since, what the job took is given back by its tickets.
+ *
+ * So no more is admitted than any policy allows. Two things are weaker than in one atomic step: between two swaps the
+ * units are taken, so another call may be refused that would have found them; and if this process dies in between, they
+ * stay taken until time gives them back.
+ */
+import { type Clock, checkClock } from '../../clock.ts'
+import { HeadgateError, shown } from '../../errors.ts'
+import type { MaybePromise } from '../../maybe-promise.ts'
+import { emptyText, type Job, type Write } from './job.ts'
+import type { SavedText } from './key-record.ts'
+import { checkRecordSize, type SizeLimit } from './size-limit.ts'
+
+/** What a store has under a key. */
+export interface VersionedText<Version> {
+  /** The text as `swap` got it. */
+  readonly text: string
+  /** What distinguishes this text from any later one: a revision, an ETag, or the text itself. */
+  readonly version: Version
+  /** The store's own time in whole microseconds since the epoch. Default: the time of this process. */
+  readonly now?: number
+}
+
+/** The two functions that a store needs. A rejection is a failure of the store. */
+export interface ReadAndSwap<Version> {
+  /** Returns what the store has under this key; undefined for nothing. */
+  read: (key: string) => MaybePromise<VersionedText<Version> | undefined>
+  /**
+   * Saves the text under the key, for at least `ttl` milliseconds, if the key still has that version; undefined means
+   * that it has no text. Returns true if it saved. This has to be one atomic step of the store.
+   */
+  swap: (key: string, text: string, version: Version | undefined, ttl: number) => MaybePromise<boolean>
+}
+
+export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
+  readonly retries: number
+  /** In milliseconds. */
+  readonly ttlMargin: number
+  /** The time of this process. */
+  readonly clock: Clock
+  /** True if a time that the store reports is used in place of the clock. */
+  readonly usesStoreTime: boolean
+  readonly size: SizeLimit
+}
+
+/** The n-th retry comes after a random pause of up to 2^n ms, at most this many. */
+const longestPause = 16
+
+export class SwapRunner<Version> {
+  readonly #options: SwapRunnerOptions<Version>
+
+  constructor(options: SwapRunnerOptions<Version>) {
+    this.#options = options
+  }
+
+  async run(job: Job): Promise<void> {
+    try {
+      await this.#run(job)
+    } catch (cause) {
+      job.reject(this.#errorOf(cause))
+    }
+  }
+
+  async #run(job: Job): Promise<void> {
+    const { retries, size } = this.#options
+    for (let retry = 0; retry <= retries; retry++) {
+      if (retry > 0) await pauseBefore(retry)
+      if (job.settled) return
+      const found = await Promise.all(job.keys.map((key) => this.#read(key)))
+      const texts = found.map((each) => each?.text)
+      const writes = job.run(texts, this.#storeTime(found))
+      for (const { text } of writes) checkRecordSize(size, text)
+      if (await this.#swapAll(job, writes, found)) {
+        job.resolve()
+        return
+      }
+    }
+    throw new HeadgateError(
+      'HEADGATE_STORE',
+      `${size.store} was changed by others during each of ${retries + 1} attempts. ` +
+        'Allow more retries and a longer timeout, or keep hot keys in Redis or Postgres.',
+    )
+  }
+
+  async #read(key: string): Promise<VersionedText<Version> | undefined> {
+    const found = await this.#options.read(key)
+    if (found === undefined || found === null) return undefined
+    if (typeof found.text !== 'string') {
+      throw new TypeError(`read must return undefined or { text, version }, got a text that is ${shown(found.text)}`)
+    }
+    const { now } = found
+    if (now !== undefined) checkClock(() => now)
+    return found
+  }
+
+  #storeTime(found: readonly (VersionedText<Version> | undefined)[]): number | undefined {
+    const times = this.#options.usesStoreTime ? found.flatMap((each) => each?.now ?? []) : []
+    return times.length === 0 ? undefined : Math.max(...times)
+  }
+
+  /** Swaps all of them or none. */
+  async #swapAll(
+    job: Job,
+    writes: readonly Write[],
+    found: readonly (VersionedText<Version> | undefined)[],
+  ): Promise<boolean> {
+    const done: Write[] = []
+    const keyOf = ({ index }: Write) => job.keys[index] as string
+    try {
+      for (const write of [...writes].sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))) {
+        if (!(await this.#swap(keyOf(write), write, found[write.index]?.version))) break
+        done.push(write)
+      }
+    } finally {
+      if (done.length < writes.length) await Promise.all(done.map((write) => this.#putBack(job, write)))
+    }
+    return done.length === writes.length
+  }
+
+  async #swap(key: string, { text, life }: SavedText, version?: Version): Promise<boolean> {
+    const ttl = Math.max(1, Math.ceil(life / 1000) + this.#options.ttlMargin)
+    const done: unknown = await this.#options.swap(key, text, version, ttl)
+    if (typeof done === 'boolean') return done
+    throw new TypeError(`swap must return true or false, got ${shown(done)}`)
+  }
+
+  /** Undoes a write. It goes on even if the job's calls have timed out by now. */
+  async #putBack(job: Job, write: Write): Promise<void> {
+    const key = job.keys[write.index] as string
+    for (let retry = 0; retry <= this.#options.retries; retry++) {
+      if (retry > 0) await pauseBefore(retry)
+      const found = await this.#read(key)
+      if (found === undefined) return
+      const now = this.#storeTime([found]) ?? this.#options.clock()
+      const untouched = found.text === write.text
+      const before = write.before === undefined ? emptyText : { text: write.before, life: write.life }
+      const saved = untouched ? before : job.withdraw(write.index, found.text, now)
+      if (await this.#swap(key, saved, found.version)) return
+    }
+  }
+
+  #errorOf(cause: unknown): HeadgateError {
+    if (cause instanceof HeadgateError) return cause
+    const reason = cause instanceof Error ? cause.message : String(cause)
+    return new HeadgateError('HEADGATE_STORE', `${this.#options.size.store} failed: ${reason}`, { cause })
+  }
+}
+
+async function pauseBefore(retry: number): Promise<void> {
+  const pause = Math.random() * Math.min(2 ** retry, longestPause)
+  await new Promise((wake) => setTimeout(wake, pause))
+}

@@ -1,0 +1,53 @@
+import { monotonicClock } from '../../clock.ts'
+import type { Decision } from '../../decision.ts'
+import type { PackedPlan } from './packed-plan.ts'
+import type { RedisContext } from './redis-context.ts'
+import { type RequestExtras, ScriptRequest } from './script-request.ts'
+import { decisionOf, type ScriptResponse } from './script-response.ts'
+
+const ignore = (): void => {}
+
+/** A request for units. It notes what later requests can be answered with locally: a refusal, or leased units. */
+export class ConsumeRequest extends ScriptRequest {
+  readonly #context: RedisContext
+  /** The local time of the request, and how often the deny cache and the leases had changed by then. */
+  readonly #sent: number
+  readonly #denyCacheVersion: number
+  readonly #leasesVersion: number
+  /** True if the response brought units in addition to the cost. */
+  leased = false
+  decided: (decision: Decision) => void = ignore
+
+  constructor(
+    context: RedisContext,
+    plan: PackedPlan,
+    keys: readonly string[],
+    cost: number,
+    now: number,
+    extras: RequestExtras,
+  ) {
+    super(plan, 'consume', keys, cost, now, extras)
+    const { denyCache, leases, clock } = context
+    this.#context = context
+    this.#sent = (clock ?? monotonicClock)()
+    denyCache?.forgetOtherPlans(plan, keys)
+    this.#denyCacheVersion = denyCache?.version ?? 0
+    this.#leasesVersion = leases?.version ?? 0
+  }
+
+  override receive(response: ScriptResponse): void {
+    this.decided(this.decide(response))
+  }
+
+  decide(response: ScriptResponse): Decision {
+    const { plan, keys, cost, extras } = this
+    const { denyCache, leases } = this.#context
+    denyCache?.forgetOtherPlans(plan, keys)
+    if (!response.allowed && extras.cacheable === true) {
+      denyCache?.add(plan, keys, cost, response, this.#sent, this.#denyCacheVersion)
+    }
+    this.leased = response.lease !== undefined
+    if (this.leased) leases?.add(plan, keys, response, this.#sent, this.#leasesVersion)
+    return decisionOf(plan.policies, response, extras.details)
+  }
+}

@@ -1,0 +1,139 @@
+import type { Details } from '../../algorithms/evaluation.ts'
+import type { Decision } from '../../decision.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
+import { ConsumeRequest } from './consume-request.ts'
+import { encodeId, keyStart } from './keys.ts'
+import { type PackedPlan, packPlan } from './packed-plan.ts'
+import type { RedisContext } from './redis-context.ts'
+import { type RequestExtras, ScriptRequest } from './script-request.ts'
+import { decisionOf, type ScriptResponse } from './script-response.ts'
+import { type SlotGroup, SlotGroups } from './slot-groups.ts'
+import { type Send, sendInTwoPhases } from './two-phase.ts'
+
+export class RedisLedger implements Ledger {
+  readonly #context: RedisContext
+  readonly #plan: PackedPlan
+  /** What each scope's keys begin with. */
+  readonly #keyStarts: readonly string[]
+  readonly #slotGroups: SlotGroups
+  /** True if a refusal changes no state, so that the deny cache can repeat it. */
+  readonly #cacheable: boolean
+  readonly #plainExtras: RequestExtras
+
+  constructor({ name, policies, scopes, onChange = 'keep' }: LedgerTerms, context: RedisContext) {
+    this.#context = context
+    this.#plan = packPlan(policies, scopes, onChange)
+    this.#keyStarts = scopes.map((scope) => keyStart(context.prefix, name, scope))
+    this.#slotGroups = new SlotGroups(this.#plan, onChange)
+    this.#cacheable =
+      context.denyCache !== undefined &&
+      !policies.some(({ countRefused, algorithm }) => countRefused && !algorithm.punishes)
+    this.#plainExtras = { cacheable: this.#cacheable }
+  }
+
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, options?: DecideOptions): Promise<Decision> {
+    const stateKeys = this.#stateKeys(keys)
+    if (verb === 'consume') return this.#consume(stateKeys, cost, options)
+    const request = this.#request(verb, stateKeys, cost, { details: options, tickets: options?.tickets })
+    return this.#sendOther(request).then((response) => decisionOf(this.#plan.policies, response, options))
+  }
+
+  async reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Promise<Booking> {
+    const request = this.#request('reserve', this.#stateKeys(keys), cost, { maxWait, details })
+    const response = await this.#sendOther(request)
+    const decision = decisionOf(this.#plan.policies, response, details)
+    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
+    return { decision, wait: Math.ceil(response.delay / 1000), tickets: response.tickets }
+  }
+
+  async reset(keys: readonly string[]): Promise<void> {
+    await this.#sendOther(this.#request('reset', this.#stateKeys(keys), 1))
+  }
+
+  #stateKeys(keys: readonly string[]): readonly string[] {
+    if (keys.length === 1) return [`${this.#keyStarts[0]}${encodeId(keys[0] as string)}}`]
+    return keys.map((key, scope) => `${this.#keyStarts[scope]}${encodeId(key)}}`)
+  }
+
+  #consume(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
+    const local = this.#decideLocally(keys, cost, details)
+    if (local !== undefined) return Promise.resolve(local)
+    const lease = this.#context.leases?.pending(this.#plan, keys, cost)
+    if (lease === undefined) return this.#sendConsume(keys, cost, details)
+    return lease.then((leased) => {
+      if (leased) return this.#consume(keys, cost, details)
+      return this.#decideLocally(keys, cost, details) ?? this.#sendConsume(keys, cost, details)
+    })
+  }
+
+  /** A cached refusal, or leased units. */
+  #decideLocally(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
+    const { policies } = this.#plan
+    const { denyCache, leases } = this.#context
+    const refusal = this.#cacheable ? denyCache?.find(this.#plan, keys, cost) : undefined
+    if (refusal) return decisionOf(policies, refusal.response, details, denyCache?.age(refusal))
+    const spent = leases?.spend(this.#plan, keys, cost)
+    return spent && decisionOf(policies, spent.response, details, spent.elapsed)
+  }
+
+  #sendConsume(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
+    const { batcher, clock, leases } = this.#context
+    const groups = this.#groups(keys)
+    const lease = groups === undefined ? leases?.unitsFor(keys, cost) : undefined
+    const extras = details === undefined && lease === undefined ? this.#plainExtras : this.#extras(details, lease)
+    const request = new ConsumeRequest(this.#context, this.#plan, keys, cost, clock?.() ?? -1, extras)
+    if (groups !== undefined) {
+      return sendInTwoPhases(this.#sendOne, request, groups).then((response) => request.decide(response))
+    }
+    const decision = new Promise<Decision>((resolve, reject) => {
+      request.decided = resolve
+      request.reject = reject
+      batcher.send(request)
+    })
+    if (lease !== undefined) leases?.started(this.#plan, keys, decision, () => request.leased)
+    return decision
+  }
+
+  #extras(details: Details | undefined, lease: number | undefined): RequestExtras {
+    return { details, cacheable: this.#cacheable, lease }
+  }
+
+  #request(verb: ScriptRequest['verb'], keys: readonly string[], cost: number, extras?: RequestExtras): ScriptRequest {
+    return new ScriptRequest(this.#plan, verb, keys, cost, this.#context.clock?.() ?? -1, extras)
+  }
+
+  /** Sends a request other than `consume`. It may raise what is left of a key, which outdates what is cached. */
+  async #sendOther(request: ScriptRequest): Promise<ScriptResponse> {
+    const { verb, keys } = request
+    const groups = this.#groups(keys)
+    if (verb === 'peek') return this.#send(request, groups)
+    this.#forget(verb, keys)
+    try {
+      return await this.#send(request, groups)
+    } finally {
+      this.#forget(verb, keys)
+    }
+  }
+
+  /** Leased units are lost only with the state that they were taken from. */
+  #forget(verb: ScriptRequest['verb'], keys: readonly string[]): void {
+    this.#context.denyCache?.forget(keys)
+    if (verb === 'reset') this.#context.leases?.forget(keys)
+  }
+
+  #send(request: ScriptRequest, groups: readonly SlotGroup[] | undefined): Promise<ScriptResponse> {
+    return groups === undefined ? this.#sendOne(request) : sendInTwoPhases(this.#sendOne, request, groups)
+  }
+
+  readonly #sendOne: Send = (request) =>
+    new Promise((resolve, reject) => {
+      request.resolve = resolve
+      request.reject = reject
+      this.#context.batcher.send(request)
+    })
+
+  /** The keys by slot, if they are in several and one script call can touch only one. */
+  #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
+    return this.#context.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
+  }
+}

@@ -1,0 +1,122 @@
+import type { Details, Tickets, Verb } from '../../algorithms/evaluation.ts'
+import type { PackedPlan } from './packed-plan.ts'
+import type { ScriptResponse } from './script-response.ts'
+
+/** What a verb needs apart from its keys and its cost. */
+export interface RequestExtras {
+  /** How long a reservation may wait, in microseconds. */
+  readonly maxWait?: number
+  readonly tickets?: Tickets | undefined
+  readonly details?: Details | undefined
+  /** True if a refusal has to report when `remaining` grows, so that the deny cache can repeat it until then. */
+  readonly cacheable?: boolean
+  /** How many units to take, including the cost of this request. */
+  readonly lease?: number | undefined
+  /** True if penalties count this refund: another slot refused the same call. */
+  readonly punish?: boolean
+}
+
+const none: RequestExtras = {}
+const ignore = (): void => {}
+
+/** One request of a ledger to the script. */
+export class ScriptRequest {
+  readonly plan: PackedPlan
+  readonly verb: Verb | 'reset'
+  /** The keys of the states, one for each scope of the plan. */
+  readonly keys: readonly string[]
+  readonly cost: number
+  /** Microseconds since the epoch, or -1 for the time of Redis. */
+  readonly now: number
+  readonly extras: RequestExtras
+  resolve: (response: ScriptResponse) => void = ignore
+  reject: (error: unknown) => void = ignore
+
+  constructor(
+    plan: PackedPlan,
+    verb: ScriptRequest['verb'],
+    keys: readonly string[],
+    cost: number,
+    now: number,
+    extras: RequestExtras = none,
+  ) {
+    this.plan = plan
+    this.verb = verb
+    this.keys = keys
+    this.cost = cost
+    this.now = now
+    this.extras = extras
+  }
+
+  receive(response: ScriptResponse): void {
+    this.resolve(response)
+  }
+
+  fail(error: unknown): void {
+    this.reject(error)
+  }
+}
+
+/** The numbers that stand for the verbs in the script. */
+const verbs = { consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5 } as const
+const nextFlag = 8
+const cacheableFlag = 16
+const leaseFlag = 32
+const ticketsFlag = 64
+const punishFlag = 128
+
+/** The most bytes that a request takes on the wire. */
+export function largestSizeOf({ plan }: ScriptRequest): number {
+  return 38 + 2 * plan.scopes.length + 25 * plan.policies.length
+}
+
+/** The verb, and a flag for each extra. */
+export function verbAndFlags({ verb, extras }: ScriptRequest): number {
+  const { tickets, details, cacheable, lease, punish } = extras
+  let number: number = verbs[verb]
+  if (details?.nextAfter === true) number += nextFlag
+  if (cacheable === true) number += cacheableFlag
+  if (lease !== undefined) number += leaseFlag
+  if (tickets !== undefined) number += ticketsFlag
+  if (punish === true) number += punishFlag
+  return number
+}
+
+/** True if the request has one key and nothing follows it on the wire: then a repetition of it is only counted. */
+export function isRepeatable({ verb, plan }: ScriptRequest, verbAndFlags: number): boolean {
+  return verbAndFlags < leaseFlag && verb !== 'reserve' && plan.scopes.length === 1
+}
+
+/**
+ * Writes what stands before the request's first key (see lua/script.ts) and returns where that key begins.
+ * @param planIndex the request's plan among those of the batch, counted from 1
+ */
+export function writeHead(
+  buffer: Buffer,
+  at: number,
+  request: ScriptRequest,
+  verbAndFlags: number,
+  planIndex: number,
+): number {
+  at = buffer.writeUInt16LE(planIndex, at)
+  at = buffer.writeUInt8(verbAndFlags, at)
+  at = buffer.writeDoubleLE(request.now, at)
+  return buffer.writeDoubleLE(request.cost, at)
+}
+
+/** Writes what follows the keys, and returns where the next request begins. */
+export function writeExtras(buffer: Buffer, at: number, { verb, extras }: ScriptRequest): number {
+  const { maxWait, tickets, lease } = extras
+  if (verb === 'reserve') at = buffer.writeDoubleLE(maxWait ?? 0, at)
+  if (tickets !== undefined) at = writeTickets(buffer, at, tickets)
+  return lease === undefined ? at : buffer.writeDoubleLE(lease, at)
+}
+
+function writeTickets(buffer: Buffer, at: number, tickets: Tickets): number {
+  for (const ticket of tickets) {
+    at = buffer.writeUInt8(ticket === undefined ? 0 : 1, at)
+    if (ticket === undefined) continue
+    for (const number of ticket) at = buffer.writeDoubleLE(number, at)
+  }
+  return at
+}
