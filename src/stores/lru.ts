@@ -150,7 +150,9 @@ class LruLedger implements Ledger {
   }
 
   #cacheOf(scope: string): Cache {
-    const cache = this.#caches.get(scope) ?? new LRUCache({ max: this.#maxKeys })
+    let cache = this.#caches.get(scope)
+    if (cache !== undefined) return cache
+    cache = new LRUCache({ max: this.#maxKeys })
     this.#caches.set(scope, cache)
     return cache
   }
