@@ -1,10 +1,11 @@
 /*
- * npm run bench:overload: what a store of 5,000 keys admits when more are live, and whom it refuses wrongly. Counted, not
- * timed, on a clock of its own; only the places of the remembered keys are others in each run. With words, only the
- * policies that have them all.
+ * npm run bench:overload: what a store of 5,000 keys admits when more are live, and how many calls it refuses wrongly.
+ * Counted, not timed, on a clock of its own. Runs differ only in the seed of the overflow table. Words after the command
+ * select the policies whose names have them all.
  */
 import { fixedWindow, memoryStore, policy, tokenBucket } from '../../dist/src/index.js'
-import { leastRecentlyUsed, overload, planned } from './overload.mjs'
+import { lruStore } from '../../dist/src/stores/lru.js'
+import { overload, planned } from './overload.mjs'
 
 const capacity = 5000
 const limit = 4
@@ -31,13 +32,13 @@ const loads = [
 ]
 
 const stores = {
-  remember: (ledgerOf) => (clock, maxKeys) => ledgerOf({ clock, maxKeys, onFull: 'remember' }),
-  forget: (ledgerOf) => (clock, maxKeys) => ledgerOf({ clock, maxKeys, onFull: 'forget' }),
-  LRU: (ledgerOf) => (clock, maxKeys) => leastRecentlyUsed(ledgerOf({ clock }), maxKeys),
+  remember: (options) => memoryStore({ ...options, onFull: 'remember' }),
+  forget: (options) => memoryStore({ ...options, onFull: 'forget' }),
+  LRU: lruStore,
 }
 
 const limits = [4, 8, 20]
-/** Three plans each: what each key has, or each in its turn. */
+/** Three plans each: every key stays with one, or goes on to the next every 17 seconds. */
 const plans = {
   tokenBucket: limits.map((each) => [policy(`${each}/1m token-bucket`)]),
   fixedWindow: limits.map((each) => [policy(`${each}/1m fixed-window`)]),
@@ -50,57 +51,57 @@ const plans = {
     [policy('20/1m fixed-window'), policy('1000/1d token-bucket')],
   ],
 }
-const turn = 17_000_000
+const period = 17_000_000
 
-function line(...cells) {
+const scopes = ['default']
+
+function print(...cells) {
   console.log(cells.map((cell, n) => (n === 0 ? cell.padEnd(28) : cell.padStart(12))).join(' '))
 }
 
-function print(name, store, load, terms) {
-  const [tightest] = terms
-  const ledgerOf = (options) => memoryStore(options).open({ name, policies: terms, scopes: ['default'] })
+function run(name, store, load, policies) {
+  const [tightest] = policies
+  const open = (clock, maxKeys) => stores[store]({ clock, maxKeys }).open({ name, policies, scopes })
   report(
     name,
     store,
     load,
-    overload({ capacity, ...load }, stores[store](ledgerOf), () => tightest.limit),
+    overload({ capacity, ...load }, open, () => tightest.limit),
   )
 }
 
-/** @param turns microseconds after which a key goes on to the next plan */
-function printPlans(name, load, all, turns) {
+function runPlans(name, store, load, all, changesAfter) {
+  const stays = changesAfter === Infinity
   const open = (clock, maxKeys) => {
-    const [first, ...others] = all.map((policies) => ({ name, policies, scopes: ['default'] }))
-    const ledger = memoryStore({ clock, maxKeys }).open(first)
-    return planned([ledger, ...others.map((terms) => ledger.vary(terms))], clock, turns)
+    const [first, ...others] = all.map((policies) => ({ name, policies, scopes }))
+    const ledger = stores[store]({ clock, maxKeys }).open(first)
+    return planned([ledger, ...others.map((terms) => ledger.vary(terms))], clock, changesAfter)
   }
-  const limitOf = (key) => limits[turns === Infinity ? key % limits.length : 0]
-  report(
-    `plans: ${name}`,
-    turns === Infinity ? 'by key' : 'by turns',
-    load,
-    overload({ capacity, ...load }, open, limitOf),
-  )
+  const limitOf = (key) => limits[stays ? key % limits.length : 0]
+  const title = `plans${stays ? '' : ' that change'}: ${name}`
+  report(title, store, load, overload({ capacity, ...load }, open, limitOf))
 }
 
 function report(name, store, load, { overAdmission, worst, wrongly }) {
   const percent = `${(100 * wrongly).toFixed(3)} %`
-  line(name, store, `${load.live}`, `${100 * load.abusive} %`, overAdmission.toFixed(4), worst.toFixed(2), percent)
+  print(name, store, `${load.live}`, `${100 * load.abusive} %`, overAdmission.toFixed(4), worst.toFixed(2), percent)
 }
 
-line('', 'store', 'live keys', 'abusive', 'admitted/due', 'worst key', 'wrongly')
-const asked = (name) => process.argv.slice(2).every((word) => name.includes(word))
-for (const [name, terms] of Object.entries(policies)) {
-  if (!asked(name)) continue
-  for (const load of loads) print(name, 'remember', { windows: 2, ...load }, terms)
+print('', 'store', 'live keys', 'abusive', 'admitted/due', 'worst key', 'wrongly')
+const selected = (name) => process.argv.slice(2).every((word) => name.includes(word))
+for (const [name, each] of Object.entries(policies)) {
+  if (!selected(name)) continue
+  for (const load of loads) run(name, 'remember', { windows: 2, ...load }, each)
 }
 for (const store of ['forget', 'LRU']) {
+  if (!selected('slidingWindow')) continue
   for (const live of [6000, 10_000])
-    print('slidingWindow', store, { live, abusive: 1, greed: 10, windows: 2 }, policies.slidingWindow)
+    run('slidingWindow', store, { live, abusive: 1, greed: 10, windows: 2 }, policies.slidingWindow)
 }
 for (const [name, all] of Object.entries(plans)) {
-  if (!asked(`plans: ${name}`)) continue
+  if (!selected(`plans: ${name}`)) continue
   for (const live of [6000, 10_000, 50_000, 100_000]) {
-    for (const turns of [Infinity, turn]) printPlans(name, { live, abusive: 0.2, windows: 2 }, all, turns)
+    for (const changesAfter of [Infinity, period])
+      runPlans(name, 'remember', { live, abusive: 0.2, windows: 2 }, all, changesAfter)
   }
 }

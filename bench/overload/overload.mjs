@@ -1,9 +1,9 @@
 /*
- * More live keys than a store has room for, and what it admits: counted on a clock of its own, the same in every run.
+ * What a store admits when more keys are live than it can hold. Counted on a clock of its own, the same in every run.
  *
- * Every key calls again and again at its own pace: a well-behaved one at half its limit, an abusive one at `greed` times
- * as much as it may, 3 unless told. Beside the store two ledgers without bound run: one is asked the same, and its answers are what is
- * due; one is told only what the store admitted, and says of each answer by itself whether it was right.
+ * Every key calls again and again at its own pace: a well-behaved key at half its limit, an abusive key at `greed` times
+ * its limit (default 3). Two ledgers without bound run beside the store. One gets the same calls, and its answers say
+ * what each key is due. The other gets only what the store admitted, and says of each answer if it was right.
  */
 import { random } from '../lib/keys.mjs'
 
@@ -14,8 +14,9 @@ const prefix = '203.0.'
 /** @typedef {{ capacity: number, live: number, abusive: number, windows?: number, greed?: number }} Load */
 
 /**
- * The calls of all keys in the order in which they come: microseconds since the start, times the number of keys, plus
- * the key. A key's calls come evenly, each a little early or late. The first `live * abusive` keys are the abusive ones.
+ * The calls of all keys in the order of their times. Each is one number: microseconds since the start, times the number
+ * of keys, plus the key. A key's calls are evenly spaced, each a little early or late. The first `live * abusive` keys
+ * are the abusive ones.
  */
 function calls({ live, abusive, windows = 3, greed = 3 }, limitOf) {
   const next = random(7)
@@ -33,32 +34,14 @@ function isAbusive(key, { live, abusive }) {
   return key < live * abusive
 }
 
-/** A bounded table that forgets who has not called for longest, as most limiters have. */
-export function leastRecentlyUsed(ledger, capacity) {
-  const order = new Map()
-  return {
-    decide(verb, keys, cost) {
-      const [key] = keys
-      order.delete(key)
-      order.set(key, true)
-      if (order.size > capacity) {
-        const [oldest] = order.keys()
-        order.delete(oldest)
-        ledger.reset([oldest])
-      }
-      return ledger.decide(verb, keys, cost)
-    },
-  }
-}
-
 /**
- * Ledgers of the same keys under other policies each, as one: every key has a plan, and goes on to the next after each
- * `turn` of microseconds.
+ * The ledgers of several plans as one ledger. Key n starts with plan n and goes on to the next plan every `period`
+ * microseconds.
  */
-export function planned(ledgers, clock, turn = Infinity) {
+export function planned(ledgers, clock, period = Infinity) {
   return {
     decide(verb, keys, cost) {
-      const plan = Number(keys[0].slice(prefix.length)) + Math.floor((clock() - start) / turn)
+      const plan = Number(keys[0].slice(prefix.length)) + Math.floor((clock() - start) / period)
       return ledgers[plan % ledgers.length].decide(verb, keys, cost)
     },
   }
@@ -66,13 +49,13 @@ export function planned(ledgers, clock, turn = Infinity) {
 
 /**
  * @param {Load} load
- * @param {(clock: () => number, capacity: number) => { decide: Function }} open a ledger
- * @param {(key: number) => number} limitOf a key's tightest policy, in a minute
+ * @param {(clock: () => number, capacity: number) => { decide: Function }} open opens a ledger on a new store
+ * @param {(key: number) => number} limitOf the limit a minute of a key's tightest policy
  */
 export function overload(load, open, limitOf) {
   let now = start
   const clock = () => now
-  const [store, due, told] = [load.capacity, load.live, load.live].map((capacity) => open(clock, capacity))
+  const [store, due, admittedOnly] = [load.capacity, load.live, load.live].map((capacity) => open(clock, capacity))
   const admitted = new Uint32Array(load.live)
   const allowed = new Uint32Array(load.live)
   const counted = { calls: 0, wellBehaved: 0, wronglyRefused: 0, wronglyAdmitted: 0 }
@@ -83,13 +66,13 @@ export function overload(load, open, limitOf) {
     const well = !isAbusive(key, load)
     const answer = store.decide('consume', keys, 1).allowed
     if (due.decide('consume', keys, 1).allowed) allowed[key]++
-    const right = told.decide(answer ? 'consume' : 'peek', keys, 1).allowed
+    const right = admittedOnly.decide(answer ? 'consume' : 'peek', keys, 1).allowed
     counted.calls++
     if (well) counted.wellBehaved++
     if (answer) admitted[key]++
     if (answer && !right) {
       counted.wronglyAdmitted++
-      told.decide('charge', keys, 1)
+      admittedOnly.decide('charge', keys, 1)
     }
     if (!answer && right && well) counted.wronglyRefused++
   }

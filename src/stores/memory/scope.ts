@@ -1,32 +1,32 @@
 import type { StateRule } from '../../algorithms/carry.ts'
 import type { PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import type { KeyTable } from './key-table.ts'
-import type { MultiPlanRows } from './multi-plan-rows.ts'
+import type { MultiPlanStates } from './multi-plan-states.ts'
 
-/** The keys of one scope as one ledger uses them, and the row of the one that calls. */
+/** The keys of one scope under one plan: the policies of a ledger that limit by this scope. */
 export interface Scope {
   readonly table: KeyTable
-  /** Points the weighings to what is known of the key. Returns whether it has what a call would write to. */
+  /** Points the policies to the states of the key. Returns true if the key has a row that a commit can write to. */
   find(key: string, now: number): boolean
-  /** Makes what it has so, now that something will be written: a row, if it has none. */
+  /** Gives a row to the key that was found last, if it has none: something will be written. */
   claim(key: string, now: number): void
-  /** The same for a refund: to a key that nothing is known of nothing is written. */
+  /** The same for a refund, which writes nothing to an unknown key. */
   claimKnown(key: string, now: number): void
-  /** What the call wrote stays; of states that were only carried over for it nothing does. */
+  /** Keeps what the commit wrote. A state that was only carried over for this evaluation is dropped. */
   keep(now: number): void
   forget(key: string, now: number): void
-  /** Only where it is this scope that refuses: a key refused for the sake of another is nothing to hold on to. */
+  /** Notes a refusal by a policy of this scope. One by another scope is no reason to keep the key. */
   noteRefused(): void
-  /** The same keys under the same policies with other limits: each state is adopted. */
-  retuned(weighings: readonly PolicyEvaluation[], now: number): Scope
-  /** The same keys for policies that vary, by what rule they are carried over. */
-  varied(rule: StateRule, now: number): Scope & { readonly rows: MultiPlanRows }
+  /** The same keys under the same policies with other limits. Every state is adopted. */
+  retuned(policies: readonly PolicyEvaluation[], now: number): Scope
+  /** The same keys, ready for several plans. @param rule how states are carried over from plan to plan */
+  shared(rule: StateRule, now: number): Scope & { readonly table: KeyTable<MultiPlanStates> }
 }
 
-/** Whether one of these policies refused the call. */
-export function refuses(weighings: readonly PolicyEvaluation[]): boolean {
-  for (let n = 0; n < weighings.length; n++) {
-    const { wait, policy } = weighings[n] as PolicyEvaluation
+/** True if one of these policies refused. */
+export function refuses(policies: readonly PolicyEvaluation[]): boolean {
+  for (let n = 0; n < policies.length; n++) {
+    const { wait, policy } = policies[n] as PolicyEvaluation
     if (wait > 0 && !policy.shadow) return true
   }
   return false

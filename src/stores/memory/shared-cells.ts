@@ -1,123 +1,86 @@
 /*
- * What keys share under policies that vary: cells of each definition by itself, made when the first state of it has to be
- * merged. A key starts from all that it finds under the name of its policy, so that it does not matter which was its own.
+ * Cells that keys share when the overflow table has no place of their own for them: a count-min sketch of states.
  *
- * Their number is bounded. Definitions that nothing is left of make room; where there is none all the same, the cell is
- * closed: whatever is in it, nothing is left until all of it is like new.
+ * A key is merged into two cells. Each cell is at least as strict as every key that was merged into it, so a key that
+ * starts from the more permissive of its two cells never gets more than is due. It may get less, because of the others.
  */
-import { type Algorithm, makePolicy, type Policy, Report } from '../../algorithms/algorithm.ts'
-import { Bucket } from '../../algorithms/bucket.ts'
-import { sameDefinition } from '../../algorithms/revive.ts'
-import { type Cells, FlatStates, isNew, left, type State, timeOf } from './flat-states.ts'
-
-/** The most definitions, and bytes of their cells. */
-const mostDefinitions = 64
-const mostBytes = 16 * 2 ** 20
-
-/** A bucket that drains in the time until a state is like new. A clock that goes back by less than 366 days is waited for. */
-const longest = 366 * 86_400_000_000
-export const closed: Policy = makePolicy(
-  { name: '', scope: '', limit: 1, window: 1, burst: longest, countRefused: false, shadow: false },
-  new Bucket(1, 1, longest),
-  () => closed,
-)
+import { type Policy, Report } from '../../algorithms/algorithm.ts'
+import { PolicyEvaluation } from '../../algorithms/evaluation.ts'
+import { FlatStates } from './flat-states.ts'
+import { copyState, isUnused, quotaLeft, type State, timeOf } from './state.ts'
 
 const report = new Report()
+const otherReport = new Report()
 
-function closing(state: State, now: number): State {
-  const at = timeOf(state, now)
-  state.policy.algorithm.report(state.s, state.i, at, report)
-  return { policy: closed, s: [at, report.reset, 0], i: 0 }
-}
+export class SharedCells {
+  readonly #states: FlatStates
+  readonly #found: readonly PolicyEvaluation[]
+  readonly #other: readonly PolicyEvaluation[]
+  /** By cell: 1 if any key was merged into it. */
+  #inUse = new Uint8Array(0)
+  #used = 0
 
-/** A state of which nothing is left. A penalty cannot be used up, and is never closed. */
-export function usedUp(algorithm: Algorithm, at: number): number[] {
-  const s: number[] = new Array(algorithm.slots).fill(0)
-  algorithm.count(s, 0, at, 1)
-  algorithm.report(s, 0, at, report)
-  if (report.remaining > 0) algorithm.count(s, 0, at, report.remaining)
-  return s
-}
-
-class Definition {
-  readonly policy: Policy
-  readonly states: FlatStates
-  /** How many of its cells are in use. */
-  used = 0
-
-  constructor(policy: Policy, cells: number) {
-    this.policy = policy
-    this.states = new FlatStates([policy], true)
-    this.states.resize(cells)
+  constructor(policies: readonly Policy[]) {
+    this.#states = new FlatStates(policies, true)
+    this.#found = policies.map((policy) => new PolicyEvaluation(policy))
+    this.#other = policies.map((policy) => new PolicyEvaluation(policy))
   }
 
-  is({ name, algorithm }: Policy): boolean {
-    return this.policy.name === name && sameDefinition(this.policy.algorithm, algorithm)
-  }
-
-  uses(cell: number): boolean {
-    return this.states.read(cell).some((state) => !isNew(state))
-  }
-}
-
-export class SharedCells implements Cells {
-  #cells = 0
-  #definitions: Definition[] = []
-  #closed: Definition | undefined
-
+  /** Makes that many cells. */
   resize(cells: number): void {
-    this.#cells = cells
+    this.#states.resize(cells)
+    this.#inUse = new Uint8Array(cells)
   }
 
+  /** How many cells are in use. */
+  get used(): number {
+    return this.#used
+  }
+
+  /** True if a key of these two cells may have been merged. */
+  has(one: number, other: number): boolean {
+    return this.#inUse[one] === 1 && this.#inUse[other] === 1
+  }
+
+  /** Makes the cell at least as strict as it is, and as those states. */
   merge(states: readonly State[], cell: number, now: number): void {
-    for (const state of states) {
-      const definition = this.#definitionOf(state.policy)
-      if (!definition.uses(cell)) definition.used++
-      definition.states.merge([definition.policy === closed ? closing(state, now) : state], cell, now)
+    if (this.#inUse[cell] === 0) this.#used++
+    this.#inUse[cell] = 1
+    this.#states.point(this.#other, cell)
+    for (const [n, state] of states.entries()) {
+      const to = this.#other[n] as PolicyEvaluation
+      if (isUnused(to)) copyState(state, to.s, to.i, now, true)
+      else to.algorithm.merge(to.s, to.i, Math.max(timeOf(state, now), timeOf(to, now)), state.s, state.i)
     }
   }
 
-  #definitionOf(policy: Policy): Definition {
-    return this.#definitions.find((definition) => definition.is(policy)) ?? this.#define(policy)
-  }
-
-  #define(policy: Policy): Definition {
-    if (!this.#fits(policy)) this.#definitions = this.#definitions.filter(({ used }) => used > 0)
-    if (!this.#fits(policy) || policy === closed) {
-      this.#closed ??= new Definition(closed, this.#cells)
-      return this.#closed
-    }
-    const definition = new Definition(policy, this.#cells)
-    this.#definitions.push(definition)
-    return definition
-  }
-
-  #fits({ algorithm }: Policy): boolean {
-    if (algorithm.punishes) return true // one for each limiter
-    const slots = this.#definitions.reduce((sum, { states }) => sum + states.bytes, 0)
-    const bytes = slots + 8 * (algorithm.condensed ?? algorithm.slots)
-    return this.#definitions.length < mostDefinitions && bytes * this.#cells <= mostBytes
-  }
-
+  /** For each policy, the state of the two cells that leaves more. The array is reused by the next call. */
   lighter(one: number, other: number, now: number): readonly State[] {
-    const states: State[] = []
-    for (const definition of this.#all()) states.push(...definition.states.lighter(one, other, now))
-    return states.filter((state) => left([state], now) < 1)
-  }
-
-  prune(cell: number, now: number): boolean {
-    let inUse = false
-    for (const definition of this.#all()) {
-      if (!definition.uses(cell)) continue
-      if (definition.states.prune(cell, now)) inUse = true
-      else definition.used--
+    this.#states.point(this.#found, one)
+    this.#states.point(this.#other, other)
+    for (const [n, found] of this.#found.entries()) {
+      const rival = this.#other[n] as PolicyEvaluation
+      found.algorithm.report(found.s, found.i, timeOf(found, now), report)
+      rival.algorithm.report(rival.s, rival.i, timeOf(rival, now), otherReport)
+      const more = otherReport.remaining - report.remaining
+      if (more < 0 || (more === 0 && otherReport.reset >= report.reset)) continue
+      found.i = rival.i
     }
-    return inUse
+    return this.#found
   }
 
-  /** In use. */
-  #all(): Definition[] {
-    const all = this.#closed === undefined ? this.#definitions : [...this.#definitions, this.#closed]
-    return all.filter(({ used }) => used > 0)
+  /** Clears the cell if it has its full quota again. */
+  prune(cell: number, now: number): void {
+    if (this.#inUse[cell] === 0 || quotaLeft(this.#states.read(cell), now) < 1) return
+    this.#states.clear(cell)
+    this.#inUse[cell] = 0
+    this.#used--
+  }
+
+  /** Copies what as many other cells have. @param change makes the new states of the old ones */
+  takeOver(from: SharedCells, now: number, change: (states: readonly State[]) => readonly State[]): void {
+    for (const [cell, inUse] of from.#inUse.entries()) {
+      if (inUse === 1) this.merge(change(from.#states.read(cell)), cell, now)
+    }
   }
 }

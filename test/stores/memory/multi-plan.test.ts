@@ -7,7 +7,7 @@ function rig(maxKeys = 1000) {
   return { clock, store: memoryStore({ clock: clock.now, maxKeys }) }
 }
 
-test('under other policies: the states that were there before, long keys and refused ones too', async () => {
+test('a new plan finds the states that were there before, also of long and refused keys', async () => {
   const { store } = rig()
   const limiter = new RateLimiter({ policies: '5/1h', store })
   const long = 'k'.repeat(500)
@@ -18,7 +18,7 @@ test('under other policies: the states that were there before, long keys and ref
   expect(store.stats().keys).toBe(2)
 })
 
-test('a limiter of the same policies is the same one', () => {
+test('the same policies give the same limiter', () => {
   const { store } = rig()
   const limiter = new RateLimiter({ policies: '5/1h', store })
   expect(limiter.under('9/1h')).toBe(limiter.under('9/1h'))
@@ -30,14 +30,14 @@ test('a limiter of the same policies is the same one', () => {
   expect(limiter.under('9/1h').name).toBe('default')
 })
 
-test('what cannot be a policy is refused, each time', () => {
+test('an invalid policy throws every time', () => {
   const limiter = new RateLimiter({ policies: '5/1h' })
   for (const wrong of ['9 per hour', [], undefined, { limit: 5n }, { limit: 0, window: '1h' }]) {
     expect(() => limiter.under(wrong as never)).toThrow(expect.objectContaining({ name: 'HeadgateError' }))
   }
 })
 
-test('a peek and a refusal under other numbers leave the state as it was', async () => {
+test('a peek and a refusal under another plan leave the state as it was', async () => {
   const { store, clock } = rig()
   const limiter = new RateLimiter({ policies: tokenBucket({ limit: 7, window: '1h' }), store })
   const other = limiter.under(tokenBucket({ limit: 3, window: '1h' }))
@@ -49,7 +49,7 @@ test('a peek and a refusal under other numbers leave the state as it was', async
   expect(await limiter.peek('a')).toEqual(before)
 })
 
-test('the keys stay bounded, and what is like new goes first', () => {
+test('the table stays bounded, and keys at full quota go first', () => {
   const { store, clock } = rig(100)
   const limiter = new RateLimiter({ policies: '5/1m', store })
   const other = limiter.under('9/1m')
@@ -61,7 +61,7 @@ test('the keys stay bounded, and what is like new goes first', () => {
   expect(store.stats()).toMatchObject({ keys: 100, evictions: 1000 })
 })
 
-test('a reset is for every plan', async () => {
+test('a reset counts for every plan', async () => {
   const { store } = rig()
   const limiter = new RateLimiter({ policies: '5/1h', store })
   const other = limiter.under(['9/1h', '20/1d'])

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { carryRules, type StateRule } from '../../../src/algorithms/carry.ts'
 import { penalty } from '../../../src/algorithms/penalty.ts'
@@ -12,6 +13,7 @@ import {
   tokenBucket,
 } from '../../../src/index.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
+import { MultiPlanPlaces } from '../../../src/stores/memory/multi-plan-places.ts'
 import type { LedgerTerms, Store } from '../../../src/stores/store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { dice } from '../../support/dice.ts'
@@ -31,7 +33,7 @@ function ledgersOf(store: Store, plans: readonly Policy[][], onChange: StateRule
 const punished = penalty({ after: 3, within: '2s', block: ['1s', '3s'] }, 'default', false)
 const named = { name: 'a' }
 
-const families: Record<string, Policy[][]> = {
+const planSets: Record<string, Policy[][]> = {
   tokenBucket: [
     [policy('4/1s burst 6 token-bucket', named)],
     [policy('9/1s token-bucket', named)],
@@ -57,14 +59,14 @@ const families: Record<string, Policy[][]> = {
   ],
 }
 
-describe.each(Object.entries(families))('%s', (_name, plans) => {
-  test.each(rules)('a key goes on as if it had never left, under whichever plan it comes back: %s', (rule) => {
+describe.each(Object.entries(planSets))('%s', (_name, plans) => {
+  test.each(rules)('a key that gave way goes on as if it had never left, under any plan, by the rule %s', (rule) => {
     const clock = new ManualClock()
     const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, seed)
     const one = ledgersOf(full, plans, rule)
     const other = ledgersOf(new ReferenceStore(clock.now), plans, rule)
     const roll = dice(5)
-    for (let call = 0; call < 3000; call++) {
+    for (let call = 0; call < 1500; call++) {
       clock.set(clock.milliseconds + roll(200))
       const plan = roll(plans.length)
       const keys = [`${roll(18)}`]
@@ -79,15 +81,16 @@ describe.each(Object.entries(families))('%s', (_name, plans) => {
         if ('then' in booking || !booking.tickets || !settles) return 'decision' in booking && booking.decision
         return ledger.decide('refund', keys, 1, { tickets: booking.tickets })
       })
-      expect(answers[0]).toEqual(answers[1])
+      if (isDeepStrictEqual(answers[0], answers[1])) continue
+      expect(answers[0], `call ${call}: plan ${plan} ${verb} ${keys} ${cost}`).toEqual(answers[1])
     }
-    expect(full.stats()).toMatchObject({ keys: 4, merged: 0 })
-    expect(full.stats().evictions).toBeGreaterThan(100)
+    expect(full.stats()).toMatchObject({ keys: 4, merged: 0, forgotten: 0 })
+    expect(full.stats().evictions).toBeGreaterThan(50)
   })
 })
 
-describe('from the same policies to others', () => {
-  test('what was remembered goes along', async () => {
+describe('when a limiter gets its second plan', () => {
+  test('remembered keys stay remembered', async () => {
     const clock = new ManualClock()
     const store = new MemoryStore({ clock: clock.now, maxKeys: 2 }, seed)
     const limiter = new RateLimiter({ policies: '5/10m', store })
@@ -95,65 +98,84 @@ describe('from the same policies to others', () => {
     const before = store.stats()
     const more = limiter.under('9/10m')
     expect(store.stats()).toEqual(before)
-    expect(before).toEqual({ keys: 2, evictions: 6, remembered: 6, merged: 0 })
+    expect(before).toEqual({ keys: 2, evictions: 6, remembered: 6, merged: 0, forgotten: 0 })
     const remaining = await Promise.all(Array.from({ length: 8 }, (_, n) => more.peek(`${n}`)))
     expect(remaining.map((decision) => decision.remaining)).toEqual([8, 7, 6, 5, 4, 8, 7, 6])
   })
 
-  test('what was merged goes along', async () => {
+  test('merged keys start anew', () => {
     const store = new MemoryStore({ maxKeys: 1 }, seed)
     const limiter = new RateLimiter({ policies: '5/10m', store })
-    for (let n = 0; n < 500; n++) limiter.consumeSync(`${n}`, { cost: 1 + (n % 5) })
-    const { merged } = store.stats()
-    expect(merged).toBeGreaterThan(0)
+    for (let n = 0; n < 500; n++) limiter.consumeSync(`${n}`, { cost: 5 })
+    expect(store.stats().merged).toBeGreaterThan(0)
+    expect(limiter.consumeSync('new').allowed, 'it is refused because of merged keys').toBe(false)
     const more = limiter.under('7/10m')
-    expect(store.stats().merged).toBe(merged)
-    const letIn = Array.from({ length: 500 }, (_, n) => more.consumeSync(`${n}`, { cost: 7 - (n % 5) }).allowed)
-    expect(letIn).not.toContain(true)
+    expect(more.consumeSync('new').allowed).toBe(true)
+    expect(more.consumeSync('0', { cost: 3 }).allowed, 'it has a place of its own').toBe(false)
   })
 })
 
-describe('keys that were merged', () => {
-  function crowded(plans: readonly Policy[][], cost: number, inUse = plans.length) {
+describe('under plans, when more keys are out than there are places', () => {
+  const plans = [[policy('5/10m', named)], [policy('7/1m', named)]]
+
+  function setUp() {
     const clock = new ManualClock()
     const store = new MemoryStore({ clock: clock.now, maxKeys: 1 }, seed)
     const ledgers = ledgersOf(store, plans)
     const decide = (plan: number, key: string, units = 1) => {
       return (ledgers[plan] as Ledger).decide('consume', [key], units) as Decision
     }
-    for (let n = 0; n < 500; n++) decide(n % inUse, `${n}`, cost)
-    expect(store.stats().merged).toBeGreaterThan(0)
     return { clock, store, ledgers, decide }
   }
 
-  test('are refused for one another under every plan, until what was merged is like new', () => {
-    const { clock, decide } = crowded([[policy('5/10m', named)], [policy('7/1m', named)]], 5, 1)
-    expect([decide(0, 'new').allowed, decide(1, 'new').remaining]).toEqual([false, 1])
-    clock.advance('2m')
-    expect(decide(1, 'another').remaining, 'the 5 units of the other plan still count').toBe(1)
-    clock.advance('20m')
-    expect(decide(0, 'a third').remaining).toBe(4)
+  test('the key with most left is forgotten, and a key with nothing left stays refused under every plan', () => {
+    const { store, decide } = setUp()
+    for (let n = 0; n < 4; n++) decide(0, `used up ${n}`, 5)
+    for (let n = 0; n < 500; n++) decide(n % 2, `flood ${n}`)
+    const { evictions, remembered, forgotten } = store.stats()
+    expect(forgotten).toBeGreaterThan(400)
+    expect(remembered + forgotten).toBe(evictions)
+    for (let n = 0; n < 4; n++) {
+      expect(decide(0, `used up ${n}`).allowed).toBe(false)
+      expect(decide(1, `used up ${n}`, 3).allowed, 'the other plan has 2 left').toBe(false)
+    }
   })
 
-  test('are reset each by itself: for as long as there is room', () => {
-    const { ledgers, decide } = crowded([[policy('5/10m')], [policy('7/10m')]], 5)
-    expect(decide(0, '400').allowed).toBe(false)
-    ledgers[1]?.reset(['400'])
-    expect([decide(0, '400', 5).allowed, decide(1, '400', 3).allowed]).toEqual([true, false])
+  test('a forgotten key has its full quota', () => {
+    const { store, decide } = setUp()
+    for (let n = 0; n < 500; n++) decide(0, `${n}`, 5)
+    expect(store.stats().forgotten).toBeGreaterThan(400)
+    expect(decide(0, '400', 5).allowed).toBe(true)
   })
 
-  test('a window that opens with its first call opens anew with the call of that name, not with one of another', () => {
-    const first = (name: string) => fixedWindow({ name, limit: 3, window: '10s', align: 'first-request' })
-    const { clock, decide } = crowded([[first('a')], [first('b')]], 2)
-    clock.advance('9s')
-    expect(decide(0, 'new').allowed).toBe(true)
-    clock.advance(500)
-    expect(decide(1, 'new').allowed).toBe(true)
-    clock.advance('1s')
-    expect(decide(1, 'new').allowed, 'in the window that it opened a second ago one call is left, of another key').toBe(
-      false,
-    )
-    clock.advance('9s')
-    expect(decide(1, 'new').remaining).toBe(2)
+  test('no key is refused because of another', () => {
+    const { decide } = setUp()
+    for (let n = 0; n < 500; n++) decide(n % 2, `${n}`, 5)
+    for (let n = 0; n < 100; n++) expect(decide(n % 2, `new ${n}`, 5).allowed).toBe(true)
   })
+
+  test('a remembered key is reset for every plan', () => {
+    const { ledgers, decide } = setUp()
+    for (const key of ['a', 'b', 'c']) decide(0, key, 5)
+    ledgers[1]?.reset(['a'])
+    expect([decide(0, 'a', 5).allowed, decide(1, 'a', 3).allowed, decide(0, 'b').allowed]).toEqual([true, false, false])
+  })
+})
+
+test('places are given until their bytes are used up', () => {
+  const now = 1_767_225_600_000_000
+  const places = new MultiPlanPlaces()
+  places.resize(3000)
+  const states = Array.from({ length: 400 }, (_, n) => {
+    const large = segmentedWindow({ name: `${n}`, limit: 9, window: '10m', segments: 20 })
+    const s: number[] = new Array(large.algorithm.slots).fill(0)
+    large.algorithm.take(s, 0, now, 1, 0)
+    return { policy: large, s, i: 0 }
+  })
+  let rows = 0
+  while (places.fits(states)) places.copy(states, rows++, now)
+  expect(rows).toBeGreaterThan(500)
+  expect(rows).toBeLessThan(3000)
+  places.clear(0)
+  expect(places.fits(states)).toBe(true)
 })

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util'
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
@@ -42,12 +43,12 @@ const algorithms: Record<string, Policy[]> = {
 }
 
 describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
-  test('a key that had to go goes on as if it had never left, through all verbs', () => {
+  test('a key that had to give way goes on as if it had never left, with every verb', () => {
     const clock = new ManualClock()
     const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, [1, 2])
     const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
     const roll = dice(5)
-    for (let call = 0; call < 6000; call++) {
+    for (let call = 0; call < 3000; call++) {
       clock.set(clock.milliseconds + roll(200))
       const keys = [`${roll(18)}`]
       const cost = 1 + roll(3)
@@ -60,13 +61,13 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
         if ('then' in booking || !booking.tickets || !settles) return 'decision' in booking && booking.decision
         return ledger.decide('refund', keys, 1, { tickets: booking.tickets })
       })
-      expect(one).toEqual(other)
+      if (!isDeepStrictEqual(one, other)) expect(one, `call ${call}: ${verb} ${keys} ${cost}`).toEqual(other)
     }
-    expect(full.stats()).toMatchObject({ keys: 4, merged: 0 })
-    expect(full.stats().evictions).toBeGreaterThan(200)
+    expect(full.stats()).toMatchObject({ keys: 4, merged: 0, forgotten: 0 })
+    expect(full.stats().evictions).toBeGreaterThan(100)
   })
 
-  test('its state is adopted under other limits', () => {
+  test('a remembered state is adopted when the limits are set anew', () => {
     const clock = new ManualClock()
     const full = new MemoryStore({ clock: clock.now, maxKeys: 2 }, [1, 2])
     const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
@@ -82,19 +83,19 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
 })
 
 describe('a remembered key', () => {
-  test('that is refused, or only looked at, moves nothing', async () => {
+  test('stays where it is if it is refused or only looked at', async () => {
     const { store, limiter, allowed } = setUp()
     allowed('a', 5)
     allowed('b')
     const before = store.stats()
-    expect(before).toEqual({ keys: 1, evictions: 1, remembered: 1, merged: 0 })
+    expect(before).toEqual({ keys: 1, evictions: 1, remembered: 1, merged: 0, forgotten: 0 })
     const refused = limiter.consumeSync('a')
     expect(refused).toMatchObject({ allowed: false, remaining: 0 })
     expect(await limiter.peek('a')).toEqual(refused)
     expect(store.stats()).toEqual(before)
   })
 
-  test('that is reset is like new, and that is refunded has no more than it gave', async () => {
+  test('has its full quota after a reset, and gets back no more than a refund gives', async () => {
     const { limiter, allowed } = setUp()
     for (const key of ['a', 'b', 'c']) allowed(key, 5)
     await limiter.reset('a')
@@ -104,7 +105,7 @@ describe('a remembered key', () => {
     expect(await limiter.refund('never seen', 2)).toMatchObject({ remaining: 5, resetAfter: 0 })
   })
 
-  test('gives back what a reservation held that was made before it had to go', async () => {
+  test('gets back the units of a reservation that was made before it gave way', async () => {
     const { limiter, allowed } = setUp(policy('5/10m token-bucket'))
     const reservation = await limiter.reserve('a', { cost: 5 })
     allowed('b', 5)
@@ -113,7 +114,7 @@ describe('a remembered key', () => {
     expect(await limiter.peek('a')).toMatchObject({ remaining: 3 })
   })
 
-  test('is let go when it is like new, in passing', () => {
+  test('is dropped once it has its full quota again, as other keys come', () => {
     const { clock, store, allowed } = setUp(policy('5/1s fixed-window'), 10)
     for (let n = 0; n < 60; n++) allowed(`${n}`)
     expect(store.stats()).toMatchObject({ keys: 10, remembered: 50, evictions: 50 })
@@ -126,7 +127,7 @@ describe('a remembered key', () => {
 })
 
 describe('keys that were merged', () => {
-  /** So many keys that nobody has a place of its own for long. */
+  /** So many keys that none has a place of its own for long. */
   function crowded(limit: number) {
     const made = setUp(policy(`${limit}/10m fixed-window`))
     for (let n = 0; n < 500; n++) made.allowed(`${n}`, 1 + (n % limit))
@@ -134,26 +135,26 @@ describe('keys that were merged', () => {
     return made
   }
 
-  test('are refused for one another, never let in for one another', () => {
+  test('are refused because of one another, and never admitted because of one another', () => {
     const { clock, allowed } = crowded(5)
-    let letIn = 0
-    for (let n = 0; n < 500; n++) if (allowed(`${n}`, 5 - (n % 5))) letIn++
-    expect(letIn).toBe(0)
+    let admitted = 0
+    for (let n = 0; n < 500; n++) if (allowed(`${n}`, 5 - (n % 5))) admitted++
+    expect(admitted).toBe(0)
     clock.advance('10m')
     expect([allowed('7', 5), allowed('7')]).toEqual([true, false])
   })
 
-  test('are refunded each by itself', async () => {
+  test('are refunded one by one', async () => {
     const { limiter, allowed } = crowded(1)
     for (let n = 0; n < 100; n++) await limiter.refund(`${n}`)
-    let letIn = 0
-    for (let n = 100; n < 500; n++) if (allowed(`${n}`)) letIn++
-    expect(letIn).toBe(0)
+    let admitted = 0
+    for (let n = 100; n < 500; n++) if (allowed(`${n}`)) admitted++
+    expect(admitted).toBe(0)
   })
 
-  test('are reset each by itself: for as long as there is room', async () => {
+  test('are reset one by one', async () => {
     const { limiter, allowed } = crowded(5)
-    expect(allowed('400'), 'which never got anything').toBe(false)
+    expect(allowed('400'), 'it never got anything').toBe(false)
     await limiter.reset('400')
     expect([allowed('400', 5), allowed('400')]).toEqual([true, false])
     expect(allowed('401')).toBe(false)
@@ -161,22 +162,22 @@ describe('keys that were merged', () => {
 })
 
 describe('stats', () => {
-  test('are summed over scopes and limiters', () => {
+  test('add up the scopes and limiters', () => {
     const store = memoryStore({ maxKeys: 2 })
     const policies = [policy('5/1h'), policy('9/1h', { name: 'user', scope: 'user' })]
     const one = new RateLimiter({ name: 'one', policies, store })
     const other = new RateLimiter({ name: 'other', policies: '5/1h', store })
     for (let n = 0; n < 3; n++) one.consumeSync({ default: 'a', user: `${n}` })
     other.consumeSync('a')
-    expect(store.stats()).toEqual({ keys: 4, evictions: 1, remembered: 1, merged: 0 })
+    expect(store.stats()).toEqual({ keys: 4, evictions: 1, remembered: 1, merged: 0, forgotten: 0 })
     const forgetful = memoryStore({ maxKeys: 1, onFull: 'forget' })
     const third = new RateLimiter({ policies: '5/1h', store: forgetful })
     for (const key of ['a', 'b', 'c']) third.consumeSync(key)
-    expect(forgetful.stats()).toEqual({ keys: 1, evictions: 2, remembered: 0, merged: 0 })
+    expect(forgetful.stats()).toEqual({ keys: 1, evictions: 2, remembered: 0, merged: 0, forgotten: 2 })
     expect([one.consumeSync({ default: 'a', user: '0' }).allowed, other.consumeSync('a').allowed]).toEqual([true, true])
   })
 
-  test('do not keep a limiter that nobody uses any more', async () => {
+  test('do not keep alive a limiter that nobody uses any more', async () => {
     const store = memoryStore()
     const use = (name: string) => new RateLimiter({ name, policies: '5/1h', store }).consumeSync('a').allowed
     for (let n = 0; n < 100; n++) use(`${n}`)

@@ -1,0 +1,159 @@
+/*
+ * A store on a least-recently-used cache, and the model of how a store is written.
+ *
+ * A store holds the states of keys and decides nothing itself. For every verb it does the same, see `#run`:
+ *
+ *     1. It reads the time once.
+ *     2. It points each policy to its state of the key: to the numbers `s[i]`, `s[i + 1]` and so on.
+ *     3. It lets the evaluation decide, which writes to the states where they are.
+ *     4. It saves the states that were written.
+ *
+ * Nothing else may happen to the keys in between. This store is synchronous, so nothing can.
+ */
+import { LRUCache } from 'lru-cache'
+import type { Algorithm, Policy } from '../algorithms/algorithm.ts'
+import { carry, isLikeNew } from '../algorithms/carry.ts'
+import { type Details, Evaluation, effectiveTime, type PolicyEvaluation, type Verb } from '../algorithms/evaluation.ts'
+import { sameDefinition } from '../algorithms/revive.ts'
+import { type Clock, checkClock, monotonicClock } from '../clock.ts'
+import type { Decision } from '../decision.ts'
+import { HeadgateError } from '../errors.ts'
+import { knownOptions, positiveInteger } from '../options.ts'
+import { encodeId } from './encode.ts'
+import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from './store.ts'
+
+export interface LruStoreOptions {
+  /**
+   * The most keys held for each scope of each limiter, at most 16,777,215. Default 100,000. When one key more comes, the
+   * least recently used one is forgotten: it has its full quota when it comes back.
+   */
+  maxKeys?: number
+  /** Whole microseconds since the epoch. Default: a monotonic clock. */
+  clock?: Clock
+}
+
+/** The cache is built on a Map, which has at most 2^24 entries. */
+const mostKeys = 2 ** 24 - 1
+
+/**
+ * States in the memory of this process, on a least-recently-used cache: synchronous, bounded, without timers.
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`
+ */
+export function lruStore(options: LruStoreOptions = {}): Store {
+  knownOptions('lruStore', options, ['maxKeys', 'clock'])
+  const maxKeys = positiveInteger(options.maxKeys ?? 100_000, 'lruStore: maxKeys', 'HEADGATE_OPTION')
+  if (maxKeys > mostKeys) {
+    throw new HeadgateError('HEADGATE_OPTION', `lruStore: maxKeys is ${maxKeys}. Give ${mostKeys} at most.`)
+  }
+  const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
+  return { synchronous: true, open: (terms) => new LruLedger(terms, clock, maxKeys) }
+}
+
+/** The state of one key under one policy, and the algorithm that wrote it. */
+interface KeyState {
+  readonly algorithm: Algorithm
+  readonly s: number[]
+}
+
+/** The keys of one scope. Each has a state for each of its policies, by the policy's name. */
+type Cache = LRUCache<string, Map<string, KeyState>>
+
+/** One limiter under one plan. Its other plans have ledgers of their own, on the same caches. */
+class LruLedger implements Ledger {
+  readonly #terms: LedgerTerms
+  readonly #clock: Clock
+  readonly #maxKeys: number
+  /** By scope. */
+  readonly #caches: Map<string, Cache>
+  #evaluation: Evaluation
+
+  constructor(terms: LedgerTerms, clock: Clock, maxKeys: number, caches: Map<string, Cache> = new Map()) {
+    this.#terms = terms
+    this.#clock = clock
+    this.#maxKeys = maxKeys
+    this.#caches = caches
+    this.#evaluation = new Evaluation(terms.policies)
+  }
+
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+    return this.#run(verb, keys, cost, 0, extras)
+  }
+
+  /** The tickets say what was taken, so that a later refund gives back no more than that. */
+  reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Booking {
+    const decision = this.#run('reserve', keys, cost, maxWait, details)
+    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
+    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets: this.#evaluation.tickets() }
+  }
+
+  #run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideExtras): Decision {
+    const evaluation = this.#evaluation
+    const now = this.#clock()
+    for (const policy of evaluation.policies) this.#load(policy, this.#idOf(policy, keys), now)
+    evaluation.evaluate(verb, now, cost, maxWait)
+    if (verb === 'refund') evaluation.refund(extras?.tickets)
+    const decision = evaluation.commit('store', extras)
+    for (const policy of evaluation.policies) if (policy.wrote) this.#save(policy, this.#idOf(policy, keys))
+    return decision
+  }
+
+  /** A new key starts from zeros. A state that another plan wrote is carried over, in a copy. */
+  #load(policy: PolicyEvaluation, id: string, now: number): void {
+    const { algorithm } = policy
+    const { onChange: rule = 'keep' } = this.#terms
+    const state = this.#cacheOf(policy.policy.scope).get(id)?.get(policy.policy.name)
+    policy.carried = false
+    if (state === undefined) {
+      policy.s = new Array(algorithm.slots).fill(0)
+    } else if (sameDefinition(state.algorithm, algorithm)) {
+      policy.s = state.s
+    } else {
+      policy.s = carry(state.s.slice(), state.algorithm, algorithm, now, rule)
+      policy.carried = rule !== 'retune' && !isLikeNew(state.s, 0, state.algorithm, now)
+    }
+  }
+
+  /** Only for what was written: a peek, most refusals and a state that was only carried over leave the cache as it was. */
+  #save({ policy, algorithm, s }: PolicyEvaluation, id: string): void {
+    const cache = this.#cacheOf(policy.scope)
+    const states = cache.get(id) ?? new Map<string, KeyState>()
+    cache.set(id, states.set(policy.name, { algorithm, s: s as number[] }))
+  }
+
+  reset(keys: readonly string[]): void {
+    for (const [n, scope] of this.#terms.scopes.entries()) this.#cacheOf(scope).delete(encodeId(keys[n] as string))
+  }
+
+  /** Another plan: the same keys under other policies. */
+  vary(terms: LedgerTerms): Ledger {
+    return new LruLedger(terms, this.#clock, this.#maxKeys, this.#caches)
+  }
+
+  /** The same policies with other limits. All states are adopted now: until now they have drained at the old rates. */
+  retune(policies: readonly Policy[]): void {
+    const now = this.#clock()
+    this.#evaluation = new Evaluation(policies)
+    for (const { scope, name, algorithm } of policies) {
+      for (const states of this.#cacheOf(scope).values()) {
+        const state = states.get(name)
+        if (state === undefined) continue
+        const { s, algorithm: from } = state
+        algorithm.adopt?.(s, 0, effectiveTime(from, s[0] as number, now), from)
+        states.set(name, { algorithm, s })
+      }
+    }
+  }
+
+  /** Whatever a key holds, its id is short and no other key's. */
+  #idOf({ policy }: PolicyEvaluation, keys: readonly string[]): string {
+    return encodeId(keys[this.#terms.scopes.indexOf(policy.scope)] as string)
+  }
+
+  #cacheOf(scope: string): Cache {
+    let cache = this.#caches.get(scope)
+    if (cache !== undefined) return cache
+    cache = new LRUCache({ max: this.#maxKeys })
+    this.#caches.set(scope, cache)
+    return cache
+  }
+}

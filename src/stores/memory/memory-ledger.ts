@@ -1,0 +1,143 @@
+import type { Policy } from '../../algorithms/algorithm.ts'
+import type { StateRule } from '../../algorithms/carry.ts'
+import { type Details, Evaluation, type PolicyEvaluation, type Verb } from '../../algorithms/evaluation.ts'
+import type { Clock } from '../../clock.ts'
+import type { Decision } from '../../decision.ts'
+import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
+import type { Capacity, KeyTable } from './key-table.ts'
+import { MultiPlanScope, multiPlanTable } from './multi-plan-scope.ts'
+import type { MultiPlanStates } from './multi-plan-states.ts'
+import type { Scope } from './scope.ts'
+import { SinglePlanScope } from './single-plan-scope.ts'
+
+/** By scope, the keys that several plans share. */
+type SharedTables = Map<string, KeyTable<MultiPlanStates>>
+
+/** Every request takes this path: CONTRIBUTING.md says why fields are `private` and not `#`. */
+export class MemoryLedger implements Ledger {
+  private readonly clock: Clock
+  private readonly capacity: Capacity
+  private readonly rule: StateRule
+  private readonly scopeNames: readonly string[]
+  private evaluation: Evaluation
+  private scopes: readonly Scope[]
+  /** The only scope, as most ledgers have one: it needs no loop. */
+  private only: Scope | undefined
+  /** Undefined while there is one plan. */
+  private tables: SharedTables | undefined
+
+  /** @param tables the keys of a ledger whose plans this one joins */
+  constructor(terms: LedgerTerms, capacity: Capacity, clock: Clock, tables?: SharedTables) {
+    this.clock = clock
+    this.capacity = capacity
+    this.rule = terms.onChange ?? 'keep'
+    this.scopeNames = terms.scopes
+    this.evaluation = new Evaluation(terms.policies)
+    this.tables = tables
+    this.scopes = terms.scopes.map((scope) => this.newScope(scope))
+    this.only = onlyOf(this.scopes)
+  }
+
+  private newScope(name: string): Scope {
+    const policies = this.policiesOf(name)
+    if (this.tables === undefined) return new SinglePlanScope(policies, this.capacity)
+    const table = this.tables.get(name) ?? multiPlanTable(this.capacity)
+    this.tables.set(name, table)
+    return new MultiPlanScope(policies, table, this.rule)
+  }
+
+  private policiesOf(scope: string): readonly PolicyEvaluation[] {
+    return this.evaluation.policies.filter(({ policy }) => policy.scope === scope)
+  }
+
+  /** The tables of all keys, of other plans too. */
+  get keyTables(): readonly KeyTable[] {
+    return this.tables === undefined ? this.scopes.map(({ table }) => table) : [...this.tables.values()]
+  }
+
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+    return this.run(verb, keys, cost, 0, extras)
+  }
+
+  reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Booking {
+    const decision = this.run('reserve', keys, cost, maxWait, details)
+    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
+    return { decision, wait: Math.ceil(this.evaluation.delay / 1000), tickets: this.evaluation.tickets() }
+  }
+
+  private run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideExtras): Decision {
+    const { evaluation, only } = this
+    const now = this.clock()
+    const found = only === undefined ? this.find(keys, now) : only.find(keys[0] as string, now)
+    evaluation.evaluate(verb, now, cost, maxWait)
+    if (verb === 'refund') this.refund(keys, now, extras)
+    if (!found) this.claim(keys, now)
+    const decision = evaluation.commit('store', extras)
+    if (this.tables !== undefined) this.keep(now)
+    if (!evaluation.allowed) this.noteRefused()
+    return decision
+  }
+
+  /** Points the evaluation to the states of the keys. Returns true if each key has a row. */
+  private find(keys: readonly string[], now: number): boolean {
+    let found = true
+    for (const [n, scope] of this.scopes.entries()) if (!scope.find(keys[n] as string, now)) found = false
+    return found
+  }
+
+  private claim(keys: readonly string[], now: number): void {
+    if (!this.evaluation.writes) return
+    for (const [n, scope] of this.scopes.entries()) scope.claim(keys[n] as string, now)
+  }
+
+  private refund(keys: readonly string[], now: number, extras?: DecideExtras): void {
+    for (const [n, scope] of this.scopes.entries()) scope.claimKnown(keys[n] as string, now)
+    this.evaluation.refund(extras?.tickets)
+  }
+
+  private keep(now: number): void {
+    for (const scope of this.scopes) scope.keep(now)
+  }
+
+  private noteRefused(): void {
+    const { only } = this
+    if (only === undefined) this.noteRefusals()
+    else only.noteRefused()
+  }
+
+  private noteRefusals(): void {
+    for (const scope of this.scopes) scope.noteRefused()
+  }
+
+  reset(keys: readonly string[]): void {
+    const now = this.clock()
+    for (const [n, scope] of this.scopes.entries()) scope.forget(keys[n] as string, now)
+  }
+
+  retune(policies: readonly Policy[]): void {
+    const now = this.clock()
+    this.evaluation = new Evaluation(policies)
+    this.setScopes(this.scopes.map((scope, n) => scope.retuned(this.policiesOf(this.scopeNames[n] as string), now)))
+  }
+
+  vary(terms: LedgerTerms): Ledger {
+    this.tables ??= this.shareTables()
+    return new MemoryLedger(terms, this.capacity, this.clock, this.tables)
+  }
+
+  private shareTables(): SharedTables {
+    const now = this.clock()
+    const scopes = this.scopes.map((scope) => scope.shared(this.rule, now))
+    this.setScopes(scopes)
+    return new Map(scopes.map(({ table }, n) => [this.scopeNames[n] as string, table]))
+  }
+
+  private setScopes(scopes: readonly Scope[]): void {
+    this.scopes = scopes
+    this.only = onlyOf(scopes)
+  }
+}
+
+function onlyOf(scopes: readonly Scope[]): Scope | undefined {
+  return scopes.length === 1 ? scopes[0] : undefined
+}

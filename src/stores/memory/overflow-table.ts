@@ -1,0 +1,226 @@
+/*
+ * Remembers the keys that had to give way in the key table, in a fixed number of places.
+ *
+ * Each place holds one key's states. Buckets of places are found by a hash, and 32 more bits of it tell the keys apart:
+ *
+ *     bucket     own places                      cell       a key hashes to two buckets and lies in either
+ *       17     [ key ] [ key ] [     ] ...     [ merged ]
+ *       42     [ key ] [     ] [     ] ...     [        ]
+ *
+ * A key with a place of its own goes on as if it had never left. When both its buckets are full, the key of these that
+ * has most left loses its place. Under one plan it is merged into the cells of its two buckets (see shared-cells.ts), so
+ * nobody ever gets more than is due. Under several plans states have no common layout that could be merged: it is
+ * forgotten. States drain with time, and those at full quota again are cleared as other keys come.
+ *
+ * The hash is seeded, so nobody outside can choose keys that meet.
+ */
+
+import { KeyHash, type Seed } from './key-hash.ts'
+import type { SharedCells } from './shared-cells.ts'
+import { quotaLeft, type State } from './state.ts'
+import type { BoundedRows } from './state-rows.ts'
+
+/** A bucket's places. With its cell they are eight. */
+const width = 7
+/** Places for each key of the table. At ten times its capacity nine keys in ten are here, and almost all find a place. */
+const placesPerKey = 12
+/** How many places and cells are looked at for each new key of the table. */
+const swept = 2
+
+/** Where the states of a key that is not in the table are: nowhere, in two cells, or in its own place, a number from 0. */
+export type Found = number
+export const nothing = -1
+export const cells = -2
+
+export class OverflowTable {
+  readonly #places: BoundedRows
+  readonly #cells: SharedCells | undefined
+  readonly #buckets: number
+  /** By place: the tag of its key; 0 if it is free. */
+  readonly #tags: Uint32Array
+  readonly #hash: KeyHash
+  /** The buckets of the key that was hashed last. */
+  #one = 0
+  #other = 0
+  #hand = 0
+  #remembered = 0
+  #merged = 0
+  #forgotten = 0
+
+  /**
+   * @param sharedCells left out if keys without a place are forgotten
+   * @param replaced a table that this one takes over from: it has as many buckets
+   */
+  constructor(
+    places: BoundedRows,
+    sharedCells: SharedCells | undefined,
+    maxKeys: number,
+    seed: Seed,
+    replaced?: OverflowTable,
+  ) {
+    this.#places = places
+    this.#cells = sharedCells
+    const most = Math.min(placesPerKey * maxKeys, places.maxRows)
+    this.#buckets = replaced === undefined ? Math.ceil(most / (width + 1)) : replaced.#buckets
+    this.#tags = new Uint32Array(this.#buckets * width)
+    this.#hash = new KeyHash(seed)
+    places.resize(this.#tags.length)
+    sharedCells?.resize(this.#buckets)
+  }
+
+  /** How many keys have a place of their own. */
+  get remembered(): number {
+    return this.#remembered
+  }
+
+  /** How often a key was merged with others. */
+  get merged(): number {
+    return this.#merged
+  }
+
+  /** How often a key was forgotten. */
+  get forgotten(): number {
+    return this.#forgotten
+  }
+
+  find(key: string): Found {
+    if (this.#remembered === 0 && !this.#cells?.used) return nothing
+    this.#locate(key)
+    const place = this.#placeIn(this.#one)
+    const own = place === nothing ? this.#placeIn(this.#other) : place
+    if (own !== nothing) return own
+    return this.#cells?.has(this.#one, this.#other) ? cells : nothing
+  }
+
+  /** The states of the key that was found last. */
+  read(found: Found, now: number): readonly State[] {
+    if (found !== cells) return this.#places.read(found)
+    return (this.#cells as SharedCells).lighter(this.#one, this.#other, now)
+  }
+
+  /** Frees the key's own place, if it has one. */
+  release(found: Found): void {
+    if (found >= 0) this.#free(found)
+  }
+
+  /** Remembers the states of a key that has no place. */
+  remember(key: string, states: readonly State[], now: number): void {
+    this.#locate(key)
+    const { tag } = this.#hash
+    let place = this.#freePlace()
+    if (place === nothing || !this.#places.fits(states)) place = this.#vacate(quotaLeft(states, now), now)
+    if (place === nothing || !this.#places.fits(states)) this.#giveUp(states, this.#one, this.#other, now)
+    else this.#keep(states, place, tag, now)
+  }
+
+  #keep(states: readonly State[], place: number, tag: number, now: number): void {
+    this.#tags[place] = tag
+    this.#remembered++
+    this.#places.copy(states, place, now)
+  }
+
+  /** Clears those of the next few places and cells that have their full quota again. */
+  sweep(now: number): void {
+    const all = this.#tags.length + (this.#cells === undefined ? 0 : this.#buckets)
+    for (let looked = 0; looked < swept; looked++) {
+      this.#hand = (this.#hand + 1) % all
+      const cell = this.#hand - this.#tags.length
+      if (cell >= 0) this.#cells?.prune(cell, now)
+      else if (this.#tags[this.#hand] !== 0 && this.#quotaLeft(this.#hand, now) === 1) this.#free(this.#hand)
+    }
+  }
+
+  /** Takes over from a table of as many buckets. @param change makes the new states of the old ones */
+  takeOver(from: OverflowTable, now: number, change: (states: readonly State[]) => readonly State[]): void {
+    this.#merged = from.#merged
+    this.#forgotten = from.#forgotten
+    if (from.#cells !== undefined) this.#cells?.takeOver(from.#cells, now, change)
+    for (const [place, tag] of from.#tags.entries()) {
+      if (tag === 0) continue
+      const states = change(from.#places.read(place))
+      if (this.#places.fits(states)) this.#keep(states, place, tag, now)
+      else this.#giveUpPlace(states, place, tag, now)
+    }
+  }
+
+  #locate(key: string): void {
+    this.#hash.read(key)
+    this.#one = this.#hash.place % this.#buckets
+    this.#other = this.#pairOf(this.#one, this.#hash.tag)
+  }
+
+  /** The other bucket of a key that has this one. The two add up to the key's tag, modulo the number of buckets. */
+  #pairOf(bucket: number, tag: number): number {
+    return ((tag % this.#buckets) - bucket + this.#buckets) % this.#buckets
+  }
+
+  #placeIn(bucket: number): Found {
+    const { tag } = this.#hash
+    for (let place = bucket * width; place < (bucket + 1) * width; place++) if (this.#tags[place] === tag) return place
+    return nothing
+  }
+
+  /** A free place in the bucket that has more of them. */
+  #freePlace(): Found {
+    let found = nothing
+    let most = 0
+    for (const bucket of [this.#one, this.#other]) {
+      let free = 0
+      let last = nothing
+      for (let place = bucket * width; place < (bucket + 1) * width; place++) {
+        if (this.#tags[place] !== 0) continue
+        free++
+        last = place
+      }
+      if (free <= most) continue
+      most = free
+      found = last
+    }
+    return found
+  }
+
+  /** Frees the place of the key with most left, and returns it. Returns `nothing` if the newcomer has as much left. */
+  #vacate(newcomer: number, now: number): Found {
+    let found = nothing
+    let most = newcomer
+    for (const bucket of [this.#one, this.#other]) {
+      for (let place = bucket * width; place < (bucket + 1) * width; place++) {
+        if (this.#tags[place] === 0) continue
+        const quota = this.#quotaLeft(place, now)
+        if (quota <= most) continue
+        most = quota
+        found = place
+      }
+    }
+    if (found === nothing) return nothing
+    if (most < 1) this.#giveUpPlace(this.#places.read(found), found, this.#tags[found] as number, now)
+    this.#free(found)
+    return found
+  }
+
+  #quotaLeft(place: number, now: number): number {
+    return quotaLeft(this.#places.read(place), now)
+  }
+
+  #giveUpPlace(states: readonly State[], place: number, tag: number, now: number): void {
+    const bucket = Math.floor(place / width)
+    this.#giveUp(states, bucket, this.#pairOf(bucket, tag), now)
+  }
+
+  /** Merges a key without a place into the cells of its buckets, or forgets it. */
+  #giveUp(states: readonly State[], one: number, other: number, now: number): void {
+    if (this.#cells === undefined) {
+      this.#forgotten++
+      return
+    }
+    this.#merged++
+    this.#cells.merge(states, one, now)
+    this.#cells.merge(states, other, now)
+  }
+
+  #free(place: number): void {
+    this.#tags[place] = 0
+    this.#remembered--
+    this.#places.clear(place)
+  }
+}

@@ -1,0 +1,62 @@
+import { type Numbers, type Policy, Report } from '../../algorithms/algorithm.ts'
+import { effectiveTime } from '../../algorithms/evaluation.ts'
+
+/** What one policy remembers of one key: the numbers from `s[i]` on. */
+export interface State {
+  readonly policy: Policy
+  readonly s: Numbers
+  readonly i: number
+}
+
+const report = new Report()
+
+/** The time that the state goes by when the clock shows `now`: see `effectiveTime`. */
+export function timeOf({ policy, s, i }: State, now: number): number {
+  return effectiveTime(policy.algorithm, s[i] as number, now)
+}
+
+/** How many numbers the state has. Zeros at the end of a log are left out. */
+function lengthOf({ policy: { algorithm }, s, i }: State): number {
+  let length = Array.isArray(s) ? s.length : (algorithm.condensed ?? algorithm.slots)
+  while (length > algorithm.slots && s[i + length - 1] === 0) length--
+  return length
+}
+
+/** True if every number is zero, as in the state of a new key. */
+export function isUnused(state: State): boolean {
+  for (let k = lengthOf(state) - 1; k >= 0; k--) if (state.s[state.i + k] !== 0) return false
+  return true
+}
+
+/** A copy of the state's numbers. */
+export function numbersOf(state: State): number[] {
+  const { s, i } = state
+  const end = i + lengthOf(state)
+  return Array.isArray(s) ? s.slice(i, end) : Array.from(s.subarray(i, end))
+}
+
+/** Writes the state to `t[j ...]`, which is all zeros. @param condensed true to fit a log into a fixed number of entries */
+export function copyState(state: State, t: Numbers, j: number, now: number, condensed: boolean): void {
+  const { policy, s, i } = state
+  if (condensed && policy.algorithm.condense) policy.algorithm.condense(s, i, timeOf(state, now), t, j)
+  else for (let k = 0, length = lengthOf(state); k < length; k++) t[j + k] = s[i + k] as number
+}
+
+/** The part of the quota that is left under the tightest policy: 1 is the full quota, 0 is nothing. */
+export function quotaLeft(states: readonly State[], now: number): number {
+  let least = 1
+  for (const state of states) {
+    const { s, i, policy } = state
+    policy.algorithm.report(s, i, timeOf(state, now), report)
+    if (report.reset === 0 && now >= (s[i] as number)) continue
+    least = Math.min(least, report.remaining / (policy.burst + 1))
+  }
+  return least
+}
+
+/** Microseconds since the last commit to any of the states. */
+export function idleTime(states: readonly State[], now: number): number {
+  let latest = -Infinity
+  for (const { s, i } of states) latest = Math.max(latest, s[i] as number)
+  return now - latest
+}
