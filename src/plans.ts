@@ -3,7 +3,7 @@ import type { CarryRule } from './algorithms/carry.ts'
 import type { PenaltyOptions } from './algorithms/penalty.ts'
 import { HeadgateError, shown } from './errors.ts'
 import { openLedger } from './failure/failover-ledger.ts'
-import type { FailoverOptions } from './failure/shared.ts'
+import type { FailoverOptions } from './failure/on-store-error.ts'
 import type { Ledger, Store } from './stores/store.ts'
 
 /** The limiters kept by the text of their policies; more are made again when they are needed. */

@@ -63,7 +63,10 @@ export interface Ledger {
 export interface Store {
   /** Whether every ledger answers at once, never with a promise. */
   readonly synchronous: boolean
-  /** How long a call takes at most, in milliseconds, if the store itself sees to that. */
+  /**
+   * In milliseconds. A store that has it rejects each call in time itself, with `HEADGATE_STORE_TIMEOUT`. For a store
+   * without it, the limiter keeps the deadline.
+   */
   readonly timeout?: number
   open(terms: LedgerTerms): Ledger
 }

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers'
 import { Deadlines } from '../deadlines.ts'
+import { unanswered } from '../unanswered.ts'
 import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
 import { slotOf } from './keys.ts'
@@ -54,6 +55,11 @@ export class Batcher {
     this.#open.delete(slot)
     this.#waiting.push(call)
     if (batch === 1) this.#send()
+  }
+
+  /** Keeps one deadline over several requests that follow each other. */
+  within<T>(answer: Promise<T>, late?: (answer: T) => void): Promise<T> {
+    return this.#deadlines.bound(answer, () => unanswered('Redis', this.terms.timeout), late)
   }
 
   #begin(slot: number): Batch {

@@ -1,6 +1,7 @@
 import type { StateRule } from '../../algorithms/carry.ts'
 import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
+import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
 import { encodeId, keyStart, slotOf } from './keys.ts'
 import { type QuestionExtras, Request } from './request.ts'
@@ -32,7 +33,7 @@ export class RedisLedger implements Ledger {
     this.#plain = { denial: this.#repeats }
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): MaybePromise<Decision> {
     const stateKeys = this.#stateKeys(keys)
     if (verb === 'consume') return this.#consume(stateKeys, cost, extras)
     const question = this.#question(verb, stateKeys, cost, { details: extras, tickets: extras?.tickets })
@@ -59,14 +60,17 @@ export class RedisLedger implements Ledger {
     return new Request(this.#terms, verb, keys, cost, this.#shared.clock?.() ?? -1, extras)
   }
 
-  #consume(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
+  #consume(keys: readonly string[], cost: number, details?: Details): MaybePromise<Decision> {
     const known = this.#known(keys, cost, details)
-    if (known !== undefined) return Promise.resolve(known)
+    if (known !== undefined) return known
     const coming = this.#shared.leases?.coming(this.#terms, keys, cost)
     if (coming === undefined) return this.#take(keys, cost, details)
-    return coming.then((brought) => {
+    const decision = coming.then((brought) => {
       if (brought) return this.#consume(keys, cost, details)
       return this.#known(keys, cost, details) ?? this.#take(keys, cost, details)
+    })
+    return this.#shared.caller.within(decision, ({ allowed }) => {
+      if (allowed) this.#change(this.#question('refund', keys, cost)).catch(() => undefined)
     })
   }
 
@@ -86,7 +90,7 @@ export class RedisLedger implements Ledger {
     const groups = this.#groups(keys)
     const lease = groups === undefined ? leases?.ask(keys, cost) : undefined
     const take = new Take(this.#shared, this.#terms, keys, cost, clock?.() ?? -1, this.#extras(details, lease))
-    if (groups !== undefined) return askInTwoPhases(this.#askOnce, take, groups).then((answer) => take.decide(answer))
+    if (groups !== undefined) return this.#ask(take, groups).then((answer) => take.decide(answer))
     const decision = new Promise<Decision>((resolve, reject) => {
       take.decided = resolve
       take.reject = reject
@@ -121,7 +125,8 @@ export class RedisLedger implements Ledger {
   }
 
   #ask(question: Request, groups: readonly Group[] | undefined): Promise<Response> {
-    return groups === undefined ? this.#askOnce(question) : askInTwoPhases(this.#askOnce, question, groups)
+    if (groups === undefined) return this.#askOnce(question)
+    return this.#shared.caller.within(askInTwoPhases(this.#askOnce, question, groups))
   }
 
   readonly #askOnce: Ask = (question) =>
