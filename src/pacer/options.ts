@@ -3,8 +3,12 @@ import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import type { FailoverOptions, OnStoreError } from '../failure/on-store-error.ts'
-import { failureOptions, readFailureOptions } from '../failure/on-store-error.ts'
+import {
+  type FailoverOptions,
+  failureOptions,
+  type OnStoreError,
+  readFailureOptions,
+} from '../failure/on-store-error.ts'
 import { RateLimiter } from '../limiter.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
