@@ -4,39 +4,41 @@ import { type PenaltyOptions, penalty } from './algorithms/penalty.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Duration } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
-import type { OnStoreError } from './failure/on-store-error.ts'
-import { failureOptions, readFailureOptions } from './failure/options.ts'
+import { failureOptions, type OnStoreError, readFailureOptions } from './failure/on-store-error.ts'
 import { knownOptions, text } from './options.ts'
-import { Plans } from './plans.ts'
+import { Plans, type PolicyLikes } from './plans.ts'
 import { defaultScope } from './policy.ts'
 import { memoryStore } from './stores/memory/memory-store.ts'
 import type { Store } from './stores/store.ts'
 
-/** One policy or several, in any form that a policy may be written in. */
-export type PolicyLikes = PolicyLike | readonly PolicyLike[]
+export type { PolicyLikes } from './plans.ts'
 
 export interface RateLimiterOptions {
-  /** One policy or several: text, the options of a sliding window, or what a constructor made. */
+  /** One policy or several: a text, the options of a sliding window, or the result of a policy's constructor. */
   policies: PolicyLikes
-  /** Where states are kept. Default: a memory store of its own. */
+  /** Where states are kept. Default: a memory store of the limiter's own. */
   store?: Store
-  /** The namespace in the store, no other limiter's on this store. Default `'default'`. */
+  /** The limiter's namespace in the store, unique on this store. Default `'default'`. */
   name?: string
-  /** Blocks a key that keeps being refused, each time for longer. Default: nobody is punished. */
+  /** Blocks a key that keeps being refused, each time for longer. Default: no blocks. */
   penalty?: PenaltyOptions
   /**
-   * What becomes of what a key has used when the numbers of a policy of that name change: it stays the same number of
-   * units (`'keep'`, the default), or the same part of the limit (`'scale'`), or is forgotten (`'reset'`).
+   * What happens to the units that a key has used when the numbers of a policy of that name change. `'keep'` (default)
+   * keeps the number of units, `'scale'` keeps their part of the limit, `'reset'` forgets them.
    */
   onChange?: CarryRule
   /**
-   * What happens to calls that the store cannot decide: `'deny'` rejects them with `HEADGATE_STORE_UNAVAILABLE`, `'allow'`
-   * lets them through, `'local'` decides them in this process. Or a function that is told and may say. Default `'local'`.
+   * What happens to calls that the store cannot decide. `'deny'` rejects them with `HEADGATE_STORE_UNAVAILABLE`,
+   * `'allow'` lets them through, `'local'` (default) decides them in this process. A function gets each failure and may
+   * return one of these: `({ error, key }) => 'deny'`.
    */
   onStoreError?: OnStoreError | undefined
-  /** How many processes share the limits: a local decision is by that part of them. Default 1. */
+  /** How many processes share the limits. A local decision goes by that part of them. Default 1. */
   instances?: number | undefined
-  /** How long a call may wait for the store. Default: what the store itself allows, or 100 ms. */
+  /**
+   * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After that, `onStoreError` counts.
+   * Default: the store's own `timeout`, or 100 ms.
+   */
   storeTimeout?: Duration | undefined
 }
 
@@ -49,11 +51,23 @@ const limiterOptions: readonly string[] = [
   ...failureOptions,
 ] as const satisfies (keyof RateLimiterOptions)[]
 
+/** The options of a limiter that joins others: its policies, and what they share. */
+export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
+  readonly policies: PolicyLikes
+  readonly plans: Plans<Limiter>
+
+  constructor(policies: PolicyLikes, plans: Plans<Limiter>) {
+    this.policies = policies
+    this.plans = plans
+  }
+}
+
 /**
- * Validates all but the policies.
- * @throws HeadgateError with the code of what is wrong
+ * Validates all options but the policies.
+ * @throws HeadgateError with the code of the option that is invalid
  */
-export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'>): Plans<Limiter> {
+export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptions, 'policies'>): Plans<Limiter> {
+  if (options instanceof PlanOptions) return options.plans
   if (typeof options !== 'object' || options === null) {
     throw new HeadgateError(
       'HEADGATE_OPTION',
@@ -77,10 +91,10 @@ export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'
       `onChange must be 'keep', 'scale' or 'reset', got ${shown(onChange)}. Leave it out for 'keep'.`,
     )
   }
-  const named = options.name !== undefined || !store.synchronous
   return new Plans({
     name,
-    named,
+    // On a synchronous store, limiters without a name have states of their own each.
+    uniqueName: options.name !== undefined || !store.synchronous,
     store,
     onChange,
     penalty: punishment,
@@ -88,7 +102,7 @@ export function readFamily<Limiter>(options: Omit<RateLimiterOptions, 'policies'
   })
 }
 
-/** @throws HeadgateError for a policy that is out of range, none, or two of one name */
+/** @throws HeadgateError for an invalid policy, for no policy, or for two policies of one name */
 export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | undefined): readonly Policy[] {
   if (likes === undefined) {
     throw new HeadgateError('HEADGATE_POLICY', `A limiter needs policies. Give policies: ['100/15m'].`)
@@ -110,7 +124,7 @@ export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | unde
   return Object.freeze(policies)
 }
 
-/** It comes last, and punishes nobody where nobody is refused. */
+/** The penalty comes last. Where every policy is a shadow, it is one too. */
 function penaltyOf(options: PenaltyOptions, policies: readonly Policy[]): Policy {
   return penalty(
     options,

@@ -1,50 +1,71 @@
+import { LRUCache } from 'lru-cache'
 import type { Policy } from './algorithms/algorithm.ts'
 import type { CarryRule } from './algorithms/carry.ts'
 import type { PenaltyOptions } from './algorithms/penalty.ts'
+import type { PolicyLike } from './algorithms/shorthand.ts'
 import { HeadgateError, shown } from './errors.ts'
 import { openLedger } from './failure/failover-ledger.ts'
-import type { FailoverOptions } from './failure/shared.ts'
+import type { FailoverOptions } from './failure/on-store-error.ts'
 import type { Ledger, Store } from './stores/store.ts'
 
-/** The limiters kept by the text of their policies; more are made again when they are needed. */
-const most = 1000
+/** One plan: one policy or several, in any form that a policy may be written in. */
+export type PolicyLikes = PolicyLike | readonly PolicyLike[]
+
+/** The most limiters kept by the text of their policies. Others are made again when they are needed. */
+const maxLimiters = 1000
 
 export interface PlansOptions {
   readonly name: string
-  /** Whether no other may have the name: not so of the limiters without one, each with its own states in memory. */
-  readonly named: boolean
+  /** True if no other limiter on the store may have the name. */
+  readonly uniqueName: boolean
   readonly store: Store
   readonly onChange: CarryRule
   readonly penalty: PenaltyOptions | undefined
   readonly failure: FailoverOptions
 }
 
-/** What the limiters of one name on one store have in common, whatever their policies: the states. */
-export class Plans<Limiter> {
+/** A plan that was given as an object, and its limiter. */
+interface KnownPlan<Limiter> {
+  readonly limiter: Limiter
+  /** The elements of an array as they were then: arrays can change. */
+  readonly elements: readonly PolicyLike[] | undefined
+}
+
+/**
+ * What the limiters of one name on one store share, whatever their policies: the states. A plan is the policies that apply
+ * to one caller, and each plan has one limiter.
+ */
+export class Plans<Limiter extends object> {
   readonly name: string
   readonly store: Store
   readonly penalty: PenaltyOptions | undefined
   readonly #onChange: CarryRule
   readonly #failure: FailoverOptions
-  readonly #members = new Map<string, Limiter>()
-  #claims: boolean
+  #nameToRegister: boolean
   #first: Ledger | undefined
+  readonly #byIdentity = new WeakMap<object, KnownPlan<Limiter>>()
+  /** Made when it is needed: most limiters have one plan. */
+  #byText: LRUCache<string, Limiter> | undefined
 
-  constructor({ name, named, store, onChange, penalty, failure }: PlansOptions) {
+  constructor({ name, uniqueName, store, onChange, penalty, failure }: PlansOptions) {
     this.name = name
     this.store = store
     this.penalty = penalty
     this.#onChange = onChange
     this.#failure = failure
-    this.#claims = named
+    this.#nameToRegister = uniqueName
   }
 
-  /** @throws HeadgateError `HEADGATE_DUPLICATE_LIMITER` if another family has the name on this store */
-  claim(): void {
-    if (this.#claims) claimName(this.store, this.name)
-    this.#claims = false
+  /**
+   * Registers the name, once.
+   * @throws HeadgateError `HEADGATE_DUPLICATE_LIMITER` if another limiter on this store has it
+   */
+  registerName(): void {
+    if (this.#nameToRegister) registerName(this.store, this.name)
+    this.#nameToRegister = false
   }
 
+  /** Opens a ledger for the policies. All ledgers of the name reach the same states. */
   open(policies: readonly Policy[], scopes: readonly string[]): Ledger {
     const terms = { name: this.name, policies, scopes, onChange: this.#onChange }
     if (this.#first !== undefined) return this.#first.vary?.(terms) ?? openLedger(this.store, terms, this.#failure)
@@ -52,21 +73,57 @@ export class Plans<Limiter> {
     return this.#first
   }
 
-  /** The limiter of those policies, by their text. */
-  member(policies: string, make: () => Limiter): Limiter {
-    let member = this.#members.get(policies)
-    if (member !== undefined) return member
-    member = make()
-    if (this.#members.size >= most) this.#members.delete(this.#members.keys().next().value as string)
-    this.#members.set(policies, member)
-    return member
+  /** The limiter of a plan, by the identity of its object, else by its text; undefined if none is kept. */
+  find(plan: PolicyLikes): Limiter | undefined {
+    if (typeof plan === 'object' && plan !== null) {
+      const known = this.#byIdentity.get(plan)
+      if (known !== undefined && isUnchanged(known.elements, plan)) return known.limiter
+    }
+    if (this.#byText === undefined) return undefined
+    const text = textOf(plan)
+    return text === undefined ? undefined : this.#byText.get(text)
+  }
+
+  /** Keeps the limiter of a plan. It is found by identity only if the plan's policies cannot change. */
+  keep(plan: PolicyLikes, limiter: Limiter): Limiter {
+    const elements = Array.isArray(plan) ? [...(plan as readonly PolicyLike[])] : undefined
+    if (typeof plan === 'object' && (elements ?? [plan as PolicyLike]).every(isConstant)) {
+      this.#byIdentity.set(plan, { limiter, elements })
+    }
+    const text = textOf(plan)
+    this.#byText ??= new LRUCache({ max: maxLimiters })
+    if (text !== undefined) this.#byText.set(text, limiter)
+    return limiter
   }
 }
 
-/** The names that were given to limiters, by the store that they are on: two of one name would share their states. */
+/** True for texts, and for the frozen objects that the constructors of policies return. */
+function isConstant(policy: PolicyLike): boolean {
+  return typeof policy !== 'object' || Object.isFrozen(policy)
+}
+
+function isUnchanged(elements: readonly PolicyLike[] | undefined, plan: PolicyLikes): boolean {
+  if (elements === undefined) return true
+  const now = plan as readonly PolicyLike[]
+  if (now.length !== elements.length) return false
+  for (let n = 0; n < elements.length; n++) if (now[n] !== elements[n]) return false
+  return true
+}
+
+/** Undefined for a value that JSON cannot hold: it is no plan, and the constructor of a limiter throws. */
+function textOf(plan: PolicyLikes): string | undefined {
+  if (typeof plan === 'string') return plan
+  try {
+    return `json ${JSON.stringify(plan)}`
+  } catch {
+    return undefined
+  }
+}
+
+/** The names of limiters by store. Two limiters of one name would share their states. */
 const namesOn = new WeakMap<Store, Set<string>>()
 
-function claimName(store: Store, name: string): void {
+function registerName(store: Store, name: string): void {
   const names = namesOn.get(store) ?? new Set()
   if (names.has(name)) {
     throw new HeadgateError(

@@ -4,9 +4,9 @@ import type { MaybePromise } from './maybe-promise.ts'
 import { Settlement } from './settlement.ts'
 import type { Booking, CallExtras, Ledger } from './stores/store.ts'
 
-/** Units taken from a limiter ahead of knowing what the call will cost. */
+/** Units taken from a limiter before the call's true cost is known. */
 export class Reservation extends Settlement {
-  /** How long to wait before acting, in whole milliseconds; 0 if refused, see `decision.retryAfter`. */
+  /** How long to wait before acting, in whole milliseconds. 0 if refused: then `decision.retryAfter` says when to ask again. */
   readonly wait: number
   readonly decision: Decision
   readonly #ledger: Ledger

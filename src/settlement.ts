@@ -2,11 +2,11 @@ import { HeadgateError, shown } from './errors.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
 /**
- * Units taken ahead of knowing what the call will cost. Settled once: the first `settle` or `cancel` counts, later ones
- * and those of a refused reservation do nothing. One that is never settled stays spent in full.
+ * Units taken before the call's true cost is known. They are settled once: the first `settle` or `cancel` counts, later
+ * ones do nothing, and neither do those of a refused reservation. Units that are never settled stay taken in full.
  */
 export abstract class Settlement {
-  /** Whether the units were taken. */
+  /** True if the units were taken. */
   readonly allowed: boolean
   readonly #cost: number
   #settled: boolean
@@ -21,9 +21,11 @@ export abstract class Settlement {
   protected abstract charge(units: number): MaybePromise<unknown>
 
   /**
-   * Corrects the reservation to what was really needed: gives the rest back, or charges what goes beyond. What time has
-   * given back already is not given twice.
-   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a safe integer of at least 0.
+   * Corrects the reservation to the true cost: gives the rest back, or charges what goes beyond. Units that time has given
+   * back already are not given back twice.
+   *
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a safe integer of at least 0; then it can be settled
+   * again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
    */
   async settle(actual: number): Promise<void> {
     if (!Number.isSafeInteger(actual) || actual < 0) {
@@ -38,7 +40,7 @@ export abstract class Settlement {
     if (actual > this.#cost) await this.charge(actual - this.#cost)
   }
 
-  /** Gives everything back: `settle(0)`. */
+  /** Gives everything back: `settle(0)`. Rejects as `settle` does. */
   async cancel(): Promise<void> {
     return this.settle(0)
   }

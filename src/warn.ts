@@ -1,25 +1,25 @@
 import { emitWarning } from '#platform'
 
-const told = new Set<string>()
+const shown = new Set<string>()
 
 /**
- * Says something once in the life of the process, as a warning of Node's own: on stderr, to `process.on('warning')`, and
- * silenced by `node --disable-warning=<code>`.
- * @param about what tells it from other warnings of the same code
+ * Emits a warning once in the life of the process. Node writes it to stderr and emits `process.on('warning')`;
+ * `node --disable-warning=<code>` silences it.
+ * @param about distinguishes warnings of the same code
  */
 export function warnOnce(code: string, message: string, about = ''): void {
-  const key = `${code} ${about}`
-  if (told.has(key)) return
-  told.add(key)
+  const id = `${code} ${about}`
+  if (shown.has(id)) return
+  shown.add(id)
   emitWarning(message, code)
 }
 
-/** An error as a warning tells it. */
+/** An error as the text of a warning. */
 export function reason(error: unknown): string {
   return error instanceof Error ? `${error.name}: ${error.message}` : String(error)
 }
 
-/** For tests, which are many processes in one. */
+/** For tests: many tests run in one process. */
 export function forgetWarnings(): void {
-  told.clear()
+  shown.clear()
 }

@@ -12,7 +12,7 @@ const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['the way in', /^src\/index\.ts$/],
   ['http', /^src\/http\//],
   ['testing', /^src\/testing\//],
-  ['limiter', /^src\/(limiter|limiter-options|plans|reservation|settlement)\.ts$/],
+  ['limiter', /^src\/(limiter|limiter-options|call-arguments|plans|reservation|settlement)\.ts$/],
   ['failure', /^src\/failure\//],
   ['stores', /^src\/stores\//],
   ['algorithms', /^src\/algorithms\//],

@@ -187,8 +187,8 @@ describe('misuse of a call touches nothing', () => {
       await expect(limiter.peek('a', { cost })).rejects.toThrow(code)
       await expect(limiter.reserve('a', { cost })).rejects.toThrow(code)
     }
-    await expect(limiter.refund('a', cost)).rejects.toThrow(code)
-    await expect(limiter.charge('a', cost)).rejects.toThrow(code)
+    await expect(limiter.refund('a', { cost })).rejects.toThrow(code)
+    await expect(limiter.charge('a', { cost })).rejects.toThrow(code)
     expect(await limiter.peek('a')).toMatchObject({ remaining: 5, resetAfter: 0 })
   })
 
@@ -249,15 +249,15 @@ describe('peek, reset, refund, charge', () => {
   test('refund gives back, never over full, and to nobody who is new', async () => {
     const { limiter } = setUp('5/1h fixed-window')
     await limiter.consume('a', { cost: 3 })
-    expect(told(await limiter.refund('a', 2))).toBe('ok 4')
-    expect(told(await limiter.refund('a', 100))).toBe('ok 5')
-    expect(await limiter.refund('new', 100)).toMatchObject({ remaining: 5, resetAfter: 0 })
+    expect(told(await limiter.refund('a', { cost: 2 }))).toBe('ok 4')
+    expect(told(await limiter.refund('a', { cost: 100 }))).toBe('ok 5')
+    expect(await limiter.refund('new', { cost: 100 })).toMatchObject({ remaining: 5, resetAfter: 0 })
     expect(told(await limiter.consume('new', { cost: 6 }))).toBe('no Infinity')
   })
 
   test('charge goes into debt, which is worked off at the same rate', async () => {
     const { limiter, at } = setUp('10/1s token-bucket')
-    expect(await limiter.charge('a', 25)).toMatchObject({ allowed: true, remaining: 0, resetAfter: 2500 })
+    expect(await limiter.charge('a', { cost: 25 })).toMatchObject({ allowed: true, remaining: 0, resetAfter: 2500 })
     expect(told(await limiter.consume('a'))).toBe('no 1600')
     at(1599)
     expect(told(await limiter.consume('a'))).toBe('no 1')
@@ -267,7 +267,7 @@ describe('peek, reset, refund, charge', () => {
 
   test('charge by batches', async () => {
     const { limiter, at } = setUp('10/1s fixed-window')
-    await limiter.charge('a', 25)
+    await limiter.charge('a', { cost: 25 })
     expect(told(await limiter.consume('a'))).toBe('no 2000')
     at(2000)
     expect(told(await limiter.consume('a'))).toBe('ok 4')
@@ -276,7 +276,7 @@ describe('peek, reset, refund, charge', () => {
   test('a debt that could not be counted is refused and changes nothing', async () => {
     const { limiter } = setUp('10/1s token-bucket')
     await limiter.consume('a')
-    expect(await limiter.charge('a', Number.MAX_SAFE_INTEGER)).toMatchObject({
+    expect(await limiter.charge('a', { cost: Number.MAX_SAFE_INTEGER })).toMatchObject({
       allowed: false,
       retryAfter: Infinity,
       remaining: 9,
@@ -389,7 +389,7 @@ describe('reserve', () => {
     await limiter.consume('a', { cost: 3 })
     at(100)
     const reservation = await limiter.reserve('a', { cost: 2 })
-    await limiter.refund('a', 2)
+    await limiter.refund('a', { cost: 2 })
     await reservation.cancel()
     expect((await limiter.peek('a')).remaining).toBe(6)
   })

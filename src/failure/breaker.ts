@@ -1,14 +1,14 @@
 /*
- * The circuit breaker of one store: after a few failures in a row nobody asks it any more, until a probe has an answer.
+ * The circuit breaker of one store. After a few failures in a row the store is not asked any more, until a probe succeeds.
  *
- *             5 failures in a row              500 ms later, a call comes: one probe
+ *             5 failures in a row               a call 500 ms later sends a probe
  *     closed ---------------------> open <-------------------------------------------> half-open
  *        ^                                          the probe fails                        |
  *        +---------------------------------------------------------------------------------+
  *                                          the probe is answered
  *
- * A probe is a call of its own that nobody waits for: while the breaker is not closed, every call is answered at once.
- * There is no timer: it is the calls that come that send the probes.
+ * A probe is a request of its own that nobody waits for. While the breaker is not closed, every call is decided at once.
+ * There is no timer: calls send the probes.
  */
 import { channel } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
@@ -16,12 +16,12 @@ import type { Store } from '../stores/store.ts'
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
-/** What the channel `headgate:store-state` tells. */
+/** The event of the channel `headgate:store-state`. */
 export interface StoreStateEvent {
   readonly store: Store
   readonly from: BreakerState
   readonly to: BreakerState
-  /** What failed last. */
+  /** The last failure. */
   readonly error: unknown
 }
 
@@ -29,7 +29,7 @@ const states = channel('headgate:store-state')
 
 const failuresToOpen = 5
 /** From opening, or from the end of a probe, to the next probe, in microseconds. */
-const untilProbe = 500_000
+const probeInterval = 500_000
 
 export class Breaker {
   readonly #clock: Clock
@@ -37,9 +37,9 @@ export class Breaker {
   #state: BreakerState = 'closed'
   #since: number
   #failures = 0
-  /** What the store, or a probe of it, failed with last. */
+  /** The error of the last request, or probe, that failed. */
   lastError: unknown
-  #waiting: (() => void)[] = []
+  #listeners: (() => void)[] = []
 
   constructor(store: Store, clock: Clock) {
     this.#store = store
@@ -51,7 +51,7 @@ export class Breaker {
     return this.#state
   }
 
-  /** Whether calls may ask the store. */
+  /** True if calls may ask the store. */
   get closed(): boolean {
     return this.#state === 'closed'
   }
@@ -61,19 +61,19 @@ export class Breaker {
     return this.#since
   }
 
-  /** In how many milliseconds it is worth asking again: when the next probe is due, at least 1. */
+  /** Milliseconds until the next probe is due, at least 1. */
   get retryAfter(): number {
-    const left = this.#state === 'open' ? this.#since + untilProbe - this.#clock() : untilProbe
+    const left = this.#state === 'open' ? this.#since + probeInterval - this.#clock() : probeInterval
     return Math.max(1, Math.ceil(left / 1000))
   }
 
-  /** Whether it failed what it was asked last. */
+  /** True if the store has failed since its last answer. */
   get doubtful(): boolean {
     return this.#failures > 0
   }
 
   succeeded(): void {
-    if (this.#state === 'closed') this.#answers()
+    if (this.#state === 'closed' && (this.#failures > 0 || this.#listeners.length > 0)) this.#answers()
   }
 
   failed(error: unknown): void {
@@ -82,14 +82,14 @@ export class Breaker {
     if (this.#state === 'closed' && this.#failures >= failuresToOpen) this.#become('open')
   }
 
-  /** Whether the caller is to probe the store now, and to tell how it went: one at a time. */
-  probes(): boolean {
-    if (this.#state !== 'open' || this.#clock() - this.#since < untilProbe) return false
+  /** True if the caller has to probe the store now and report with `endProbe`. There is one probe at a time. */
+  startProbe(): boolean {
+    if (this.#state !== 'open' || this.#clock() - this.#since < probeInterval) return false
     this.#become('half-open')
     return true
   }
 
-  probed(answered: boolean, error?: unknown): void {
+  endProbe(answered: boolean, error?: unknown): void {
     if (!answered) this.lastError = error
     this.#become(answered ? 'closed' : 'open')
     if (answered) this.#answers()
@@ -97,12 +97,12 @@ export class Breaker {
 
   #answers(): void {
     this.#failures = 0
-    if (this.#waiting.length > 0) for (const run of this.#waiting.splice(0)) run()
+    for (const run of this.#listeners.splice(0)) run()
   }
 
-  /** Calls back once, when the store answers the next time. */
-  whenAnswering(run: () => void): void {
-    this.#waiting.push(run)
+  /** Calls back once, at the store's next answer. */
+  onNextAnswer(run: () => void): void {
+    this.#listeners.push(run)
   }
 
   #become(to: BreakerState): void {
@@ -115,7 +115,7 @@ export class Breaker {
 
 const breakers = new WeakMap<Store, Breaker>()
 
-/** The breaker of a store, one for all limiters on it. */
+/** The breaker of a store, shared by all limiters on it. */
 export function breakerOf(store: Store, clock: Clock = monotonicClock): Breaker {
   const breaker = breakers.get(store) ?? new Breaker(store, clock)
   breakers.set(store, breaker)

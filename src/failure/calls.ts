@@ -3,148 +3,154 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { Booking, CallExtras, DecideExtras, DecideVerb } from '../stores/store.ts'
-import type { Means } from './means.ts'
-import { chosen } from './on-store-error.ts'
-import { isMisuse, type Question } from './store-link.ts'
+import type { Fallback } from './fallback.ts'
+import { choiceFor } from './on-store-error.ts'
+import { isMisuse, StoreRequest } from './store-link.ts'
 
-/** One call: what it asks of the store, and what takes the place of the store's answer. */
-export abstract class Call<T> implements Question<T> {
-  readonly means: Means
+/** One call of a limiter: the request to the store, and what takes the place of the store's answer. */
+export abstract class Call<T> extends StoreRequest<T> {
+  readonly fallback: Fallback
   readonly keys: readonly string[]
   readonly extras: CallExtras | undefined
-  declare resolve: (answer: T) => void
-  declare reject: (error: unknown) => void
 
-  constructor(means: Means, keys: readonly string[], extras: CallExtras | undefined) {
-    this.means = means
+  constructor(fallback: Fallback, keys: readonly string[], extras: CallExtras | undefined) {
+    super()
+    this.fallback = fallback
     this.keys = keys
     this.extras = extras
   }
 
-  abstract ask(): MaybePromise<T>
-  abstract late(answer: T): void
-  /** Decided by the books. */
-  abstract here(): T
-  /** Let through, uncounted. */
-  abstract through(): T
+  /** The result by the local quota. */
+  protected abstract decideLocally(): T
+  /** The result of a call that is let through uncounted. */
+  protected abstract letThrough(): T
 
-  answered(answer: T): void {
-    this.means.shared.counters.sources.store++
-    this.resolve(answer)
+  answered(answer: T): T {
+    this.fallback.shared.counters.sources.store++
+    return answer
   }
 
-  failed(error: unknown): void {
+  failed(error: unknown): MaybePromise<T> {
     try {
-      if (isMisuse(error)) throw error
-      this.resolve(this.#instead(error))
+      return isMisuse(error) ? Promise.reject(error) : this.#chooseFor(error)
     } catch (thrown) {
-      this.reject(thrown)
+      return Promise.reject(thrown)
     }
   }
 
-  /** Answers in place of the store. */
-  #instead(error: unknown): T {
-    const { terms, shared } = this.means
-    const { onStoreError, counters, line } = shared
-    const choice = this.extras?.onFailure?.(error) ?? chosen(onStoreError, error, this.keys, terms, this.extras)
+  #chooseFor(error: unknown): T {
+    const { terms, shared } = this.fallback
+    const { onStoreError, counters, link } = shared
+    const choice = this.extras?.onFailure?.(error) ?? choiceFor(onStoreError, error, this.keys, terms, this.extras)
     if (choice === 'deny') {
       counters.denied++
-      throw unavailable(error, line.breaker.retryAfter)
+      throw unavailable(error, link.breaker.retryAfter)
     }
     counters.sources[choice === 'allow' ? 'open' : 'fallback']++
-    return choice === 'allow' ? this.through() : this.here()
+    return choice === 'allow' ? this.letThrough() : this.decideLocally()
   }
 }
 
-export class Decide extends Call<Decision> {
+export class DecideCall extends Call<Decision> {
   readonly #verb: DecideVerb
   readonly #cost: number
   declare readonly extras: DecideExtras | undefined
-  /** Of a reservation that the store granted: one that may have been given back is not given back twice. */
-  readonly #unsettled: Tickets | undefined
+  /** A refund of a reservation that is not sent now. A refund that was sent may have counted and is not made again. */
+  readonly #unsent: Tickets | undefined
 
-  constructor(means: Means, verb: DecideVerb, keys: readonly string[], cost: number, extras: DecideExtras | undefined) {
-    super(means, keys, extras)
+  constructor(
+    fallback: Fallback,
+    verb: DecideVerb,
+    keys: readonly string[],
+    cost: number,
+    extras: DecideExtras | undefined,
+  ) {
+    super(fallback, keys, extras)
     this.#verb = verb
     this.#cost = cost
-    this.#unsettled = verb === 'refund' && !means.shared.line.breaker.closed ? extras?.tickets : undefined
+    this.#unsent = verb === 'refund' && !fallback.shared.link.breaker.closed ? extras?.tickets : undefined
   }
 
-  ask(): MaybePromise<Decision> {
-    return this.means.ledger.decide(this.#verb, this.keys, this.#cost, this.extras)
+  send(): MaybePromise<Decision> {
+    return this.fallback.ledger.decide(this.#verb, this.keys, this.#cost, this.extras)
   }
 
   late({ allowed }: Decision): void {
-    if (this.#verb === 'consume' && allowed) void this.means.giveBack(this.keys, this.#cost)
+    if (this.#verb === 'consume' && allowed) void this.fallback.giveBack(this.keys, this.#cost)
   }
 
-  here(): Decision {
+  protected decideLocally(): Decision {
     this.#giveBackLater()
-    return this.means.decideHere(this.#verb, this.keys, this.#cost, this.extras)
+    return this.fallback.decideLocally(this.#verb, this.keys, this.#cost, this.extras)
   }
 
-  through(): Decision {
+  protected letThrough(): Decision {
     this.#giveBackLater()
-    return this.means.letThrough(this.extras)
+    return this.fallback.letThrough(this.extras)
   }
 
   #giveBackLater(): void {
-    if (this.#unsettled !== undefined) this.means.giveBackLater(this.keys, this.#cost, this.#unsettled)
+    if (this.#unsent !== undefined) this.fallback.giveBackLater(this.keys, this.#cost, this.#unsent)
   }
 }
 
-export class Reserve extends Call<Booking> {
+export class ReserveCall extends Call<Booking> {
   readonly #cost: number
   readonly #maxWait: number
 
-  constructor(means: Means, keys: readonly string[], cost: number, maxWait: number, details: CallExtras | undefined) {
-    super(means, keys, details)
+  constructor(
+    fallback: Fallback,
+    keys: readonly string[],
+    cost: number,
+    maxWait: number,
+    extras: CallExtras | undefined,
+  ) {
+    super(fallback, keys, extras)
     this.#cost = cost
     this.#maxWait = maxWait
   }
 
-  ask(): MaybePromise<Booking> {
-    return this.means.ledger.reserve(this.keys, this.#cost, this.#maxWait, this.extras)
+  send(): MaybePromise<Booking> {
+    return this.fallback.ledger.reserve(this.keys, this.#cost, this.#maxWait, this.extras)
   }
 
   late({ decision, tickets }: Booking): void {
-    if (decision.allowed) void this.means.giveBack(this.keys, this.#cost, tickets)
+    if (decision.allowed) void this.fallback.giveBack(this.keys, this.#cost, tickets)
   }
 
-  here(): Booking {
-    return this.means.reserveHere(this.keys, this.#cost, this.#maxWait, this.extras)
+  protected decideLocally(): Booking {
+    return this.fallback.reserveLocally(this.keys, this.#cost, this.#maxWait, this.extras)
   }
 
-  through(): Booking {
-    return this.means.reserveNothing(this.extras)
+  protected letThrough(): Booking {
+    return this.fallback.reserveNothing(this.extras)
   }
 }
 
-export class Reset extends Call<void> {
-  constructor(means: Means, keys: readonly string[]) {
-    super(means, keys, undefined)
+export class ResetCall extends Call<void> {
+  constructor(fallback: Fallback, keys: readonly string[]) {
+    super(fallback, keys, undefined)
   }
 
-  ask(): MaybePromise<void> {
-    return this.means.ledger.reset(this.keys)
+  send(): MaybePromise<void> {
+    return this.fallback.ledger.reset(this.keys)
   }
 
   late(): void {}
 
-  /** Once the store answers, it is told. */
-  here(): void {
-    this.means.shared.accounts.reset(this.means.debtor, this.keys)
+  protected decideLocally(): void {
+    this.fallback.resetLater(this.keys)
   }
 
-  through(): void {
-    this.here()
+  protected letThrough(): void {
+    this.fallback.resetLater(this.keys)
   }
 }
 
 function unavailable(cause: unknown, retryAfter: number): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_UNAVAILABLE',
-    `The store cannot decide, and onStoreError is 'deny'. Try again in ${retryAfter} ms; see cause for what it said.`,
+    `The store cannot decide, and onStoreError is 'deny'. Try again in ${retryAfter} ms; the cause is the store's error.`,
     { cause, retryAfter },
   )
 }

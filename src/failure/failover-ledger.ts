@@ -1,98 +1,104 @@
 /*
- * A store's ledger that always answers: by the store, or by what was chosen for when the store fails.
+ * A ledger that always answers: by the store, or by the choice for a store that fails.
  *
  *     call -> breaker closed? -> settle what the key owes -> store, within the deadline -> decision
  *                  |                        |                        |
  *                  no                     fails                    fails
  *                  +------------------------+------------------------+--> the choice -> deny: an error
  *                                                                                       allow: let through, uncounted
- *                                                                                       local: decided by the books here
+ *                                                                                       local: decided in this process
  */
 import { monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { timer } from '../stores/deadlines.ts'
 import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
-import { type Call, Decide, Reserve, Reset } from './calls.ts'
-import type { Health } from './health.ts'
+import { type Call, DecideCall, ReserveCall, ResetCall } from './calls.ts'
+import { DeferredRefunds } from './deferred-refunds.ts'
+import { Fallback, type SharedFailover } from './fallback.ts'
+import { Counters, type Health } from './health.ts'
 import { LocalQuota } from './local-quota.ts'
-import { Means } from './means.ts'
-import { shareOf } from './share.ts'
-import { type FailoverOptions, maxKeys, Shared } from './shared.ts'
+import type { FailoverOptions } from './on-store-error.ts'
+import { Reconciler } from './reconciler.ts'
+import { StoreLink } from './store-link.ts'
+
+/** The most keys of each scope that are decided locally: some 400 bytes each. */
+const maxKeys = 100_000
 
 class FailoverLedger implements Ledger {
-  readonly #means: Means
+  readonly #fallback: Fallback
 
-  private constructor(terms: LedgerTerms, shared: Shared, books: LocalQuota) {
-    this.#means = new Means(terms, shared, books)
+  constructor(fallback: Fallback) {
+    this.#fallback = fallback
   }
 
-  static of(store: Store, terms: LedgerTerms, options: FailoverOptions): FailoverLedger {
-    const { clock = monotonicClock, instances } = options
-    return new FailoverLedger(
-      terms,
-      new Shared(store, options, clock),
-      LocalQuota.of(sharesOf(terms, instances), maxKeys, clock),
-    )
-  }
-
-  /** Asks the store by a ledger of its own; what is decided here, counted and owed is one, whoever decides it. */
+  /** Other policies have a ledger of their own in the store. They share the local states, debts and counters. */
   vary(terms: LedgerTerms): Ledger {
-    const { shared, books } = this.#means
-    return new FailoverLedger(terms, shared, books.vary(sharesOf(terms, shared.instances)))
+    const { shared, quota } = this.#fallback
+    return new FailoverLedger(new Fallback(terms, shared, quota.vary(terms)))
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Promise<Decision> {
-    const means = this.#means
-    const granted = extras?.tickets && means.granted.get(extras.tickets)
-    if (granted === 'open') return Promise.resolve(means.letThrough(extras))
-    if (granted === 'local') return Promise.resolve(means.refundHere(keys, cost, extras))
-    return this.#put(new Decide(means, verb, keys, cost, extras))
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): MaybePromise<Decision> {
+    const fallback = this.#fallback
+    const granted = extras?.tickets && fallback.refundGranted(extras.tickets, keys, cost, extras)
+    return granted ?? this.#run(new DecideCall(fallback, verb, keys, cost, extras))
   }
 
-  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallExtras): Promise<Booking> {
-    return this.#put(new Reserve(this.#means, keys, cost, maxWait, details))
+  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallExtras): MaybePromise<Booking> {
+    return this.#run(new ReserveCall(this.#fallback, keys, cost, maxWait, details))
   }
 
-  /** The key is forgotten under the policies of all limiters of the name. */
-  reset(keys: readonly string[]): Promise<void> {
-    const { terms, shared, books, debtor } = this.#means
-    shared.accounts.forget(debtor, keys)
-    shared.postponed.forget(terms.scopes, keys)
-    books.reset(keys)
-    return this.#put(new Reset(this.#means, keys))
+  /** Resets the keys under the policies of all limiters of the name. */
+  reset(keys: readonly string[]): MaybePromise<void> {
+    this.#fallback.forget(keys)
+    return this.#run(new ResetCall(this.#fallback, keys))
+  }
+
+  #run<T>(call: Call<T>): MaybePromise<T> {
+    const { ledger, charges, shared } = this.#fallback
+    const { link, reconciler } = shared
+    if (link.breaker.closed) {
+      const settled = reconciler.settle(charges, call.keys)
+      return settled === undefined ? link.send(call) : link.sendAfter(settled, call)
+    }
+    // A charge of nothing is decided and written like any other, and changes no number.
+    link.probe(() => ledger.decide('charge', call.keys, 0))
+    return call.failed(link.breaker.lastError)
   }
 
   health(): Health {
-    return this.#means.shared.health()
-  }
-
-  #put<T>(call: Call<T>): Promise<T> {
-    const { ledger, shared, debtor } = this.#means
-    const { line, accounts } = shared
-    return new Promise((resolve, reject) => {
-      call.resolve = resolve
-      call.reject = reject
-      if (line.breaker.closed) line.put(call, accounts.settle(debtor, call.keys))
-      else {
-        // A charge of nothing goes all the way, writes, and changes no number.
-        line.probe(() => ledger.decide('charge', call.keys, 0))
-        call.failed(line.breaker.lastError)
-      }
-    })
+    const { link, reconciler, counters } = this.#fallback.shared
+    const { state, since, lastError } = link.breaker
+    return {
+      state,
+      since: Math.floor(since / 1000),
+      sources: { ...counters.sources },
+      denied: counters.denied,
+      errors: link.errors,
+      lastError,
+      owing: reconciler.size,
+    }
   }
 }
 
-/** What one process decides by. */
-function sharesOf(terms: LedgerTerms, instances: number): LedgerTerms {
-  return { ...terms, policies: terms.policies.map((policy) => shareOf(policy, instances)) }
-}
-
-/** A limiter's ledger in a store: one that answers at once is asked directly, and costs nothing more. */
+/** Opens a limiter's ledger in a store. A synchronous store is asked directly. */
 export function openLedger(store: Store, terms: LedgerTerms, options: FailoverOptions): Ledger {
-  return store.synchronous ? store.open(terms) : FailoverLedger.of(store, terms, options)
+  if (store.synchronous) return store.open(terms)
+  const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = timer } = options
+  const link = new StoreLink(store, storeTimeout, clock, sleeper)
+  const shared: SharedFailover = {
+    onStoreError,
+    link,
+    reconciler: new Reconciler(link, maxKeys),
+    refunds: new DeferredRefunds(link.breaker),
+    counters: new Counters(),
+  }
+  return new FailoverLedger(new Fallback(terms, shared, LocalQuota.of(terms, instances, maxKeys, clock)))
 }
 
 const startedAt = Math.floor(monotonicClock() / 1000)
 
+/** The health of a ledger's store. A synchronous store is always `'closed'`. */
 export function healthOf(ledger: Ledger): Health {
   if (ledger instanceof FailoverLedger) return ledger.health()
   const sources = { store: 0, fallback: 0, open: 0 }

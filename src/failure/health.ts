@@ -1,21 +1,21 @@
 import type { Source } from '../decision.ts'
 import type { BreakerState } from './breaker.ts'
 
-/** How a limiter's store is, as far as this process knows: the same for all limiters of its name (`under`). */
+/** The health of a limiter's store, as this process knows it. Limiters of one name (`under`) share it. */
 export interface Health {
-  /** `'closed'`: the store is asked. `'open'`: it failed, and is not. `'half-open'`: a probe is under way. */
+  /** `'closed'`: the store is asked. `'open'`: it failed and is not asked. `'half-open'`: a probe is under way. */
   readonly state: BreakerState
-  /** When that began, in milliseconds since the epoch. */
+  /** When that state began, in milliseconds since the epoch. */
   readonly since: number
-  /** Calls by who answered them. Not counted on a store that answers at once: that one's failures are its caller's. */
+  /** Calls by who answered them. Calls on a synchronous store are not counted: its failures reach the caller directly. */
   readonly sources: Readonly<Record<Source, number>>
   /** Calls rejected with `HEADGATE_STORE_UNAVAILABLE`. */
   readonly denied: number
-  /** Calls of the store that failed or were not answered in time. */
+  /** Requests to the store that failed or were not answered in time. */
   readonly errors: number
-  /** What the store failed with last; undefined if it never did. */
+  /** The last error of the store; undefined if it never failed. */
   readonly lastError: unknown
-  /** Keys that spent something here, or were reset, which the store has yet to be told. */
+  /** Keys that spent units or were reset in this process, which the store has yet to be told. */
   readonly owing: number
 }
 

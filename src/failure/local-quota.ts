@@ -1,82 +1,88 @@
 /*
- * What one process decides by itself while the store is away, and what of it the store has been told since.
+ * What one process decides by itself while the store fails, and how much of that the store has been charged since.
  *
- *     spent   100 ----.____                 .-- 40 more
- *                          `---.___________/    `----.__
- *     paid             .-- 100 ----.____________________    charged to the store when it was back
- *     owed   = spent - paid, as much of both as still counts
+ *     spent    100 ----.____                 .-- 40 more
+ *                           `---.___________/    `----.__
+ *     charged           .-- 100 ----.____________________    charged when the store was back
+ *     owed     = spent - charged, as far as both still count
  *
- * Two books under the same policies, each a memory store, so that what lapses lapses in both by the same arithmetic. What
- * is spent stays in its book when it is paid: a store that fails again and again does not give a new quota each time. The
- * limiters of one name (`under`) write into the same books, as they do into the same states of the store.
+ * Both are states under the same policies in a memory store, so both lapse by the same arithmetic. Units stay spent when
+ * the store has been charged: a store that fails again and again grants no new quota each time. The limiters of one name
+ * (`under`) share these states, as they share those of the store.
  */
-import type { Policy } from '../algorithms/algorithm.ts'
+import { type Policy, withLimit } from '../algorithms/algorithm.ts'
 import { Bucket } from '../algorithms/bucket.ts'
 import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision, Verdict } from '../decision.ts'
+import { HeadgateError } from '../errors.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
 
-/** What all books of one name write in. */
-interface Shelf {
+/** The states of all local quotas of one name. */
+interface SharedStates {
+  readonly instances: number
   readonly store: Store
   spent: Ledger | undefined
-  /** One for each policy, by its scope and name: the store is told of each by itself. */
-  readonly paid: Map<string, { readonly scope: string; readonly ledger: Ledger }>
+  /** One ledger for each policy, by its scope and name, since the store is charged for each policy by itself. */
+  readonly charged: Map<string, { readonly scope: string; readonly ledger: Ledger }>
 }
 
 export class LocalQuota {
   readonly #terms: LedgerTerms
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly string[]
-  readonly #shelf: Shelf
-  #opened: { readonly spent: Ledger; readonly paid: readonly Ledger[] } | undefined
+  readonly #shared: SharedStates
+  #ledgers: { readonly spent: Ledger; readonly charged: readonly Ledger[] } | undefined
 
-  private constructor(terms: LedgerTerms, shelf: Shelf) {
-    this.#terms = terms
-    this.#policies = terms.policies
+  private constructor(terms: LedgerTerms, shared: SharedStates) {
+    this.#policies = terms.policies.map((policy) => shareOf(policy, shared.instances))
+    this.#terms = { ...terms, policies: this.#policies }
     this.#scopes = terms.scopes
-    this.#shelf = shelf
+    this.#shared = shared
   }
 
-  /** @param maxKeys of each scope */
-  static of(terms: LedgerTerms, maxKeys: number, clock: Clock): LocalQuota {
-    return new LocalQuota(terms, { store: memoryStore({ maxKeys, clock }), spent: undefined, paid: new Map() })
+  /**
+   * @param instances the number of processes that share the limits: each gets that part of them
+   * @param maxKeys of each scope
+   */
+  static of(terms: LedgerTerms, instances: number, maxKeys: number, clock: Clock): LocalQuota {
+    const store = memoryStore({ maxKeys, clock })
+    return new LocalQuota(terms, { instances, store, spent: undefined, charged: new Map() })
   }
 
-  /** The same books under other policies. */
+  /** The same states under other policies. */
   vary(terms: LedgerTerms): LocalQuota {
-    return new LocalQuota(terms, this.#shelf)
+    return new LocalQuota(terms, this.#shared)
   }
 
-  /** Opened at the first failure: most books stay empty. */
-  #open(): { readonly spent: Ledger; readonly paid: readonly Ledger[] } {
-    const shelf = this.#shelf
-    const spent = shelf.spent?.vary?.(this.#terms) ?? shelf.store.open(this.#terms)
-    shelf.spent ??= spent
-    this.#opened = { spent, paid: this.#policies.map((policy) => this.#openPaid(policy)) }
-    return this.#opened
+  /** Opens the ledgers at the first failure: most stay unused. */
+  #open(): { readonly spent: Ledger; readonly charged: readonly Ledger[] } {
+    const shared = this.#shared
+    const spent = shared.spent?.vary?.(this.#terms) ?? shared.store.open(this.#terms)
+    shared.spent ??= spent
+    this.#ledgers = { spent, charged: this.#policies.map((policy) => this.#openCharged(policy)) }
+    return this.#ledgers
   }
 
-  #openPaid(policy: Policy): Ledger {
-    const { store, paid } = this.#shelf
+  #openCharged(policy: Policy): Ledger {
+    const { store, charged } = this.#shared
     const { scope } = policy
-    const title = JSON.stringify([scope, policy.name])
+    const id = JSON.stringify([scope, policy.name])
     const terms = { ...this.#terms, policies: [policy], scopes: [scope] }
-    const first = paid.get(title)
+    const first = charged.get(id)
     if (first?.ledger.vary !== undefined) return first.ledger.vary(terms)
     const ledger = store.open(terms)
-    paid.set(title, { scope, ledger })
+    charged.set(id, { scope, ledger })
     return ledger
   }
 
   get #spent(): Ledger {
-    return (this.#opened ?? this.#open()).spent
+    return (this.#ledgers ?? this.#open()).spent
   }
 
-  get #paid(): readonly Ledger[] {
-    return (this.#opened ?? this.#open()).paid
+  get #charged(): readonly Ledger[] {
+    return (this.#ledgers ?? this.#open()).charged
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
@@ -89,41 +95,41 @@ export class LocalQuota {
     return { ...booking, decision: { ...booking.decision, source: 'fallback' } }
   }
 
-  /** Units of each policy of that key that were spent here and still count, and that the store has not been told of. */
+  /** The units of each policy that the key spent here, that still count, and that the store has not been charged. */
   owed(scope: string, key: string): readonly number[] {
-    const spent = this.#used(key)
+    const spent = this.#spentUnits(key)
     return this.#policies.map((policy, n) =>
-      policy.scope === scope ? Math.max(0, (spent[n] as number) - this.#paidOf(n, key)) : 0,
+      policy.scope === scope ? Math.max(0, (spent[n] as number) - this.#chargedUnits(n, key)) : 0,
     )
   }
 
-  pay(policy: number, key: string, units: number): void {
-    void this.#paid[policy]?.decide('charge', [key], units)
+  addCharged(policy: number, key: string, units: number): void {
+    void this.#charged[policy]?.decide('charge', [key], units)
   }
 
-  unpay(policy: number, key: string, units: number): void {
-    void this.#paid[policy]?.decide('refund', [key], units)
+  removeCharged(policy: number, key: string, units: number): void {
+    void this.#charged[policy]?.decide('refund', [key], units)
   }
 
-  /** Gives units back; returns, for each policy, how many of them the store has been told of already. */
-  refund(keys: readonly string[], cost: number, extras?: DecideExtras): { decision: Decision; overpaid: number[] } {
-    const before = this.#policies.map((policy, n) => this.#used(this.#keyOf(policy, keys))[n] as number)
+  /** Gives units back. `overcharged` holds, for each policy, how many of them the store has been charged already. */
+  refund(keys: readonly string[], cost: number, extras?: DecideExtras): { decision: Decision; overcharged: number[] } {
+    const before = this.#policies.map((policy, n) => this.#spentUnits(this.#keyOf(policy, keys))[n] as number)
     const decision = this.decide('refund', keys, cost, extras)
-    const overpaid = this.#policies.map((policy, n) => {
+    const overcharged = this.#policies.map((policy, n) => {
       const key = this.#keyOf(policy, keys)
-      const spent = this.#used(key)[n] as number
-      const units = Math.max(0, Math.min((before[n] as number) - spent, this.#paidOf(n, key) - spent))
-      if (units > 0) this.unpay(n, key, units)
+      const spent = this.#spentUnits(key)[n] as number
+      const units = Math.max(0, Math.min((before[n] as number) - spent, this.#chargedUnits(n, key) - spent))
+      if (units > 0) this.removeCharged(n, key, units)
       return units
     })
-    return { decision, overpaid }
+    return { decision, overcharged }
   }
 
   reset(keys: readonly string[]): void {
-    if (this.#shelf.spent === undefined) return
+    if (this.#shared.spent === undefined) return
     void this.#spent.reset(keys)
-    for (const paid of this.#shelf.paid.values()) {
-      if (this.#scopes.includes(paid.scope)) void paid.ledger.reset([this.#keyOf(paid, keys)])
+    for (const charged of this.#shared.charged.values()) {
+      if (this.#scopes.includes(charged.scope)) void charged.ledger.reset([this.#keyOf(charged, keys)])
     }
   }
 
@@ -131,26 +137,45 @@ export class LocalQuota {
     return keys[this.#scopes.indexOf(scope)] as string
   }
 
-  /** What is spent, by policy: asked with one key for all scopes, of which only that of the key's own means anything. */
-  #used(key: string): readonly number[] {
+  /** By policy. The key stands for every scope, so only the policies of its own scope give a meaningful number. */
+  #spentUnits(key: string): readonly number[] {
     const keys = this.#scopes.map(() => key)
     const { policies } = this.#spent.decide('peek', keys, 1) as Decision
-    return policies.map((verdict, n) => usedOf(this.#policies[n] as Policy, verdict))
+    return policies.map((verdict, n) => usedUnits(this.#policies[n] as Policy, verdict))
   }
 
-  #paidOf(policy: number, key: string): number {
-    const { policies } = (this.#paid[policy] as Ledger).decide('peek', [key], 1) as Decision
-    return usedOf(this.#policies[policy] as Policy, policies[0] as Verdict)
+  #chargedUnits(policy: number, key: string): number {
+    const { policies } = (this.#charged[policy] as Ledger).decide('peek', [key], 1) as Decision
+    return usedUnits(this.#policies[policy] as Policy, policies[0] as Verdict)
   }
 }
 
 /**
- * Guava's limiters admit any cost and have the next one wait: what is used is the wait. What a bucket owes beyond its
- * burst can be read off the wait too; of windows and logs no more is known than that they are full.
+ * The units that a verdict shows as used. Guava's limiters admit any cost and make the next call wait, so the wait is what
+ * is used. A bucket's debt beyond its burst shows in the wait too. Of windows and logs it is only known that they are full.
  */
-function usedOf({ algorithm, burst, limit, window }: Policy, { remaining, retryAfter }: Verdict): number {
-  if (algorithm.punishes) return 0 // it takes nothing: a block is the matter of who pronounced it
+function usedUnits({ algorithm, burst, limit, window }: Policy, { remaining, retryAfter }: Verdict): number {
+  if (algorithm.punishes) return 0 // a penalty takes no units
   const waited = Math.ceil(((retryAfter - 1) * limit) / window) // waits are rounded up
   if (algorithm instanceof Smooth) return Math.max(0, waited)
   return algorithm instanceof Bucket && remaining === 0 ? burst - 1 + Math.max(1, waited) : burst - remaining
+}
+
+/**
+ * One instance's share of a policy: a part of its limit and burst, at least 1 unit.
+ * @throws HeadgateError `HEADGATE_POLICY` for a policy that no constructor made, or `HEADGATE_INEXACT`
+ */
+function shareOf(policy: Policy, instances: number): Policy {
+  if (instances === 1) return policy
+  const whole = Number.isInteger(policy.limit)
+  const limit = whole ? Math.max(1, Math.floor(policy.limit / instances)) : policy.limit / instances
+  const burst = Math.max(1, Math.floor(policy.burst / instances))
+  // The share may have no divisor in common with the window, and then its arithmetic is not exact. A rounder one is.
+  for (let round = 10; ; round *= 10) {
+    try {
+      return withLimit(policy, Math.max(1, limit - (round > 10 ? limit % (round / 10) : 0)), burst)
+    } catch (error) {
+      if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_INEXACT' || round > limit * 10) throw error
+    }
+  }
 }

@@ -1,24 +1,62 @@
+import { channel } from '#platform'
+import type { Clock } from '../clock.ts'
+import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
+import { positiveInteger } from '../options.ts'
+import type { Channel } from '../platform/platform.ts'
+import type { Sleeper } from '../stores/deadlines.ts'
 import type { CallExtras, Choice, LedgerTerms } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
-import { storeErrors } from './channel.ts'
 
-/** What is told of a call that the store could not decide. */
+/** The event that `onStoreError` gets: a call that the store could not decide. */
 export interface StoreFailure {
-  /** What the store said, or failed with last where it was not asked. */
+  /** The store's error. While the store is not asked, its last one. */
   readonly error: unknown
-  /** Who is limited: the key, or one for each scope. */
+  /** The key, or a record with one for each scope. */
   readonly key: string | Readonly<Record<string, string>>
   /** The limiter's name. */
   readonly limiter: string
 }
 
-/** A choice, or a function that is told and may return one; undefined is the default. */
+/** A choice, or a function that gets each failure and may return a choice. Default `'local'`. */
 export type OnStoreError<Event = StoreFailure> = Choice | ((event: Event) => Choice | undefined | void | Promise<void>)
+
+/** The validated options of `openLedger`. */
+export interface FailoverOptions {
+  readonly onStoreError: OnStoreError | undefined
+  readonly instances: number
+  /** In milliseconds. */
+  readonly storeTimeout: number | undefined
+  readonly clock?: Clock
+  readonly sleeper?: Sleeper
+}
+
+/** The options of a limiter, or of a pacer, for a store that fails. */
+export const failureOptions = ['onStoreError', 'instances', 'storeTimeout'] as const
+
+interface FailureOptions {
+  onStoreError?: OnStoreError | undefined
+  instances?: number | undefined
+  storeTimeout?: Duration | undefined
+}
+
+/**
+ * @param where the option's owner, for error messages: `'RateLimiter'`
+ * @throws HeadgateError `HEADGATE_OPTION`
+ */
+export function readFailureOptions(options: FailureOptions, where: string): FailoverOptions {
+  const { onStoreError, instances, storeTimeout } = options
+  return {
+    onStoreError: checkChoice(onStoreError, `${where}: onStoreError`),
+    instances: positiveInteger(instances ?? 1, `${where}: instances`, 'HEADGATE_OPTION'),
+    storeTimeout:
+      storeTimeout === undefined ? undefined : milliseconds(storeTimeout, `${where}: storeTimeout`, 'HEADGATE_OPTION'),
+  }
+}
 
 const choices: readonly unknown[] = ['deny', 'allow', 'local']
 
-/** @throws HeadgateError `HEADGATE_OPTION` for what is neither a choice nor a function */
+/** @throws HeadgateError `HEADGATE_OPTION` unless it is a choice, a function or undefined */
 export function checkChoice<Option>(option: Option, where: string): Option {
   if (option === undefined || typeof option === 'function' || choices.includes(option)) return option
   throw new HeadgateError(
@@ -28,7 +66,7 @@ export function checkChoice<Option>(option: Option, where: string): Option {
   )
 }
 
-/** What is chosen for one call. A function cannot break it: what it throws or rejects with is one warning. */
+/** The choice for one call. If the function throws or rejects, that is one warning and no choice. */
 export function choose<Event>(option: OnStoreError<Event> | undefined, event: Event): Choice | undefined {
   if (typeof option !== 'function') return option
   const broken = (error: unknown) => {
@@ -38,7 +76,7 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
   try {
     const chosen: unknown = option(event)
     if (choices.includes(chosen)) return chosen as Choice
-    if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also a promise that is none of this language's own
+    if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also for promises of other libraries
     return undefined
   } catch (error) {
     broken(error)
@@ -46,18 +84,21 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
   }
 }
 
-/** The limiter's own choice for a call. Whoever was asked before, by `extras`, has told the channel too. */
-export function chosen(
+/** Publishes every call that a store could not decide. */
+export const storeErrors: Channel = channel('headgate:store-error')
+
+/** The limiter's choice for a call. A call with `onFailure` was published by its caller already. */
+export function choiceFor(
   option: OnStoreError | undefined,
   error: unknown,
   keys: readonly string[],
   { name, scopes }: LedgerTerms,
   extras: CallExtras | undefined,
 ): Choice {
-  const tells = extras?.onFailure === undefined && storeErrors.hasSubscribers
-  if (typeof option !== 'function' && !tells) return option ?? 'local'
+  const publishes = extras?.onFailure === undefined && storeErrors.hasSubscribers
+  if (typeof option !== 'function' && !publishes) return option ?? 'local'
   const record = Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string]))
   const event = { error, key: keys.length === 1 ? (keys[0] as string) : record, limiter: name }
-  if (tells) storeErrors.publish(event)
+  if (publishes) storeErrors.publish(event)
   return choose(option, event) ?? 'local'
 }

@@ -1,23 +1,25 @@
 /*
- * Settling accounts: what keys spent in this process while the store was away is charged to the store, each policy by
- * itself, after the reset of a key that was reset meanwhile, and before the store decides on the key again.
+ * Reconciliation: the store is charged for units that keys spent locally while it failed. Each policy is charged by
+ * itself. A key that was reset meanwhile is first reset in the store. All this comes before the store decides on the key
+ * again.
  *
- * The limiters of one name have their accounts in common, as they have their states: a key is settled with all of them
- * at once, whichever of them is asked about it. A key that is asked about is settled first; the rest follows in the
- * background, a few at a time, once the store answers.
+ * The limiters of one name share their debts, as they share their states. A key is settled for all of them at once,
+ * whichever of them is called. The key of a call is settled first. The others follow in the background, a few at a time,
+ * once the store answers.
  */
-import { type Debtor, everyOne } from './debtor.ts'
+import { LRUCache } from 'lru-cache'
+import { allDone, type StoreCharges } from './store-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
-/** A key of one scope that may owe. */
-interface Account {
+/** A key of one scope that may owe units to the store. */
+interface Debt {
   readonly name: string
   readonly scope: string
   readonly key: string
   settling: Promise<void> | undefined
-  /** Under whose policies it has spent since it was last asked what it owes. */
-  debtors: Debtor[]
-  /** Whether the store has to forget it before it is charged what was spent here since. */
+  /** The policies under which the key has spent since it was last settled. */
+  charges: StoreCharges[]
+  /** True if the key has to be reset in the store before it is charged. */
   reset: boolean
 }
 
@@ -25,117 +27,118 @@ interface Account {
 const batch = 32
 
 export class Reconciler {
-  readonly #line: StoreLink
+  readonly #link: StoreLink
   readonly #maxKeys: number
-  readonly #owing = new Map<string, Account>()
+  /** Made at the first failure: most stores never fail. */
+  #debts: LRUCache<string, Debt> | undefined
   #running = false
   #again = false
   #waiting = false
 
-  /** @param maxKeys the most keys remembered; then the oldest is forgotten, and what it spent is not charged */
-  constructor(line: StoreLink, maxKeys: number) {
-    this.#line = line
+  /** @param maxKeys beyond these the key that spent least recently is forgotten, and its units are never charged */
+  constructor(link: StoreLink, maxKeys: number) {
+    this.#link = link
     this.#maxKeys = maxKeys
   }
 
   get size(): number {
-    return this.#owing.size
+    return this.#debts?.size ?? 0
   }
 
-  /** These keys have spent something here. */
-  note(debtor: Debtor, keys: readonly string[]): void {
-    for (const [n, scope] of debtor.scopes.entries()) {
-      const { debtors } = this.#account(scope, keys[n] as string)
-      if (!debtors.includes(debtor)) debtors.push(debtor)
+  /** Notes that these keys spend units locally. */
+  note(charges: StoreCharges, keys: readonly string[]): void {
+    for (const [n, scope] of charges.scopes.entries()) {
+      const debt = this.#debt(scope, keys[n] as string)
+      if (!debt.charges.includes(charges)) debt.charges.push(charges)
     }
     this.#settleLater()
   }
 
-  /** These keys were reset here: the store is to forget them, and then to be told of what they spend from now on. */
-  reset(debtor: Debtor, keys: readonly string[]): void {
-    this.forget(debtor, keys)
-    for (const [n, scope] of debtor.scopes.entries()) {
-      Object.assign(this.#account(scope, keys[n] as string), { debtors: [debtor], reset: true })
+  /** Notes that these keys were reset locally. What they spend from now on is charged after the reset in the store. */
+  reset(charges: StoreCharges, keys: readonly string[]): void {
+    this.forget(charges, keys)
+    for (const [n, scope] of charges.scopes.entries()) {
+      Object.assign(this.#debt(scope, keys[n] as string), { charges: [charges], reset: true })
     }
     this.#settleLater()
   }
 
-  #account(scope: string, key: string): Account {
+  #debt(scope: string, key: string): Debt {
+    // Bounded by size, since a bound by number would set aside memory for all of them at once.
+    this.#debts ??= new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 })
     const name = nameOf(scope, key)
-    let account = this.#owing.get(name)
-    if (account !== undefined) return account
-    account = { name, scope, key, settling: undefined, debtors: [], reset: false }
-    if (this.#owing.size >= this.#maxKeys) this.#owing.delete(this.#owing.keys().next().value as string)
-    this.#owing.set(name, account)
-    return account
+    let debt = this.#debts.get(name)
+    if (debt !== undefined) return debt
+    debt = { name, scope, key, settling: undefined, charges: [], reset: false }
+    this.#debts.set(name, debt)
+    return debt
   }
 
-  forget({ scopes }: Debtor, keys: readonly string[]): void {
-    for (const [n, scope] of scopes.entries()) this.#owing.delete(nameOf(scope, keys[n] as string))
+  forget({ scopes }: StoreCharges, keys: readonly string[]): void {
+    for (const [n, scope] of scopes.entries()) this.#debts?.delete(nameOf(scope, keys[n] as string))
   }
 
-  /** Settles what these keys owe; undefined if that is nothing. Rejects if the store fails: then it is owed still. */
-  settle({ scopes }: Debtor, keys: readonly string[]): Promise<unknown> | undefined {
-    if (this.#owing.size === 0) return undefined
-    const accounts = scopes
-      .map((scope, n) => this.#owing.get(nameOf(scope, keys[n] as string)))
-      .filter((account) => account !== undefined)
-    return accounts.length === 0 ? undefined : Promise.all(accounts.map((account) => this.#settle(account)))
+  /** Settles what these keys owe; undefined if they owe nothing. Rejects if the store fails; then they still owe it. */
+  settle({ scopes }: StoreCharges, keys: readonly string[]): Promise<unknown> | undefined {
+    if (this.#debts === undefined || this.#debts.size === 0) return undefined
+    const debts = scopes
+      .map((scope, n) => this.#debts?.peek(nameOf(scope, keys[n] as string)))
+      .filter((debt) => debt !== undefined)
+    return debts.length === 0 ? undefined : Promise.all(debts.map((debt) => this.#settle(debt)))
   }
 
-  #settle(account: Account): Promise<void> {
-    account.settling ??= this.#charge(account).finally(() => {
-      account.settling = undefined
+  #settle(debt: Debt): Promise<void> {
+    debt.settling ??= this.#charge(debt).finally(() => {
+      debt.settling = undefined
     })
-    return account.settling
+    return debt.settling
   }
 
-  async #charge(account: Account): Promise<void> {
-    const { name, scope, key } = account
-    const forgotten = () => this.#owing.get(name) !== account
-    // Nothing is paid into the hands of a store that may be away: what is lost there would have been spent for nothing.
-    if (this.#line.breaker.doubtful) await account.debtors[0]?.check(scope, key)
-    if (account.reset) await everyOne(account.debtors.map((debtor) => debtor.forget(scope, key)))
-    account.reset = false
-    const { debtors } = account
-    account.debtors = []
+  async #charge(debt: Debt): Promise<void> {
+    const { name, scope, key } = debt
+    const forgotten = () => this.#debts?.peek(name) !== debt
+    // A charge that times out counts as made. So a store that may be failing gets a charge of nothing first.
+    if (this.#link.breaker.doubtful) await debt.charges[0]?.check(scope, key)
+    if (debt.reset) await allDone(debt.charges.map((each) => each.reset(scope, key)))
+    debt.reset = false
+    const { charges } = debt
+    debt.charges = []
     try {
-      await everyOne(debtors.map((debtor) => debtor.pay(scope, key, forgotten)))
+      await allDone(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
-      account.debtors = [...new Set([...debtors, ...account.debtors])]
+      debt.charges = [...new Set([...charges, ...debt.charges])]
       throw error
     }
-    if (account.debtors.length === 0 && !forgotten()) this.#owing.delete(name)
+    if (debt.charges.length === 0 && !forgotten()) this.#debts?.delete(name)
   }
 
   #settleLater(): void {
     this.#again = true
     if (this.#running || this.#waiting) return
     this.#waiting = true
-    this.#line.breaker.whenAnswering(() => {
+    this.#link.breaker.onNextAnswer(() => {
       this.#waiting = false
       void this.#settleAll()
     })
   }
 
-  /** Each account once, as long as the store answers. Those that fail stay, and are tried when they are asked about. */
+  /** Settles each debt once, as long as the store answers. Those that fail stay until their key is called again. */
   async #settleAll(): Promise<void> {
-    const { breaker } = this.#line
+    const { breaker } = this.#link
     this.#running = true
     while (this.#again && breaker.closed) {
       this.#again = false
-      const accounts = [...this.#owing.values()]
-      for (let from = 0; from < accounts.length && breaker.closed; from += batch) {
-        const some = accounts.slice(from, from + batch)
-        await Promise.allSettled(some.map((account) => this.#settle(account)))
+      const debts = [...(this.#debts?.rvalues() ?? [])].filter((debt) => debt !== undefined)
+      for (let from = 0; from < debts.length && breaker.closed; from += batch) {
+        await Promise.allSettled(debts.slice(from, from + batch).map((debt) => this.#settle(debt)))
       }
     }
     this.#running = false
-    if (this.#owing.size > 0) this.#settleLater()
+    if (this.size > 0) this.#settleLater()
   }
 }
 
-/** A scope is printable: two pairs never have one name. */
+/** A scope is printable, so no two pairs have the same name. */
 function nameOf(scope: string, key: string): string {
   return `${scope}\n${key}`
 }

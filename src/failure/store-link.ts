@@ -1,29 +1,48 @@
 import type { Clock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { Deadlines, Due, type Sleeper } from '../stores/deadlines.ts'
 import type { Store } from '../stores/store.ts'
 import { unanswered } from '../stores/unanswered.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
+/** In milliseconds, for a store that declares no timeout of its own. */
 const defaultTimeout = 100
-/** A store that keeps a timeout of its own is left to: it may be able to take its call back. */
+/** A store that keeps its own deadline gets this much longer: it may be able to withdraw the request. */
 const grace = 10
 
-/** Something to ask of a store, and who wants to know: one of the other three is called, once. */
-export interface Question<T> {
-  ask(): T | Promise<T>
-  answered(answer: T): void
-  failed(error: unknown): void
-  /** Answered when it had failed already. */
-  late(answer: T): void
+/** One request to the store. Its sender gets the result of `answered` or of `failed`. */
+export abstract class StoreRequest<T> extends Due {
+  /** True once the store was asked: from then on, a failure is the store's. */
+  sent = true
+  declare link: StoreLink
+  declare resolve: (result: MaybePromise<T>) => void
+
+  abstract send(): MaybePromise<T>
+  abstract answered(answer: T): T
+  abstract failed(error: unknown): MaybePromise<T>
+  /** The answer came after the request had failed. */
+  abstract late(answer: T): void
+
+  /** The deadline has passed. */
+  expire(): void {
+    this.resolve(this.link.failed(this, this.link.timeoutError))
+  }
 }
 
-/** The line to a store: what is asked over it is answered or fails within the deadline, and the breaker is told. */
+/**
+ * The way to a store. Each request is answered or fails within a deadline, and the breaker counts the outcome.
+ *
+ * One place keeps the deadline of a request: the store itself if it declares a `timeout`, else the link. The limiter's
+ * option `storeTimeout` always makes it the link. An answer that is no promise needs no deadline.
+ */
 export class StoreLink {
   readonly store: Store
   readonly breaker: Breaker
   readonly #deadlines: Deadlines
-  /** Questions that failed or were not answered in time. */
+  /** True if the store rejects each request in time by itself. */
+  readonly #storeKeepsDeadlines: boolean
+  /** Requests that failed or were not answered in time. */
   errors = 0
 
   /** @param timeout in milliseconds; undefined for the store's own, or 100 */
@@ -32,121 +51,119 @@ export class StoreLink {
     this.store = store
     this.breaker = breakerOf(store, clock)
     this.#deadlines = new Deadlines(timeout ?? own, clock, sleeper)
+    this.#storeKeepsDeadlines = timeout === undefined && store.timeout !== undefined
   }
 
-  ask<T>(ask: () => T | Promise<T>): Promise<T> {
-    return new Promise((answered, failed) => this.put({ ask, answered, failed, late: () => undefined }))
-  }
-
-  /**
-   * `ask` without a promise of its own: most calls go this way.
-   * @param before what has to be done first, within the same deadline; if it fails, that has been counted where it was asked
-   */
-  put<T>(question: Question<T>, before?: Promise<unknown>): void {
-    const call = new Asked(this, question, before === undefined)
-    this.#watch(before === undefined ? attempt(question) : before.then(() => call.ask()), call)
-  }
-
-  #watch<T>(answer: Promise<T>, call: Pending<T>): void {
-    const deadlines = this.#deadlines
-    deadlines.add(call)
-    answer.then(
-      (value) => (deadlines.remove(call) ? call.answered(value) : call.late(value)),
-      (error) => deadlines.remove(call) && call.failed(error),
+  /** Sends the request. */
+  send<T>(request: StoreRequest<T>): MaybePromise<T> {
+    let answer: MaybePromise<T>
+    try {
+      answer = request.send()
+    } catch (error) {
+      answer = Promise.reject(error)
+    }
+    if (!isPromise(answer)) return this.#answered(request, answer)
+    if (!this.#storeKeepsDeadlines) return this.#bounded(request, answer)
+    return (answer instanceof Promise ? answer : Promise.resolve(answer)).then(
+      (value) => this.#answered(request, value),
+      (error) => this.failed(request, error),
     )
   }
 
-  /** What a question is told that has had no answer in time. */
-  get unanswered(): HeadgateError {
+  /** Sends the request after something else, both within one deadline. If that fails, it was counted already. */
+  sendAfter<T>(before: Promise<unknown>, request: StoreRequest<T>): Promise<T> {
+    request.sent = false
+    const send = () => {
+      if (!request.waits) throw new Error('the deadline has passed')
+      request.sent = true
+      return request.send()
+    }
+    return this.#bounded(request, before.then(send))
+  }
+
+  /** Sends a request whose failure rejects. */
+  ask<T>(send: () => MaybePromise<T>): Promise<T> {
+    return Promise.resolve(this.send(new PlainRequest(send)))
+  }
+
+  /** Sends a probe if one is due. Nobody waits for its answer. */
+  probe(send: () => MaybePromise<unknown>): void {
+    if (this.breaker.startProbe()) void this.send(new Probe(send, this.breaker))
+  }
+
+  #bounded<T>(request: StoreRequest<T>, answer: Promise<T>): Promise<T> {
+    const deadlines = this.#deadlines
+    return new Promise((resolve) => {
+      request.link = this
+      request.resolve = resolve
+      deadlines.add(request)
+      answer.then(
+        (value) => (deadlines.remove(request) ? resolve(this.#answered(request, value)) : request.late(value)),
+        (error) => deadlines.remove(request) && resolve(this.failed(request, error)),
+      )
+    })
+  }
+
+  #answered<T>(request: StoreRequest<T>, answer: T): T {
+    this.breaker.succeeded()
+    return request.answered(answer)
+  }
+
+  failed<T>(request: StoreRequest<T>, error: unknown): MaybePromise<T> {
+    if (request.sent && !isMisuse(error)) {
+      this.errors++
+      this.breaker.failed(error)
+    }
+    return request.failed(error)
+  }
+
+  /** The error of a request that was not answered in time. */
+  get timeoutError(): HeadgateError {
     return unanswered('The store', this.#deadlines.timeout, 'See the option storeTimeout.')
   }
-
-  failed(error: unknown): void {
-    this.errors++
-    this.breaker.failed(error)
-  }
-
-  /** Asks for the sake of the answer alone, if it is time to: nobody waits for it. */
-  probe(ask: () => unknown): void {
-    if (this.breaker.probes()) this.#watch(attempt({ ask }), new Probe(this))
-  }
 }
 
-/** What waits for an answer: one of the three is called, once. */
-abstract class Pending<T> extends Due {
-  protected readonly line: StoreLink
+class PlainRequest<T> extends StoreRequest<T> {
+  readonly #send: () => MaybePromise<T>
 
-  constructor(line: StoreLink) {
+  constructor(send: () => MaybePromise<T>) {
     super()
-    this.line = line
+    this.#send = send
   }
 
-  abstract answered(answer: T): void
-  abstract failed(error: unknown): void
-  /** The answer came when the time was up. */
-  abstract late(answer: T): void
-
-  expire(): void {
-    this.failed(this.line.unanswered)
-  }
-}
-
-/** A question on its way. */
-class Asked<T> extends Pending<T> {
-  readonly #question: Question<T>
-  /** Whether the store has been asked, so that a failure is its own. */
-  #asked: boolean
-
-  constructor(line: StoreLink, question: Question<T>, asked: boolean) {
-    super(line)
-    this.#question = question
-    this.#asked = asked
+  send(): MaybePromise<T> {
+    return this.#send()
   }
 
-  ask(): T | Promise<T> {
-    if (!this.waits) throw new Error('answered already')
-    this.#asked = true
-    return this.#question.ask()
+  answered(answer: T): T {
+    return answer
   }
 
-  answered(answer: T): void {
-    this.line.breaker.succeeded()
-    this.#question.answered(answer)
-  }
-
-  failed(error: unknown): void {
-    if (this.#asked && !isMisuse(error)) this.line.failed(error)
-    this.#question.failed(error)
-  }
-
-  late(answer: T): void {
-    this.#question.late(answer)
-  }
-}
-
-class Probe extends Pending<unknown> {
-  answered(): void {
-    this.line.breaker.probed(true)
-  }
-
-  failed(error: unknown): void {
-    if (!isMisuse(error)) this.line.errors++
-    this.line.breaker.probed(isMisuse(error), error)
+  failed(error: unknown): MaybePromise<T> {
+    return Promise.reject(error)
   }
 
   late(): void {}
 }
 
-function attempt<T>(question: Pick<Question<T>, 'ask'>): Promise<T> {
-  try {
-    const answer = question.ask()
-    return answer instanceof Promise ? answer : Promise.resolve(answer)
-  } catch (error) {
-    return Promise.reject(error)
+class Probe extends PlainRequest<unknown> {
+  readonly #breaker: Breaker
+
+  constructor(send: () => MaybePromise<unknown>, breaker: Breaker) {
+    super(send)
+    this.#breaker = breaker
+  }
+
+  override answered(): void {
+    this.#breaker.endProbe(true)
+  }
+
+  override failed(error: unknown): void {
+    this.#breaker.endProbe(isMisuse(error), error)
   }
 }
 
-/** Misuse that the store found is no failure of the store. */
+/** True for a mistake of the caller that the store found. It is no failure of the store. */
 export function isMisuse(error: unknown): boolean {
   return error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
 }

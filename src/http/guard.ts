@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
-import type { Key, RateLimiter } from '../limiter.ts'
+import { decide, type Key, type RateLimiter } from '../limiter.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { isPromise } from '../maybe-promise.ts'
 import type { Reservation } from '../reservation.ts'
@@ -116,7 +116,7 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
     if (this.#holding !== undefined) return this.#hold(this.#holding, key, cost, request, response)
     let decision: MaybePromise<Decision>
     try {
-      decision = this.limiter.decide(key, cost, this.#extras(key, request, response))
+      decision = decide(this.limiter, key, cost, this.#extras(key, request, response))
     } catch (error) {
       return this.#failed(error, key, request, response)
     }

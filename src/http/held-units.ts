@@ -1,5 +1,5 @@
 import { HeadgateError } from '../errors.ts'
-import type { Key, RateLimiter } from '../limiter.ts'
+import { book, type Key, type RateLimiter } from '../limiter.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { isPromise } from '../maybe-promise.ts'
 import { flag } from '../options.ts'
@@ -55,7 +55,7 @@ export class HeldUnits<Request, Response> {
   /** @param patient whether this request may be made to wait */
   book(key: Key, cost: number, details: CallExtras, patient: boolean): MaybePromise<Reservation> {
     const delay = patient ? this.#delay : undefined
-    if (delay === undefined) return this.#limiter.book(key, cost, 0, details)
+    if (delay === undefined) return book(this.#limiter, key, cost, 0, details)
     const maxWait = delay.enter()
     const booked = (reservation: Reservation) => {
       if (reservation.wait === 0) delay.leave()
@@ -66,7 +66,7 @@ export class HeldUnits<Request, Response> {
       throw error
     }
     try {
-      const reservation = this.#limiter.book(key, cost, maxWait, details)
+      const reservation = book(this.#limiter, key, cost, maxWait, details)
       return isPromise(reservation) ? reservation.then(booked, failed) : booked(reservation)
     } catch (error) {
       return failed(error)

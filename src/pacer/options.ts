@@ -2,9 +2,12 @@ import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import type { OnStoreError } from '../failure/on-store-error.ts'
-import { failureOptions, readFailureOptions } from '../failure/options.ts'
-import type { FailoverOptions } from '../failure/shared.ts'
+import {
+  type FailoverOptions,
+  failureOptions,
+  type OnStoreError,
+  readFailureOptions,
+} from '../failure/on-store-error.ts'
 import { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
 import { callback, flag, knownOptions, positiveInteger } from '../options.ts'

@@ -5,23 +5,36 @@ import { type Sleeper, timerSleeper } from '../sleeper.ts'
 export type { Sleeper }
 export const timer: Sleeper = timerSleeper()
 
-/** What has to be over by a time. It is also a place in line, and knows its neighbours only as long as it is in it. */
+/** Something with a deadline. It is its own list node, linked to its neighbours while it waits. */
 export abstract class Due {
   due = 0
   waits = false
   before: Due | undefined
   after: Due | undefined
 
-  /** The time is up. */
+  /** The deadline has passed. */
   abstract expire(): void
 }
 
+class BoundedAnswer extends Due {
+  readonly #expired: () => void
+
+  constructor(expired: () => void) {
+    super()
+    this.#expired = expired
+  }
+
+  expire(): void {
+    this.#expired()
+  }
+}
+
 /**
- * Bounds how long answers may take, all by one timer: every call has as long, so they are due in the order they came.
- * No timer is left where nothing is pending.
+ * Deadlines that are all equally far away, kept by one timer. Whatever is added first is due first. No timer runs while
+ * nothing waits, and none is set for what is removed within the same turn of the event loop.
  *
- * Links that are cleared, and no Set: one that is used up makes a new table, to which the old one points, so that a
- * single table in the old generation would keep alive all calls that came after it.
+ * The list is made of links that are cleared, not of a Set. A Set that is used up makes a new table, and the old one points
+ * to it. A single table in the old generation would keep everything alive that was added after it.
  */
 export class Deadlines {
   /** In milliseconds. */
@@ -30,7 +43,9 @@ export class Deadlines {
   readonly #sleeper: Sleeper
   #first: Due | undefined
   #last: Due | undefined
-  #callOff: (() => void) | undefined
+  /** True while `#expire` is to run, by the timer or after the pending events. */
+  #scheduled = false
+  #cancelTimer: (() => void) | undefined
 
   constructor(timeout: number, clock: Clock = monotonicClock, sleeper: Sleeper = timer) {
     this.timeout = timeout
@@ -38,51 +53,77 @@ export class Deadlines {
     this.#sleeper = sleeper
   }
 
-  add(call: Due): void {
-    call.due = this.#clock() + this.timeout * 1000
-    call.waits = true
-    call.before = this.#last
-    if (this.#last === undefined) this.#first = call
-    else this.#last.after = call
-    this.#last = call
-    if (this.#callOff === undefined) this.#arm(this.timeout)
+  add(item: Due): void {
+    item.due = this.#clock() + this.timeout * 1000
+    item.waits = true
+    item.before = this.#last
+    if (this.#last === undefined) this.#first = item
+    else this.#last.after = item
+    this.#last = item
+    if (!this.#scheduled) this.#expireLater()
   }
 
-  /** Whether it was waiting. */
-  remove(call: Due): boolean {
-    const { waits, before, after } = call
+  /** Returns true if it was waiting. */
+  remove(item: Due): boolean {
+    const { waits, before, after } = item
     if (!waits) return false
     if (before === undefined) this.#first = after
     else before.after = after
     if (after === undefined) this.#last = before
     else after.before = before
-    call.waits = false
-    call.before = undefined
-    call.after = undefined
-    if (this.#first === undefined) this.#disarm()
+    item.waits = false
+    item.before = undefined
+    item.after = undefined
+    if (this.#first === undefined && this.#cancelTimer !== undefined) this.#disarm()
     return true
   }
 
-  #arm(milliseconds: number): void {
-    // An answer that has come while this process was busy still counts: it is read before the next turn.
-    this.#callOff = this.#sleeper(milliseconds, () => afterPendingEvents(() => this.#expire()))
+  /**
+   * The same answer, or a rejection at the deadline.
+   * @param late gets an answer that comes after the rejection
+   */
+  bound<T>(answer: Promise<T>, error: () => Error, late: (answer: T) => void = () => undefined): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const item = new BoundedAnswer(() => reject(error()))
+      this.add(item)
+      answer.then(
+        (value) => (this.remove(item) ? resolve(value) : late(value)),
+        (reason) => this.remove(item) && reject(reason),
+      )
+    })
   }
 
-  #disarm(): void {
-    this.#callOff?.()
-    this.#callOff = undefined
+  /** An answer that arrived while this process was busy is read before its deadline counts. */
+  #expireLater(): void {
+    this.#scheduled = true
+    afterPendingEvents(() => this.#expire())
   }
 
   #expire(): void {
+    this.#scheduled = false
     const now = this.#clock()
-    for (let call = this.#first; call !== undefined; call = this.#first) {
-      if (call.due > now) {
-        this.#disarm()
-        this.#arm(Math.ceil((call.due - now) / 1000))
+    for (let item = this.#first; item !== undefined; item = this.#first) {
+      if (item.due > now) {
+        this.#arm(Math.ceil((item.due - now) / 1000))
         return
       }
-      this.remove(call)
-      call.expire()
+      this.remove(item)
+      item.expire()
     }
+  }
+
+  #arm(milliseconds: number): void {
+    if (this.#scheduled) return // by what an expired item has added
+    this.#scheduled = true
+    this.#cancelTimer = this.#sleeper(milliseconds, () => {
+      this.#cancelTimer = undefined
+      this.#expireLater()
+    })
+  }
+
+  #disarm(): void {
+    this.#cancelTimer?.()
+    this.#cancelTimer = undefined
+    this.#scheduled = false
   }
 }

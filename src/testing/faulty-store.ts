@@ -12,7 +12,9 @@
 import { HeadgateError } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { knownOptions } from '../options.ts'
+import { Deadlines } from '../stores/deadlines.ts'
 import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
+import { unanswered } from '../stores/unanswered.ts'
 import { type Fault, type FaultKind, type ScheduledFault, type TimedFault, timedFault } from './fault.ts'
 import type { ManualClock } from './manual-clock.ts'
 
@@ -38,8 +40,9 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 
 export class FaultyStore implements Store {
   readonly synchronous = false
-  /** The store's own. */
+  /** The timeout of the wrapped store. This store keeps it too, as a client does whose server hangs. */
   declare readonly timeout?: number
+  readonly #deadlines: Deadlines | undefined
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
   readonly #store: Store
   /** By the name of a limiter: what is opened again has the same states. */
@@ -56,7 +59,9 @@ export class FaultyStore implements Store {
     this.#clock = clock
     this.#schedule = faults.map(timedFault)
     this.#start = this.#now
-    if (store.timeout !== undefined) this.timeout = store.timeout
+    if (store.timeout === undefined) return
+    this.timeout = store.timeout
+    this.#deadlines = new Deadlines(store.timeout, clock?.now, clock?.sleeper)
   }
 
   open(terms: LedgerTerms): Ledger {
@@ -86,7 +91,13 @@ export class FaultyStore implements Store {
     this.#release()
   }
 
-  async #call<T>(send: () => MaybePromise<T>): Promise<T> {
+  #call<T>(send: () => MaybePromise<T>): Promise<T> {
+    const answer = this.#meet(send)
+    const timedOut = () => unanswered('The store', this.timeout as number)
+    return this.#deadlines === undefined ? answer : this.#deadlines.bound(answer, timedOut)
+  }
+
+  async #meet<T>(send: () => MaybePromise<T>): Promise<T> {
     this.#counts.calls++
     const fault = this.#fault
     if (fault?.kind !== 'partition') this.#release() // where the timer is late nobody overtakes

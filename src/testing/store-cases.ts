@@ -2,7 +2,7 @@ import assert from 'node:assert/strict'
 import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { tokenBucket } from '../algorithms/token-bucket.ts'
 import type { Decision } from '../decision.ts'
-import { RateLimiter } from '../limiter.ts'
+import { book, decide, RateLimiter } from '../limiter.ts'
 import type { Store } from '../stores/store.ts'
 import type { ManualClock } from './manual-clock.ts'
 
@@ -146,9 +146,9 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     const reservation = await limiter.reserve('k', { cost: 8 })
     await Promise.all([reservation.settle(3), reservation.settle(3), reservation.cancel()])
     assert.equal((await limiter.peek('k')).remaining, 7)
-    assert.equal((await limiter.charge('k', 20)).remaining, 0)
-    assert.equal((await limiter.refund('k', 14)).remaining, 1)
-    assert.equal((await limiter.refund('k', 1000)).remaining, 10)
+    assert.equal((await limiter.charge('k', { cost: 20 })).remaining, 0)
+    assert.equal((await limiter.refund('k', { cost: 14 })).remaining, 1)
+    assert.equal((await limiter.refund('k', { cost: 1000 })).remaining, 10)
   },
 
   'policies that vary, side by side: a refusal that is counted leaves what others have used': async ({ store }) => {
@@ -170,9 +170,9 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     const limiter = new RateLimiter({ policies: '10/1h fixed-window', store })
     const details = { at: true, nextAfter: true }
     at(3_600_000)
-    const decided = await limiter.decide('k', 1, details)
+    const decided = await decide(limiter, 'k', 1, details)
     at(5_400_000)
-    const booked = await limiter.book('k', 1, 0, details)
+    const booked = await book(limiter, 'k', 1, 0, details)
     const times = (decision: Decision) => [decision.resetAfter, decision.policies[0]?.nextAfter]
     assert.deepEqual(
       [times(decided), times(booked.decision)],

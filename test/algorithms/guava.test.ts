@@ -122,11 +122,11 @@ describe('given back', () => {
 
   test.each([0.3, 1, 3])('more than was taken, coldFactor %s: nobody waits longer for it', async (coldFactor) => {
     const limiter = limiterOf(smoothWarmingUp({ rate: 1, warmup: '10s', coldFactor }))
-    await limiter.charge('id', 1)
-    await limiter.charge('id', 1)
+    await limiter.charge('id', { cost: 1 })
+    await limiter.charge('id', { cost: 1 })
     const { retryAfter } = await limiter.peek('id')
-    await limiter.refund('id', 1)
-    await limiter.refund('id', 1000)
+    await limiter.refund('id', { cost: 1 })
+    await limiter.refund('id', { cost: 1000 })
     expect((await limiter.peek('id')).retryAfter).toBeLessThanOrEqual(retryAfter)
   })
 

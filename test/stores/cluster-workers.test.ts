@@ -2,6 +2,7 @@
 import cluster from 'node:cluster'
 import { afterEach, expect, test, vi } from 'vitest'
 import { fixedWindow, memoryStore, type Policy, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
+import { decide } from '../../src/limiter.ts'
 import { type ClusterStore, type ClusterStoreOptions, clusterStore } from '../../src/stores/cluster/index.ts'
 import { WorkerStore } from '../../src/stores/cluster/worker.ts'
 import { ManualClock } from '../../src/testing/index.ts'
@@ -73,7 +74,7 @@ test.each(['json', 'advanced'] as const)(
     expect(await remote.consume(key, { cost: 6 })).toStrictEqual(await local.consume(key, { cost: 6 }))
     expect((await remote.consume(key, { cost: 6 })).retryAfter).toBe(Infinity)
     const details = { at: true, nextAfter: true }
-    expect(await remote.decide(key, 1, details)).toStrictEqual(await local.decide(key, 1, details))
+    expect(await decide(remote, key, 1, details)).toStrictEqual(await decide(local, key, 1, details))
     const booked = await Promise.all([remote, local].map((limiter) => limiter.reserve(key, { cost: 2 })))
     expect(booked[0]?.decision).toStrictEqual(booked[1]?.decision)
     for (const reservation of booked) await reservation.settle(1)

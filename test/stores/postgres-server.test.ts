@@ -4,6 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { Client, Pool } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { fixedWindow, HeadgateError, RateLimiter, tokenBucket } from '../../src/index.ts'
+import { decide } from '../../src/limiter.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
 import { Sql } from '../../src/stores/postgres/sql.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
@@ -160,7 +161,7 @@ test('the time is that of Postgres, and the table and the prefix are those of th
   const store = postgresStore({ pool, table: 'Limits.my_table', prefix: 'mine', timeout: '5s' })
   await Promise.all([store.migrate(), store.migrate(), postgresStore({ pool, table: 'Limits.my_table' }).migrate()])
   const limiter = new RateLimiter({ policies: hundred, store })
-  const { at } = await limiter.decide("'; drop table headgate; --", 1, { at: true })
+  const { at } = await decide(limiter, "'; drop table headgate; --", 1, { at: true })
   const { rows } = await pool.query(
     `select extract(epoch from now()) * 1000 - ${at} as past, key from "Limits".my_table`,
   )

@@ -9,6 +9,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.ts'
+import { decide } from '../../src/limiter.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
@@ -226,7 +227,7 @@ test('swap gets the time that a text is needed, and the time that read returns i
     ttlMargin: 500,
   })
   const limiter = new RateLimiter({ policies: tokenBucket({ limit: 10, window: '10s' }), store })
-  const decision = await limiter.decide('k', 3, { at: true })
+  const decision = await decide(limiter, 'k', 3, { at: true })
   expect([decision.at, decision.resetAfter]).toEqual([now / 1000, 3000])
   expect(database.texts.get('headgate:default:default:k')?.ttl).toBe(3500)
 })

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
-import { type Decision, fixedWindow, memoryStore, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
+import { fixedWindow, memoryStore, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 
@@ -62,8 +62,7 @@ async function make(
   { verb, cost }: Call,
   key: string | Record<string, string>,
 ): Promise<unknown> {
-  if (verb === 'consume' || verb === 'peek') return limiter[verb](key, { cost })
   if (verb === 'reserve') return (await limiter.reserve(key, { cost })).decision
   if (verb === 'reset') return limiter.reset(key)
-  return limiter[verb](key, cost) as Promise<Decision>
+  return limiter[verb](key, { cost })
 }

@@ -213,7 +213,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         const untouched = new Rig(create, promised.policy, t0)
         await play(steps, promised, t0, async (time, cost) => {
           rig.time = untouched.time = time
-          if ((await rig.limiter.consume(key, { cost })).allowed) await rig.limiter.refund(key, cost)
+          if ((await rig.limiter.consume(key, { cost })).allowed) await rig.limiter.refund(key, { cost })
           const decision = await rig.limiter.consume(key, { cost })
           same(decision, await untouched.limiter.consume(key, { cost }))
           return decision
@@ -228,12 +228,12 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
           rig.time = time
           const decision = await rig.limiter.consume(key, { cost })
           const back = Math.ceil(cost / 3)
-          const { remaining } = await rig.limiter.refund(key, back)
+          const { remaining } = await rig.limiter.refund(key, { cost: back })
           ok(remaining <= Math.min(promised.capacity, decision.remaining + back))
           ok(remaining >= decision.remaining)
           return decision
         })
-        const full = await rig.limiter.refund(key, Number.MAX_SAFE_INTEGER)
+        const full = await rig.limiter.refund(key, { cost: Number.MAX_SAFE_INTEGER })
         same([full.remaining, full.resetAfter], [promised.capacity, 0])
         await play(more, promised, end, async (time, cost) => {
           rig.time = time
@@ -267,7 +267,9 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
           return rig.limiter.consume(key, { cost })
         })
         const before = await rig.limiter.peek(key)
-        const charged = await rig.limiter.charge(key, Math.max(1, Math.floor((3 * promised.capacity * debt) / 1000)))
+        const charged = await rig.limiter.charge(key, {
+          cost: Math.max(1, Math.floor((3 * promised.capacity * debt) / 1000)),
+        })
         if (!charged.allowed) {
           same([charged.retryAfter, charged.remaining], [Infinity, before.remaining])
           same(await rig.limiter.peek(key), before)

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers'
 import { Deadlines } from '../deadlines.ts'
+import { unanswered } from '../unanswered.ts'
 import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
 import { slotOf } from './keys.ts'
@@ -55,6 +56,11 @@ export class Batcher {
     this.#open.delete(slot)
     this.#ready.push(batch)
     if (size === 1) this.#sendReady()
+  }
+
+  /** Keeps one deadline over several requests that follow each other. */
+  within<T>(answer: Promise<T>, late?: (answer: T) => void): Promise<T> {
+    return this.#deadlines.bound(answer, () => unanswered('Redis', this.options.timeout), late)
   }
 
   #begin(slot: number): Batch {

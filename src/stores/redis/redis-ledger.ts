@@ -1,5 +1,6 @@
 import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
+import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
 import { ConsumeRequest } from './consume-request.ts'
 import { encodeId, keyStart } from './keys.ts'
@@ -31,7 +32,7 @@ export class RedisLedger implements Ledger {
     this.#plainExtras = { cacheable: this.#cacheable }
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, options?: DecideOptions): Promise<Decision> {
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, options?: DecideOptions): MaybePromise<Decision> {
     const stateKeys = this.#stateKeys(keys)
     if (verb === 'consume') return this.#consume(stateKeys, cost, options)
     const request = this.#request(verb, stateKeys, cost, { details: options, tickets: options?.tickets })
@@ -55,14 +56,17 @@ export class RedisLedger implements Ledger {
     return keys.map((key, scope) => `${this.#keyStarts[scope]}${encodeId(key)}}`)
   }
 
-  #consume(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
+  #consume(keys: readonly string[], cost: number, details?: Details): MaybePromise<Decision> {
     const local = this.#decideLocally(keys, cost, details)
-    if (local !== undefined) return Promise.resolve(local)
+    if (local !== undefined) return local
     const lease = this.#context.leases?.pending(this.#plan, keys, cost)
     if (lease === undefined) return this.#sendConsume(keys, cost, details)
-    return lease.then((leased) => {
+    const decision = lease.then((leased) => {
       if (leased) return this.#consume(keys, cost, details)
       return this.#decideLocally(keys, cost, details) ?? this.#sendConsume(keys, cost, details)
+    })
+    return this.#context.batcher.within(decision, ({ allowed }) => {
+      if (allowed) this.#sendOther(this.#request('refund', keys, cost)).catch(() => undefined)
     })
   }
 
@@ -83,7 +87,7 @@ export class RedisLedger implements Ledger {
     const extras = details === undefined && lease === undefined ? this.#plainExtras : this.#extras(details, lease)
     const request = new ConsumeRequest(this.#context, this.#plan, keys, cost, clock?.() ?? -1, extras)
     if (groups !== undefined) {
-      return sendInTwoPhases(this.#sendOne, request, groups).then((response) => request.decide(response))
+      return this.#send(request, groups).then((response) => request.decide(response))
     }
     const decision = new Promise<Decision>((resolve, reject) => {
       request.decided = resolve
@@ -122,7 +126,8 @@ export class RedisLedger implements Ledger {
   }
 
   #send(request: ScriptRequest, groups: readonly SlotGroup[] | undefined): Promise<ScriptResponse> {
-    return groups === undefined ? this.#sendOne(request) : sendInTwoPhases(this.#sendOne, request, groups)
+    if (groups === undefined) return this.#sendOne(request)
+    return this.#context.batcher.within(sendInTwoPhases(this.#sendOne, request, groups))
   }
 
   readonly #sendOne: Send = (request) =>

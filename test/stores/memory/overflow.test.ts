@@ -100,9 +100,9 @@ describe('a remembered key', () => {
     for (const key of ['a', 'b', 'c']) allowed(key, 5)
     await limiter.reset('a')
     expect([allowed('a', 5), allowed('a')]).toEqual([true, false])
-    expect(await limiter.refund('b', 2)).toMatchObject({ remaining: 2 })
+    expect(await limiter.refund('b', { cost: 2 })).toMatchObject({ remaining: 2 })
     expect([allowed('b', 2), allowed('b')]).toEqual([true, false])
-    expect(await limiter.refund('never seen', 2)).toMatchObject({ remaining: 5, resetAfter: 0 })
+    expect(await limiter.refund('never seen', { cost: 2 })).toMatchObject({ remaining: 5, resetAfter: 0 })
   })
 
   test('gets back the units of a reservation that was made before it gave way', async () => {

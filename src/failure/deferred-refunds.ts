@@ -1,0 +1,51 @@
+import type { Breaker } from './breaker.ts'
+
+/** The most refunds kept. Beyond them the oldest is dropped. */
+const maxRefunds = 10_000
+
+/** Gives units of these keys back. */
+interface Refund {
+  readonly scopes: readonly string[]
+  readonly keys: readonly string[]
+  readonly run: () => Promise<unknown>
+}
+
+/** Refunds that wait until the store answers again. */
+export class DeferredRefunds {
+  readonly #breaker: Breaker
+  #refunds: Refund[] = []
+  /** True if `#run` is under way or called back later. */
+  #scheduled = false
+
+  constructor(breaker: Breaker) {
+    this.#breaker = breaker
+  }
+
+  /** Runs the refund now if the store answers, else later. Refunds run once, in order, whatever their outcome. */
+  add(refund: Refund): void {
+    if (this.#refunds.length >= maxRefunds) this.#refunds.shift()
+    this.#refunds.push(refund)
+    if (this.#scheduled) return
+    this.#scheduled = true
+    if (this.#breaker.closed) void this.#run()
+    else this.#breaker.onNextAnswer(() => void this.#run())
+  }
+
+  /** Drops the refunds of keys that were reset: these have their full quota again. */
+  forget(scopes: readonly string[], keys: readonly string[]): void {
+    const concerns = (refund: Refund) =>
+      scopes.some((scope, n) => refund.scopes.includes(scope) && refund.keys[refund.scopes.indexOf(scope)] === keys[n])
+    if (this.#refunds.length > 0) this.#refunds = this.#refunds.filter((refund) => !concerns(refund))
+  }
+
+  /** Goes on as long as the store answers. */
+  async #run(): Promise<void> {
+    let refund = this.#refunds.shift()
+    while (refund !== undefined) {
+      await refund.run().catch(() => undefined)
+      refund = this.#breaker.closed ? this.#refunds.shift() : undefined
+    }
+    this.#scheduled = this.#refunds.length > 0
+    if (this.#scheduled) this.#breaker.onNextAnswer(() => void this.#run())
+  }
+}

@@ -1,0 +1,126 @@
+import type { Policy } from '../algorithms/algorithm.ts'
+import type { Details, Tickets } from '../algorithms/evaluation.ts'
+import { type Clock, monotonicClock } from '../clock.ts'
+import { type Decision, join } from '../decision.ts'
+import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../stores/store.ts'
+import type { DeferredRefunds } from './deferred-refunds.ts'
+import type { Counters } from './health.ts'
+import type { LocalQuota } from './local-quota.ts'
+import type { OnStoreError } from './on-store-error.ts'
+import type { Reconciler } from './reconciler.ts'
+import { StoreCharges } from './store-charges.ts'
+import type { StoreLink } from './store-link.ts'
+
+/** What the ledgers of one name share: the store, and what it has to be told once it answers again. */
+export interface SharedFailover {
+  readonly onStoreError: OnStoreError | undefined
+  readonly link: StoreLink
+  readonly reconciler: Reconciler
+  readonly refunds: DeferredRefunds
+  readonly counters: Counters
+}
+
+/** One ledger of the store, and the decisions that take the place of its own while the store fails. */
+export class Fallback {
+  readonly terms: LedgerTerms
+  readonly shared: SharedFailover
+  readonly ledger: Ledger
+  readonly quota: LocalQuota
+  readonly charges: StoreCharges
+  /** Reservations that the store did not grant. */
+  readonly #granted = new WeakMap<Tickets, 'local' | 'open'>()
+
+  constructor(terms: LedgerTerms, shared: SharedFailover, quota: LocalQuota) {
+    this.terms = terms
+    this.shared = shared
+    this.ledger = shared.link.store.open(terms)
+    this.quota = quota
+    this.charges = new StoreCharges(shared.link, terms, quota)
+  }
+
+  decideLocally(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+    const grantedByStore = verb === 'refund' && extras?.tickets !== undefined // the local states do not hold it
+    if (verb === 'peek' || grantedByStore) return this.quota.decide('peek', keys, cost, extras)
+    if (verb === 'refund') return this.#refundLocally(keys, cost, extras)
+    this.shared.reconciler.note(this.charges, keys)
+    return this.quota.decide(verb, keys, cost, extras)
+  }
+
+  reserveLocally(keys: readonly string[], cost: number, maxWait: number, details?: CallExtras): Booking {
+    this.shared.reconciler.note(this.charges, keys)
+    return this.#grant('local', this.quota.reserve(keys, cost, maxWait, details))
+  }
+
+  /** Allowed and uncounted. */
+  letThrough(extras: CallExtras | undefined): Decision {
+    return letThrough(this.terms.policies, extras)
+  }
+
+  /** Granted and uncounted. */
+  reserveNothing(details: CallExtras | undefined): Booking {
+    return this.#grant('open', { decision: this.letThrough(details), wait: 0, tickets: [] })
+  }
+
+  #grant(by: 'local' | 'open', booking: Booking): Booking {
+    if (booking.tickets !== undefined) this.#granted.set(booking.tickets, by)
+    return booking
+  }
+
+  /** Refunds a reservation that was granted here; undefined if the store granted it. */
+  refundGranted(tickets: Tickets, keys: readonly string[], cost: number, extras: DecideExtras): Decision | undefined {
+    const by = this.#granted.get(tickets)
+    if (by === undefined) return undefined
+    return by === 'open' ? this.letThrough(extras) : this.#refundLocally(keys, cost, extras)
+  }
+
+  /** Gives back what was taken locally. What the store was charged of it is refunded there, too. */
+  #refundLocally(keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+    const { decision, overcharged } = this.quota.refund(keys, cost, extras)
+    for (const [policy, units] of overcharged.entries()) {
+      const key = keys[this.terms.scopes.indexOf(this.terms.policies[policy]?.scope as string)] as string
+      if (units > 0) this.#refundLater(keys, () => this.charges.refund(policy, key, units))
+    }
+    return decision
+  }
+
+  /** Gives units back to the store. If that fails they stay taken, which is the strict side. */
+  async giveBack(keys: readonly string[], cost: number, tickets?: Tickets): Promise<void> {
+    const refund = () => this.ledger.decide('refund', keys, cost, tickets && { tickets })
+    await this.shared.link.ask(refund).catch(() => undefined)
+  }
+
+  giveBackLater(keys: readonly string[], cost: number, tickets: Tickets): void {
+    this.#refundLater(keys, () => this.giveBack(keys, cost, tickets))
+  }
+
+  #refundLater(keys: readonly string[], run: () => Promise<unknown>): void {
+    this.shared.refunds.add({ scopes: this.terms.scopes, keys, run })
+  }
+
+  /** The store is told of the reset once it answers. */
+  resetLater(keys: readonly string[]): void {
+    this.shared.reconciler.reset(this.charges, keys)
+  }
+
+  /** Forgets what the keys spent, owe and are owed, for all ledgers of the name. */
+  forget(keys: readonly string[]): void {
+    this.shared.reconciler.forget(this.charges, keys)
+    this.shared.refunds.forget(this.terms.scopes, keys)
+    this.quota.reset(keys)
+  }
+}
+
+/** The decision on a call that is let through uncounted: allowed, with the numbers of a key that has its full quota. */
+export function letThrough(policies: readonly Policy[], details?: Details, clock: Clock = monotonicClock): Decision {
+  const verdicts = policies.map(({ name, limit, burst, shadow }) => ({
+    name,
+    allowed: true,
+    limit,
+    remaining: burst,
+    retryAfter: 0,
+    resetAfter: 0,
+    shadow,
+    ...(details?.nextAfter ? { nextAfter: 0 } : {}),
+  }))
+  return join(true, verdicts, 'open', details?.at ? Math.floor(clock() / 1000) : undefined)
+}

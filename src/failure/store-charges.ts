@@ -1,0 +1,79 @@
+import type { Ledger, LedgerTerms } from '../stores/store.ts'
+import type { LocalQuota } from './local-quota.ts'
+import type { StoreLink } from './store-link.ts'
+
+/**
+ * Charges the store for units that were spent locally under one set of policies. Each policy is charged by itself: after
+ * 600 calls in ten minutes, a daily policy is owed 600 units and one of ten a second is owed ten.
+ */
+export class StoreCharges {
+  readonly #link: StoreLink
+  readonly #terms: LedgerTerms
+  readonly #quota: LocalQuota
+  /** One ledger for each policy, opened at first use. A ledger of the same name reaches the same states. */
+  readonly #ledgers: (Ledger | undefined)[] = []
+
+  constructor(link: StoreLink, terms: LedgerTerms, quota: LocalQuota) {
+    this.#link = link
+    this.#terms = terms
+    this.#quota = quota
+  }
+
+  /** In the order of a call's keys. */
+  get scopes(): readonly string[] {
+    return this.#terms.scopes
+  }
+
+  /** Rejects if the store does not answer. A charge of nothing changes nothing. */
+  async check(scope: string, key: string): Promise<void> {
+    const [policy] = this.#policiesOf(scope)
+    await this.#link.ask(() => this.#ledger(policy as number).decide('charge', [key], 0))
+  }
+
+  /** Resets the key in the store. */
+  async reset(scope: string, key: string): Promise<void> {
+    await allDone(this.#policiesOf(scope).map((policy) => this.#link.ask(() => this.#ledger(policy).reset([key]))))
+  }
+
+  /**
+   * Charges the units that the key owes. They count as charged from the moment of the request. After a timeout they still
+   * do, since the store may have counted them. After any other failure they are owed again, unless the key was forgotten.
+   */
+  async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
+    const quota = this.#quota
+    const charges = quota.owed(scope, key).map(async (units, policy) => {
+      if (units === 0) return
+      quota.addCharged(policy, key, units)
+      try {
+        await this.#link.ask(() => this.#ledger(policy).decide('charge', [key], units))
+      } catch (error) {
+        const mayHaveCounted = (error as { code?: unknown }).code === 'HEADGATE_STORE_TIMEOUT'
+        if (!mayHaveCounted && !forgotten()) quota.removeCharged(policy, key, units)
+        throw error
+      }
+    })
+    await allDone(charges)
+  }
+
+  /** Gives back units that the store was charged. */
+  async refund(policy: number, key: string, units: number): Promise<void> {
+    await this.#link.ask(() => this.#ledger(policy).decide('refund', [key], units))
+  }
+
+  #policiesOf(scope: string): number[] {
+    return [...this.#terms.policies.keys()].filter((n) => this.#terms.policies[n]?.scope === scope)
+  }
+
+  #ledger(policy: number): Ledger {
+    const policies = this.#terms.policies.slice(policy, policy + 1)
+    const scopes = policies.map(({ scope }) => scope)
+    const ledger = this.#ledgers[policy] ?? this.#link.store.open({ ...this.#terms, policies, scopes })
+    this.#ledgers[policy] = ledger
+    return ledger
+  }
+}
+
+/** Waits for all promises, then rejects with the first failure. */
+export async function allDone(promises: readonly Promise<unknown>[]): Promise<void> {
+  for (const result of await Promise.allSettled(promises)) if (result.status === 'rejected') throw result.reason
+}

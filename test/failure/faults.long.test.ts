@@ -1,0 +1,3 @@
+import { faults, testFaults } from './faults.ts'
+
+testFaults(Object.keys(faults))
