@@ -4,7 +4,7 @@ import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { positiveInteger } from '../options.ts'
 import type { Channel } from '../platform/platform.ts'
-import type { Sleeper } from '../stores/deadlines.ts'
+import type { Sleeper } from '../sleeper.ts'
 import type { CallExtras, Choice, LedgerTerms } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 

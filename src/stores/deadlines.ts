@@ -1,12 +1,12 @@
 import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
+import { LinkedList, type ListNode } from '../linked-list.ts'
 import { type Sleeper, timerSleeper } from '../sleeper.ts'
 
-export type { Sleeper }
 export const timer: Sleeper = timerSleeper()
 
 /** Something with a deadline. It is its own list node, linked to its neighbours while it waits. */
-export abstract class Due {
+export abstract class Due implements ListNode<Due> {
   due = 0
   waits = false
   before: Due | undefined
@@ -32,17 +32,13 @@ class BoundedAnswer extends Due {
 /**
  * Deadlines that are all equally far away, kept by one timer. Whatever is added first is due first. No timer runs while
  * nothing waits, and none is set for what is removed within the same turn of the event loop.
- *
- * The list is made of links that are cleared, not of a Set. A Set that is used up makes a new table, and the old one points
- * to it. A single table in the old generation would keep everything alive that was added after it.
  */
 export class Deadlines {
   /** In milliseconds. */
   readonly timeout: number
   readonly #clock: Clock
   readonly #sleeper: Sleeper
-  #first: Due | undefined
-  #last: Due | undefined
+  readonly #waiting = new LinkedList<Due>()
   /** True while `#expire` is to run, by the timer or after the pending events. */
   #scheduled = false
   #cancelTimer: (() => void) | undefined
@@ -56,25 +52,16 @@ export class Deadlines {
   add(item: Due): void {
     item.due = this.#clock() + this.timeout * 1000
     item.waits = true
-    item.before = this.#last
-    if (this.#last === undefined) this.#first = item
-    else this.#last.after = item
-    this.#last = item
+    this.#waiting.add(item)
     if (!this.#scheduled) this.#expireLater()
   }
 
   /** Returns true if it was waiting. */
   remove(item: Due): boolean {
-    const { waits, before, after } = item
-    if (!waits) return false
-    if (before === undefined) this.#first = after
-    else before.after = after
-    if (after === undefined) this.#last = before
-    else after.before = before
+    if (!item.waits) return false
     item.waits = false
-    item.before = undefined
-    item.after = undefined
-    if (this.#first === undefined && this.#cancelTimer !== undefined) this.#disarm()
+    this.#waiting.remove(item)
+    if (this.#waiting.first === undefined && this.#cancelTimer !== undefined) this.#disarm()
     return true
   }
 
@@ -102,7 +89,8 @@ export class Deadlines {
   #expire(): void {
     this.#scheduled = false
     const now = this.#clock()
-    for (let item = this.#first; item !== undefined; item = this.#first) {
+    const waiting = this.#waiting
+    for (let item = waiting.first; item !== undefined; item = waiting.first) {
       if (item.due > now) {
         this.#arm(Math.ceil((item.due - now) / 1000))
         return
