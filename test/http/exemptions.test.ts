@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { watchForwarded } from '../../src/http/keys/extractors.ts'
+import { watchForwarded } from '../../src/http/keys/by-ip.ts'
 import { byCookie, byHeader, byIp, byParam, combine } from '../../src/index.ts'
 import { forgetWarnings } from '../../src/warn.ts'
 import { contract, statuses } from '../support/contract.ts'

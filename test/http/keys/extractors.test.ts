@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../../adapters/express.ts'
-import { extractKey } from '../../../src/http/keys/extractors.ts'
-import { byHeader, byIp, combine, type KeyExtractor, RateLimiter, type View } from '../../../src/index.ts'
+import { extractKey } from '../../../src/http/keys/extract-key.ts'
+import { byHeader, byIp, combine, type KeyExtractor, RateLimiter, type RequestView } from '../../../src/index.ts'
 
 type Request = { address?: string; headers: Record<string, string> }
 
-const view: View<Request> = {
+const view: RequestView<Request> = {
   address: ({ address }) => address,
   peer: ({ address }) => address,
   trustsProxy: () => true,
