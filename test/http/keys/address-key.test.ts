@@ -22,7 +22,7 @@ test.each([
   ['::ffff:0:192.0.2.1', '0:0:0:0::/56'],
   ['64:ff9b::192.0.2.1', '192.0.2.1'],
   ['::ffff:192.0.2.1:4711', '192.0.2.1'],
-])('%s is %s', (address, key) => {
+])('the key of %s is %s', (address, key) => {
   expect(addressKey(address, 56)).toBe(key)
 })
 
@@ -44,33 +44,33 @@ test.each([
   'g::1',
   '1::2 ',
   '::1.2.3.4.5',
-])('%j is no address and stays as it is', (text) => {
+])('%j is not an address and stays unchanged', (text) => {
   expect(addressKey(text, 56)).toBe(text)
 })
 
-describe('IPv6 by its bits', () => {
+describe('IPv6 keys depend on bits, not on text', () => {
   const group = fc.integer({ min: 0, max: 0xffff })
   const address = fc.tuple(group, group, group, group, group, group, group, group)
-  /** One address in several dresses: shortened or not, in capitals, with leading zeros. */
-  const dresses = (groups: readonly number[]) => {
+  /** One address in several forms: shortened or not, in capitals, with leading zeros. */
+  const forms = (groups: readonly number[]) => {
     const full = groups.map((each) => each.toString(16))
     const short = full.join(':').replace(/(^|:)0(:0)+(:|$)/, '::')
     return [full.join(':'), short, short.toUpperCase(), full.map((each) => each.padStart(4, '0')).join(':')]
   }
 
-  test('every dress of an address gives one key', () => {
+  test('every form of an address gives one key', () => {
     fc.assert(
       fc.property(address, fc.integer({ min: 1, max: 128 }), (groups, prefix) => {
-        const keys = dresses(groups).map((dress) => addressKey(dress, prefix))
+        const keys = forms(groups).map((form) => addressKey(form, prefix))
         expect(new Set(keys).size).toBe(1)
       }),
     )
   })
 
-  test('two addresses share a key iff they share the prefix, as node:net judges it', () => {
+  test('two addresses share a key if and only if BlockList of node:net finds them in one prefix', () => {
     fc.assert(
       fc.property(address, address, fc.integer({ min: 1, max: 128 }), fc.nat(8), (a, b, prefix, shared) => {
-        const one = a.join() === '' ? a : [...a]
+        const one = [...a]
         const other = [...a.slice(0, shared), ...b.slice(shared)]
         fc.pre(one[5] !== 0xffff && other[5] !== 0xffff)
         const [first, second] = [one, other].map((groups) => groups.map((each) => each.toString(16)).join(':')) as [
