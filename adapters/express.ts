@@ -1,8 +1,17 @@
 import type { NextFunction, Request, Response } from 'express'
-import { whenEnded } from '../src/http/ended.ts'
-import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
-import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
-import { guardOf } from '../src/http/plans.ts'
+import {
+  createGuard,
+  type Framework,
+  type GuardOptions,
+  type PlanLimiter,
+  type PlanOptions,
+  type PolicyArgument,
+  type RateLimitArgument,
+  type RateLimiter,
+  type RequestDecision,
+  routeName,
+  whenEnded,
+} from '../src/http/index.ts'
 
 declare global {
   namespace Express {
@@ -13,25 +22,26 @@ declare global {
   }
 }
 
-/** Any address: whoever trusts this one as the thousandth hop trusts everybody. TEST-NET-1 of RFC 5737. */
-const anybody = '192.0.2.1'
+/** Any address: a setting that trusts this one as the thousandth hop trusts every proxy. TEST-NET-1 of RFC 5737. */
+const anyAddress = '192.0.2.1'
 
-function forwarded(request: Request, settings: Record<string, unknown>): string | undefined {
+function forwardedAddress(request: Request, settings: Record<string, unknown>): string | undefined {
   const trusts = settings['trust proxy fn'] as (address: string, hop: number) => boolean
-  return trusts(anybody, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
+  return trusts(anyAddress, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
 }
 
-const express: Framework<Request, Response> = {
+/** What the guard needs from Express 4 and 5. */
+export const expressFramework: Framework<Request, Response> = {
   address(request) {
-    // Read from the settings: `request.ip` parses forwarded addresses even where no proxy is trusted.
+    // Read from the settings: `request.ip` parses forwarded addresses even if no proxy is trusted.
     const settings: Record<string, unknown> | undefined = request.app?.settings
-    return settings?.['trust proxy'] ? forwarded(request, settings) : request.socket.remoteAddress
+    return settings?.['trust proxy'] ? forwardedAddress(request, settings) : request.socket.remoteAddress
   },
   peer: (request) => request.socket.remoteAddress,
   trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name]?.toString() : undefined),
   header: (request, name) => request.headers[name]?.toString(),
-  // Not `baseUrl`: that is the client's text, in any letter case and with any parameters.
+  // Without `baseUrl`, which is the client's text, in any letter case and with any parameters.
   route: (request) => routeName(request.method, request.route?.path?.toString()),
   attach(request, response, decision) {
     request.rateLimit = decision
@@ -50,21 +60,42 @@ const express: Framework<Request, Response> = {
   },
 }
 
-/** Says nothing of the route's parameters, so that a route keeps their types. */
-export type ExpressMiddleware = <Params>(request: Request<Params>, response: Response, next: NextFunction) => void
+/** The type of the parameters stays open, so that a route keeps the types of its own. */
+export interface ExpressMiddleware<Limiter = RateLimiter> {
+  <Params>(request: Request<Params>, response: Response, next: NextFunction): void
+  /** The limiter, for `peek`, `reset` and `health()`. */
+  readonly limiter: Limiter
+}
+
+type Options = GuardOptions<Request, Response>
 
 /**
- * Express middleware (4 and 5). The decision is on `req.rateLimit`; a refusal is answered with 429, an error of a key
- * extractor or of the store goes to `next(error)`.
+ * Express middleware (4 and 5). The decision is on `req.rateLimit`. A refusal is answered with 429. An error of a key
+ * extractor, of another option that is a function, or of the store goes to `next(error)`. The middleware has its
+ * `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
  *
- *     app.use(rateLimit('100/15m'))
+ *     const limit = rateLimit('100/15m')
+ *     app.use(limit)
+ *     await limit.limiter.reset('203.0.113.7')
  *
- * @throws HeadgateError for a policy or option that cannot be what it is
+ * @throws HeadgateError if a policy or an option is invalid
  */
+export function rateLimit(what: PolicyArgument<Request, Response>, options?: Options): ExpressMiddleware
+/** The policies are a function of the request. */
+export function rateLimit(what: PlanOptions<Request, Response>, options?: Options): ExpressMiddleware<PlanLimiter>
 export function rateLimit(
   what: RateLimitArgument<Request, Response>,
-  options?: GuardOptions<Request, Response>,
-): ExpressMiddleware {
-  const guard = guardOf(express, what, options)
-  return (request, response, next) => guard.run(request as unknown as Request, response, next)
+  options?: Options,
+): ExpressMiddleware<RateLimiter | PlanLimiter>
+export function rateLimit(
+  what: RateLimitArgument<Request, Response>,
+  options?: Options,
+): ExpressMiddleware<RateLimiter | PlanLimiter> {
+  const guard = createGuard(expressFramework, what, options)
+  const middleware: <Params>(request: Request<Params>, response: Response, next: NextFunction) => void = (
+    request,
+    response,
+    next,
+  ) => guard.handle(request as unknown as Request, response, next)
+  return Object.assign(middleware, { limiter: guard.limiter })
 }

@@ -7,61 +7,73 @@ import type {
   RouteOptions,
 } from 'fastify'
 import plugin from 'fastify-plugin'
-import { whenEnded } from '../src/http/ended.ts'
-import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
-import type { Gate } from '../src/http/gate.ts'
-import type { GuardOptions, RateLimitArgument, RateLimitOptions } from '../src/http/options.ts'
-import { guardOf } from '../src/http/plans.ts'
+import {
+  type AnyGuard,
+  createGuard,
+  type Framework,
+  type GuardOptions,
+  type PlanLimiter,
+  type PlanOptions,
+  type PolicyArgument,
+  type RateLimitArgument,
+  type RateLimiter,
+  type RateLimitOptions,
+  type RequestDecision,
+  routeName,
+  whenEnded,
+} from '../src/http/index.ts'
 
 type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
-
-type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply>
+type Plans = PlanOptions<FastifyRequest, FastifyReply>
+type Policies = PolicyArgument<FastifyRequest, FastifyReply>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
-type FastifyGuard = Gate<FastifyRequest, FastifyReply>
+type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply> | Plans
+type FastifyGuard = AnyGuard<FastifyRequest, FastifyReply>
 
-/** Where a route's own guard is kept, on the route's config. The HEAD route that Fastify adds shares the one of GET. */
+/** Where the config of a route keeps the route's own guard. The HEAD route that Fastify adds shares the guard of GET. */
 const guardOfRoute: unique symbol = Symbol('headgate.guard')
 
 declare module 'fastify' {
   interface FastifyRequest {
-    /** The decision of the rate limiter that this request passed; null where the route has none. */
+    /** The decision of the rate limiter that this request passed; null if its route has none. */
     rateLimit: RequestDecision | null
   }
   interface FastifyContextConfig {
-    /** A limit of this route's own, instead of the global one; false for none. */
+    /** A limit of the route's own in place of the global one; false for none. Example: `'5/1m'`. */
     rateLimit?: Argument | false
     [guardOfRoute]?: FastifyGuard | undefined
   }
 }
 
-/** Whether a server trusts every hop, by how far it follows a long forwarding chain of documentation addresses (RFC 5737). */
-function trustsEverybody(request: FastifyRequest): boolean {
+/** True if the server trusts every hop: it then follows a long forwarding chain of documentation addresses (RFC 5737). */
+function trustsEveryHop(request: FastifyRequest): boolean {
   const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
   const raw = { headers: { 'x-forwarded-for': chain.join(', ') }, socket: { remoteAddress: '192.0.2.1' } }
   return (Object.create(request, { raw: { value: raw } }) as FastifyRequest).ips?.length === chain.length + 1
 }
 
-const trusting = new WeakMap<FastifyInstance, boolean>()
+const everyHopTrusted = new WeakMap<FastifyInstance, boolean>()
 
-function forwarded(request: FastifyRequest, ips: readonly string[]): string | undefined {
-  const everybody = trusting.get(request.server) ?? trustsEverybody(request)
-  trusting.set(request.server, everybody)
-  return everybody ? (ips[1] ?? ips[0]) : request.ip
+function forwardedAddress(request: FastifyRequest, ips: readonly string[]): string | undefined {
+  const everyHop = everyHopTrusted.get(request.server) ?? trustsEveryHop(request)
+  everyHopTrusted.set(request.server, everyHop)
+  return everyHop ? (ips[1] ?? ips[0]) : request.ip
 }
 
-/** The names of the fields that were ever set, in lower case: Fastify would make each anew at every request. */
-const lowerCase = new Map<string, string>()
+/** Field names in lower case, by the names that were set. Fastify would convert a name at every request. */
+const lowerCaseNames = new Map<string, string>()
 
-function learn(name: string): string {
-  const made = name.toLowerCase()
-  lowerCase.set(name, made)
-  return made
+function toLowerCase(name: string): string {
+  const lower = name.toLowerCase()
+  lowerCaseNames.set(name, lower)
+  return lower
 }
 
-const fastify: Framework<FastifyRequest, FastifyReply> = {
+/** What the guard needs from Fastify. */
+export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   address(request) {
     const { ips } = request
-    return ips === undefined ? request.ip : forwarded(request, ips)
+    return ips === undefined ? request.ip : forwardedAddress(request, ips)
   },
   peer: (request) => request.raw.socket.remoteAddress,
   trustsProxy: ({ ips }) => ips !== undefined,
@@ -77,7 +89,7 @@ const fastify: Framework<FastifyRequest, FastifyReply> = {
   headersSent: (reply) => reply.sent || reply.raw.headersSent,
   complete: ({ raw }) => raw.writableEnded,
   ended: ({ raw }, done) => whenEnded(raw, done),
-  setHeader: (reply, name, value) => void reply.header(lowerCase.get(name) ?? learn(name), value),
+  setHeader: (reply, name, value) => void reply.header(lowerCaseNames.get(name) ?? toLowerCase(name), value),
   setStatus: (reply, status) => void reply.code(status),
   send: (reply, type, body) => void reply.type(type).send(body),
   returned(reply, value) {
@@ -85,17 +97,30 @@ const fastify: Framework<FastifyRequest, FastifyReply> = {
   },
 }
 
+/** A plugin with its limiter, for `peek`, `reset` and `health()`. */
+export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & { readonly limiter: Limiter }
+
 /**
- * A Fastify plugin for every route below the instance it is registered on, 404s included. A route has its own limit by
- * `config: { rateLimit: '5/1m' }` and none by `config: { rateLimit: false }`. The decision is on `request.rateLimit`; an
- * error of a key extractor or of the store goes to the error handler.
+ * A Fastify plugin for every route of the instance that it is registered on, 404s included. A route has its own limit
+ * with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
+ * `request.rateLimit`. A refusal is answered with 429. An error of a key extractor, of another option that is a function,
+ * or of the store goes to the error handler. The plugin has its `limiter`; if the policies are a function of the request,
+ * that is a `PlanLimiter`.
  *
- *     await app.register(rateLimit('100/15m'))
- *     await app.register(rateLimit, { limit: 100, window: '15m' })
+ *     const limit = rateLimit('100/15m')
+ *     await app.register(limit)
+ *     await limit.limiter.reset('203.0.113.7')
  *
- * @param what the global limit, or false where only routes have one
- * @throws HeadgateError for a policy or option that cannot be what it is
+ * The function itself can be registered too: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Pass it a
+ * `limiter` to have that at hand.
+ *
+ * @throws HeadgateError if a policy or an option is invalid
  */
+export function rateLimit(what: Policies, options?: Options): FastifyRateLimit
+/** The policies are a function of the request. */
+export function rateLimit(what: Plans, options?: Options): FastifyRateLimit<PlanLimiter>
+/** False: only routes have limits. They inherit the options. */
+export function rateLimit(what: false, options?: Options): FastifyPluginCallback
 export function rateLimit(what: Argument | false, options?: Options): FastifyPluginCallback
 export function rateLimit(app: FastifyInstance, options: PluginOptions, done: (error?: Error) => void): void
 export function rateLimit(
@@ -103,16 +128,19 @@ export function rateLimit(
   options?: Options | Argument,
   done?: (error?: Error) => void,
 ): unknown {
-  if (done !== undefined) return install(what as FastifyInstance, () => guardOf(fastify, options as Argument), {}, done)
-  const everywhere = what === false ? undefined : guardOf(fastify, what as Argument, options as Options)
-  return plugin((app, _none, ready) => install(app, () => everywhere, options as Options, ready), named)
+  if (done !== undefined) {
+    return install(what as FastifyInstance, () => createGuard(fastifyFramework, options as Argument), {}, done)
+  }
+  const guard = what === false ? undefined : createGuard(fastifyFramework, what as Argument, options as Options)
+  const installed = plugin((app, _none, ready) => install(app, () => guard, options as Options, ready), metadata)
+  return guard === undefined ? installed : Object.assign(installed, { limiter: guard.limiter })
 }
 
-const named = { fastify: '5.x', name: 'headgate' }
-// Registered by itself, with its options beside it, the function is the plugin: it needs the marks of one.
-plugin(rateLimit as unknown as FastifyPluginCallback, named)
+const metadata = { fastify: '5.x', name: 'headgate' }
+// `app.register(rateLimit, options)` registers the function itself, so it needs the metadata of a plugin.
+plugin(rateLimit as unknown as FastifyPluginCallback, metadata)
 
-/** @param inherited the keys, headers and refusal that a route's own limit has too unless it says otherwise */
+/** @param inherited the options that a route's own limit has too, unless it overrides them */
 function install(
   app: FastifyInstance,
   makeGuard: () => FastifyGuard | undefined,
@@ -120,29 +148,29 @@ function install(
   done: (error?: Error) => void,
 ): void {
   try {
-    const everywhere = makeGuard()
-    const routes = new RouteGuards(everywhere?.options ?? inherited)
+    const guard = makeGuard()
+    const routes = new RouteGuards(guard?.inherited ?? inherited)
     const declared: RouteOptions[] = []
-    const isFirst = app.printRoutes() === '(empty tree)' // or else routes are there that are never told to onRoute
-    /** Whether no route has another guard: then none is asked for its config, which Fastify makes anew at each reading. */
+    const isFirst = app.printRoutes() === '(empty tree)' // if not, onRoute is not called for the routes that exist
+    /** True if every route has the global guard. Then no config is read, which Fastify makes anew at each reading. */
     let alike = false
     if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', null)
     app.addHook('onReady', (ready) => {
-      alike = isFirst && declared.every(({ config }) => routes.of(config ?? {}, everywhere) === everywhere)
+      alike = isFirst && declared.every(({ config }) => routes.of(config ?? {}, guard) === guard)
       ready()
     })
     app.addHook('onRoute', (route) => {
       declared.push(route)
       const own = route.config?.rateLimit
-      const guard = own ? routes.declared(own, String(route.method), route.url) : everywhere
-      // Of limiters around limiters the nearest is asked last here, and has its way.
-      route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : guard }
+      const ownGuard = own ? routes.declared(own, String(route.method), route.url) : guard
+      // If limiters are nested, the hook of the innermost one runs last: its guard stays.
+      route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
     })
     app.addHook('onRequest', (request, reply, next) => {
       if (request.rateLimit !== null) return next()
-      const guard = alike ? everywhere : routes.of(request.routeOptions.config, everywhere)
-      if (guard === undefined) next()
-      else guard.run(request, reply, next as (error?: unknown) => void)
+      const chosen = alike ? guard : routes.of(request.routeOptions.config, guard)
+      if (chosen === undefined) next()
+      else chosen.handle(request, reply, next as (error?: unknown) => void)
     })
     done()
   } catch (error) {
@@ -160,25 +188,25 @@ class RouteGuards {
     this.#inherited = inherited
   }
 
-  /** The HEAD route that Fastify adds to a GET shares its guard. */
+  /** The HEAD route that Fastify adds to a GET route shares its guard. */
   declared(own: Argument, method: string, url: string): FastifyGuard {
     const name = routeName(method, url)
     const get = method === 'HEAD' ? this.#byName.get(name) : undefined
-    const guard = get?.own === own ? get.guard : guardOf(fastify, own, this.#inherited)
+    const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited)
     this.#byName.set(name, { own, guard })
     return guard
   }
 
   of(config: FastifyContextConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
     if (config.rateLimit === false) return undefined
-    return guardOfRoute in config ? config[guardOfRoute] : (this.#late(config) ?? everywhere)
+    return guardOfRoute in config ? config[guardOfRoute] : (this.#declaredBefore(config) ?? everywhere)
   }
 
-  /** Of a route that was declared before this plugin was loaded. */
-  #late(config: FastifyContextConfig): FastifyGuard | undefined {
+  /** The guard of a route that was declared before this plugin was loaded. */
+  #declaredBefore(config: FastifyContextConfig): FastifyGuard | undefined {
     const own = config.rateLimit
     if (!own) return undefined
-    const guard = this.#byConfig.get(config) ?? guardOf(fastify, own, this.#inherited)
+    const guard = this.#byConfig.get(config) ?? createGuard(fastifyFramework, own, this.#inherited)
     this.#byConfig.set(config, guard)
     return guard
   }

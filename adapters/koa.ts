@@ -1,8 +1,17 @@
 import type { Context, Middleware, Next } from 'koa'
-import { whenEnded } from '../src/http/ended.ts'
-import { type Framework, type RequestDecision, routeName } from '../src/http/framework.ts'
-import type { GuardOptions, RateLimitArgument } from '../src/http/options.ts'
-import { guardOf } from '../src/http/plans.ts'
+import {
+  createGuard,
+  type Framework,
+  type GuardOptions,
+  type PlanLimiter,
+  type PlanOptions,
+  type PolicyArgument,
+  type RateLimitArgument,
+  type RateLimiter,
+  type RequestDecision,
+  routeName,
+  whenEnded,
+} from '../src/http/index.ts'
 
 declare module 'koa' {
   interface DefaultState {
@@ -11,14 +20,15 @@ declare module 'koa' {
   }
 }
 
-/** `ctx.ip` is the leftmost forwarded address unless `maxIpsCount` says how many proxies there are: take the nearest's. */
-function forwarded({ app, ips }: Context): string | undefined {
+/** `maxIpsCount` says how many proxies there are. Without it, `ctx.ip` is the leftmost entry: use the nearest proxy's. */
+function forwardedAddress({ app, ips }: Context): string | undefined {
   return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
 }
 
-const koa: Framework<Context, Context> = {
-  // `ctx.ips` reads a header and makes a list whether or not there is a proxy.
-  address: (context) => (context.app.proxy ? forwarded(context) : undefined) ?? context.req.socket.remoteAddress,
+/** What the guard needs from Koa. Request and response are both the context. */
+export const koaFramework: Framework<Context, Context> = {
+  // `ctx.ips` reads a header and makes a list even if there is no proxy.
+  address: (context) => (context.app.proxy ? forwardedAddress(context) : undefined) ?? context.req.socket.remoteAddress,
   peer: ({ req }) => req.socket.remoteAddress,
   trustsProxy: ({ app }) => app.proxy,
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
@@ -40,33 +50,49 @@ const koa: Framework<Context, Context> = {
   },
 }
 
+/** A middleware with its limiter, for `peek`, `reset` and `health()`. */
+export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
+
+type Options = GuardOptions<Context, Context>
+
 /**
- * Koa middleware. The decision is on `ctx.state.rateLimit`; a refusal is answered with 429, an error of a key extractor
- * or of the store is thrown.
+ * Koa middleware. The decision is on `ctx.state.rateLimit`. A refusal is answered with 429. An error of a key extractor,
+ * of another option that is a function, or of the store rejects the middleware, so Koa's error handling gets it. The
+ * middleware has its `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
  *
- *     app.use(rateLimit('100/15m'))
+ *     const limit = rateLimit('100/15m')
+ *     app.use(limit)
+ *     await limit.limiter.reset('203.0.113.7')
  *
- * @throws HeadgateError for a policy or option that cannot be what it is
+ * @throws HeadgateError if a policy or an option is invalid
  */
+export function rateLimit(what: PolicyArgument<Context, Context>, options?: Options): KoaMiddleware
+/** The policies are a function of the request. */
+export function rateLimit(what: PlanOptions<Context, Context>, options?: Options): KoaMiddleware<PlanLimiter>
 export function rateLimit(
   what: RateLimitArgument<Context, Context>,
-  options?: GuardOptions<Context, Context>,
-): Middleware {
-  const guard = guardOf(koa, what, options)
-  // An async function would add a promise to those that Koa makes anyway.
-  return (context, next) => {
+  options?: Options,
+): KoaMiddleware<RateLimiter | PlanLimiter>
+export function rateLimit(
+  what: RateLimitArgument<Context, Context>,
+  options?: Options,
+): KoaMiddleware<RateLimiter | PlanLimiter> {
+  const guard = createGuard(koaFramework, what, options)
+  // Not async: that would add a promise to those that Koa makes.
+  const middleware: Middleware = (context, next) => {
     try {
       const admitted = guard.check(context, context)
       if (admitted === true) return next()
-      return admitted === false ? refused : goOn(admitted, next)
+      return admitted === false ? refused : nextLater(admitted, next)
     } catch (error) {
       return Promise.reject(error)
     }
   }
+  return Object.assign(middleware, { limiter: guard.limiter })
 }
 
 const refused = Promise.resolve()
 
-async function goOn(admitted: Promise<boolean>, next: Next): Promise<void> {
+async function nextLater(admitted: Promise<boolean>, next: Next): Promise<void> {
   if (await admitted) await next()
 }

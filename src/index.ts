@@ -20,10 +20,34 @@ export { type ErrorCode, HeadgateError } from './errors.ts'
 export type { BreakerState, StoreStateEvent } from './failure/breaker.ts'
 export type { Health } from './failure/health.ts'
 export type { OnStoreError, StoreFailure } from './failure/on-store-error.ts'
-export type { DecisionEvent, StoreErrorEvent } from './http/events.ts'
-export type { RequestDecision } from './http/framework.ts'
-export type { Extracted, KeyExtractor, View } from './http/keys/extractors.ts'
-export { byCookie, byHeader, byIp, byParam, byRoute, combine } from './http/keys/extractors.ts'
+export type {
+  ByIpOptions,
+  Cost,
+  Count,
+  DecisionEvent,
+  DelayOptions,
+  Dialect,
+  Extracted,
+  GuardOptions,
+  HeadersOption,
+  HeadersOptions,
+  Hooks,
+  KeyExtractor,
+  LegacyOptions,
+  PartitionKeyOptions,
+  PlanLimiter,
+  PlanOptions,
+  PoliciesOf,
+  RateLimitArgument,
+  RateLimitOptions,
+  RequestDecision,
+  RequestView,
+  StoreErrorEvent,
+  TrustedProxies,
+} from './http/index.ts'
+export { byIp } from './http/keys/by-ip.ts'
+export { combine } from './http/keys/combine.ts'
+export { byCookie, byHeader, byParam, byRoute } from './http/keys/extractors.ts'
 export { type CostOptions, type Key, RateLimiter, type ReserveOptions } from './limiter.ts'
 export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
 export type { MaybePromise } from './maybe-promise.ts'

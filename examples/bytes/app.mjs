@@ -2,14 +2,14 @@ import express from 'express'
 import { tokenBucket } from 'headgate'
 import { rateLimit } from 'headgate/express'
 
-/** A mebibyte an hour for each client; what a response will be is not known before it is sent, so 1 KiB is held. */
+/** One MiB an hour for each client. The size of a response is known only when it is sent, so 1 KiB is held until then. */
 const bytes = rateLimit({
   policies: tokenBucket({ name: 'bytes', limit: 1024 * 1024, window: '1h' }),
   cost: 1024,
   settle: true,
 })
 
-/** Settles with what went over the socket, head and body, also where the client left halfway. */
+/** Settles with the bytes that were sent, head and body, also if the client left halfway. */
 function meter(request, response, next) {
   const { socket } = request
   const before = socket.bytesWritten

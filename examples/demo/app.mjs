@@ -2,7 +2,7 @@ import express from 'express'
 import { byHeader } from 'headgate'
 import { rateLimit } from 'headgate/express'
 
-/** What the demo limits, each on a route of its own; shown at the start and on every answer. */
+/** The limits of the demo, each on a route of its own. They are printed at the start and in every response. */
 export const routes = [
   { path: '/', what: '10 in 10 seconds by address', limit: rateLimit('10/10s') },
   { path: '/burst', what: 'one every 2 seconds, 5 at once', limit: rateLimit('1/2s burst 5') },
@@ -18,7 +18,7 @@ export function createApp() {
   const app = express().disable('x-powered-by')
   for (const { path, what, limit } of routes) {
     app.get(path, limit, ({ rateLimit: { remaining, resetAfter } }, response) => {
-      response.type('text').send(`${what}: ${remaining} left, all back in ${resetAfter} ms\n`)
+      response.type('text').send(`${what}: ${remaining} left, full quota in ${resetAfter} ms\n`)
     })
   }
   return app

@@ -1,21 +1,20 @@
 import { createApp, routes } from './app.mjs'
 
-const wanted = Number(process.env.PORT ?? 3000)
-listen(wanted)
+listen(Number(process.env.PORT ?? 3000))
 
 function listen(port) {
   const server = createApp().listen(port, '127.0.0.1')
-  server.on('listening', () => tell(`http://127.0.0.1:${server.address().port}`))
+  server.on('listening', () => print(`http://127.0.0.1:${server.address().port}`))
   server.on('error', (error) => {
-    // Someone has the usual port: any other will do, unless this one was asked for.
+    // If the usual port is taken, any other is used, unless PORT names one.
     if (error.code === 'EADDRINUSE' && process.env.PORT === undefined && port !== 0) listen(0)
     else throw error
   })
 }
 
-function tell(url) {
+function print(url) {
   const width = Math.max(...routes.map(({ path }) => path.length))
-  console.log(`headgate demo on ${url} (memory store; Ctrl-C stops it)\n`)
+  console.log(`headgate demo on ${url} (memory store; stop it with Ctrl-C)\n`)
   for (const { path, what } of routes) console.log(`  ${path.padEnd(width)}  ${what}`)
   console.log(`
 Try:

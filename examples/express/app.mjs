@@ -5,10 +5,10 @@ import { rateLimit } from 'headgate/express'
 export function createApp() {
   const app = express()
 
-  // Everything: 100 requests in any 15 minutes by client address.
+  // Every route: 100 requests in 15 minutes for each client address.
   app.use(rateLimit('100/15m'))
 
-  // Two limits at once on one route, decided together: ten at once, and 1,000 a day.
+  // Two limits on one route, decided together: 10 a second, and 1,000 a day.
   const search = rateLimit({
     policies: [
       tokenBucket({ name: 'burst', limit: 10, window: '1s' }),

@@ -7,7 +7,7 @@ export async function createApp() {
 
   app.get('/', async (request) => ({ hello: 'world', left: request.rateLimit.remaining }))
 
-  // A limit of its own instead of the global one: five tries, then one every minute.
+  // A limit of its own in place of the global one: five attempts, then one a minute.
   app.post('/login', { config: { rateLimit: '1/1m burst 5' } }, async () => ({ welcome: true }))
 
   // No limit at all.

@@ -4,7 +4,7 @@ import Koa from 'koa'
 export function createApp() {
   const app = new Koa()
 
-  // A refusal in the application's own words; status 429 and the fields are set already.
+  // A refusal in the application's own words. Status 429 and the fields are already set.
   const refuse = (decision, context) => {
     context.body = { sorry: `Come back in ${Math.ceil(decision.retryAfter / 1000)} s.` }
   }

@@ -2,29 +2,45 @@ import express from 'express'
 import { byHeader, fixedWindow, tokenBucket } from 'headgate'
 import { rateLimit } from 'headgate/express'
 
-/** Who holds which API key; an application asks its database. */
+/** Which API key has which plan. A real application reads this from its database. */
 const planOf = new Map([
   ['key-of-ann', 'pro'],
   ['key-of-bob', 'free'],
 ])
 
-/** What each plan promises: so many at once, and so many a day. By their names they are the same promises in every plan. */
+/** Each plan has a rate and a daily quota. Policies of the same name share their states, so an upgrade keeps what was used. */
 const plans = {
-  free: promises({ perSecond: 1, perDay: 5 }),
-  pro: promises({ perSecond: 10, perDay: 10_000 }),
+  free: policiesOf({ perSecond: 1, perDay: 5 }),
+  pro: policiesOf({ perSecond: 10, perDay: 10_000 }),
 }
 
-function promises({ perSecond, perDay }) {
+function policiesOf({ perSecond, perDay }) {
   return [
     tokenBucket({ name: 'rate', limit: perSecond, window: '1s', burst: 2 * perSecond }),
     fixedWindow({ name: 'quota', limit: perDay, window: '1d' }),
   ]
 }
 
+function leftOf({ policies }) {
+  return Object.fromEntries(policies.map(({ name, remaining }) => [name, remaining]))
+}
+
 export function createApp() {
   const app = express()
+  const limit = rateLimit({
+    policies: (request) => plans[planOf.get(request.get('x-api-key'))],
+    keys: byHeader('x-api-key'),
+    headers: 'draft-11',
+  })
 
-  // Callers without a valid key are limited by address, and not let in: guessing keys is slow, and slower each time.
+  // For operators: what a key has left. The limiter of the middleware looks, and takes nothing.
+  app.get('/admin/left/:key', async (request, response) => {
+    const { key } = request.params
+    if (!planOf.has(key)) return response.sendStatus(404)
+    response.json(leftOf(await limit.limiter.under(plans[planOf.get(key)]).peek(key)))
+  })
+
+  // Requests without a valid key are refused and limited by address: guessing keys is slow, and slower each time.
   const guesses = rateLimit({
     policies: '10/1h',
     penalty: { after: 5, within: '1h', block: ['1h', '1d'], status: 403 },
@@ -34,21 +50,13 @@ export function createApp() {
     guesses(request, response, (error) => (error ? next(error) : response.status(401).send('Which key?\n')))
   })
 
-  app.use(
-    rateLimit({
-      policies: (request) => plans[planOf.get(request.get('x-api-key'))],
-      keys: byHeader('x-api-key'),
-      headers: 'draft-11',
-    }),
-  )
+  app.use(limit)
 
   app.get('/', (request, response) => {
-    response.json({
-      left: Object.fromEntries(request.rateLimit.policies.map(({ name, remaining }) => [name, remaining])),
-    })
+    response.json({ left: leftOf(request.rateLimit) })
   })
 
-  // An upgrade, or the way back: what was used today stays used.
+  // Changes the plan of a key. What was used today stays used.
   app.post('/plan/:plan', (request, response) => {
     const { plan } = request.params
     const known = Object.hasOwn(plans, plan)

@@ -2,8 +2,8 @@ import { HeadgateError, shown } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 
 /**
- * Which requests count once they are answered: all, those with a status of at least 400, those below, or what a function
- * of the framework's request and response says.
+ * Which requests count, by their responses: all, those with a status of at least 400, those below 400, or those for
+ * which a function of the framework's request and response returns true.
  */
 export type Count<Request, Response> =
   | 'all'
@@ -11,12 +11,20 @@ export type Count<Request, Response> =
   | 'successes'
   | ((request: Request, response: Response) => MaybePromise<boolean>)
 
-export type Counts<Request, Response> = (status: number, request: Request, response: Response) => MaybePromise<boolean>
+/** True if an ended request counts. */
+export type CountRule<Request, Response> = (
+  status: number,
+  request: Request,
+  response: Response,
+) => MaybePromise<boolean>
 
-/** @throws HeadgateError `HEADGATE_OPTION` for another word */
-export function countsOf<Request, Response>(
+/**
+ * The rule of the option `count`. Undefined if every request counts.
+ * @throws HeadgateError `HEADGATE_OPTION` for another word
+ */
+export function countRule<Request, Response>(
   count: Count<Request, Response> | undefined,
-): Counts<Request, Response> | undefined {
+): CountRule<Request, Response> | undefined {
   if (count === undefined || count === 'all') return undefined
   if (count === 'failures') return (status) => status >= 400
   if (count === 'successes') return (status) => status < 400

@@ -3,22 +3,25 @@ import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
 
+/** Options of `delay`. */
 export interface DelayOptions {
-  /** The longest that a request is held back, such as `'2s'`; one that would wait longer is refused. At most 1 hour. */
+  /**
+   * The longest time that a request waits, at most 1 hour. A request that would wait longer is refused. Example: `'2s'`.
+   */
   max: Duration
-  /** How many requests may wait at once, over all keys. Default 100. */
+  /** How many requests may wait at once, over all keys. Default 100. Example: `50`. */
   queue?: number
 }
 
 const anHour = 3_600_000
 
-/** Who waits for the time it has booked. The room is taken before the store is asked, so a burst cannot overfill it. */
+/** Requests that wait until they are admitted. A place is taken before the store is called, so a burst cannot overfill. */
 export class Delay {
   readonly #max: number
   readonly #queue: number
-  #inside = 0
+  #waiting = 0
 
-  /** @throws HeadgateError `HEADGATE_OPTION` also where the policies cannot promise a time to come */
+  /** @throws HeadgateError `HEADGATE_OPTION` for a wrong option, and if the policies cannot promise a future time */
   constructor(options: DelayOptions, policies: readonly Policy[]) {
     knownOptions('delay', options, ['max', 'queue'])
     this.#max = milliseconds(options.max, 'delay: max', 'HEADGATE_OPTION')
@@ -26,32 +29,32 @@ export class Delay {
     if (this.#max > anHour) {
       throw new HeadgateError(
         'HEADGATE_OPTION',
-        `delay: max must be at most 1 hour. Give the patience of a client: '2s'.`,
+        `delay: max must be at most 1 hour. Give a time that a client waits: '2s'.`,
       )
     }
     const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes)
     if (enforced.length === 1 && enforced[0]?.algorithm.promises) return
     throw new HeadgateError(
       'HEADGATE_OPTION',
-      'delay needs one policy that can promise a time to come: a bucket, a fixed window or a sliding log, alone. ' +
+      'delay needs exactly one policy that can promise a future time: a bucket, a fixed window or a sliding log. ' +
         `Write policies: '10/1s token-bucket'.`,
     )
   }
 
-  /** Takes room, to be given back by `leave`; how long this one may wait, in milliseconds: 0 where no room is left. */
+  /** Takes a place; `leave` returns it. Returns how many milliseconds the request may wait: 0 if all places are taken. */
   enter(): number {
-    return this.#inside++ < this.#queue ? this.#max : 0
+    return this.#waiting++ < this.#queue ? this.#max : 0
   }
 
   leave(): void {
-    this.#inside--
+    this.#waiting--
   }
 
   /**
-   * Waits; false if the client goes away before.
-   * @param onEnd calls back when the response has ended, which now can only be for that reason
+   * Waits, then returns the place. Resolves to false if the client leaves first.
+   * @param onEnd calls its argument when the response has ended: during the wait, only because the client left
    */
-  async pause(wait: number, onEnd: (gone: () => void) => void): Promise<boolean> {
+  async pause(wait: number, onEnd: (left: () => void) => void): Promise<boolean> {
     const stays = await new Promise<boolean>((resolve) => {
       const timer = setTimeout(resolve, wait, true)
       onEnd(() => {

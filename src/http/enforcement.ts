@@ -2,11 +2,11 @@ import { HeadgateError, shown } from '../errors.ts'
 import type { Key } from '../limiter.ts'
 import { flag } from '../options.ts'
 
-/** On whom refusals are enforced: everybody, nobody (`shadow`), or a share of the keys that is always the same. */
+/** Which keys refusals are enforced for: all, none (`shadow`), or a share that always has the same keys (`enforce`). */
 export class Enforcement {
   readonly #share: number
 
-  /** @throws HeadgateError `HEADGATE_OPTION` for a share that is none */
+  /** @throws HeadgateError `HEADGATE_OPTION` for a share outside 0 to 1 */
   constructor(shadow: boolean | undefined, enforce: number | undefined) {
     const share = enforce ?? 1
     if (typeof share !== 'number' || !(share >= 0 && share <= 1)) {
@@ -24,7 +24,7 @@ export class Enforcement {
   }
 }
 
-/** Where a key stands between 0 and 1: whoever is within a tenth is within a fifth too, on every process. */
+/** A number from 0 to 1 for each key, the same in every process. A key within one tenth is also within one fifth. */
 function position(key: Key): number {
   const text =
     typeof key === 'string'
@@ -33,7 +33,7 @@ function position(key: Key): number {
           .sort()
           .map((scope) => key[scope])
           .join('\n')
-  return spread(fnv1a(text)) / 2 ** 32
+  return mix(fnv1a(text)) / 2 ** 32
 }
 
 /** FNV-1a of 32 bits (draft-eastlake-fnv), over UTF-16 code units. */
@@ -43,8 +43,8 @@ function fnv1a(text: string): number {
   return hash
 }
 
-/** The finaliser of MurmurHash3: FNV-1a alone leaves the high bits of keys that differ in their last letter alike. */
-function spread(hash: number): number {
+/** The finaliser of MurmurHash3. With FNV-1a alone, keys that differ in their last letter have the same high bits. */
+function mix(hash: number): number {
   let mixed = Math.imul(hash ^ (hash >>> 16), 0x85ebca6b)
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35)
   return (mixed ^ (mixed >>> 16)) >>> 0

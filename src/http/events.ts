@@ -10,34 +10,35 @@ import type { Channel } from '../platform/platform.ts'
 import type { CallExtras, Choice } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 
-/** What hooks and channels are told of a decision. Of Koa, request and response are both the context. */
+/** What hooks and channels get for a decision. With Koa, request and response are both the context. */
 export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly decision: Decision
-  /** Who was limited: the key, or one for each scope. */
+  /** Who was limited: the key, or a record with a key for each scope. */
   readonly key: Key
   /** The limiter's name. */
   readonly limiter: string
-  /** Whether a refusal of this key is enforced: false under `shadow`, and outside the share of `enforce`. */
+  /** True if a refusal of this key is enforced. False under `shadow`, and outside the share of `enforce`. */
   readonly enforced: boolean
   readonly request: Request
   readonly response: Response
 }
 
-/** What hooks and channels are told of a request that the store could not decide. */
+/** What hooks and channels get for a request that the store could not decide. */
 export interface StoreErrorEvent<Request = unknown, Response = unknown> extends StoreFailure {
   readonly request: Request
   readonly response: Response
 }
 
-/** Functions that are told and cannot break anything: what they throw or reject with is one warning. */
+/** Hooks of a middleware. A hook cannot break a request: if it throws or rejects, a warning is given once. */
 export interface Hooks<Request, Response> {
-  /** Every decision. */
+  /** Called for every decision. Example: `({ decision, key }) => log.debug({ key, ...decision })`. */
   onDecision?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
-  /** Every refusal, enforced or not. */
+  /** Called for every refusal, enforced or not. Example: `({ key }) => log.info({ refused: key })`. */
   onRefused?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /**
-   * What happens to requests that the store cannot decide: `'deny'` answers 503, `'allow'` lets them through, `'local'`
-   * decides them in this process. Or a function that is told of each and may say. Default: the limiter's, `'local'`.
+   * What happens to requests that the store cannot decide: `'deny'` answers 503, `'allow'` admits them, `'local'`
+   * decides them in this process. Or a function that gets each event and may return one of these. Default: the
+   * limiter's choice, which is `'local'` by default. Example: `({ error }) => { log.error(error) }`.
    */
   onStoreError?: OnStoreError<StoreErrorEvent<Request, Response>> | undefined
 }
@@ -45,11 +46,11 @@ export interface Hooks<Request, Response> {
 const decisions = channel('headgate:decision')
 const refusals = channel('headgate:refused')
 
-/** Tells hooks and channels. An event is made only if somebody listens. */
+/** Notifies hooks and channels. An event is made only if somebody listens. */
 export class Events<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** What a call is told that nobody listens to: the choice, if there is one. */
+  /** The extras of a call if nobody listens: only the choice for a store error. */
   readonly #choice: CallExtras
 
   constructor(limiter: string, { onDecision, onRefused, onStoreError }: Hooks<Request, Response>) {
@@ -61,7 +62,7 @@ export class Events<Request, Response> {
     this.#hooks = { onDecision, onRefused, onStoreError }
   }
 
-  /** Whether anybody listens to decisions of this kind. */
+  /** True if somebody listens to decisions of this kind. */
   listens(allowed: boolean): boolean {
     if (this.#hooks.onDecision !== undefined || decisions.hasSubscribers) return true
     return !allowed && (this.#hooks.onRefused !== undefined || refusals.hasSubscribers)
@@ -69,11 +70,11 @@ export class Events<Request, Response> {
 
   decided(decision: Decision, key: Key, enforced: boolean, request: Request, response: Response): void {
     const event = { decision, key, limiter: this.#limiter, enforced, request, response }
-    tell('onDecision', this.#hooks.onDecision, decisions, event)
-    if (!decision.allowed) tell('onRefused', this.#hooks.onRefused, refusals, event)
+    notify('onDecision', this.#hooks.onDecision, decisions, event)
+    if (!decision.allowed) notify('onRefused', this.#hooks.onRefused, refusals, event)
   }
 
-  /** What a call carries so that, if the store fails it, hook and channel are told and the choice is made. */
+  /** The extras of a call to the limiter, so that a store error reaches the hook and the channel. */
   extras(details: Details, key: Key, request: Request, response: Response): CallExtras {
     if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) {
       return { ...details, ...this.#choice }
@@ -88,16 +89,16 @@ export class Events<Request, Response> {
   }
 }
 
-function tell<Event>(name: string, hook: ((event: Event) => unknown) | undefined, to: Channel, event: Event): void {
+function notify<Event>(name: string, hook: ((event: Event) => unknown) | undefined, to: Channel, event: Event): void {
   if (to.hasSubscribers) to.publish(event)
   if (hook === undefined) return
-  const broken = (error: unknown) => {
+  const failed = (error: unknown) => {
     warnOnce('HEADGATE_HOOK', `${name} threw; requests go on without it. Catch in the hook. ${reason(error)}`, name)
   }
   try {
-    const told = hook(event)
-    if (isPromise(told)) told.then(undefined, broken)
+    const returned = hook(event)
+    if (isPromise(returned)) returned.then(undefined, failed)
   } catch (error) {
-    broken(error)
+    failed(error)
   }
 }

@@ -2,13 +2,13 @@ import type { MaybePromise } from '../maybe-promise.ts'
 import { isPromise } from '../maybe-promise.ts'
 import { callback } from '../options.ts'
 import type { Framework } from './framework.ts'
+import type { GuardOptions } from './guard-options.ts'
 import { AddressList } from './keys/address-list.ts'
-import type { GuardOptions } from './options.ts'
 
-/** What happens to a request before anything is counted: denied, let pass unlimited, or limited like everybody. */
-export type Way = 'deny' | 'pass' | 'limit'
+/** What happens to a request before anything is counted. */
+export type Exemption = 'denied' | 'exempt' | 'limited'
 
-/** Who is limited at all: `deny`, `allow` and `skip`, in this order. A guard that was told none of them has no entry. */
+/** Decides which requests are limited at all: by `deny`, `allow` and `skip`, in this order. */
 export class Exemptions<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #deny: AddressList | undefined
@@ -22,22 +22,23 @@ export class Exemptions<Request, Response> {
     this.#skip = callback(options.skip, 'skip', `(request) => request.url === '/health'`)
   }
 
+  /** False if every request is limited. */
   get needed(): boolean {
     return this.#deny !== undefined || this.#allow !== undefined || this.#skip !== undefined
   }
 
-  of(request: Request): MaybePromise<Way> {
+  of(request: Request): MaybePromise<Exemption> {
     if (this.#deny !== undefined || this.#allow !== undefined) {
       const address = this.#framework.address(request)
-      if (this.#deny?.has(address)) return 'deny'
-      if (this.#allow?.has(address)) return 'pass'
+      if (this.#deny?.has(address)) return 'denied'
+      if (this.#allow?.has(address)) return 'exempt'
     }
-    if (this.#skip === undefined) return 'limit'
+    if (this.#skip === undefined) return 'limited'
     const skips = this.#skip(request)
-    return isPromise(skips) ? skips.then(wayOf) : wayOf(skips)
+    return isPromise(skips) ? skips.then(skipped) : skipped(skips)
   }
 }
 
-function wayOf(skips: boolean): Way {
-  return skips ? 'pass' : 'limit'
+function skipped(skips: boolean): Exemption {
+  return skips ? 'exempt' : 'limited'
 }

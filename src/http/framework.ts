@@ -1,47 +1,52 @@
 import type { Decision } from '../decision.ts'
 
-/** The decision as an application finds it. */
+/** The decision as an application finds it on its request. */
 export interface RequestDecision extends Decision {
   /**
-   * Corrects what this request costs to what it did, 0 included; the first call counts. Where the middleware was told
-   * `settle: true`. Rejects on misuse only (`HEADGATE_COST`); a store that fails leaves the cost as it was.
+   * Corrects the cost of this request to what it really cost, 0 included. Only the first call counts. Present if the
+   * middleware has `settle: true`. Rejects only with `HEADGATE_COST`, unless `actual` is a whole number of at least 0.
+   * If the store fails, the cost stays as it was.
    */
   readonly settle?: (actual: number) => Promise<void>
 }
 
 /**
- * What the guard has to know of a framework: a table of small functions over its own request and response (of Koa, both
- * are the context). An adapter is this table and the wiring; every meaning is the guard's.
+ * What the guard needs from a framework: small functions over the framework's own request and response (with Koa, both
+ * are the context). An adapter is this table and the wiring. All rules are the guard's.
  */
 export interface Framework<Request, Response> {
-  /** The client's address as far as the framework's proxy setting can vouch for it; never what the client itself wrote. */
+  /** The client's address, as far as the framework's proxy setting confirms it. Never text that the client wrote. */
   address(request: Request): string | undefined
-  /** The address at the other end of the socket: the nearest proxy's, where there is one. */
+  /** The address at the other end of the socket: that of the nearest proxy, if there is one. */
   peer(request: Request): string | undefined
-  /** Whether the framework was told of a proxy. */
+  /** True if the framework is set to trust a proxy. */
   trustsProxy(request: Request): boolean
   /** A parameter of the route that matched. */
   param(request: Request, name: string): string | undefined
-  /** A request header by its lower-case name. */
+  /** A request header, by its lower-case name. */
   header(request: Request, name: string): string | undefined
-  /** Method and pattern of the route that matched, never text of the client's choosing where the framework knows better. */
+  /** Method and pattern of the route that matched, as `routeName` writes them. Never text that the client chose. */
   route(request: Request): string
-  /** Where the application finds the decision. */
+  /** Puts the decision where the application finds it. */
   attach(request: Request, response: Response, decision: RequestDecision): void
+  /** True once the head of the response is sent. */
   headersSent(response: Response): boolean
-  /** Whether the response is complete, as far as the application goes. */
+  /** True once the application has ended the response. */
   complete(response: Response): boolean
-  /** Calls `done` once when the response has ended, at once if it has: with its status, and whether the client went away first. */
+  /**
+   * Calls `done` once when the response has ended, at once if it has already: with its status, and true if the client
+   * left first. `whenEnded` does this for responses of node:http.
+   */
   ended(response: Response, done: (status: number, aborted: boolean) => void): void
   setHeader(response: Response, name: string, value: string): void
   setStatus(response: Response, status: number): void
-  /** Ends the response with a body of that type. */
+  /** Ends the response with a body of that content type. */
   send(response: Response, type: string, body: string): void
-  /** What `refuse` returned, where returning is the framework's way to answer. */
+  /** Sends what `refuse` returned. Only for frameworks in which a handler answers by returning. */
   returned?(response: Response, value: unknown): void
 }
 
-/** HEAD is served by the route of GET and shares its quota. */
+/** The name of a route for `Framework.route`: `GET /users/:id`. HEAD counts as GET and shares its quota. */
 export function routeName(method: string | undefined, pattern: string | undefined): string {
   return `${method === 'HEAD' ? 'GET' : (method ?? 'GET')} ${pattern || '*'}`
 }

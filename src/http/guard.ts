@@ -6,157 +6,121 @@ import { isPromise } from '../maybe-promise.ts'
 import type { Reservation } from '../reservation.ts'
 import type { CallExtras } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
-import { type Cost, checkedCost, costOf } from './cost.ts'
+import { type Cost, checkedCost, readCost } from './cost.ts'
 import { Enforcement } from './enforcement.ts'
 import { Events } from './events.ts'
-import { Exemptions, type Way } from './exemptions.ts'
+import { type Exemption, Exemptions } from './exemptions.ts'
 import type { Framework, RequestDecision } from './framework.ts'
-import { Gate } from './gate.ts'
+import type { GuardOptions } from './guard-options.ts'
+import { handle } from './handle.ts'
 import { Headers } from './headers/headers.ts'
 import { HeldUnits } from './held-units.ts'
-import { extractKey, type KeyExtractor } from './keys/extractors.ts'
-import { extractorsOf, type GuardOptions, inheritedOf, type RateLimitArgument, readOptions } from './options.ts'
-import { Refusing } from './refusing.ts'
+import { extractKey } from './keys/extract-key.ts'
+import type { KeyExtractor } from './keys/key-extractor.ts'
+import { scopeExtractors } from './keys/scope-extractors.ts'
+import type { PolicyArgument } from './rate-limit-options.ts'
+import { inheritedOf, readOptions } from './read-options.ts'
+import { Refusal } from './refusal.ts'
 
 /**
- * The HTTP part that no framework owns: from a request to keys, a decision, the response fields, and maybe a refusal.
- * It stays synchronous from end to end when the key extractors and the store do. What has to wait has functions of its
- * own: a closure anywhere in a function costs every call of it an allocation, also where it is not reached.
+ * The HTTP part that no framework owns. A request goes through it in these steps, each a function below:
+ *
+ *     check -> exempt? -> key -> cost -> decide -> respond: attach, notify, headers, refuse
+ *
+ * All steps are synchronous if the key extractors and the store are. A step that has to wait is a function of its own,
+ * `...Later`, because a closure anywhere in a function costs every call of it an allocation, also if it is not reached.
  */
-export class Guard<Request, Response> extends Gate<Request, Response> {
+export class Guard<Request, Response> {
   readonly limiter: RateLimiter
-  /** What it was told that a limit within its reach inherits. */
-  readonly options: GuardOptions<Request, Response>
+  /** The options that a limit within this one's reach inherits. */
+  readonly inherited: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
-  readonly #entry: Exemptions<Request, Response> | undefined
+  readonly #exemptions: Exemptions<Request, Response> | undefined
   readonly #extractors: readonly KeyExtractor<Request>[]
-  /** The only one, if it is. */
+  /** The extractor, if there is only one. */
   readonly #extractor: KeyExtractor<Request> | undefined
   readonly #cost: Cost<Request>
-  readonly #holding: HeldUnits<Request, Response> | undefined
+  readonly #heldUnits: HeldUnits<Request, Response> | undefined
   readonly #headers: Headers
   readonly #enforcement: Enforcement
   readonly #events: Events<Request, Response>
-  readonly #refusing: Refusing<Request, Response>
+  readonly #refusal: Refusal<Request, Response>
 
-  /** @throws HeadgateError for any option that cannot be what it is */
+  /**
+   * @param defaults options that the argument may override
+   * @throws HeadgateError if a policy or an option is invalid
+   */
   constructor(
     framework: Framework<Request, Response>,
-    what: RateLimitArgument<Request, Response>,
-    more: GuardOptions<Request, Response> = {},
+    argument: PolicyArgument<Request, Response>,
+    defaults: GuardOptions<Request, Response> = {},
   ) {
-    super()
-    const { limiter, options } = readOptions(what, more)
+    const { limiter, options } = readOptions(argument, defaults)
     this.limiter = limiter
-    this.options = inheritedOf(options)
+    this.inherited = inheritedOf(options)
     this.#framework = framework
-    const entry = new Exemptions(framework, options)
-    this.#entry = entry.needed ? entry : undefined
-    this.#extractors = extractorsOf(options.keys, limiter.scopes, options.keys !== more.keys)
+    const exemptions = new Exemptions(framework, options)
+    this.#exemptions = exemptions.needed ? exemptions : undefined
+    this.#extractors = scopeExtractors(options.keys, limiter.scopes, options.keys !== defaults.keys)
     this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
-    this.#cost = costOf(options.cost)
-    const holding = new HeldUnits(limiter, framework, options, (...failure) => this.#failedToSettle(...failure))
-    this.#holding = holding.needed ? holding : undefined
+    this.#cost = readCost(options.cost)
+    const heldUnits = new HeldUnits(limiter, framework, options, (...failure) => this.#settleFailed(...failure))
+    this.#heldUnits = heldUnits.needed ? heldUnits : undefined
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
     this.#enforcement = new Enforcement(options.shadow, options.enforce)
     this.#events = new Events(limiter.name, options)
-    this.#refusing = new Refusing(framework, options, limiter)
+    this.#refusal = new Refusal(framework, options, limiter.penalty)
   }
 
   /**
-   * Throws or rejects with what `skip`, a key extractor, `cost`, the store or `refuse` threw.
+   * True if the request may go on. False if it was answered, or if its client has left. Throws or rejects with what
+   * `skip`, a key extractor, `cost`, the store or `refuse` threw: an adapter gives that to its framework's error handler.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
-    if (this.#entry === undefined) return this.#limit(request, response)
-    const way = this.#entry.of(request)
-    return isPromise(way) ? this.#enterLater(way, request, response) : this.#enter(way, request, response)
+    if (this.#exemptions === undefined) return this.#findKey(request, response)
+    const exemption = this.#exemptions.of(request)
+    return isPromise(exemption)
+      ? this.#exemptLater(exemption, request, response)
+      : this.#exempt(exemption, request, response)
   }
 
-  async #enterLater(way: Promise<Way>, request: Request, response: Response): Promise<boolean> {
-    return this.#enter(await way, request, response)
+  /** `check` for frameworks that go on by a callback: `next()` if the request may go on, `next(error)` on an error. */
+  handle(request: Request, response: Response, next: (error?: unknown) => void): void {
+    handle(this, request, response, next)
   }
 
-  #enter(way: Way, request: Request, response: Response): MaybePromise<boolean> {
-    if (way === 'limit') return this.#limit(request, response)
-    return way === 'pass' || this.#refusing.deny(request, response)
+  #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
+    if (exemption === 'limited') return this.#findKey(request, response)
+    return exemption === 'exempt' || this.#refusal.deny(request, response)
   }
 
-  #limit(request: Request, response: Response): MaybePromise<boolean> {
+  #findKey(request: Request, response: Response): MaybePromise<boolean> {
     const extractor = this.#extractor
-    const key = extractor === undefined ? this.#keys(request) : extractKey(extractor, request, this.#framework)
-    return isPromise(key) ? this.#priceLater(key, request, response) : this.#price(key, request, response)
+    const key = extractor === undefined ? this.#keyRecord(request) : extractKey(extractor, request, this.#framework)
+    return isPromise(key) ? this.#findCostLater(key, request, response) : this.#findCost(key, request, response)
   }
 
-  async #priceLater(key: Promise<Key>, request: Request, response: Response): Promise<boolean> {
-    return this.#price(await key, request, response)
-  }
-
-  #keys(request: Request): MaybePromise<Key> {
-    const keys = this.#extractors.map((extractor) => extractKey(extractor, request, this.#framework))
-    return keys.some(isPromise) ? Promise.all(keys).then((all) => this.#record(all)) : this.#record(keys as string[])
-  }
-
-  #record(keys: readonly string[]): Record<string, string> {
-    return Object.fromEntries(this.limiter.scopes.map((scope, n) => [scope, keys[n] as string]))
-  }
-
-  #price(key: Key, request: Request, response: Response): MaybePromise<boolean> {
+  #findCost(key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const cost = this.#cost
-    if (typeof cost === 'number') return this.#take(key, cost, request, response)
+    if (typeof cost === 'number') return this.#decide(key, cost, request, response)
     const units = cost(request, this.#framework)
-    if (isPromise(units)) return this.#takeLater(key, units, request, response)
-    return this.#take(key, checkedCost(units, 'What cost returns'), request, response)
+    if (isPromise(units)) return this.#decideLater(key, units, request, response)
+    return this.#decide(key, checkedCost(units, 'What cost returns'), request, response)
   }
 
-  async #takeLater(key: Key, units: Promise<number>, request: Request, response: Response): Promise<boolean> {
-    return this.#take(key, checkedCost(await units, 'What cost returns'), request, response)
-  }
-
-  #take(key: Key, cost: number, request: Request, response: Response): MaybePromise<boolean> {
-    if (this.#holding !== undefined) return this.#hold(this.#holding, key, cost, request, response)
+  #decide(key: Key, cost: number, request: Request, response: Response): MaybePromise<boolean> {
+    if (this.#heldUnits !== undefined) return this.#reserve(this.#heldUnits, key, cost, request, response)
     let decision: MaybePromise<Decision>
     try {
       decision = decide(this.limiter, key, cost, this.#extras(key, request, response))
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
-    if (isPromise(decision)) return this.#answerLater(decision, key, request, response)
-    return this.#answer(decision, key, request, response)
+    if (isPromise(decision)) return this.#respondLater(decision, key, request, response)
+    return this.#respond(decision, key, request, response)
   }
 
-  async #answerLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {
-    let decision: Decision
-    try {
-      decision = await later
-    } catch (error) {
-      return this.#failed(error, key, request, response)
-    }
-    return this.#answer(decision, key, request, response)
-  }
-
-  #hold(
-    holding: HeldUnits<Request, Response>,
-    key: Key,
-    cost: number,
-    request: Request,
-    response: Response,
-  ): MaybePromise<boolean> {
-    const answer = (reservation: Reservation) => {
-      const held = { reservation, key, request, response }
-      const goesOn = this.#answer(holding.decision(held), key, request, response)
-      return reservation.allowed ? holding.keep(held) : goesOn
-    }
-    let reservation: MaybePromise<Reservation>
-    try {
-      reservation = holding.book(key, cost, this.#extras(key, request, response), this.#enforcement.on(key))
-    } catch (error) {
-      return this.#failed(error, key, request, response)
-    }
-    if (!isPromise(reservation)) return answer(reservation)
-    return reservation.then(answer, (error) => this.#failed(error, key, request, response))
-  }
-
-  #answer(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
+  #respond(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const framework = this.#framework
     const { allowed } = decision
     framework.attach(request, response, decision)
@@ -166,18 +130,69 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
     const open = !framework.headersSent(response)
     if (open) this.#headers.write(decision, framework, response, key)
     if (allowed || !this.#enforcement.on(key)) return true
-    return open ? this.#refusing.refuse(decision, request, response) : this.#refusing.tooLate(response)
+    return open ? this.#refusal.refuse(decision, request, response) : this.#refusal.tooLate(response)
   }
 
+  async #exemptLater(exemption: Promise<Exemption>, request: Request, response: Response): Promise<boolean> {
+    return this.#exempt(await exemption, request, response)
+  }
+
+  async #findCostLater(key: Promise<Key>, request: Request, response: Response): Promise<boolean> {
+    return this.#findCost(await key, request, response)
+  }
+
+  async #decideLater(key: Key, units: Promise<number>, request: Request, response: Response): Promise<boolean> {
+    return this.#decide(key, checkedCost(await units, 'What cost returns'), request, response)
+  }
+
+  async #respondLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {
+    let decision: Decision
+    try {
+      decision = await later
+    } catch (error) {
+      return this.#failed(error, key, request, response)
+    }
+    return this.#respond(decision, key, request, response)
+  }
+
+  /** The keys of several scopes. */
+  #keyRecord(request: Request): MaybePromise<Key> {
+    const record = (keys: readonly string[]) =>
+      Object.fromEntries(this.limiter.scopes.map((scope, n) => [scope, keys[n] as string]))
+    const keys = this.#extractors.map((extractor) => extractKey(extractor, request, this.#framework))
+    return keys.some(isPromise) ? Promise.all(keys).then(record) : record(keys as string[])
+  }
+
+  /** `#decide` with a reservation, for `settle`, `count` and `delay`. */
+  #reserve(
+    heldUnits: HeldUnits<Request, Response>,
+    key: Key,
+    cost: number,
+    request: Request,
+    response: Response,
+  ): MaybePromise<boolean> {
+    const reserved = (reservation: Reservation) => {
+      const held = { reservation, key, request, response }
+      const goesOn = this.#respond(heldUnits.decision(held), key, request, response)
+      return reservation.allowed ? heldUnits.hold(held) : goesOn
+    }
+    let reservation: MaybePromise<Reservation>
+    try {
+      reservation = heldUnits.reserve(key, cost, this.#extras(key, request, response), this.#enforcement.on(key))
+    } catch (error) {
+      return this.#failed(error, key, request, response)
+    }
+    if (!isPromise(reservation)) return reserved(reservation)
+    return reservation.then(reserved, (error) => this.#failed(error, key, request, response))
+  }
+
+  /** What a call to the limiter brings along: the details that the fields need, and a way to report a store error. */
   #extras(key: Key, request: Request, response: Response): CallExtras {
     const { details } = this.#headers
     return this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
   }
 
-  /**
-   * 503 where that is the choice. Misuse that the limiter found is no failure of the store; what a store throws that
-   * answers at once goes on its way.
-   */
+  /** Answers 503 if the choice for store errors is `'deny'`. Any other error is thrown again. */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
     const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
     if (code !== 'HEADGATE_STORE_UNAVAILABLE') {
@@ -185,12 +200,12 @@ export class Guard<Request, Response> extends Gate<Request, Response> {
       throw error
     }
     if (!this.#enforcement.on(key)) return true
-    return this.#refusing.unavailable((error as HeadgateError).retryAfter, request, response)
+    return this.#refusal.unavailable((error as HeadgateError).retryAfter, request, response)
   }
 
-  #failedToSettle(error: unknown, key: Key, request: Request, response: Response): void {
-    warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, which stays as it was. ${reason(error)}`)
-    const told = error instanceof HeadgateError && error.code === 'HEADGATE_STORE_UNAVAILABLE'
-    if (!told) this.#events.storeFailed(error, key, request, response)
+  #settleFailed(error: unknown, key: Key, request: Request, response: Response): void {
+    warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, so its cost stays as it was. ${reason(error)}`)
+    const reported = error instanceof HeadgateError && error.code === 'HEADGATE_STORE_UNAVAILABLE'
+    if (!reported) this.#events.storeFailed(error, key, request, response)
   }
 }

@@ -6,16 +6,16 @@ import { flag } from '../options.ts'
 import type { Reservation } from '../reservation.ts'
 import type { CallExtras } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
-import { type Counts, countsOf } from './count.ts'
+import { type CountRule, countRule } from './count.ts'
 import { Delay } from './delay.ts'
 import type { Framework, RequestDecision } from './framework.ts'
-import type { GuardOptions } from './options.ts'
+import type { GuardOptions } from './guard-options.ts'
 
-/** Tells of an error of the store that no request is waiting for. */
-export type Failed<Request, Response> = (error: unknown, key: Key, request: Request, response: Response) => void
+/** Reports an error of the store that no request waits for. */
+export type SettleFailed<Request, Response> = (error: unknown, key: Key, request: Request, response: Response) => void
 
-/** One request whose units are held. */
-export interface Held<Request, Response> {
+/** A request whose units are held. */
+export interface HeldRequest<Request, Response> {
   readonly reservation: Reservation
   readonly key: Key
   readonly request: Request
@@ -23,14 +23,14 @@ export interface Held<Request, Response> {
 }
 
 /**
- * Units held by a reservation while the request is under way, for `settle`, `count` and `delay`. A guard that was told
- * none of these has no holding and makes no reservations.
+ * Units that a reservation holds until the request has ended, for the options `settle`, `count` and `delay`. A guard
+ * without these options makes no reservations.
  */
 export class HeldUnits<Request, Response> {
   readonly #limiter: RateLimiter
   readonly #framework: Framework<Request, Response>
-  readonly #failed: Failed<Request, Response>
-  readonly #counts: Counts<Request, Response> | undefined
+  readonly #settleFailed: SettleFailed<Request, Response>
+  readonly #counts: CountRule<Request, Response> | undefined
   readonly #delay: Delay | undefined
   readonly #settles: boolean
 
@@ -38,26 +38,31 @@ export class HeldUnits<Request, Response> {
     limiter: RateLimiter,
     framework: Framework<Request, Response>,
     options: GuardOptions<Request, Response>,
-    failed: Failed<Request, Response>,
+    settleFailed: SettleFailed<Request, Response>,
   ) {
     this.#limiter = limiter
     this.#framework = framework
-    this.#failed = failed
-    this.#counts = countsOf(options.count)
+    this.#settleFailed = settleFailed
+    this.#counts = countRule(options.count)
     this.#delay = options.delay && new Delay(options.delay, limiter.policies)
     this.#settles = flag(options.settle, 'settle')
   }
 
+  /** False if the options ask for no reservation. */
   get needed(): boolean {
     return this.#settles || this.#counts !== undefined || this.#delay !== undefined
   }
 
-  /** @param patient whether this request may be made to wait */
-  book(key: Key, cost: number, details: CallExtras, patient: boolean): MaybePromise<Reservation> {
-    const delay = patient ? this.#delay : undefined
-    if (delay === undefined) return book(this.#limiter, key, cost, 0, details)
-    const maxWait = delay.enter()
-    const booked = (reservation: Reservation) => {
+  /** @param mayWait false if this request must not be delayed */
+  reserve(key: Key, cost: number, extras: CallExtras, mayWait: boolean): MaybePromise<Reservation> {
+    return this.#delay !== undefined && mayWait
+      ? this.#reserveLater(this.#delay, key, cost, extras)
+      : book(this.#limiter, key, cost, 0, extras)
+  }
+
+  /** Reserves with a place in the delay, which is returned unless the request has to wait. */
+  #reserveLater(delay: Delay, key: Key, cost: number, extras: CallExtras): MaybePromise<Reservation> {
+    const reserved = (reservation: Reservation) => {
       if (reservation.wait === 0) delay.leave()
       return reservation
     }
@@ -65,39 +70,38 @@ export class HeldUnits<Request, Response> {
       delay.leave()
       throw error
     }
+    const maxWait = delay.enter()
     try {
-      const reservation = book(this.#limiter, key, cost, maxWait, details)
-      return isPromise(reservation) ? reservation.then(booked, failed) : booked(reservation)
+      const reservation = book(this.#limiter, key, cost, maxWait, extras)
+      return isPromise(reservation) ? reservation.then(reserved, failed) : reserved(reservation)
     } catch (error) {
       return failed(error)
     }
   }
 
-  /** The decision as the application gets it. */
-  decision(held: Held<Request, Response>): RequestDecision {
-    const { reservation } = held
-    return this.#settles
-      ? { ...reservation.decision, settle: (actual) => this.#settle(held, actual) }
-      : reservation.decision
+  /** The decision for the application, with `settle` if the option asks for it. */
+  decision(held: HeldRequest<Request, Response>): RequestDecision {
+    const { decision } = held.reservation
+    return this.#settles ? { ...decision, settle: (actual) => this.#settle(held, actual) } : decision
   }
 
-  /** Holds the units of an admitted request to its end. Whether it may go on: not if its client left while it waited. */
-  keep(held: Held<Request, Response>): MaybePromise<boolean> {
+  /** Holds the units of an admitted request until it has ended. False if the client left while the request waited. */
+  hold(held: HeldRequest<Request, Response>): MaybePromise<boolean> {
     if (held.reservation.wait > 0) return this.#wait(held)
-    this.#countLater(held)
+    this.#countAtEnd(held)
     return true
   }
 
-  async #wait(held: Held<Request, Response>): Promise<boolean> {
-    const gone = (left: () => void) => this.#framework.ended(held.response, left)
-    const stays = await (this.#delay as Delay).pause(held.reservation.wait, gone)
-    if (stays) this.#countLater(held)
+  async #wait(held: HeldRequest<Request, Response>): Promise<boolean> {
+    const onEnd = (left: () => void) => this.#framework.ended(held.response, left)
+    const stays = await (this.#delay as Delay).pause(held.reservation.wait, onEnd)
+    if (stays) this.#countAtEnd(held)
     else await this.#settle(held, 0)
     return stays
   }
 
-  /** One that hung up counts: else everybody could have free tries by not waiting for the answer. */
-  #countLater(held: Held<Request, Response>): void {
+  /** A request whose client left counts. Otherwise a client could try for free by never waiting for the response. */
+  #countAtEnd(held: HeldRequest<Request, Response>): void {
     const counts = this.#counts
     if (counts === undefined) return
     this.#framework.ended(held.response, (status, aborted) => {
@@ -105,7 +109,11 @@ export class HeldUnits<Request, Response> {
     })
   }
 
-  async #count(counts: Counts<Request, Response>, status: number, held: Held<Request, Response>): Promise<void> {
+  async #count(
+    counts: CountRule<Request, Response>,
+    status: number,
+    held: HeldRequest<Request, Response>,
+  ): Promise<void> {
     let counted: MaybePromise<boolean> = true
     try {
       counted = counts(status, held.request, held.response)
@@ -116,12 +124,15 @@ export class HeldUnits<Request, Response> {
     if (!counted) await this.#settle(held, 0)
   }
 
-  async #settle({ reservation, key, request, response }: Held<Request, Response>, actual: number): Promise<void> {
+  async #settle(
+    { reservation, key, request, response }: HeldRequest<Request, Response>,
+    actual: number,
+  ): Promise<void> {
     try {
       await reservation.settle(actual)
     } catch (error) {
       if (error instanceof HeadgateError && error.code === 'HEADGATE_COST') throw error
-      this.#failed(error, key, request, response)
+      this.#settleFailed(error, key, request, response)
     }
   }
 }

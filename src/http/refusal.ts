@@ -1,80 +1,100 @@
-import Negotiator from 'negotiator'
 import type { Decision } from '../decision.ts'
+import { HeadgateError } from '../errors.ts'
+import type { RateLimiter } from '../limiter.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise } from '../maybe-promise.ts'
+import { callback, flag } from '../options.ts'
+import type { Framework } from './framework.ts'
+import type { GuardOptions } from './guard-options.ts'
+import {
+  type Body,
+  denialBody,
+  refusalBody,
+  refusalProblem,
+  retryAfterSeconds,
+  unavailableBody,
+} from './refusal-body.ts'
 
-const types = ['text/plain', 'application/json'] as const
+/** Answers the requests that may not go on. */
+export class Refusal<Request, Response> {
+  readonly #framework: Framework<Request, Response>
+  readonly #penaltyName: string | undefined
+  /** The status during a block of the penalty. */
+  readonly #blockStatus: 403 | 429
+  readonly #problem: boolean
+  readonly #refuse: GuardOptions<Request, Response>['refuse']
 
-/** What ends a response: a body and its type. */
-export interface Body {
-  readonly type: string
-  readonly body: string
-}
+  constructor(
+    framework: Framework<Request, Response>,
+    options: GuardOptions<Request, Response>,
+    penalty: RateLimiter['penalty'],
+  ) {
+    this.#framework = framework
+    this.#penaltyName = penalty === undefined ? undefined : (penalty.name ?? 'penalty')
+    this.#blockStatus = penalty?.status ?? 429
+    this.#problem = flag(options.problem, 'problem')
+    this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
+  }
 
-/** The body of a refusal, in the type that the client accepts, plain text if it has no preference. */
-export function refusal(decision: Decision, status: number, accept: string | undefined): Body {
-  const text = message(decision)
-  if (!prefersJson(accept)) return plain(text)
-  const { policy, retryAfter } = decision
-  return json({
-    error: status === 403 ? 'forbidden' : 'too_many_requests',
-    message: text,
-    policy,
-    retryAfter: retryAfterSeconds(retryAfter) ?? null,
-  })
-}
+  /** Answers 429, or the status of a block. A cache must not store the response (RFC 6585, 4). */
+  refuse(decision: Decision, request: Request, response: Response): MaybePromise<false> {
+    const framework = this.#framework
+    const status = this.#isBlock(decision) ? this.#blockStatus : 429
+    this.#setStatus(response, status)
+    const seconds = retryAfterSeconds(decision.retryAfter)
+    if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
+    if (this.#refuse !== undefined) {
+      const returned = this.#refuse(decision, request, response)
+      return isPromise(returned)
+        ? returned.then((value) => this.#sendReturned(response, value))
+        : this.#sendReturned(response, returned)
+    }
+    if (this.#problem) return this.#send(response, refusalProblem(decision, status))
+    return this.#send(response, refusalBody(decision, status, framework.header(request, 'accept')))
+  }
 
-/** The body for an address on the deny list. */
-export function denial(accept: string | undefined, asProblem: boolean): Body {
-  if (asProblem) return problem({ type: 'about:blank', title: 'Forbidden', status: 403 })
-  return prefersJson(accept) ? json({ error: 'forbidden', message: 'Forbidden.' }) : plain('Forbidden.')
-}
+  /** True during a block, also if another policy makes the key wait longer. */
+  #isBlock({ policies }: Decision): boolean {
+    return policies.some(({ name, allowed }) => name === this.#penaltyName && !allowed)
+  }
 
-/** The body for a request that cannot be decided. */
-export function unavailable(seconds: number, accept: string | undefined, asProblem: boolean): Body {
-  const text = `Service unavailable. ${again(seconds)}`
-  if (asProblem) return problem({ type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text })
-  return prefersJson(accept) ? json({ error: 'unavailable', message: text, retryAfter: seconds }) : plain(text)
-}
+  #sendReturned(response: Response, value: unknown): false {
+    this.#framework.returned?.(response, value)
+    return false
+  }
 
-/** Problem details (RFC 9457) with the type and member that draft-11 registers. */
-export function quotaProblem(decision: Decision, status: number): Body {
-  const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
-  return problem({
-    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
-    title: 'Request cannot be satisfied as assigned quota has been exceeded',
-    status,
-    detail: message(decision),
-    'violated-policies': violated.map(({ name }) => name),
-  })
-}
+  /** Ends a request whose response was begun by somebody else: no refusal can be sent, and no handler must run. */
+  tooLate(response: Response): false {
+    if (this.#framework.complete(response)) return false
+    throw new HeadgateError(
+      'HEADGATE_HEADERS_SENT',
+      'A request was refused after its response had begun. Put the limiter before the middleware that answers.',
+    )
+  }
 
-/** Whole seconds, rounded up, for Retry-After (RFC 9110, 10.2.3); undefined for a cost that can never fit. */
-export function retryAfterSeconds(retryAfter: number): number | undefined {
-  return Number.isFinite(retryAfter) ? Math.ceil(retryAfter / 1000) : undefined
-}
+  /** Answers 403, for an address on the deny list. */
+  deny(request: Request, response: Response): false {
+    if (this.#framework.headersSent(response)) return this.tooLate(response)
+    this.#setStatus(response, 403)
+    return this.#send(response, denialBody(this.#framework.header(request, 'accept'), this.#problem))
+  }
 
-function message({ retryAfter }: Decision): string {
-  const seconds = retryAfterSeconds(retryAfter)
-  if (seconds === undefined) return 'Too many requests: this one costs more than is ever admitted at once.'
-  return `Too many requests. ${again(seconds)}`
-}
+  /** Answers 503, for a request that the store cannot decide and that must not be admitted. */
+  unavailable(retryAfter: number | undefined, request: Request, response: Response): false {
+    if (this.#framework.headersSent(response)) return this.tooLate(response)
+    this.#setStatus(response, 503)
+    const seconds = retryAfterSeconds(retryAfter ?? 1000) as number
+    this.#framework.setHeader(response, 'Retry-After', String(seconds))
+    return this.#send(response, unavailableBody(seconds, this.#framework.header(request, 'accept'), this.#problem))
+  }
 
-function again(seconds: number): string {
-  return `Try again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`
-}
+  #setStatus(response: Response, status: number): void {
+    this.#framework.setStatus(response, status)
+    this.#framework.setHeader(response, 'Cache-Control', 'no-store')
+  }
 
-function plain(text: string): Body {
-  return { type: 'text/plain; charset=utf-8', body: `${text}\n` }
-}
-
-function json(members: object): Body {
-  return { type: 'application/json; charset=utf-8', body: JSON.stringify(members) }
-}
-
-function problem(members: object): Body {
-  return { type: 'application/problem+json', body: JSON.stringify(members) }
-}
-
-function prefersJson(accept: string | undefined): boolean {
-  if (accept === undefined || accept === '*/*') return false
-  return new Negotiator({ headers: { accept } }).mediaType([...types]) === 'application/json'
+  #send(response: Response, { type, body }: Body): false {
+    this.#framework.send(response, type, body)
+    return false
+  }
 }

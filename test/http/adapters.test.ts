@@ -1,5 +1,5 @@
 import { request as send } from 'node:http'
-import { afterEach, describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import {
   byHeader,
   byIp,
@@ -13,30 +13,12 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { type App, type AppOptions, frameworks, get } from '../support/frameworks.ts'
+import { asyncStore } from '../support/async-store.ts'
+import { contract, midnight, statuses } from '../support/contract.ts'
+import { get } from '../support/frameworks.ts'
 
-/** Midnight of 1 January 2026 UTC, in the middle of nothing: a window of a minute begins here. */
-const midnight = Date.UTC(2026, 0, 1)
-
-const running: App[] = []
-afterEach(async () => {
-  await Promise.all(running.splice(0).map((app) => app.close()))
-})
-
-/** One contract for every adapter: what a request meets is the guard's doing, whatever the framework. */
-describe.each(Object.entries(frameworks))('%s', (_name, start) => {
-  const app = async (limit: unknown, options: Omit<AppOptions, 'limit'> = {}) => {
-    const started = await start({ limit, ...options })
-    running.push(started)
-    return started
-  }
-  const statuses = async (url: string, headers: Record<string, string>[]) => {
-    const all: number[] = []
-    for (const each of headers) all.push((await get(url, each)).status)
-    return all
-  }
-
-  test('a timeline: admitted, refused with true headers, admitted at Retry-After', async () => {
+contract((app) => {
+  test('a client is admitted, refused with true headers, and admitted at Retry-After', async () => {
     const clock = new ManualClock(midnight)
     const store = memoryStore({ clock: clock.now })
     const { url, handled, decision } = await app({ policies: fixedWindow({ limit: 2, window: '1m' }), store })
@@ -64,7 +46,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     expect(handled()).toBe(3)
   })
 
-  test('a string, { limit, window }, policies, a limiter: all are understood', async () => {
+  test('rateLimit takes a string, { limit, window }, policies, or a limiter', async () => {
     const forms = [
       '1/1m',
       { limit: 1, window: '1m' },
@@ -78,7 +60,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     }
   })
 
-  test('a refusal is plain text or JSON as the client accepts, and is not cached', async () => {
+  test('a refusal is plain text or JSON, as the client accepts, and is not cached', async () => {
     const { url } = await app('1/1h fixed-window')
     await get(url)
     const plain = await get(url)
@@ -96,7 +78,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     }
   })
 
-  test('draft-11 fields, alone or beside the legacy ones; none at all', async () => {
+  test('draft-11 fields beside the legacy ones; or no fields', async () => {
     const clock = new ManualClock(midnight)
     const policies = [
       fixedWindow({ name: 'daily "quota"', limit: 1000, window: '1d' }),
@@ -113,7 +95,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     expect(fields.filter((field) => field.includes('ratelimit'))).toEqual([])
   })
 
-  test('a bucket tells no effective window unless the next token fills it', async () => {
+  test('a bucket has no effective window unless the next token fills it', async () => {
     const clock = new ManualClock(midnight)
     const policies = tokenBucket({ name: 'burst', limit: 6, window: '1m' })
     const { url } = await app({ policies, store: memoryStore({ clock: clock.now }), headers: 'draft-11' })
@@ -121,7 +103,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     expect((await get(url)).headers.ratelimit).toBe('"burst";r=4')
   })
 
-  test('by header; without it by address, which nobody can claim by sending its text', async () => {
+  test('byHeader uses the address without the header, and no client can send that key', async () => {
     const { url } = await app({ limit: 1, window: '1m', keys: byHeader('X-Api-Key') })
     const key = (value: string) => ({ 'x-api-key': value })
     const callers = [
@@ -138,7 +120,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     expect(await statuses(url, callers)).toEqual([200, 200, 429, 200, 200, 200, 429, 429, 200])
   })
 
-  test('by route: the pattern, not the path', async () => {
+  test('byRoute uses the pattern, not the path', async () => {
     const { url } = await app({ limit: 2, window: '1m', keys: combine(byIp(), byRoute()) })
     expect(await statuses(`${url}/users/1`, [{}])).toEqual([200])
     expect(await statuses(`${url}/users/2`, [{}])).toEqual([200])
@@ -160,13 +142,13 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     ]
     const { url } = await app({ policies, keys: { user: byHeader('x-user') } })
     const user = (name: string) => ({ 'x-user': name })
-    // The second call of ann is refused by her own limit and takes nothing from the address.
+    // The second request of ann is refused by her own limit, and takes nothing from the address.
     expect(await statuses(url, [user('ann'), user('ann'), user('bob'), user('cid'), user('dan')])).toEqual([
       200, 429, 200, 200, 429,
     ])
   })
 
-  test('any function is an extractor, sync or async, and gets the request of the framework', async () => {
+  test('any function is an extractor, sync or async, and gets the framework’s request', async () => {
     type Any = { headers: Record<string, string>; query: Record<string, string> }
     for (const keys of [({ query }: Any) => query.who, async ({ query }: Any) => query.who]) {
       const { url } = await app({ limit: 1, window: '1m', keys })
@@ -175,7 +157,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     }
   })
 
-  test('an extractor that throws goes the error path of the framework', async () => {
+  test('an error of an extractor goes to the framework’s error handler', async () => {
     const broken = [
       () => {
         throw new Error('no key today')
@@ -191,7 +173,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     }
   })
 
-  test('an extractor that throws nothing at all, or returns what is no key, admits nobody', async () => {
+  test('an extractor that throws undefined, or returns an invalid key, admits nobody', async () => {
     const broken = [
       () => {
         throw undefined
@@ -209,20 +191,8 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     }
   })
 
-  test('a store that answers later; one that answers at once and breaks goes the error path', async () => {
-    const later = memoryStore()
-    const asynchronous: Store = {
-      synchronous: false,
-      open(terms) {
-        const ledger = later.open(terms)
-        return {
-          decide: async (...call) => ledger.decide(...call),
-          reserve: async (...call) => ledger.reserve(...call),
-          reset: async (...call) => ledger.reset(...call),
-        }
-      },
-    }
-    const { url } = await app({ policies: '1/1m', store: asynchronous })
+  test('an asynchronous store decides too; an error of a synchronous store goes to the error handler', async () => {
+    const { url } = await app({ policies: '1/1m', store: asyncStore(memoryStore()) })
     expect(await statuses(url, [{}, {}])).toEqual([200, 429])
     const fails = () => {
       throw new Error('store is down')
@@ -234,15 +204,15 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     })
   })
 
-  test('one’s own refusal, sync or async, with the status and the fields set', async () => {
+  test('refuse, sync or async, finds the status and the fields set', async () => {
     type Any = { send?: (body: string) => unknown; body?: unknown }
-    const answer = (response: Any) => {
+    const respond = (response: Any) => {
       if (response.send) response.send('mine')
       else response.body = 'mine'
     }
     const refusals = [
-      (_decision: unknown, _request: unknown, response: Any) => answer(response),
-      async (_decision: unknown, _request: unknown, response: Any) => answer(response),
+      (_decision: unknown, _request: unknown, response: Any) => respond(response),
+      async (_decision: unknown, _request: unknown, response: Any) => respond(response),
     ]
     for (const refuse of refusals) {
       const { url } = await app({ limit: 1, window: '1m', refuse })
@@ -267,7 +237,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     expect(body).toContain('more than is ever admitted')
   })
 
-  test('a response that is under way already is left alone', async () => {
+  test('a response that has begun is left alone', async () => {
     const { url } = await app({ limit: 1, window: '1m' }, { answerFirst: true })
     for (let n = 0; n < 3; n++) expect(await get(url)).toMatchObject({ status: 200, body: 'first' })
   })
@@ -284,7 +254,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     }
   })
 
-  test('IPv6 by /56, IPv4 in any dress', async () => {
+  test('an IPv6 client is its /56, an IPv4 client its address in any form', async () => {
     const { url } = await app('1/1m', { proxies: 1 })
     const from = (address: string) => ({ 'x-forwarded-for': address })
     const callers = [
@@ -298,7 +268,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     expect(await statuses(url, callers.map(from))).toEqual([200, 429, 200, 200, 429, 429])
   })
 
-  test('clients that hang up, and bursts in parallel: the count stays true, nothing breaks', async () => {
+  test('with clients that hang up, and parallel bursts, the count stays true', async () => {
     const { url } = await app('100/1h', {})
     await Promise.all(
       Array.from({ length: 20 }, () => {
@@ -312,7 +282,7 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
       }),
     )
     const used = 99 - Number((await get(url)).headers['x-ratelimit-remaining'])
-    const answers = await Promise.all(Array.from({ length: 150 }, () => get(url)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(99 - used)
+    const responses = await Promise.all(Array.from({ length: 150 }, () => get(url)))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(99 - used)
   })
 })

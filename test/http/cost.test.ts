@@ -9,7 +9,7 @@ type Any = { query: Record<string, string> }
 const policies = fixedWindow({ limit: 10, window: '1h' })
 
 contract((app) => {
-  test('a number, or a function of the request, sync or async', async () => {
+  test('cost is a number, or a function of the request, sync or async', async () => {
     const costs = [3, ({ query }: Any) => Number(query.units ?? 3), async ({ query }: Any) => Number(query.units ?? 3)]
     for (const cost of costs) {
       const { url } = await app({ policies, cost })
@@ -22,7 +22,7 @@ contract((app) => {
   })
 
   test.each([0, -1, 1.5, Number.NaN, Infinity, '2', undefined, null, 2n])(
-    'a function that says %s is an error on the framework’s path, and takes nothing',
+    'a cost function that returns %s is an error for the error handler, and takes nothing',
     async (bad) => {
       for (const cost of [() => bad, async () => bad]) {
         const limiter = new RateLimiter({ policies })
@@ -35,7 +35,7 @@ contract((app) => {
     },
   )
 
-  test('a function that throws', async () => {
+  test('an error of the cost function goes to the error handler', async () => {
     const { url } = await app({
       policies,
       cost: () => {
@@ -45,7 +45,7 @@ contract((app) => {
     expect(await get(url)).toMatchObject({ status: 500, body: 'no price today' })
   })
 
-  test.each([false, true])('settle corrects the cost once; on a store that answers later: %s', async (later) => {
+  test.each([false, true])('settle corrects the cost once; asynchronous store: %s', async (later) => {
     const { store } = stillStore()
     const used = [2, 0, 9, 7]
     const { url } = await app(
@@ -64,7 +64,7 @@ contract((app) => {
     expect((await get(url)).status).toBe(429)
   })
 
-  test('settle with nonsense rejects and takes the first good value', async () => {
+  test('settle rejects invalid values and uses the first valid one', async () => {
     const { url } = await app(
       { policies, cost: 5, settle: true },
       {
@@ -81,7 +81,7 @@ contract((app) => {
     expect((await get(url)).headers['x-ratelimit-remaining']).toBe('4')
   })
 
-  test('a store that fails to settle breaks nothing', async () => {
+  test('a store that fails to settle breaks no request', async () => {
     const { store } = stillStore()
     const failing: Store = {
       synchronous: false,
@@ -102,18 +102,18 @@ contract((app) => {
     expect(await statuses(url, [{}, {}, {}])).toEqual([200, 200, 429])
   })
 
-  test('without settle there is none', async () => {
+  test('without the option, the decision has no settle', async () => {
     const { url, decision } = await app({ policies })
     await get(url)
     expect(decision()).not.toHaveProperty('settle')
   })
 })
 
-test.each([0, -1, 1.5, Number.NaN, '2', null, {}])('cost: %j is told at construction', (cost) => {
+test.each([0, -1, 1.5, Number.NaN, '2', null, {}])('cost: %j throws at construction', (cost) => {
   expect(() => rateLimit({ policies, cost } as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_COST' }))
 })
 
-test('settle that is no boolean is told at construction', () => {
+test('settle throws at construction if it is not a boolean', () => {
   expect(() => rateLimit({ policies, settle: 1, store: memoryStore() } as never)).toThrow(
     expect.objectContaining({ code: 'HEADGATE_OPTION' }),
   )

@@ -12,98 +12,98 @@ const status = (_decision: unknown, url: string) => Number(new URL(url, 'http://
 const keys = () => 'k'
 
 contract((app) => {
-  const answers = async (limit: object, asked: readonly number[]) => {
+  const responses = async (limit: object, wanted: readonly number[]) => {
     const limiter = new RateLimiter({ policies, store: stillStore().store })
     const { url } = await app({ limiter, keys, ...limit }, { handle: status })
     const seen: number[] = []
-    for (const each of asked) seen.push((await get(`${url}/?status=${each}`)).status)
+    for (const each of wanted) seen.push((await get(`${url}/?status=${each}`)).status)
     return seen
   }
 
-  test('failures: only answers from 400 on count', async () => {
-    expect(await answers({ count: 'failures' }, [200, 200, 302, 404, 200, 500, 200])).toEqual([
+  test('failures: only responses with a status of at least 400 count', async () => {
+    expect(await responses({ count: 'failures' }, [200, 200, 302, 404, 200, 500, 200])).toEqual([
       200, 200, 302, 404, 200, 500, 429,
     ])
   })
 
-  test('successes: only answers below 400 count', async () => {
-    expect(await answers({ count: 'successes' }, [401, 401, 401, 200, 401, 304, 200])).toEqual([
+  test('successes: only responses with a status below 400 count', async () => {
+    expect(await responses({ count: 'successes' }, [401, 401, 401, 200, 401, 304, 200])).toEqual([
       401, 401, 401, 200, 401, 304, 429,
     ])
   })
 
-  test('all', async () => {
-    expect(await answers({ count: 'all' }, [200, 404, 200])).toEqual([200, 404, 429])
+  test('all: every response counts', async () => {
+    expect(await responses({ count: 'all' }, [200, 404, 200])).toEqual([200, 404, 429])
   })
 
-  test('a function, sync or async', async () => {
+  test('count may be a function, sync or async', async () => {
     type Any = { statusCode?: number; status?: number }
     const teapot = (_request: unknown, response: Any) => (response.statusCode ?? response.status) === 418
     for (const count of [teapot, async (request: unknown, response: Any) => teapot(request, response)]) {
-      expect(await answers({ count }, [200, 404, 418, 200, 418, 200])).toEqual([200, 404, 418, 200, 418, 429])
+      expect(await responses({ count }, [200, 404, 418, 200, 418, 200])).toEqual([200, 404, 418, 200, 418, 429])
     }
   })
 
-  test('a function that throws: the request counts, and nothing breaks', async () => {
+  test('if the function throws, the request counts and nothing breaks', async () => {
     const throwing = () => {
       throw new Error('who knows')
     }
     for (const count of [throwing, async () => throwing()]) {
-      expect(await answers({ count }, [200, 200, 200])).toEqual([200, 200, 429])
+      expect(await responses({ count }, [200, 200, 200])).toEqual([200, 200, 429])
     }
   })
 
   test.each([false, true])(
-    'parallel requests cannot slip through; on a store that answers later: %s',
+    'parallel requests cannot pass before the first is counted; asynchronous store: %s',
     async (later) => {
       const store = stillStore().store
       const limiter = new RateLimiter({
         policies: fixedWindow({ limit: 20, window: '1h' }),
         store: later ? asyncStore(store) : store,
       })
-      const gate = signal()
+      const release = signal()
       const { url, handled } = await app(
         { limiter, keys, count: 'failures' },
-        { handle: () => gate.promise.then(() => 200) },
+        { handle: () => release.promise.then(() => 200) },
       )
       let refused = 0
       const burst = Array.from({ length: 500 }, async () => {
-        const answer = await get(url)
-        if (answer.status === 429) refused++
-        return answer.status
+        const response = await get(url)
+        if (response.status === 429) refused++
+        return response.status
       })
       await until(() => refused === 480)
       expect(handled()).toBe(20)
-      gate.give()
+      release.give()
       expect((await Promise.all(burst)).filter((each) => each === 200)).toHaveLength(20)
       expect((await limiter.peek('k')).remaining).toBe(20)
     },
   )
 
-  test('an aborted request counts, and once', async () => {
+  test('an aborted request counts, once', async () => {
     for (const count of ['failures', 'successes', () => false]) {
       const limiter = new RateLimiter({ policies: fixedWindow({ limit: 5, window: '1h' }) })
-      const gate = signal()
+      const release = signal()
       const begun = signal()
       const { url, connections } = await app(
         { limiter, keys, count },
         {
           handle: async () => {
             begun.give()
-            await gate.promise
+            await release.promise
             return 200
           },
         },
       )
       await hangUp(url, begun.promise)
       while ((await connections()) > 0) await new Promise((resolve) => setImmediate(resolve))
-      gate.give()
+      release.give()
       await new Promise((resolve) => setImmediate(resolve))
       expect((await limiter.peek('k')).remaining).toBe(4)
     }
   })
 
-  test('a limiter that refuses holds nothing', async () => {
+  test('a refused request holds no units', async () => {
     const count = vi.fn(() => false)
     const { url } = await app({ policies: '1/1h', count, cost: 2 })
     expect(await statuses(url, [{}, {}])).toEqual([429, 429])
@@ -111,7 +111,7 @@ contract((app) => {
   })
 })
 
-test('Fastify: inject counts as a socket does', async () => {
+test('Fastify: a request by inject counts as one over a socket', async () => {
   const app = fastify()
   await app.register(forFastify({ policies, count: 'failures' }))
   app.get('/:status', async (request, reply) => {
@@ -128,6 +128,6 @@ test('Fastify: inject counts as a socket does', async () => {
   await app.close()
 })
 
-test.each(['errors', 5, null, {}])('count: %j is told at construction', (count) => {
+test.each(['errors', 5, null, {}])('count: %j throws at construction', (count) => {
   expect(() => rateLimit({ policies, count } as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
 })

@@ -12,13 +12,13 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] 
 afterEach(() => void vi.useRealTimers())
 
 contract((app) => {
-  const asked = (url: string) => {
+  const start = (url: string) => {
     const state = { status: 0, headers: {} as Record<string, unknown> }
     void get(url).then(({ status, headers }) => Object.assign(state, { status, headers }))
     return state
   }
 
-  test.each([false, true])('each goes on at its time, in order; on a store that answers later: %s', async (later) => {
+  test.each([false, true])('each request goes on at its time, in order; asynchronous store: %s', async (later) => {
     const { store } = stillStore()
     const { url, handled } = await app({
       policies,
@@ -26,13 +26,13 @@ contract((app) => {
       delay: { max: '2s' },
       store: later ? asyncStore(store) : store,
     })
-    const first = asked(url)
+    const first = start(url)
     await until(() => first.status === 200)
-    const second = asked(url)
+    const second = start(url)
     await until(() => vi.getTimerCount() === 1)
-    const third = asked(url)
+    const third = start(url)
     await until(() => vi.getTimerCount() === 2)
-    const fourth = asked(url)
+    const fourth = start(url)
     await until(() => fourth.status === 429)
     expect(fourth.headers['retry-after']).toBe('3')
     expect(handled()).toBe(1)
@@ -46,10 +46,10 @@ contract((app) => {
     await until(() => third.status === 200)
   })
 
-  test('a client that goes away gives its time back', async () => {
+  test('a client that leaves returns its units', async () => {
     const limiter = new RateLimiter({ policies, store: stillStore().store })
     const { url, handled } = await app({ limiter, keys, delay: { max: '2s' }, count: 'failures' })
-    const first = asked(url)
+    const first = start(url)
     await until(() => first.status === 200)
     const leave = signal()
     await limiter.reset('k')
@@ -65,17 +65,17 @@ contract((app) => {
     expect(handled()).toBe(1)
   })
 
-  test.each([false, true])('no more wait than the queue holds; on a store that answers later: %s', async (later) => {
+  test.each([false, true])('no more requests wait than the queue holds; asynchronous store: %s', async (later) => {
     const store = stillStore().store
     const limiter = new RateLimiter({ policies, store: later ? asyncStore(store) : store })
     const { url } = await app({ limiter, keys, delay: { max: '1h', queue: 2 } })
     await limiter.consume('k')
-    const all = Array.from({ length: 10 }, () => asked(url))
+    const all = Array.from({ length: 10 }, () => start(url))
     await until(() => all.filter(({ status }) => status === 429).length === 8)
     expect(vi.getTimerCount()).toBe(2)
     vi.advanceTimersByTime(2000)
     await until(() => all.filter(({ status }) => status === 200).length === 2)
-    const next = asked(url)
+    const next = start(url)
     await until(() => vi.getTimerCount() === 1)
     vi.runAllTimers()
     await until(() => next.status === 200)
@@ -87,8 +87,8 @@ test.each([
   ['two policies', { policies: ['5/1s token-bucket', '100/1h token-bucket'], delay: { max: '1s' } }],
   ['no max', { policies, delay: {} }],
   ['a max beyond an hour', { policies, delay: { max: '2h' } }],
-  ['a queue of nobody', { policies, delay: { max: '1s', queue: 0 } }],
+  ['an empty queue', { policies, delay: { max: '1s', queue: 0 } }],
   ['another option', { policies, delay: { max: '1s', after: 5 } }],
-])('delay with %s is told at construction', (_what, options) => {
+])('delay with %s throws at construction', (_what, options) => {
   expect(() => rateLimit(options as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
 })

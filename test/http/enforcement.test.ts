@@ -6,7 +6,7 @@ import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
 contract((app) => {
-  test('shadow decides and tells the application, and refuses nobody', async () => {
+  test('shadow decides and gives the application the decision, but refuses nobody', async () => {
     for (const limit of [
       { limit: 1, window: '1h', shadow: true },
       { policies: '1/1h', shadow: true },
@@ -18,11 +18,11 @@ contract((app) => {
       expect([status, headers['retry-after'], headers['x-ratelimit-limit']]).toEqual([404, undefined, undefined])
       if (!('count' in limit)) expect(decision()).toMatchObject({ allowed: false, remaining: 0 })
     }
-    const told = await app({ limit: 1, window: '1h', shadow: true, headers: 'legacy' })
-    expect((await get(told.url)).headers['x-ratelimit-limit']).toBe('1')
+    const reporting = await app({ limit: 1, window: '1h', shadow: true, headers: 'legacy' })
+    expect((await get(reporting.url)).headers['x-ratelimit-limit']).toBe('1')
   })
 
-  test('enforce holds a stable share of the keys to their limit', async () => {
+  test('enforce applies the limit to a stable share of the keys', async () => {
     const { url } = await app({ limit: 1, window: '1h', keys: byHeader('x-key'), enforce: 0.5 })
     const share = new Enforcement(false, 0.5)
     for (const key of ['ann', 'bob', 'cid', 'dan', 'eve', 'fay']) {
@@ -32,21 +32,21 @@ contract((app) => {
   })
 })
 
-test('a tenth is about a tenth of any kind of keys, and is within a fifth', () => {
+test('enforce: 0.1 applies to about a tenth of any kind of keys, and all of them are within 0.2', () => {
   const tenth = new Enforcement(false, 0.1)
   const fifth = new Enforcement(undefined, 0.2)
   const kinds = [(n: number) => `10.0.${n >> 8}.${n & 255}`, (n: number) => `user-${n}`, (n: number) => String(n)]
   for (const kind of kinds) {
     const keys = Array.from({ length: 10_000 }, (_, n) => kind(n))
-    const held = keys.filter((key) => tenth.on(key))
-    expect(held.length).toBeGreaterThan(850)
-    expect(held.length).toBeLessThan(1150)
-    expect(held.every((key) => fifth.on(key))).toBe(true)
+    const enforced = keys.filter((key) => tenth.on(key))
+    expect(enforced.length).toBeGreaterThan(850)
+    expect(enforced.length).toBeLessThan(1150)
+    expect(enforced.every((key) => fifth.on(key))).toBe(true)
   }
   expect(tenth.on({ user: 'a', default: 'b' })).toBe(tenth.on({ default: 'b', user: 'a' }))
 })
 
-test('all and none', () => {
+test('enforce defaults to all keys; 0 and shadow mean none', () => {
   const keys = Array.from({ length: 1000 }, (_, n) => `k${n}`)
   expect(keys.every((key) => new Enforcement(undefined, undefined).on(key))).toBe(true)
   expect(keys.some((key) => new Enforcement(undefined, 0).on(key))).toBe(false)
@@ -54,7 +54,7 @@ test('all and none', () => {
 })
 
 test.each([{ enforce: 1.1 }, { enforce: -0.1 }, { enforce: Number.NaN }, { enforce: '0.1' }, { shadow: 'yes' }])(
-  '%j is told at construction',
+  '%j throws at construction',
   (options) => {
     expect(() => rateLimit('1/1h', options as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
   },

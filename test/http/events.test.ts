@@ -27,7 +27,7 @@ const broken = (fails: () => never | Promise<never>): Store => ({
   synchronous: false,
   open: () => ({ decide: fails, reserve: fails, reset: fails }),
 })
-/** Gives units out, and fails to take them back. */
+/** A store that reserves units, and fails to settle reservations. */
 const forgetful = (): Store => ({
   synchronous: false,
   open: (terms) => ({
@@ -42,21 +42,21 @@ const short = ({ decision, key, limiter, enforced }: DecisionEvent) =>
   `${limiter} ${key} ${decision.allowed ? 'in' : 'out'}${enforced ? '' : ', not enforced'}`
 
 contract((app) => {
-  test('hooks are told of decisions and refusals, enforced or not', async () => {
+  test('hooks get decisions and refusals, enforced or not', async () => {
     for (const [shadow, suffix] of [
       [false, ''],
       [true, ', not enforced'],
     ] as const) {
-      const told: string[] = []
-      const onDecision = (event: DecisionEvent) => told.push(short(event))
-      const onRefused = (event: DecisionEvent) => told.push(`refused: ${short(event)}`)
+      const seen: string[] = []
+      const onDecision = (event: DecisionEvent) => seen.push(short(event))
+      const onRefused = (event: DecisionEvent) => seen.push(`refused: ${short(event)}`)
       const { url } = await app({ policies: '1/1h', name: 'api', keys: () => 'k', shadow, onDecision, onRefused })
       await statuses(url, [{}, {}])
-      expect(told).toEqual([`api k in${suffix}`, `api k out${suffix}`, `refused: api k out${suffix}`])
+      expect(seen).toEqual([`api k in${suffix}`, `api k out${suffix}`, `refused: api k out${suffix}`])
     }
   })
 
-  test('a hook that throws or rejects breaks nothing and is told once', async () => {
+  test('a hook that throws or rejects breaks nothing and gives one warning', async () => {
     const bad = () => down()
     for (const hook of [bad, async () => bad()]) {
       forgetWarnings()
@@ -70,46 +70,46 @@ contract((app) => {
     }
   })
 
-  test('onStoreError is told of a store that throws or rejects, and cannot break anything', async () => {
+  test('onStoreError gets the error of a store that throws or rejects, and cannot break the request', async () => {
     for (const fails of [down, later]) {
       for (const more of [{}, { count: 'failures' }, { policies: '1/1h token-bucket', delay: { max: '1s' } }]) {
-        const told: StoreErrorEvent[] = []
+        const seen: StoreErrorEvent[] = []
         const onStoreError = (event: StoreErrorEvent) => {
-          told.push(event)
+          seen.push(event)
           throw new Error('and the hook is no better')
         }
         const { url } = await app({ policies: '1/1h', store: broken(fails), keys: () => 'k', onStoreError, ...more })
         expect(await get(url)).toMatchObject({ status: 200, body: 'ok' })
-        expect(told).toMatchObject([{ error: { message: 'store is down' }, key: 'k', limiter: 'default' }])
+        expect(seen).toMatchObject([{ error: { message: 'store is down' }, key: 'k', limiter: 'default' }])
       }
     }
   })
 
-  test('misuse is no store error', async () => {
+  test('onStoreError does not get misuse', async () => {
     const onStoreError = vi.fn()
     const { url } = await app({ policies: '1/1h', cost: () => 0, onStoreError })
     expect((await get(url)).status).toBe(500)
     expect(onStoreError).not.toHaveBeenCalled()
   })
 
-  test('a store that fails behind an answered request is told, and nothing breaks', async () => {
-    const told: StoreErrorEvent[] = []
-    const onStoreError = (event: StoreErrorEvent) => void told.push(event)
+  test('onStoreError gets an error that comes after the response, and nothing breaks', async () => {
+    const seen: StoreErrorEvent[] = []
+    const onStoreError = (event: StoreErrorEvent) => void seen.push(event)
     const { url } = await app({ policies: '9/1h', store: forgetful(), count: 'failures', onStoreError })
     expect(await statuses(url, [{}, {}])).toEqual([200, 200])
-    expect(told).toHaveLength(2)
+    expect(seen).toHaveLength(2)
     expect(warned).not.toHaveBeenCalled()
     const denied = { policies: '9/1h', store: forgetful(), count: 'failures', onStoreError: 'deny' }
     expect(await statuses((await app(denied)).url, [{}, {}])).toEqual([200, 200])
     expect(warned.mock.calls.map(([, options]) => options)).toMatchObject([{ code: 'HEADGATE_SETTLE' }])
   })
 
-  test('channels', async () => {
-    const told: string[] = []
+  test('diagnostics channels get decisions, refusals and store errors', async () => {
+    const seen: string[] = []
     const listeners = {
-      'headgate:decision': (event: unknown) => told.push(`decision ${short(event as DecisionEvent)}`),
-      'headgate:refused': (event: unknown) => told.push(`refused ${short(event as DecisionEvent)}`),
-      'headgate:store-error': (event: unknown) => told.push(String((event as StoreErrorEvent).error)),
+      'headgate:decision': (event: unknown) => seen.push(`decision ${short(event as DecisionEvent)}`),
+      'headgate:refused': (event: unknown) => seen.push(`refused ${short(event as DecisionEvent)}`),
+      'headgate:store-error': (event: unknown) => seen.push(String((event as StoreErrorEvent).error)),
     }
     for (const [name, listener] of Object.entries(listeners)) channel(name).subscribe(listener)
     try {
@@ -119,7 +119,7 @@ contract((app) => {
       for (const [name, listener] of Object.entries(listeners)) channel(name).unsubscribe(listener)
     }
     await statuses((await app({ policies: '1/1h' })).url, [{}, {}])
-    expect(told).toEqual([
+    expect(seen).toEqual([
       'decision default k in',
       'decision default k out',
       'refused default k out',
@@ -127,7 +127,7 @@ contract((app) => {
     ])
   })
 
-  test('a burst of 500 on one key, with everything on: no more than the limit, and no crash', async () => {
+  test('a burst of 500 on one key, with every option on, admits the limit and breaks nothing', async () => {
     const onDecision = vi.fn(() => down())
     const { url, handled } = await app({
       policies: '50/1h',
@@ -136,13 +136,13 @@ contract((app) => {
       onDecision,
       deny: ['::2'],
     })
-    const answers = await Promise.all(Array.from({ length: 500 }, () => get(url)))
-    expect(answers.filter(({ status }) => status === 200)).toHaveLength(50)
+    const responses = await Promise.all(Array.from({ length: 500 }, () => get(url)))
+    expect(responses.filter(({ status }) => status === 200)).toHaveLength(50)
     expect([handled(), onDecision.mock.calls.length]).toEqual([50, 500])
   })
 })
 
-test.each(['onDecision', 'onRefused', 'onStoreError'])('%s that is no function is told at construction', (hook) => {
+test.each(['onDecision', 'onRefused', 'onStoreError'])('%s throws at construction if it is not a function', (hook) => {
   expect(() => rateLimit('1/1h', { [hook]: 'log' } as never)).toThrow(
     expect.objectContaining({ code: 'HEADGATE_OPTION' }),
   )

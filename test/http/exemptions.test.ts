@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { watchForwarded } from '../../src/http/keys/extractors.ts'
+import { watchForwarded } from '../../src/http/keys/by-ip.ts'
 import { byCookie, byHeader, byIp, byParam, combine } from '../../src/index.ts'
 import { forgetWarnings } from '../../src/warn.ts'
 import { contract, statuses } from '../support/contract.ts'
@@ -17,7 +17,7 @@ beforeEach(() => {
 afterEach(forgetWarnings)
 
 contract((app) => {
-  test('skip, sync or async: no limit and no fields', async () => {
+  test('a request that skip exempts, sync or async, has no limit and no fields', async () => {
     type Any = { headers: Record<string, string> }
     for (const skip of [({ headers }: Any) => 'x-free' in headers, async ({ headers }: Any) => 'x-free' in headers]) {
       const { url } = await app({ limit: 1, window: '1h', skip })
@@ -27,14 +27,14 @@ contract((app) => {
     }
   })
 
-  test('skip that throws goes the error path', async () => {
+  test('an error of skip goes to the error handler', async () => {
     for (const skip of [() => JSON.parse('no'), async () => JSON.parse('no')]) {
       const { url, handled } = await app({ limit: 1, window: '1h', skip })
       expect([(await get(url)).status, handled()]).toEqual([500, 0])
     }
   })
 
-  test('allow: addresses and ranges, IPv4, IPv6 and mapped', async () => {
+  test('allow exempts addresses and ranges, IPv4, IPv6 and mapped', async () => {
     const allow = ['192.0.2.1', '10.0.0.0/8', '2001:db8:1::/48', '::ffff:198.51.100.0/120']
     const { url } = await app({ limit: 1, window: '1h', keys: () => 'all', allow }, { proxies: 1 })
     await get(url, from('203.0.113.1'))
@@ -44,7 +44,7 @@ contract((app) => {
     expect(await statuses(url, outside.map(from))).toEqual(outside.map(() => 429))
   })
 
-  test('deny: 403 before anything counts, also for who is allowed', async () => {
+  test('deny answers 403 before anything counts, even to addresses on the allow list', async () => {
     const lists = { allow: ['0.0.0.0/0'], deny: ['203.0.113.0/24', '2001:db8::/32'] }
     const { url, handled } = await app({ limit: 1, window: '1h', ...lists }, { proxies: 1 })
     const denied = ['203.0.113.9', '::ffff:203.0.113.9', '2001:db8::1', '203.0.113.9']
@@ -57,12 +57,12 @@ contract((app) => {
     expect([problem.status, JSON.parse(problem.body).status]).toEqual([403, 403])
   })
 
-  test('lists never believe a forged header', async () => {
+  test('a forged header does not put an address on a list', async () => {
     const { url } = await app({ limit: 1, window: '1h', allow: ['10.0.0.0/8'] })
     expect(await statuses(url, [from('10.0.0.1'), from('10.0.0.1')])).toEqual([200, 429])
   })
 
-  test('by cookie: the first of its name, and no other', async () => {
+  test('byCookie uses the first cookie of the name, and no other', async () => {
     const { url } = await app({ limit: 1, window: '1h', keys: byCookie('sid') })
     const cookies = [
       'sid=a',
@@ -82,7 +82,7 @@ contract((app) => {
     ).toEqual([200, 429, 200, 200, 429, 429, 200, 200])
   })
 
-  test('by a parameter of the route', async () => {
+  test('byParam uses a parameter of the route', async () => {
     const { url } = await app({ limit: 1, window: '1h', keys: byParam('id') })
     const ids = ['1', '2', '1', '__proto__', '%0d%0a', '1%00']
     const seen = []
@@ -92,7 +92,7 @@ contract((app) => {
   })
 
   test.each([['__proto__'], ['constructor'], ['k'.repeat(10_000)], ['"; drop'], ['a|b\\c'], ['ÿ']])(
-    'a key that is %s is a key like any other',
+    'the key %s is a key like any other',
     async (key) => {
       const { url } = await app({ limit: 1, window: '1h', keys: combine(byHeader('x-key'), byHeader('x-other')) })
       const header = { 'x-key': key }
@@ -106,7 +106,7 @@ contract((app) => {
     expect(await statuses(url, rotating)).toEqual([200, 200, 429, 429, 429])
   })
 
-  test('trustedProxies: a number of hops, or addresses', async () => {
+  test('trustedProxies is a number of hops, or addresses', async () => {
     for (const trustedProxies of [2, ['127.0.0.1', '10.0.0.0/8']]) {
       const { url } = await app({ limit: 1, window: '1h', keys: byIp({ trustedProxies }) })
       const forged = [1, 2, 3].map((n) => from(`192.0.2.${n}, 203.0.113.7, 10.0.0.1`))
@@ -115,7 +115,7 @@ contract((app) => {
     expect(warned).not.toHaveBeenCalled()
   })
 
-  test('trustedProxies: what is no address is not gone past', async () => {
+  test('trustedProxies stops at an entry that is not an address', async () => {
     const { url } = await app({ limit: 1, window: '1h', keys: byIp({ trustedProxies: ['127.0.0.1', '10.0.0.1'] }) })
     const forged = ['a, 10.0.0.1', 'b, 10.0.0.1', 'unknown,10.0.0.1', ',10.0.0.1'].map(from)
     expect(await statuses(url, forged)).toEqual([200, 429, 429, 429])
@@ -123,7 +123,7 @@ contract((app) => {
     expect(await statuses(url, ports)).toEqual([200, 429, 200, 429])
   })
 
-  test('X-Forwarded-For where no proxy is trusted is said once, and never where one is', async () => {
+  test('X-Forwarded-For gives one warning if no proxy is trusted, and none if one is', async () => {
     await statuses((await app('9/1h', { proxies: 1 })).url, [from('192.0.2.1'), {}])
     await statuses((await app({ limit: 9, window: '1h', keys: byIp({ warn: false }) })).url, [from('192.0.2.1')])
     await statuses((await app('9/1h')).url, [{}])
@@ -153,7 +153,7 @@ test.each([
   { deny: '10.0.0.0/8' },
   { deny: ['::ffff:10.0.0.0/90'] },
   { skip: true },
-])('%j is told at construction', (options) => {
+])('%j throws at construction', (options) => {
   expect(() => rateLimit('1/1h', options as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
 })
 
@@ -166,6 +166,6 @@ test.each([
   () => byIp({ trustedProxies: ['nobody'] }),
   () => byIp({ trustedProxies: '10.0.0.0/8' as never }),
   () => byIp({ warn: 'no' as never }),
-])('%s is told at construction', (make) => {
+])('%s throws at construction', (make) => {
   expect(make).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
 })

@@ -1,25 +1,12 @@
-import { createServer, type Server } from 'node:http'
-import type { AddressInfo } from 'node:net'
-import express, { type Express, Router } from 'express'
-import { afterEach, expect, test } from 'vitest'
+import express, { Router } from 'express'
+import request from 'supertest'
+import { expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
 import { byIp, byRoute, combine } from '../../src/index.ts'
-import { get } from '../support/frameworks.ts'
 
-/** What only Express has: routers mounted on paths, and responses that have begun before a middleware runs. */
-let server: Server
-afterEach(() => {
-  server.close()
-  server.closeAllConnections()
-})
+/** What only Express has: routers mounted on paths, and responses that begin before a middleware runs. */
 
-async function serve(app: Express): Promise<(path: string) => Promise<number>> {
-  server = createServer(app)
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return async (path) => (await get(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`)).status
-}
-
-test('by route: neither letter case nor the parameters of a mount path make a new key', async () => {
+test('byRoute: neither letter case nor the parameters of a mount path make a new key', async () => {
   const app = express()
   const byBoth = () => rateLimit({ limit: 1, window: '1h', keys: combine(byIp(), byRoute()) })
   app.use('/api', byBoth(), (_request, response) => void response.send('api'))
@@ -27,13 +14,17 @@ test('by route: neither letter case nor the parameters of a mount path make a ne
   const router = Router()
   router.get('/:page', byBoth(), (_request, response) => void response.send('page'))
   app.use('/book/:id', router)
-  const status = await serve(app)
-  expect([await status('/api'), await status('/API'), await status('/aPi/x')]).toEqual([200, 429, 429])
-  expect([await status('/u/1'), await status('/u/2'), await status('/u/3')]).toEqual([200, 429, 429])
-  expect([await status('/book/1/2'), await status('/book/3/4'), await status('/BOOK/1/2')]).toEqual([200, 429, 429])
+  await request(app).get('/api').expect(200)
+  await request(app).get('/API').expect(429)
+  await request(app).get('/aPi/x').expect(429)
+  await request(app).get('/u/1').expect(200)
+  await request(app).get('/u/2').expect(429)
+  await request(app).get('/book/1/2').expect(200)
+  await request(app).get('/book/3/4').expect(429)
+  await request(app).get('/BOOK/1/2').expect(429)
 })
 
-test('a refusal that comes when the response has begun ends it instead of leaving it open', async () => {
+test('a refusal after the response has begun ends the response', async () => {
   const app = express()
   app.use((_request, response, next) => {
     response.write('early')
@@ -41,9 +32,8 @@ test('a refusal that comes when the response has begun ends it instead of leavin
   })
   app.use(rateLimit('1/1h'))
   app.use((_request, response) => void response.end('late'))
-  const status = await serve(app)
-  expect(await status('/')).toBe(200)
-  await expect(status('/')).rejects.toThrow(/aborted|hang up/)
+  await request(app).get('/').expect(200)
+  await expect(request(app).get('/')).rejects.toThrow(/aborted|hang up/)
 })
 
 test('a route keeps the types of its parameters', async () => {
@@ -52,5 +42,16 @@ test('a route keeps the types of its parameters', async () => {
     const id: string = request.params.id
     response.status(id === '7' && request.rateLimit?.allowed ? 200 : 500).end()
   })
-  expect(await (await serve(app))('/users/7')).toBe(200)
+  await request(app).get('/users/7').expect(200)
+})
+
+test('the decision with settle is on res.locals too', async () => {
+  const app = express()
+  const limit = rateLimit({ limit: 10, window: '1h', cost: 5, settle: true, keys: () => 'ann' })
+  app.get('/', limit, async (_request, response) => {
+    await response.locals.rateLimit.settle(2)
+    response.end()
+  })
+  await request(app).get('/').expect(200)
+  expect((await limit.limiter.peek('ann')).remaining).toBe(8)
 })

@@ -3,7 +3,7 @@ import { afterEach, expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/fastify.ts'
 import { byHeader, policy, RateLimiter } from '../../src/index.ts'
 
-/** What only a Fastify plugin has: routes with a limit of their own, routes without one, 404s, scopes of plugins. */
+/** What only a Fastify plugin has: limits of routes, routes without a limit, 404s, and scopes of plugins. */
 let app: FastifyInstance
 afterEach(() => app.close())
 
@@ -27,7 +27,7 @@ test('a route has its own limit, or none; the others share the global one', asyn
   expect((await app.inject('/health')).json()).toBeNull()
 })
 
-test('a route’s own limit inherits keys, headers and refusal, and may say otherwise', async () => {
+test('a route’s own limit inherits keys, headers and refusal, and may override them', async () => {
   app = fastify()
   const policies = [policy('100/1h'), policy('50/1h', { name: 'user', scope: 'user' })]
   const keys = { default: byHeader('x-key'), user: byHeader('x-user') }
@@ -41,7 +41,7 @@ test('a route’s own limit inherits keys, headers and refusal, and may say othe
   expect((await app.inject('/other')).headers['x-ratelimit-limit']).toBe('1')
 })
 
-test('a limiter that several routes are given is one quota; HEAD shares the one of GET', async () => {
+test('routes that are given the same limiter share one quota; HEAD shares that of GET', async () => {
   app = fastify()
   await app.register(rateLimit(false))
   const shared = new RateLimiter({ policies: '2/1h' })
@@ -55,14 +55,14 @@ test('a limiter that several routes are given is one quota; HEAD shares the one 
   expect(await statuses('/c', '/free', '/free', '/free')).toEqual([429, 200, 200, 200])
 })
 
-test('what is not found counts too', async () => {
+test('a request for an unknown route counts too', async () => {
   app = fastify()
   await app.register(rateLimit('2/1h'))
   app.get('/', async () => 'ok')
   expect(await statuses('/nothing', '/here', '/', '/nothing')).toEqual([404, 404, 429, 429])
 })
 
-test('a not-found handler of one’s own counts too', async () => {
+test('a request counts too if the application has its own not-found handler', async () => {
   app = fastify()
   await app.register(rateLimit('1/1h'))
   app.setNotFoundHandler((_request, reply) => {
@@ -71,7 +71,7 @@ test('a not-found handler of one’s own counts too', async () => {
   expect(await statuses('/nothing', '/nothing')).toEqual([404, 429])
 })
 
-test('a plugin limits what is below it', async () => {
+test('a plugin limits the routes below it', async () => {
   app = fastify()
   await app.register(
     async (api) => {
@@ -84,7 +84,7 @@ test('a plugin limits what is below it', async () => {
   expect(await statuses('/api', '/api', '/', '/', '/')).toEqual([200, 429, 200, 200, 200])
 })
 
-test('a policy that cannot be is told when the route is declared', async () => {
+test('an invalid policy throws when its route is declared', async () => {
   app = fastify()
   await app.register(rateLimit(false))
   expect(() => app.get('/', { config: { rateLimit: '0/1h' } }, async () => 'ok')).toThrow(
@@ -92,7 +92,7 @@ test('a policy that cannot be is told when the route is declared', async () => {
   )
 })
 
-test('registered the way of other plugins, with its options beside it', async () => {
+test('the function itself can be registered, with its options', async () => {
   app = fastify()
   await app.register(rateLimit, { limit: 2, window: '1h', headers: 'draft-11' })
   app.get('/', async () => 'ok')
@@ -101,7 +101,7 @@ test('registered the way of other plugins, with its options beside it', async ()
   await expect(broken.register(rateLimit, { limit: 0, window: '1h' })).rejects.toMatchObject({ code: 'HEADGATE_LIMIT' })
 })
 
-test('registered twice, for two plugins side by side', async () => {
+test('it can be registered twice, for two plugins side by side', async () => {
   app = fastify()
   for (const prefix of ['/a', '/b']) {
     await app.register(
@@ -115,7 +115,7 @@ test('registered twice, for two plugins side by side', async () => {
   expect(await statuses('/a', '/a', '/b', '/b')).toEqual([200, 429, 200, 429])
 })
 
-test('a route declared before the plugin is loaded has its own limit all the same', async () => {
+test('a route that is declared before the plugin is loaded keeps its own limit', async () => {
   app = fastify()
   app.get('/before', { config: { rateLimit: '1/1h' } }, async () => 'ok')
   app.register(rateLimit(false))
@@ -126,7 +126,7 @@ test('a route declared before the plugin is loaded has its own limit all the sam
   ])
 })
 
-test('a hook that comes after the plugin may take the limit off a route', async () => {
+test('a later hook can remove the limit of a route', async () => {
   app = fastify()
   await app.register(rateLimit('1/1h'))
   app.addHook('onRoute', (route) => {
@@ -137,7 +137,7 @@ test('a hook that comes after the plugin may take the limit off a route', async 
   expect(await statuses('/free', '/free', '/limited', '/limited')).toEqual([200, 200, 200, 429])
 })
 
-test('a limiter around a limiter: the nearest decides, and a request counts once', async () => {
+test('with nested limiters the innermost decides, and a request counts once', async () => {
   app = fastify()
   await app.register(rateLimit('3/1h'))
   await app.register(
@@ -155,7 +155,7 @@ test('a limiter around a limiter: the nearest decides, and a request counts once
   expect(await statuses('/', '/', '/', '/')).toEqual([200, 200, 200, 429])
 })
 
-test('a refusal may be returned, as handlers return', async () => {
+test('refuse may return its response, as handlers do', async () => {
   for (const refuse of [() => ({ sorry: 1 }), async () => ({ sorry: 1 })]) {
     app = fastify()
     await app.register(rateLimit({ limit: 1, window: '1h', refuse }))

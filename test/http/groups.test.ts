@@ -12,7 +12,7 @@ contract((app) => {
     expect(await statuses(other.url, [{}, {}])).toEqual([200, 429])
   })
 
-  test('two limiters on one store never mix, named or not', async () => {
+  test('two limiters on one store share nothing, named or not', async () => {
     const { store } = stillStore()
     for (const name of [undefined, undefined, 'a', 'b']) {
       const { url } = await app({ policies: '1/1h', store, ...(name && { name }) })
@@ -21,7 +21,7 @@ contract((app) => {
   })
 })
 
-test('a name is given once on a store', () => {
+test('two limiters on one store cannot have the same name', () => {
   const store = memoryStore()
   const named = (on: object) => () => new RateLimiter({ policies: '1/1h', name: 'api', ...on })
   const first = named({ store })()

@@ -42,12 +42,12 @@ contract((app) => {
         ratelimit: '"minute";r=1;t=60, "da\\"y\\\\";r=999;t=86400',
       },
     ],
-  ])('%s', async (headers, expected) => {
+  ])('the fields of %s', async (headers, expected) => {
     const { url } = await app({ policies, headers, store: stillStore().store })
     expect(fields((await get(url)).headers)).toEqual(expected)
   })
 
-  test('a list; legacy names and a reset in seconds from now', async () => {
+  test('two dialects at once; legacy fields with other names, and a reset in seconds from now', async () => {
     const legacy = { limit: 'X-Quota', remaining: 'X-Quota-Left', reset: 'X-Quota-Reset', resetAs: 'delta' }
     const { url } = await app({
       policies,
@@ -63,15 +63,15 @@ contract((app) => {
     })
   })
 
-  test('pk tells partitions apart, by scope, and not without the salt', async () => {
+  test('pk distinguishes partitions by scope, and depends on the salt', async () => {
     const own = [fixedWindow({ name: 'all', limit: 9, window: '1m', scope: 'user' }), ...policies]
     const keys = { default: byHeader('x-key'), user: byHeader('x-user') }
     const seen = async (salt: string, who: Record<string, string>) => {
       const { url } = await app({ policies: own, keys, headers: { dialects: 'draft-8', pk: { salt } } })
       const { headers } = await get(url, who)
-      const promised = [...String(headers['ratelimit-policy']).matchAll(/;pk=:([\w+/=]+):/g)].map((match) => match[1])
+      const policyKeys = [...String(headers['ratelimit-policy']).matchAll(/;pk=:([\w+/=]+):/g)].map((match) => match[1])
       const left = [...String(headers.ratelimit).matchAll(/;pk=:([\w+/=]+):/g)].map((match) => match[1])
-      expect(left).toEqual(promised)
+      expect(left).toEqual(policyKeys)
       return left
     }
     const ann = { 'x-key': 'k', 'x-user': 'ann' }
@@ -84,27 +84,27 @@ contract((app) => {
     expect(await seen('another secret..', ann)).not.toContain(all)
   })
 
-  test('near the limit only: from 80 per cent used, and on a refusal', async () => {
+  test('near: fields appear once 80 per cent is used, and on a refusal', async () => {
     for (const headers of ['near', { dialects: ['legacy', 'draft-11'], near: true }]) {
       const { url } = await app({ policies: fixedWindow({ limit: 10, window: '1h' }), headers })
-      const told: unknown[] = []
-      for (let n = 0; n < 11; n++) told.push((await get(url)).headers['x-ratelimit-remaining'] ?? '-')
-      expect(told).toEqual(['-', '-', '-', '-', '-', '-', '-', '2', '1', '0', '0'])
+      const seen: unknown[] = []
+      for (let n = 0; n < 11; n++) seen.push((await get(url)).headers['x-ratelimit-remaining'] ?? '-')
+      expect(seen).toEqual(['-', '-', '-', '-', '-', '-', '-', '2', '1', '0', '0'])
     }
   })
 
-  test('near is judged by what a bucket admits at best, and by every enforced policy', async () => {
+  test('near looks at the burst of a bucket, and at every enforced policy', async () => {
     const both = [
       tokenBucket({ name: 'b', limit: 1, window: '1h', burst: 5 }),
       fixedWindow({ limit: 99, window: '1h' }),
     ]
     const { url } = await app({ policies: both, headers: { near: true } })
-    const told: unknown[] = []
-    for (let n = 0; n < 4; n++) told.push((await get(url)).headers['x-ratelimit-remaining'] ?? '-')
-    expect(told).toEqual(['-', '-', '-', '1'])
+    const seen: unknown[] = []
+    for (let n = 0; n < 4; n++) seen.push((await get(url)).headers['x-ratelimit-remaining'] ?? '-')
+    expect(seen).toEqual(['-', '-', '-', '1'])
   })
 
-  test('problem: quota-exceeded with the policies that were violated', async () => {
+  test('problem: a refusal is quota-exceeded, with the violated policies', async () => {
     const { url } = await app({ policies: [...policies, fixedWindow({ limit: 2, window: '1h' })], problem: true })
     expect(await statuses(url, [{}, {}])).toEqual([200, 200])
     const { status, headers, body } = await get(url, { accept: 'text/html' })
@@ -123,20 +123,20 @@ test.each([
   ['an unknown dialect', { headers: 'draft-9' }],
   ['an unknown dialect in a list', { headers: ['legacy', 'toString'] }],
   ['an unknown option', { headers: { dialect: 'legacy' } }],
-  ['near that is no boolean', { headers: { near: 0.8 } }],
+  ['near that is not a boolean', { headers: { near: 0.8 } }],
   ['a field name that would inject', { headers: { legacy: { limit: 'X-Limit: 5\r\nSet-Cookie' } } }],
   ['an empty field name', { headers: { legacy: { reset: '' } } }],
-  ['another way to tell the reset', { headers: { legacy: { resetAs: 'date' } } }],
-  ['a salt that hides nothing', { headers: { dialects: 'draft-8', pk: { salt: '' } } }],
+  ['an unknown form of the reset time', { headers: { legacy: { resetAs: 'date' } } }],
+  ['an empty salt', { headers: { dialects: 'draft-8', pk: { salt: '' } } }],
   ['pk without a salt', { headers: { dialects: 'draft-8', pk: {} } }],
-  ['problem that is no boolean', { problem: 'yes' }],
-])('%s is told at construction', (_what, options) => {
+  ['problem that is not a boolean', { problem: 'yes' }],
+])('%s throws at construction', (_what, options) => {
   expect(() => rateLimit({ policies: '1/1m', ...options } as never)).toThrow(
     expect.objectContaining({ name: 'HeadgateError', code: 'HEADGATE_OPTION' }),
   )
 })
 
-test.each(['a\r\nSet-Cookie: x', 'a\0', 'ü', '', 'a\n'])('a policy named %j never gets as far as a header', (name) => {
+test.each(['a\r\nSet-Cookie: x', 'a\0', 'ü', '', 'a\n'])('a policy named %j never reaches a header', (name) => {
   expect(() => rateLimit({ policies: fixedWindow({ name, limit: 1, window: '1m' }) })).toThrow(
     expect.objectContaining({ code: 'HEADGATE_NAME' }),
   )

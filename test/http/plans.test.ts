@@ -4,16 +4,16 @@ import { fixedWindow, type PolicyLikes, tokenBucket } from '../../src/index.ts'
 import { contract, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
-/** Of Koa the request is its context, which has the headers too. */
+/** With Koa the request is the context, which has the headers too. */
 type Headed = Pick<IncomingMessage, 'headers'>
 
 const key = (request: Headed) => request.headers['x-user'] as string
 
-const told = ({ status, headers }: Awaited<ReturnType<typeof get>>) =>
+const summary = ({ status, headers }: Awaited<ReturnType<typeof get>>) =>
   `${status} ${headers['x-ratelimit-remaining']} of ${headers['x-ratelimit-limit']}`
 
 contract((app) => {
-  const asked = async (options: object, policies: (plan: string) => unknown) => {
+  const start = async (options: object, policies: (plan: string) => unknown) => {
     const { store, clock } = stillStore()
     const { url } = await app({
       store,
@@ -24,13 +24,13 @@ contract((app) => {
     return {
       clock,
       url,
-      get: async (plan: string, user = 'ada') => told(await get(url, { 'x-plan': plan, 'x-user': user })),
+      get: async (plan: string, user = 'ada') => summary(await get(url, { 'x-plan': plan, 'x-user': user })),
     }
   }
   const byPlan = (plan: string): string => (plan === 'pro' ? '10/1h' : '4/1h')
 
-  test('each plan has its own numbers, and what is used goes along on an upgrade and on the way back', async () => {
-    const { get } = await asked({}, byPlan)
+  test('each plan has its own numbers, and used units stay used when a key changes its plan', async () => {
+    const { get } = await start({}, byPlan)
     expect([await get('free'), await get('free'), await get('free')].at(-1)).toBe('200 1 of 4')
     expect(await get('pro')).toBe('200 6 of 10')
     expect(await get('pro')).toBe('200 5 of 10')
@@ -39,43 +39,43 @@ contract((app) => {
     expect(await get('pro', 'bob')).toBe('200 9 of 10')
   })
 
-  test('onChange: scale keeps the share, reset forgets', async () => {
-    const scale = await asked({ onChange: 'scale' }, byPlan)
+  test('onChange: scale keeps the used share, reset forgets it', async () => {
+    const scale = await start({ onChange: 'scale' }, byPlan)
     expect([await scale.get('free'), await scale.get('free')].at(-1)).toBe('200 2 of 4')
     expect(await scale.get('pro')).toBe('200 4 of 10')
-    const reset = await asked({ onChange: 'reset' }, byPlan)
+    const reset = await start({ onChange: 'reset' }, byPlan)
     expect([await reset.get('free'), await reset.get('free')].at(-1)).toBe('200 2 of 4')
     expect(await reset.get('pro')).toBe('200 9 of 10')
   })
 
-  test('a promise of policies, of several, and of other algorithms', async () => {
+  test('the function may return a promise, several policies, and other algorithms', async () => {
     const plans: Record<string, PolicyLikes> = {
       free: fixedWindow({ name: 'quota', limit: 3, window: '1h' }),
       pro: [tokenBucket({ name: 'quota', limit: 6, window: '1h' }), '100/1d'],
     }
-    const { get } = await asked({}, async (plan) => plans[plan])
+    const { get } = await start({}, async (plan) => plans[plan])
     expect([await get('free'), await get('free')].at(-1)).toBe('200 1 of 3')
     expect(await get('pro')).toBe('200 3 of 6')
     expect(await get('free')).toBe('429 0 of 3')
   })
 
-  test('policies of other names are other quotas, and none is forgotten for the other', async () => {
-    const { get } = await asked({}, (method) => (method === 'read' ? '5/1m' : '2/1h'))
+  test('policies with other names are separate quotas', async () => {
+    const { get } = await start({}, (method) => (method === 'read' ? '5/1m' : '2/1h'))
     expect([await get('write'), await get('write'), await get('write')].at(-1)).toBe('429 0 of 2')
     expect([await get('read'), await get('read')].at(-1)).toBe('200 3 of 5')
     expect(await get('write')).toBe('429 0 of 2')
     expect(await get('read')).toBe('200 2 of 5')
   })
 
-  test('plain options made anew for each request', async () => {
-    const { get } = await asked({}, (plan) => ({ limit: plan === 'pro' ? 10 : 4, window: '1h' }))
+  test('the function may make plain options anew for each request', async () => {
+    const { get } = await start({}, (plan) => ({ limit: plan === 'pro' ? 10 : 4, window: '1h' }))
     expect(await get('free')).toBe('200 3 of 4')
     expect(await get('pro')).toBe('200 8 of 10')
     expect(await get('free')).toBe('200 1 of 4')
   })
 
-  test('skip and deny come first; what goes wrong is an error of the application', async () => {
-    const { url, get: ask } = await asked({ skip: (request: Headed) => key(request) === 'root' }, (plan) => {
+  test('skip and deny come first; an error of the function goes to the error handler', async () => {
+    const { url, get: ask } = await start({ skip: (request: Headed) => key(request) === 'root' }, (plan) => {
       if (plan === 'broken') throw new Error('no such plan')
       return plan === 'wrong' ? '5 per minute' : '1/1h'
     })
@@ -85,15 +85,15 @@ contract((app) => {
     expect(await ask('any')).toBe('200 0 of 1')
   })
 
-  test('what is wrong with the other options is told at construction', async () => {
-    await expect(asked({ headers: 'unheard-of' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
-    await expect(asked({ onChange: 'halve' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
-    await expect(asked({ limit: 5 }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+  test('other invalid options throw at construction', async () => {
+    await expect(start({ headers: 'unheard-of' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+    await expect(start({ onChange: 'halve' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+    await expect(start({ limit: 5 }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
     const penalty = { after: 0, within: '1m', block: '1m' }
-    await expect(asked({ penalty }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_PENALTY' })
+    await expect(start({ penalty }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_PENALTY' })
   })
 
-  test('a block is told by its status also where another policy makes the key wait longer', async () => {
+  test('a block has its own status, also if another policy makes the key wait longer', async () => {
     const { store } = stillStore()
     const penalty = { after: 1, within: '1m', block: '1m', status: 403 }
     const { url } = await app({ policies: '1/1h fixed-window', store, penalty })
@@ -102,7 +102,7 @@ contract((app) => {
     expect([status, Number(headers['retry-after']) > 60]).toEqual([403, true])
   })
 
-  test('a penalty: 403 while it lasts, with the time to come back', async () => {
+  test('a penalty answers 403 with Retry-After until the block ends', async () => {
     const { store, clock } = stillStore()
     const penalty = { after: 2, within: '1m', block: ['1m', '10m'], status: 403 }
     const { url } = await app({ policies: '1/10s fixed-window', store, penalty, headers: ['legacy', 'draft-8'] })
@@ -116,8 +116,8 @@ contract((app) => {
     expect(await ask()).toBe('403 1 1 "10s";r=1;t=0')
     clock.advance('1s')
     expect(await ask()).toBe('200 - 1 "10s";r=0;t=10')
-    const told = await get(url, { accept: 'application/json' })
-    expect(told.status).toBe(429)
+    const refused = await get(url, { accept: 'application/json' })
+    expect(refused.status).toBe(429)
     const blocked = await get(url, { accept: 'application/json' })
     expect([blocked.status, JSON.parse(blocked.body)]).toMatchObject([
       403,

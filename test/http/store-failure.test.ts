@@ -6,16 +6,16 @@ import { RateLimiter, type Store, type StoreErrorEvent } from '../../src/index.t
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
-/** A store that is away; a new one each time, as breakers go by the store. */
-const away = (): Store => {
+/** A store that is down. A new one each time, because each store has a breaker. */
+const down = (): Store => {
   const fails = () => Promise.reject(new Error('store is down'))
   return { synchronous: false, open: () => ({ decide: fails, reserve: fails, reset: fails }) }
 }
 const fields = (headers: Record<string, unknown>) => Object.keys(headers).filter((name) => name.includes('ratelimit'))
 
 contract((app) => {
-  test('deny: 503 with Retry-After, in the form that the client accepts, and nobody is let in', async () => {
-    const { url, handled } = await app({ policies: '9/1h', store: away(), onStoreError: 'deny' })
+  test('deny answers 503 with Retry-After, in the form that the client accepts, and admits nobody', async () => {
+    const { url, handled } = await app({ policies: '9/1h', store: down(), onStoreError: 'deny' })
     const plain = await get(url)
     expect(plain).toMatchObject({ status: 503, body: 'Service unavailable. Try again in 1 second.\n' })
     expect(plain.headers).toMatchObject({
@@ -32,8 +32,8 @@ contract((app) => {
     expect(handled()).toBe(0)
   })
 
-  test('deny, as problem details', async () => {
-    const { url } = await app({ policies: '9/1h', store: away(), onStoreError: 'deny', problem: true })
+  test('deny answers with problem details if they are asked for', async () => {
+    const { url } = await app({ policies: '9/1h', store: down(), onStoreError: 'deny', problem: true })
     const { status, headers, body } = await get(url)
     expect([status, headers['content-type']]).toEqual([503, expect.stringMatching(/^application\/problem\+json/)])
     expect(JSON.parse(body)).toEqual({
@@ -44,21 +44,21 @@ contract((app) => {
     })
   })
 
-  test('deny holds with settle, count and delay; shadow and enforce refuse nobody', async () => {
+  test('deny works with settle, count and delay; under shadow and enforce nobody is refused', async () => {
     for (const more of [{ settle: true }, { count: 'failures' }, { delay: { max: '1s' } }]) {
-      const limit = { policies: '9/1h token-bucket', store: away(), onStoreError: 'deny', ...more }
+      const limit = { policies: '9/1h token-bucket', store: down(), onStoreError: 'deny', ...more }
       expect(await statuses((await app(limit)).url, Array(7).fill({}))).toEqual(Array(7).fill(503))
     }
     for (const more of [{ shadow: true }, { enforce: 0 }]) {
-      const limit = { policies: '9/1h', store: away(), onStoreError: 'deny', ...more }
+      const limit = { policies: '9/1h', store: down(), onStoreError: 'deny', ...more }
       expect(await statuses((await app(limit)).url, Array(7).fill({}))).toEqual(Array(7).fill(200))
     }
   })
 
-  test('allow: let through, and no field that would tell numbers nobody knows', async () => {
+  test('allow admits requests without fields, because no number is known', async () => {
     const { url, decision } = await app({
       policies: '1/1h',
-      store: away(),
+      store: down(),
       onStoreError: 'allow',
       headers: ['legacy', 'draft-11'],
     })
@@ -67,33 +67,33 @@ contract((app) => {
     expect(decision()).toMatchObject({ allowed: true, source: 'open' })
   })
 
-  test('local, the default: the limit goes on, by this share of it', async () => {
-    const { url, decision } = await app({ limit: 8, window: '1h', store: away(), instances: 4 })
+  test('local, the default, applies this process’s share of the limit', async () => {
+    const { url, decision } = await app({ limit: 8, window: '1h', store: down(), instances: 4 })
     const { status, headers } = await get(url)
     expect([status, headers['x-ratelimit-limit'], headers['x-ratelimit-remaining']]).toEqual([200, '2', '1'])
     expect(decision()).toMatchObject({ source: 'fallback' })
     expect(await statuses(url, [{}, {}])).toEqual([200, 429])
   })
 
-  test('a function chooses by the request', async () => {
-    const told: StoreErrorEvent[] = []
+  test('a function chooses for each request', async () => {
+    const seen: StoreErrorEvent[] = []
     const onStoreError = (event: StoreErrorEvent) => {
-      told.push(event)
+      seen.push(event)
       return event.key === 'vip' ? 'allow' : event.key === 'login' ? 'deny' : undefined
     }
     const keys = (request: { headers: Record<string, string> }) => request.headers['x-key']
-    const { url } = await app({ policies: '1/1h', store: away(), keys, onStoreError })
-    const answers = await statuses(
+    const { url } = await app({ policies: '1/1h', store: down(), keys, onStoreError })
+    const responses = await statuses(
       url,
       ['vip', 'vip', 'login', 'ann', 'ann'].map((key) => ({ 'x-key': key })),
     )
-    expect(answers).toEqual([200, 200, 503, 200, 429])
-    expect(told.map(({ key }) => key)).toEqual(['vip', 'vip', 'login', 'ann', 'ann'])
-    expect(told[0]).toMatchObject({ limiter: 'default', error: { message: 'store is down' } })
-    expect([told[0]?.request, told[0]?.response]).not.toContain(undefined)
+    expect(responses).toEqual([200, 200, 503, 200, 429])
+    expect(seen.map(({ key }) => key)).toEqual(['vip', 'vip', 'login', 'ann', 'ann'])
+    expect(seen[0]).toMatchObject({ limiter: 'default', error: { message: 'store is down' } })
+    expect([seen[0]?.request, seen[0]?.response]).not.toContain(undefined)
   })
 
-  test('a store that never answers holds nobody for longer than its time', async () => {
+  test('a store that never answers delays no request for longer than its timeout', async () => {
     const never = () => new Promise<never>(() => undefined)
     const store = { synchronous: false, open: () => ({ decide: never, reserve: never, reset: never }) }
     const { url } = await app({ policies: '9/1h', store, storeTimeout: 20, onStoreError: 'deny' })
@@ -101,8 +101,8 @@ contract((app) => {
   })
 })
 
-test("a middleware's choice comes before that of a limiter it is given", async () => {
-  const limiter = new RateLimiter({ policies: '1/1h', store: away(), onStoreError: 'deny' })
+test("a middleware's choice overrides that of the limiter it was given", async () => {
+  const limiter = new RateLimiter({ policies: '1/1h', store: down(), onStoreError: 'deny' })
   await expect(limiter.consume('k')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE' })
   const status = async (options: object) => {
     const next = vi.fn()
@@ -124,11 +124,11 @@ test("a middleware's choice comes before that of a limiter it is given", async (
 
 test("Fastify: a route's own limit inherits the choice", async () => {
   const app = fastify()
-  await app.register(forFastify({ policies: '9/1h', store: away(), onStoreError: 'deny' }))
-  app.get('/own', { config: { rateLimit: { policies: '5/1h', store: away() } } }, async () => 'own')
+  await app.register(forFastify({ policies: '9/1h', store: down(), onStoreError: 'deny' }))
+  app.get('/own', { config: { rateLimit: { policies: '5/1h', store: down() } } }, async () => 'own')
   app.get(
     '/other',
-    { config: { rateLimit: { policies: '5/1h', store: away(), onStoreError: 'allow' } } },
+    { config: { rateLimit: { policies: '5/1h', store: down(), onStoreError: 'allow' } } },
     async () => '',
   )
   expect([(await app.inject('/own')).statusCode, (await app.inject('/other')).statusCode]).toEqual([503, 200])

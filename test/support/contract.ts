@@ -9,7 +9,7 @@ export const midnight: number = Date.UTC(2026, 0, 1)
 
 export type StartApp = (limit: unknown, options?: Omit<AppOptions, 'limit'>) => Promise<App>
 
-/** Tests that hold on every framework; the apps they start are closed after each. */
+/** Tests that every framework must pass. The apps that a test starts are closed after it. */
 export function contract(tests: (app: StartApp) => void): void {
   describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     const running: App[] = []
@@ -30,13 +30,13 @@ export async function statuses(url: string, requests: readonly Record<string, st
   return all
 }
 
-/** A memory store whose time stands still until it is told to move. */
+/** A memory store whose time stands still until a test advances it. */
 export function stillStore(): { store: Store; clock: ManualClock } {
   const clock = new ManualClock(midnight)
   return { store: memoryStore({ clock: clock.now }), clock }
 }
 
-/** A request whose client hangs up when told to; resolves when it has. */
+/** Sends a request whose client hangs up when the promise resolves. Resolves when it has. */
 export function hangUp(url: string, when: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const request = send(url, { agent: false })
@@ -47,16 +47,16 @@ export function hangUp(url: string, when: Promise<unknown>): Promise<void> {
   })
 }
 
-/** Waits, without a clock, until something is so: each look is a turn of the event loop. */
-export async function until(so: () => boolean): Promise<void> {
-  for (let turn = 0; turn < 100_000; turn++) {
-    if (so()) return
+/** Waits, without a clock, until a condition is true. It is checked once in each iteration of the event loop. */
+export async function until(condition: () => boolean): Promise<void> {
+  for (let checks = 0; checks < 100_000; checks++) {
+    if (condition()) return
     await new Promise((resolve) => setImmediate(resolve))
   }
-  throw new Error('it never came to be')
+  throw new Error('the condition never became true')
 }
 
-/** A promise that is settled from outside. */
+/** A promise that a test resolves. */
 export function signal(): { promise: Promise<void>; give: () => void } {
   let give = () => {}
   const promise = new Promise<void>((resolve) => {

@@ -6,37 +6,39 @@ import express4 from 'express4'
 import fastify from 'fastify'
 import Koa from 'koa'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
-import { rateLimit as forFastify } from '../../adapters/fastify.ts'
+import { type FastifyRateLimit, rateLimit as forFastify } from '../../adapters/fastify.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
-import type { RequestDecision } from '../../src/index.ts'
+import type { PlanLimiter, RateLimiter, RequestDecision } from '../../src/index.ts'
 
-/** What an app of the contract suite is told; everything else about it is the same on every framework. */
+/** How an app of the contract suite is made. Everything else about it is the same on every framework. */
 export interface AppOptions {
-  /** What `rateLimit` is given. Functions in it get the framework's own request. */
+  /** The argument of `rateLimit`. Functions in it get the framework's own request. */
   limit: unknown
-  /** Trust the one proxy in front, or everybody. */
+  /** Trust the one proxy in front, or every proxy. */
   proxies?: 1 | 'everybody'
-  /** Answers before the limiter runs, as a middleware that got there first. */
+  /** A middleware answers before the limiter runs. */
   answerFirst?: boolean
-  /** What `GET /` does with the decision it finds; it answers with the status that this returns. */
+  /** Handles `GET /` with the decision; the response has the status that this returns. */
   handle?: (decision: RequestDecision | undefined, url: string) => number | Promise<number>
 }
 
 /** A served app with `GET /`, `GET /users/:id`, and an error handler that answers 500 with the error's message. */
 export interface App {
   url: string
+  /** The limiter of the middleware. */
+  limiter: RateLimiter | PlanLimiter
   /** How often a handler ran. */
   handled: () => number
-  /** The decision that the last handler found where the framework keeps it. */
+  /** The decision that the last handler found on its request. */
   decision: () => RequestDecision | undefined
-  /** How many sockets it has open. */
+  /** How many sockets are open. */
   connections: () => Promise<number>
   close: () => Promise<void>
 }
 
 type Start = (options: AppOptions) => Promise<App>
-// Each framework has its own request type; the contract suite only uses what all of them have.
-type Loose = never
+// Each framework has its own request type. The contract suite uses only what all of them have.
+type Loose = string
 
 export const frameworks: Record<string, Start> = {
   'Express 4': (options) => startExpress(express4, options),
@@ -47,15 +49,16 @@ export const frameworks: Record<string, Start> = {
 
 const ok = () => 200
 
-function counters() {
+/** Records the decisions that handlers find. */
+function recorder() {
   let handled = 0
   let decision: RequestDecision | undefined
   return {
-    found(found: RequestDecision | null | undefined) {
+    record(found: RequestDecision | null | undefined) {
       handled++
       decision = found ?? undefined
     },
-    told: { handled: () => handled, decision: () => decision },
+    recorded: { handled: () => handled, decision: () => decision },
   }
 }
 
@@ -63,7 +66,7 @@ async function startExpress(
   express: typeof express5,
   { limit, proxies, answerFirst, handle = ok }: AppOptions,
 ): Promise<App> {
-  const { found, told } = counters()
+  const { record, recorded } = recorder()
   const app = express()
   if (proxies !== undefined) app.set('trust proxy', proxies === 'everybody' ? true : proxies)
   if (answerFirst) {
@@ -74,12 +77,12 @@ async function startExpress(
   }
   const limiter = forExpress(limit as Loose)
   app.get('/users/:id', limiter, (request, response) => {
-    found(request.rateLimit)
+    record(request.rateLimit)
     response.send('user')
   })
   app.use(limiter)
   app.get('/', async (request, response, next) => {
-    found(request.rateLimit)
+    record(request.rateLimit)
     try {
       const status = await handle(request.rateLimit, request.url)
       if (!response.headersSent) response.status(status).send('ok')
@@ -90,11 +93,11 @@ async function startExpress(
   app.use((error: Error, _request: unknown, response: express5.Response, _next: unknown) => {
     response.status(500).send(error.message)
   })
-  return { ...told, ...(await serve(createServer(app))) }
+  return { ...recorded, limiter: limiter.limiter, ...(await serve(createServer(app))) }
 }
 
 async function startKoa({ limit, proxies, answerFirst, handle = ok }: AppOptions): Promise<App> {
-  const { found, told } = counters()
+  const { record, recorded } = recorder()
   const app = new Koa({ proxy: proxies !== undefined, maxIpsCount: proxies === 1 ? 1 : 0 })
   app.silent = true
   app.use(async (context, next) => {
@@ -116,21 +119,21 @@ async function startKoa({ limit, proxies, answerFirst, handle = ok }: AppOptions
   const limiter = forKoa(limit as Loose)
   const router = new Router()
   router.get('/users/:id', limiter, (context) => {
-    found(context.state.rateLimit as RequestDecision)
+    record(context.state.rateLimit as RequestDecision)
     context.body = 'user'
   })
   router.get('/', limiter, async (context) => {
-    found(context.state.rateLimit as RequestDecision)
+    record(context.state.rateLimit as RequestDecision)
     context.status = await handle(context.state.rateLimit as RequestDecision, context.url)
     context.body = 'ok'
   })
   app.use(router.routes())
-  return { ...told, ...(await serve(createServer(app.callback()))) }
+  return { ...recorded, limiter: limiter.limiter, ...(await serve(createServer(app.callback()))) }
 }
 
 async function startFastify({ limit, proxies, answerFirst, handle = ok }: AppOptions): Promise<App> {
-  const { found, told } = counters()
-  // Fastify no longer believes a number of hops: the proxy's own address is named instead.
+  const { record, recorded } = recorder()
+  // Fastify 5 has no number of hops: give the proxy's own address.
   const trustProxy = proxies === 'everybody' ? true : proxies === undefined ? false : '127.0.0.1'
   const app = fastify({ trustProxy, forceCloseConnections: true })
   if (answerFirst) {
@@ -140,21 +143,28 @@ async function startFastify({ limit, proxies, answerFirst, handle = ok }: AppOpt
       next()
     })
   }
-  await app.register(forFastify(limit as Loose))
+  const limiter: FastifyRateLimit = forFastify(limit as Loose)
+  await app.register(limiter)
   app.setErrorHandler((error: Error, _request, reply) => {
     reply.code(500).send(error.message)
   })
   app.get('/users/:id', async (request) => {
-    found(request.rateLimit)
+    record(request.rateLimit)
     return 'user'
   })
   app.get('/', async (request, reply) => {
-    found(request.rateLimit)
+    record(request.rateLimit)
     reply.code(await handle(request.rateLimit ?? undefined, request.url))
     return 'ok'
   })
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
-  return { ...told, url, connections: connectionsOf(app.server), close: () => app.close() }
+  return {
+    ...recorded,
+    limiter: limiter.limiter,
+    url,
+    connections: connectionsOf(app.server),
+    close: () => app.close(),
+  }
 }
 
 function connectionsOf(server: Server): () => Promise<number> {
@@ -174,14 +184,15 @@ async function serve(server: Server): Promise<Pick<App, 'url' | 'connections' | 
   }
 }
 
-export interface Answer {
+/** A response that has arrived completely. */
+export interface Received {
   status: number
   headers: IncomingHttpHeaders
   body: string
 }
 
-/** One request over a socket of its own. */
-export function get(url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Answer> {
+/** Sends one request over a socket of its own. */
+export function get(url: string, headers: Record<string, string> = {}, method = 'GET'): Promise<Received> {
   return new Promise((resolve, reject) => {
     const request = send(url, { headers, method, agent: false }, (response) => {
       let body = ''

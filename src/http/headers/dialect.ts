@@ -3,39 +3,35 @@ import type { Decision, Verdict } from '../../decision.ts'
 import type { Key } from '../../limiter.ts'
 import type { Framework } from '../framework.ts'
 
-/** Where fields are set: the part of a framework that knows how. */
+/** Where fields are set: the part of a framework that does it. */
 export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader'>
 
-/** Writes the fields of one dialect; seconds are whole and rounded up. */
+/** Writes the fields of one dialect. Seconds are whole and rounded up. */
 export type Writer = <Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key) => void
 
-/** A policy that is told, and where its verdict stands. */
-export interface Told {
+/** A policy that fields report, and the index of its verdict in a decision. */
+export interface ReportedPolicy {
   readonly policy: Policy
-  readonly place: number
+  readonly index: number
 }
 
-/** The verdict of the binding policy, or of the first, where the binding one is not told. */
-export function bindingOf(decision: Decision, told: readonly Told[]): Verdict {
+/** The verdict of the binding policy; of the first reported one if the binding policy is not reported. */
+export function bindingVerdict(decision: Decision, reported: readonly ReportedPolicy[]): Verdict {
   if (decision.policies.length === 1) return decision.policies[0] as Verdict
-  return verdictOf(decision, told.find(({ policy }) => policy.name === decision.policy) ?? (told[0] as Told))
+  const binding = reported.find(({ policy }) => policy.name === decision.policy) ?? reported[0]
+  return verdictOf(decision, binding as ReportedPolicy)
 }
 
-/** When all is as new; of a block, no sooner than its end. */
+/** The time to full quota; during a block, at least its end. */
 export function resetOf({ resetAfter }: Verdict, { retryAfter }: Decision): number {
   return retryAfter > resetAfter && retryAfter < Infinity ? retryAfter : resetAfter
 }
 
-export function verdictOf(decision: Decision, { place }: Told): Verdict {
-  return decision.policies[place] as Verdict
+export function verdictOf(decision: Decision, { index }: ReportedPolicy): Verdict {
+  return decision.policies[index] as Verdict
 }
 
-/** Milliseconds as whole seconds, rounded up: nobody is told a time that is too short. */
+/** Milliseconds as whole seconds, rounded up, so that no client comes back too early. */
 export function wholeSeconds(milliseconds: number): number {
   return Math.ceil(milliseconds / 1000)
-}
-
-/** A Structured Field String (RFC 9651, 4.1.6); policy names are printable ASCII already. */
-export function structuredString(text: string): string {
-  return `"${text.replace(/["\\]/g, '\\$&')}"`
 }

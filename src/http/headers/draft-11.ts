@@ -1,19 +1,19 @@
 import { Bucket } from '../../algorithms/bucket.ts'
 import type { Verdict } from '../../decision.ts'
-import { type Told, type Writer, wholeSeconds } from './dialect.ts'
+import { type ReportedPolicy, type Writer, wholeSeconds } from './dialect.ts'
 import { namedItems } from './draft-8.ts'
-import type { PartitionKeys } from './partition-key.ts'
+import type { PartitionKeys } from './partition-keys.ts'
 
 /** draft-ietf-httpapi-ratelimit-headers-11: as draft 8, but `t` is the effective window. */
-export function draft11(told: readonly Told[], partitions?: PartitionKeys): Writer {
-  return namedItems(told, partitions, effectiveWindow)
+export function draft11(reported: readonly ReportedPolicy[], partitions?: PartitionKeys): Writer {
+  return namedItems(reported, partitions, effectiveWindow)
 }
 
 /**
- * `t`, the time within which no more than what is left can be used: until more comes back. A bucket gives back all the
- * time, so there it is told only when the next unit fills it, and left out otherwise.
+ * `t` is the time in which a client can use no more than what is left: the time until units come back. A bucket gives
+ * units back all the time, so its `t` is left out, unless the next unit fills it.
  */
-function effectiveWindow({ nextAfter, resetAfter }: Verdict, { policy }: Told): string {
+function effectiveWindow({ nextAfter, resetAfter }: Verdict, { policy }: ReportedPolicy): string {
   const until = policy.algorithm instanceof Bucket && nextAfter !== resetAfter ? 0 : nextAfter
   return until ? `;t=${wholeSeconds(until)}` : ''
 }

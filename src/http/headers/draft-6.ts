@@ -1,11 +1,11 @@
-import { bindingOf, resetOf, type Told, type Writer, wholeSeconds } from './dialect.ts'
+import { bindingVerdict, type ReportedPolicy, resetOf, type Writer, wholeSeconds } from './dialect.ts'
 
 /** draft-ietf-httpapi-ratelimit-headers-06: three fields of the binding policy, and every policy in RateLimit-Policy. */
-export function draft6(told: readonly Told[]): Writer {
-  const promises = quotaPolicies(told)
+export function draft6(reported: readonly ReportedPolicy[]): Writer {
+  const policies = quotaPolicies(reported)
   return (decision, sink, response) => {
-    const binding = bindingOf(decision, told)
-    sink.setHeader(response, 'RateLimit-Policy', promises)
+    const binding = bindingVerdict(decision, reported)
+    sink.setHeader(response, 'RateLimit-Policy', policies)
     sink.setHeader(response, 'RateLimit-Limit', String(binding.limit))
     sink.setHeader(response, 'RateLimit-Remaining', String(decision.remaining))
     sink.setHeader(response, 'RateLimit-Reset', String(wholeSeconds(resetOf(binding, decision))))
@@ -13,6 +13,6 @@ export function draft6(told: readonly Told[]): Writer {
 }
 
 /** `100;w=60, 5000;w=86400`: drafts 6 and 7 have no names. */
-export function quotaPolicies(told: readonly Told[]): string {
-  return told.map(({ policy }) => `${policy.limit};w=${wholeSeconds(policy.window)}`).join(', ')
+export function quotaPolicies(reported: readonly ReportedPolicy[]): string {
+  return reported.map(({ policy }) => `${policy.limit};w=${wholeSeconds(policy.window)}`).join(', ')
 }

@@ -1,33 +1,41 @@
-import { structuredString, type Told, verdictOf, type Writer, wholeSeconds } from './dialect.ts'
-import type { PartitionKeys } from './partition-key.ts'
+import type { Verdict } from '../../decision.ts'
+import { type ReportedPolicy, verdictOf, type Writer, wholeSeconds } from './dialect.ts'
+import type { PartitionKeys } from './partition-keys.ts'
 
-/** draft-ietf-httpapi-ratelimit-headers-08: a List of named Items; `t` is the time until the quota is whole again. */
-export function draft8(told: readonly Told[], partitions?: PartitionKeys): Writer {
-  return namedItems(told, partitions, (verdict) => `;t=${wholeSeconds(verdict.resetAfter)}`)
+/** draft-ietf-httpapi-ratelimit-headers-08: a List of named Items; `t` is the time to full quota. */
+export function draft8(reported: readonly ReportedPolicy[], partitions?: PartitionKeys): Writer {
+  return namedItems(reported, partitions, (verdict) => `;t=${wholeSeconds(verdict.resetAfter)}`)
 }
 
 /**
- * The Lists of drafts 8 and later, which differ in what the time of an Item means.
- * @param time the parameter that tells it, or nothing
+ * The Lists of drafts 8 and later, as Structured Fields (RFC 9651). All text that the policies determine is made once: a
+ * general serialiser at every request would take longer than the decision. The tests parse the fields with
+ * `structured-headers`.
+ * @param time the parameter `t` of an Item, or an empty text for none
  */
 export function namedItems(
-  told: readonly Told[],
+  reported: readonly ReportedPolicy[],
   partitions: PartitionKeys | undefined,
-  time: (verdict: ReturnType<typeof verdictOf>, told: Told) => string,
+  time: (verdict: Verdict, reported: ReportedPolicy) => string,
 ): Writer {
-  const names = told.map(({ policy }) => structuredString(policy.name))
-  const items = told.map(({ policy }, n) => `${names[n]};q=${policy.limit};w=${wholeSeconds(policy.window)}`)
-  const promises = items.join(', ')
+  const names = reported.map(({ policy }) => structuredString(policy.name))
+  const items = reported.map(({ policy }, n) => `${names[n]};q=${policy.limit};w=${wholeSeconds(policy.window)}`)
+  const allItems = items.join(', ')
   return (decision, sink, response, key) => {
-    const pk = partitions && told.map(({ policy }) => partitions.of(key, policy.scope))
+    const pk = partitions && reported.map(({ policy }) => partitions.of(key, policy.scope))
     let left = ''
-    for (let n = 0; n < told.length; n++) {
-      const each = told[n] as Told
+    for (let n = 0; n < reported.length; n++) {
+      const each = reported[n] as ReportedPolicy
       const verdict = verdictOf(decision, each)
       left += `${n === 0 ? '' : ', '}${names[n]};r=${verdict.remaining}${time(verdict, each)}${pk ? pk[n] : ''}`
     }
-    const policies = pk === undefined ? promises : items.map((item, n) => item + pk[n]).join(', ')
+    const policies = pk === undefined ? allItems : items.map((item, n) => item + pk[n]).join(', ')
     sink.setHeader(response, 'RateLimit-Policy', policies)
     sink.setHeader(response, 'RateLimit', left)
   }
+}
+
+/** A Structured Field String (RFC 9651, 4.1.6). A policy's name is printable ASCII already. */
+function structuredString(text: string): string {
+  return `"${text.replace(/["\\]/g, '\\$&')}"`
 }

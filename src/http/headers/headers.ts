@@ -2,60 +2,64 @@ import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import type { Key } from '../../limiter.ts'
-import { type Sink, type Told, verdictOf, type Writer } from './dialect.ts'
+import { type ReportedPolicy, type Sink, verdictOf, type Writer } from './dialect.ts'
 import { draft6 } from './draft-6.ts'
 import { draft7 } from './draft-7.ts'
 import { draft8 } from './draft-8.ts'
 import { draft11 } from './draft-11.ts'
+import { type Dialect, type HeadersOption, type ReadHeaders, readHeaders } from './headers-option.ts'
 import { legacy } from './legacy.ts'
-import { type Dialect, type HeadersOption, type ReadHeaders, readHeaders } from './options.ts'
-import { PartitionKeys } from './partition-key.ts'
+import { PartitionKeys } from './partition-keys.ts'
 
-/** Which fields a response carries, made ready for one limiter. */
+/** Writes the fields of a response, for the policies of one limiter. */
 export class Headers {
-  /** What decisions have to tell for them. */
+  /** What decisions must include for these fields. */
   readonly details: Details
   readonly #writers: readonly Writer[]
-  readonly #told: readonly Told[]
+  readonly #reported: readonly ReportedPolicy[]
   readonly #near: boolean
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
-  constructor(wanted: HeadersOption, policies: readonly Policy[]) {
-    const options = readHeaders(wanted)
-    this.#told = policies.map((policy, place) => ({ policy, place })).filter(isTold)
-    this.#near = options.near === true
-    const writers = writersOf(options, this.#told)
-    this.#writers = this.#told.length > 0 ? writers : []
-    const uses = (dialect: Dialect) => this.#told.length > 0 && options.dialects.includes(dialect)
+  constructor(option: HeadersOption, policies: readonly Policy[]) {
+    const options = readHeaders(option)
+    this.#reported = policies.map((policy, index) => ({ policy, index })).filter(isReported)
+    this.#near = options.near
+    const writers = writersOf(options, this.#reported)
+    this.#writers = this.#reported.length > 0 ? writers : []
+    const uses = (dialect: Dialect) => this.#reported.length > 0 && options.dialects.includes(dialect)
     this.details = { at: uses('legacy'), nextAfter: uses('draft-11') }
   }
 
   write<Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key): void {
-    if (decision.source === 'open') return // nothing was counted: there is nothing true to tell
+    if (decision.source === 'open') return // the request was not counted: no number would be true
     if (this.#near && !this.#isNear(decision)) return
     const writers = this.#writers
     for (let n = 0; n < writers.length; n++) (writers[n] as Writer)(decision, sink, response, key)
   }
 
-  /** Refused, or 80 per cent used of what a policy admits at best. */
+  /** True on a refusal, and once 80 per cent of the most that a policy admits is used. */
   #isNear(decision: Decision): boolean {
-    return !decision.allowed || this.#told.some((each) => verdictOf(decision, each).remaining * 5 <= each.policy.burst)
+    if (!decision.allowed) return true
+    return this.#reported.some((each) => verdictOf(decision, each).remaining * 5 <= each.policy.burst)
   }
 }
 
-/** A shadow is not promised to anybody; a penalty is no quota. */
-function isTold({ policy }: Told): boolean {
+/** A shadow policy promises nothing, and a penalty is no quota. */
+function isReported({ policy }: ReportedPolicy): boolean {
   return !policy.shadow && !policy.algorithm.punishes
 }
 
-function writersOf({ dialects, legacy: names, pk }: ReadHeaders, told: readonly Told[]): readonly Writer[] {
+function writersOf(
+  { dialects, legacy: names, pk }: ReadHeaders,
+  reported: readonly ReportedPolicy[],
+): readonly Writer[] {
   const partitions = pk === undefined ? undefined : new PartitionKeys(pk)
   const make: Record<Dialect, () => Writer> = {
-    legacy: () => legacy(told, names),
-    'draft-6': () => draft6(told),
-    'draft-7': () => draft7(told),
-    'draft-8': () => draft8(told, partitions),
-    'draft-11': () => draft11(told, partitions),
+    legacy: () => legacy(reported, names),
+    'draft-6': () => draft6(reported),
+    'draft-7': () => draft7(reported),
+    'draft-8': () => draft8(reported, partitions),
+    'draft-11': () => draft11(reported, partitions),
   }
   return dialects.map((dialect) => make[dialect]())
 }

@@ -1,22 +1,23 @@
 import { monotonicClock } from '../../clock.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { knownOptions } from '../../options.ts'
-import { bindingOf, resetOf, type Told, type Writer, wholeSeconds } from './dialect.ts'
+import { tokenPattern } from '../keys/key-extractor.ts'
+import { bindingVerdict, type ReportedPolicy, resetOf, type Writer, wholeSeconds } from './dialect.ts'
 
-/** What the three fields are called, and how the time of the reset is told. */
+/** The names of the three legacy fields, and the form of the reset time. */
 export interface LegacyOptions {
   /** Default `'X-RateLimit-Limit'`. */
   limit?: string
   /** Default `'X-RateLimit-Remaining'`. */
   remaining?: string
-  /** Default `'X-RateLimit-Reset'`. */
+  /** Default `'X-RateLimit-Reset'`. Example: `'X-RateLimit-Reset-After'`. */
   reset?: string
-  /** `'epoch'` (default): seconds since 1970, as GitHub. `'delta'`: seconds from now. */
+  /** `'epoch'` (default): seconds since 1970, as GitHub sends. `'delta'`: seconds from now. */
   resetAs?: 'epoch' | 'delta'
 }
 
-/** The fields that came before any draft: the binding policy's limit, what is left, when it is full again. */
-export function legacy(told: readonly Told[], options: LegacyOptions = {}): Writer {
+/** The fields that are older than any draft: the binding policy's limit, what is left, and when the quota is full. */
+export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptions = {}): Writer {
   knownOptions('headers.legacy', options, ['limit', 'remaining', 'reset', 'resetAs'])
   const limitName = fieldName(options.limit ?? 'X-RateLimit-Limit', 'limit')
   const remainingName = fieldName(options.remaining ?? 'X-RateLimit-Remaining', 'remaining')
@@ -25,7 +26,7 @@ export function legacy(told: readonly Told[], options: LegacyOptions = {}): Writ
   const limit = new NumberText()
   const reset = new NumberText()
   return (decision, sink, response) => {
-    const binding = bindingOf(decision, told)
+    const binding = bindingVerdict(decision, reported)
     const from = epoch ? (decision.at ?? now()) : 0
     sink.setHeader(response, limitName, limit.of(binding.limit))
     sink.setHeader(response, remainingName, String(decision.remaining))
@@ -33,13 +34,13 @@ export function legacy(told: readonly Told[], options: LegacyOptions = {}): Writ
   }
 }
 
-/** For a decision that does not tell when it was made, as of a store that was down: it was made just now. */
+/** For a decision without its time, such as one that was made while the store was down: it was made just now. */
 function now(): number {
   return monotonicClock() / 1000
 }
 
 function fieldName(name: unknown, option: string): string {
-  if (typeof name === 'string' && /^[\w!#$%&'*+.^`|~-]+$/.test(name)) return name
+  if (typeof name === 'string' && tokenPattern.test(name)) return name
   throw new HeadgateError(
     'HEADGATE_OPTION',
     `headers.legacy: ${option} must be a header name, got ${shown(name)}. Leave it out for the usual X-RateLimit name.`,
@@ -54,7 +55,7 @@ function isEpoch(resetAs: unknown): boolean {
   )
 }
 
-/** The text of a number that is mostly the one before: a limit, the second that is under way. */
+/** Remembers the text of the last number: a limit, or the current second, is mostly the same as before. */
 class NumberText {
   #number = 0
   #text = '0'

@@ -1,43 +1,52 @@
-import { BlockList, isIP } from 'node:net'
 import { HeadgateError, shown } from '../../errors.ts'
-import { addressKey } from './address.ts'
+import { isAddress, isIPv4, parseAddress } from './address.ts'
 
-/** Addresses and CIDR ranges, IPv4 and IPv6; IPv4 mapped into IPv6 is IPv4, on the list and in requests. */
+/** An address and how many of its leading bits count. */
+interface Range {
+  readonly groups: readonly number[]
+  /** 0 to 128; for IPv4, which stands at the end of `::ffff:a.b.c.d`, 96 to 128. */
+  readonly prefix: number
+}
+
+/** Addresses and CIDR ranges, IPv4 and IPv6. IPv4 inside IPv6 counts as IPv4, on the list and in requests. */
 export class AddressList {
-  readonly #list = new BlockList()
+  readonly #ranges: readonly Range[]
 
-  /** @throws HeadgateError `HEADGATE_OPTION` for what is neither an address nor a range */
+  /** @throws HeadgateError `HEADGATE_OPTION` if an entry is neither an address nor a range */
   constructor(entries: readonly string[], option: string) {
-    if (!Array.isArray(entries)) throw misuse(option, entries)
-    for (const entry of entries) {
-      if (typeof entry !== 'string' || !this.#add(entry)) throw misuse(option, entry)
-    }
+    if (!Array.isArray(entries)) throw invalid(option, entries)
+    this.#ranges = entries.map((entry: unknown) => {
+      const range = typeof entry === 'string' ? parseRange(entry) : undefined
+      if (range === undefined) throw invalid(option, entry)
+      return range
+    })
   }
 
   has(address: string | undefined): boolean {
-    if (address === undefined) return false
-    const plain = addressKey(address, 128)
-    const family = isIP(plain)
-    return family !== 0 && this.#list.check(plain, family === 6 ? 'ipv6' : 'ipv4')
-  }
-
-  #add(entry: string): boolean {
-    const [address = '', bits, ...more] = entry.split('/')
-    const written = isIP(address)
-    if (written === 0 || address.includes('%') || more.length > 0) return false
-    const plain = addressKey(address, 128)
-    const family = isIP(plain)
-    const width = family === 6 ? 128 : 32
-    if (bits !== undefined && !/^\d{1,3}$/.test(bits)) return false
-    // A mapped range is told by its IPv6 bits: `::ffff:10.0.0.0/104` is 10.0.0.0/8.
-    const prefix = bits === undefined ? width : Number(bits) - (written === 6 && family === 4 ? 96 : 0)
-    if (prefix < 0 || prefix > width) return false
-    this.#list.addSubnet(plain, prefix, family === 6 ? 'ipv6' : 'ipv4')
-    return true
+    const groups = address === undefined ? undefined : parseAddress(address)
+    return groups !== undefined && this.#ranges.some((range) => contains(range, groups))
   }
 }
 
-function misuse(option: string, entry: unknown): HeadgateError {
+function parseRange(entry: string): Range | undefined {
+  const [address = '', bits, ...more] = entry.split('/')
+  if (more.length > 0 || !isAddress(address) || (bits !== undefined && !/^\d{1,3}$/.test(bits))) return undefined
+  const groups = [...(parseAddress(address) as readonly number[])]
+  const isIPv6Text = address.includes(':')
+  const prefix = bits === undefined ? 128 : Number(bits) + (isIPv6Text ? 0 : 96)
+  // The bits of a mapped range are those of IPv6: `::ffff:10.0.0.0/104` is 10.0.0.0/8.
+  if (prefix > 128 || (isIPv4(groups) && prefix < 96)) return undefined
+  return { groups, prefix }
+}
+
+function contains({ groups, prefix }: Range, address: readonly number[]): boolean {
+  const whole = prefix >> 4
+  for (let n = 0; n < whole; n++) if (groups[n] !== address[n]) return false
+  const rest = prefix & 15
+  return rest === 0 || ((groups[whole] as number) ^ (address[whole] as number)) >> (16 - rest) === 0
+}
+
+function invalid(option: string, entry: unknown): HeadgateError {
   return new HeadgateError(
     'HEADGATE_OPTION',
     `${option} must be a list of addresses and CIDR ranges, got ${shown(entry)}. ` +

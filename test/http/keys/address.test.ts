@@ -1,87 +1,105 @@
-import { BlockList } from 'node:net'
+import { BlockList, isIP } from 'node:net'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { addressKey } from '../../../src/http/keys/address.ts'
+import { isAddress } from '../../../src/http/keys/address.ts'
+import { addressKey } from '../../../src/http/keys/address-key.ts'
+import { AddressList } from '../../../src/http/keys/address-list.ts'
 
-test.each([
-  ['192.0.2.1', '192.0.2.1'],
-  ['192.0.2.1:4711', '192.0.2.1'],
-  ['::ffff:192.0.2.1', '192.0.2.1'],
-  ['::FFFF:c000:201', '192.0.2.1'],
-  ['0:0:0:0:0:ffff:192.0.2.1', '192.0.2.1'],
-  ['::ffff:192.0.2.1%eth0', '192.0.2.1'],
-  ['[::ffff:192.0.2.1]:4711', '192.0.2.1'],
-  ['::1', '0:0:0:0::/56'],
-  ['::', '0:0:0:0::/56'],
-  ['2001:db8::', '2001:db8:0:0::/56'],
-  ['2001:db8:1:2ff:3:4:5:6', '2001:db8:1:200::/56'],
-  ['2001:DB8:1:200::9', '2001:db8:1:200::/56'],
-  ['[2001:db8:1:200::9]:443', '2001:db8:1:200::/56'],
-  ['fe80::1%eth0', 'fe80:0:0:0::/56'],
-  ['1:2:3:4:5:6:7::', '1:2:3:0::/56'],
-  ['::ffff:0:192.0.2.1', '0:0:0:0::/56'],
-  ['64:ff9b::192.0.2.1', '192.0.2.1'],
-  ['::ffff:192.0.2.1:4711', '192.0.2.1'],
-])('%s is %s', (address, key) => {
-  expect(addressKey(address, 56)).toBe(key)
-})
-
-test.each([
-  '',
-  'unknown',
-  '[::1',
-  ':',
-  ':::',
-  '1::2::3',
-  '1:2:3:4:5:6:7:8:9',
-  '1:2:3:4:5:6:7',
-  '12345::',
-  '1:2:3:4:5:6:7:',
-  ':1:2:3:4:5:6:7',
-  '::256.1.1.1',
-  '::1.2.3',
-  '1:2:3:4:5:6:7:1.2.3.4',
-  'g::1',
-  '1::2 ',
-  '::1.2.3.4.5',
-])('%j is no address and stays as it is', (text) => {
-  expect(addressKey(text, 56)).toBe(text)
-})
-
-describe('IPv6 by its bits', () => {
-  const group = fc.integer({ min: 0, max: 0xffff })
-  const address = fc.tuple(group, group, group, group, group, group, group, group)
-  /** One address in several dresses: shortened or not, in capitals, with leading zeros. */
-  const dresses = (groups: readonly number[]) => {
-    const full = groups.map((each) => each.toString(16))
-    const short = full.join(':').replace(/(^|:)0(:0)+(:|$)/, '::')
-    return [full.join(':'), short, short.toUpperCase(), full.map((each) => each.padStart(4, '0')).join(':')]
+/** The address list as node:net decides it. */
+function listOfNode(entries: readonly string[]): (address: string) => boolean {
+  const list = new BlockList()
+  for (const entry of entries) {
+    const [address = '', bits] = entry.split('/')
+    const plain = addressKey(address, 128)
+    const isIPv6 = isIP(plain) === 6
+    const mapped = isIP(address) === 6 && !isIPv6
+    const prefix = bits === undefined ? (isIPv6 ? 128 : 32) : Number(bits) - (mapped ? 96 : 0)
+    list.addSubnet(plain, prefix, isIPv6 ? 'ipv6' : 'ipv4')
   }
+  return (address) => {
+    const plain = addressKey(address, 128)
+    return isIP(plain) !== 0 && list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
+  }
+}
 
-  test('every dress of an address gives one key', () => {
+const octet = fc.oneof(fc.constantFrom(0, 10, 255), fc.nat(255))
+const group = fc.oneof(fc.constantFrom(0, 1, 0xffff, 0x64, 0xff9b), fc.nat(0xffff))
+const ipv4 = fc.tuple(octet, octet, octet, octet).map((octets) => octets.join('.'))
+const ipv6Groups = fc.tuple(group, group, group, group, group, group, group, group)
+
+/** Every way to write eight groups: long, shortened, in capitals, with a dotted tail. */
+const ipv6 = fc.tuple(ipv6Groups, fc.nat(3)).map(([groups, form]) => {
+  const full = groups.map((each) => each.toString(16))
+  const tail = groups.slice(6).flatMap((each) => [each >> 8, each & 255])
+  const short = full.join(':').replace(/(^|:)0(:0)+(:|$)/, '::')
+  return [full.join(':'), short, short.toUpperCase(), `${full.slice(0, 6).join(':')}:${tail.join('.')}`][form] as string
+})
+const mapped = fc
+  .tuple(fc.constantFrom('::ffff:', '::FFFF:', '0:0:0:0:0:ffff:', '64:ff9b::'), ipv4)
+  .map((both) => both.join(''))
+const address = fc.oneof(ipv4, ipv6, mapped)
+
+/** Addresses, and texts that are nearly addresses. */
+const nearly = fc.oneof(
+  address,
+  fc.tuple(address, fc.constantFrom('', ':', '::', '.', '.1', ':80', '0', ' ', 'g', '%')).map((both) => both.join('')),
+  fc.tuple(fc.constantFrom('0', ':', '1:', '::', '00'), address).map((both) => both.join('')),
+  fc.string({ unit: fc.constantFrom('0', '1', '25', '255', '.', ':', '::', 'f', 'ffff', '::ffff:'), maxLength: 12 }),
+)
+
+test('isAddress agrees with isIP of node:net', () => {
+  fc.assert(
+    fc.property(nearly, (text) => {
+      fc.pre(!text.includes('%'))
+      expect(isAddress(text)).toBe(isIP(text) !== 0)
+    }),
+    { numRuns: 20_000 },
+  )
+})
+
+describe('a list agrees with BlockList of node:net', () => {
+  const bits = (text: string, n: number) => (text.includes(':') ? n : n % 33)
+  const range = fc
+    .tuple(address, fc.option(fc.nat(128)))
+    .map(([text, n]) => (n === null ? text : `${text}/${bits(text, n)}`))
+    .filter((entry) => {
+      const [text = '', n] = entry.split('/')
+      const isMapped = text.includes(':') && isIP(addressKey(text, 128)) === 4
+      return !isMapped || n === undefined || Number(n) >= 96
+    })
+
+  test('for any ranges and any address', () => {
     fc.assert(
-      fc.property(address, fc.integer({ min: 1, max: 128 }), (groups, prefix) => {
-        const keys = dresses(groups).map((dress) => addressKey(dress, prefix))
-        expect(new Set(keys).size).toBe(1)
+      fc.property(fc.array(range, { maxLength: 4 }), nearly, (entries, text) => {
+        expect(new AddressList(entries, 'allow').has(text)).toBe(listOfNode(entries)(text))
       }),
+      { numRuns: 10_000 },
     )
   })
 
-  test('two addresses share a key iff they share the prefix, as node:net judges it', () => {
+  test('for addresses that differ from a range in one bit', () => {
     fc.assert(
-      fc.property(address, address, fc.integer({ min: 1, max: 128 }), fc.nat(8), (a, b, prefix, shared) => {
-        const one = a.join() === '' ? a : [...a]
-        const other = [...a.slice(0, shared), ...b.slice(shared)]
-        fc.pre(one[5] !== 0xffff && other[5] !== 0xffff)
-        const [first, second] = [one, other].map((groups) => groups.map((each) => each.toString(16)).join(':')) as [
-          string,
-          string,
-        ]
-        const subnet = new BlockList()
-        subnet.addSubnet(first, prefix, 'ipv6')
-        expect(addressKey(first, prefix) === addressKey(second, prefix)).toBe(subnet.check(second, 'ipv6'))
+      fc.property(ipv6Groups, fc.nat(127), fc.nat(128), (groups, bit, prefix) => {
+        const text = (all: readonly number[]) => all.map((each) => each.toString(16)).join(':')
+        const other = groups.map((each, n) => (n === bit >> 4 ? each ^ (0x8000 >> (bit & 15)) : each))
+        const entry = `${text(groups)}/${prefix}`
+        fc.pre(isIP(addressKey(text(groups), 128)) === 6)
+        expect(new AddressList([entry], 'allow').has(text(other))).toBe(listOfNode([entry])(text(other)))
       }),
-      { numRuns: 500 },
+      { numRuns: 2000 },
     )
+  })
+
+  test('for every prefix of an IPv4 range', () => {
+    for (let prefix = 0; prefix <= 32; prefix++) {
+      for (const entry of [`10.20.30.40/${prefix}`, `::ffff:10.20.30.40/${prefix + 96}`]) {
+        for (let bit = 0; bit < 32; bit++) {
+          const flipped = [10, 20, 30, 40]
+            .map((each, n) => (n === bit >> 3 ? each ^ (128 >> (bit & 7)) : each))
+            .join('.')
+          expect(new AddressList([entry], 'allow').has(flipped), `${flipped} in ${entry}`).toBe(bit >= prefix)
+        }
+      }
+    }
   })
 })

@@ -1,12 +1,12 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../../adapters/express.ts'
-import { extractKey } from '../../../src/http/keys/extractors.ts'
-import { byHeader, byIp, combine, type KeyExtractor, RateLimiter, type View } from '../../../src/index.ts'
+import { extractKey } from '../../../src/http/keys/extract-key.ts'
+import { byHeader, byIp, combine, type KeyExtractor, RateLimiter, type RequestView } from '../../../src/index.ts'
 
 type Request = { address?: string; headers: Record<string, string> }
 
-const view: View<Request> = {
+const view: RequestView<Request> = {
   address: ({ address }) => address,
   peer: ({ address }) => address,
   trustsProxy: () => true,
@@ -18,7 +18,7 @@ const view: View<Request> = {
 const key = (extractor: KeyExtractor<Request>, request: Partial<Request>) =>
   extractKey(extractor, { headers: {}, ...request }, view)
 
-test('what is missing is the address, marked so that no text can claim it', () => {
+test('the address replaces a missing key, marked so that no client can send its text', () => {
   const address = '192.0.2.1'
   expect(key(byHeader('X-Key'), { address, headers: { 'x-key': 'abc' } })).toBe('abc')
   expect(key(byHeader('x-key'), { address })).toBe('~192.0.2.1')
@@ -29,13 +29,13 @@ test('what is missing is the address, marked so that no text can claim it', () =
   expect(key(() => null, { address })).toBe('~192.0.2.1')
 })
 
-test('ipv6Prefix', () => {
+test('ipv6Prefix says how many bits name a client', () => {
   const address = '2001:db8:1:2ff::1'
   expect(key(byIp({ ipv6Prefix: 64 }), { address })).toBe('2001:db8:1:2ff::/64')
   expect(key(byIp({ ipv6Prefix: 128 }), { address })).toBe('2001:db8:1:2ff:0:0:0:1')
 })
 
-test('combine: no two different inputs give one key, missing parts included', () => {
+test('combine gives different keys for different inputs, missing parts included', () => {
   const part = fc.option(fc.string({ unit: fc.constantFrom('|', '\\', '~', 'a', '1'), maxLength: 4 }), {
     nil: undefined,
   })
@@ -47,7 +47,7 @@ test('combine: no two different inputs give one key, missing parts included', ()
       ),
       { address: '1' },
     )
-  // An empty text is a missing one.
+  // An empty text counts as missing.
   const same = (a: string | undefined, b: string | undefined) => (a ?? '') === (b ?? '')
   fc.assert(
     fc.property(part, part, part, part, (a, b, c, d) => {
@@ -57,7 +57,7 @@ test('combine: no two different inputs give one key, missing parts included', ()
   )
 })
 
-test('combine waits for the parts that are async', async () => {
+test('combine waits for asynchronous parts', async () => {
   expect(
     await key(
       combine(
@@ -86,12 +86,12 @@ test.each([
     'a limiter and policies',
     () => rateLimit({ limiter: new RateLimiter({ policies: '1/1s' }), policies: '1/1s' } as never),
   ],
-  ['something else for a limiter', () => rateLimit({ limiter: {} } as never)],
-  ['a refusal that is no function', () => rateLimit('1/1s', { refuse: 'no' } as never)],
-])('%s is told at construction', (_what, make) => {
+  ['a limiter that is not a RateLimiter', () => rateLimit({ limiter: {} } as never)],
+  ['a refuse that is not a function', () => rateLimit('1/1s', { refuse: 'no' } as never)],
+])('%s throws at construction', (_what, make) => {
   expect(make).toThrow(expect.objectContaining({ name: 'HeadgateError', code: 'HEADGATE_OPTION' }))
 })
 
-test.each([undefined, null, 5, []])('rateLimit(%j) is told what it takes', (what) => {
+test.each([undefined, null, 5, []])('rateLimit(%j) throws and says what it takes', (what) => {
   expect(() => rateLimit(what as never)).toThrow(expect.objectContaining({ name: 'HeadgateError' }))
 })

@@ -4,19 +4,20 @@ import { HeadgateError, shown } from '../../errors.ts'
 import type { Key } from '../../limiter.ts'
 import { knownOptions } from '../../options.ts'
 
+/** Options of `pk`, the partition key in the fields of draft-8 and draft-11. */
 export interface PartitionKeyOptions {
-  /** A secret of at least 16 characters, the same on every process that answers for the service. */
+  /** A secret of at least 16 characters, the same in every process of the service. Example: `process.env.RATE_SALT`. */
   salt: string
 }
 
 /**
- * `pk`, which tells a client whose quota it is looking at: an HMAC-SHA256 of the key, cut to 9 bytes, so that a client
- * can tell its partitions apart and nobody can guess the key behind one by trying keys out.
+ * `pk`, which shows a client whose quota it sees. It is an HMAC-SHA256 of the key, cut to 9 bytes: a client can
+ * distinguish its partitions, and nobody can find the key behind one by trying keys.
  */
 export class PartitionKeys {
   readonly #salt: string
 
-  /** @throws HeadgateError `HEADGATE_OPTION` for a salt that would hide nothing */
+  /** @throws HeadgateError `HEADGATE_OPTION` if the salt is too short to hide anything */
   constructor(options: PartitionKeyOptions) {
     knownOptions('headers.pk', options, ['salt'])
     if (typeof options.salt !== 'string' || options.salt.length < 16) {
@@ -29,7 +30,7 @@ export class PartitionKeys {
     this.#salt = options.salt
   }
 
-  /** The parameter, a Byte Sequence (RFC 9651, 4.1.8). */
+  /** The parameter `pk`, a Byte Sequence (RFC 9651, 4.1.8). */
   of(key: Key, scope: string): string {
     const own = typeof key === 'string' ? key : (key[scope] as string)
     return `;pk=:${base64(hmacSha256(this.#salt, `${scope}\n${own}`).subarray(0, 9))}:`

@@ -1,0 +1,45 @@
+import type { Framework } from './framework.ts'
+import { Guard } from './guard.ts'
+import type { GuardOptions } from './guard-options.ts'
+import { PlanGuard } from './plan-guard.ts'
+import type { PlanOptions, PolicyArgument, RateLimitArgument } from './rate-limit-options.ts'
+import { isPlanOptions } from './read-options.ts'
+
+/** The guard of a middleware, whichever argument it has. */
+export type AnyGuard<Request, Response> = Guard<Request, Response> | PlanGuard<Request, Response>
+
+/**
+ * Makes the guard of a middleware from the arguments of `rateLimit`. An adapter calls its `check` or `handle` for every
+ * request.
+ *
+ *     const guard = createGuard(myFramework, '100/15m')
+ *     server.on('request', (request, response) => guard.handle(request, response, (error) => ...))
+ *
+ * @param defaults options that the argument may override
+ * @throws HeadgateError if a policy or an option is invalid
+ */
+export function createGuard<Request, Response>(
+  framework: Framework<Request, Response>,
+  argument: PolicyArgument<Request, Response>,
+  defaults?: GuardOptions<Request, Response>,
+): Guard<Request, Response>
+/** The policies are a function of the request. */
+export function createGuard<Request, Response>(
+  framework: Framework<Request, Response>,
+  argument: PlanOptions<Request, Response>,
+  defaults?: GuardOptions<Request, Response>,
+): PlanGuard<Request, Response>
+export function createGuard<Request, Response>(
+  framework: Framework<Request, Response>,
+  argument: RateLimitArgument<Request, Response>,
+  defaults?: GuardOptions<Request, Response>,
+): AnyGuard<Request, Response>
+export function createGuard<Request, Response>(
+  framework: Framework<Request, Response>,
+  argument: RateLimitArgument<Request, Response>,
+  defaults?: GuardOptions<Request, Response>,
+): AnyGuard<Request, Response> {
+  return isPlanOptions(argument)
+    ? new PlanGuard(framework, argument, defaults)
+    : new Guard(framework, argument, defaults)
+}

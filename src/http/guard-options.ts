@@ -1,0 +1,56 @@
+import type { Decision } from '../decision.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import type { Cost } from './cost.ts'
+import type { Count } from './count.ts'
+import type { DelayOptions } from './delay.ts'
+import type { Hooks } from './events.ts'
+import type { HeadersOption } from './headers/headers-option.ts'
+import type { KeyExtractor } from './keys/key-extractor.ts'
+
+/** The options of a middleware beside its policies. With Koa, request and response are both the context. */
+export interface GuardOptions<Request, Response> extends Hooks<Request, Response> {
+  /**
+   * Who is limited: a key extractor, or one for each scope. Default `byIp()`.
+   * Example: `byHeader('x-api-key')`, or `{ default: byIp(), user: byHeader('x-user') }`.
+   */
+  keys?: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined
+  /**
+   * True for a request that is not limited. May return a promise. Default: every request is limited.
+   * Example: `(request) => request.url === '/health'`.
+   */
+  skip?: ((request: Request) => MaybePromise<boolean>) | undefined
+  /** Addresses and CIDR ranges that are not limited. Default: none. Example: `['10.0.0.0/8', '2001:db8::/32']`. */
+  allow?: readonly string[] | undefined
+  /** Addresses and CIDR ranges that get 403, even if `allow` lists them. Default: none. Example: `['192.0.2.1']`. */
+  deny?: readonly string[] | undefined
+  /** True to decide and report but to refuse nobody. Default false. */
+  shadow?: boolean | undefined
+  /** The share of keys that refusals are enforced for, always the same keys. Default 1. Example: `0.1` for a tenth. */
+  enforce?: number | undefined
+  /**
+   * The fields of a response: dialects, `'near'`, `{ dialects, near, legacy, pk }`, or false for none. Default
+   * `'legacy'`; with `shadow`, none. Example: `['legacy', 'draft-11']`.
+   */
+  headers?: HeadersOption | undefined
+  /** True to send refusals as `application/problem+json`, with the type and members of draft-11. Default false. */
+  problem?: boolean | undefined
+  /**
+   * What a request costs, in units: a number, or a function of the request that may return a promise. Default 1.
+   * Example: `({ query }) => Number(query.pages ?? 1)`.
+   */
+  cost?: Cost<Request> | undefined
+  /** True to give the application `settle(actual)` on the decision, for a cost that is known later. Default false. */
+  settle?: boolean | undefined
+  /**
+   * Which requests count. It is decided when the response has ended; until then every request counts. Default `'all'`.
+   * Example: `'failures'`, to count failed logins only.
+   */
+  count?: Count<Request, Response> | undefined
+  /** Makes a request wait until it is admitted, instead of refusing it. Default: none. Example: `{ max: '2s' }`. */
+  delay?: DelayOptions | undefined
+  /**
+   * Answers a refusal in place of the built-in body. Status 429 and the fields are already set and may be changed. The
+   * request goes no further. May return a promise. Example: `(decision, request, response) => response.send('Slow.')`.
+   */
+  refuse?: ((decision: Decision, request: Request, response: Response) => MaybePromise<unknown>) | undefined
+}

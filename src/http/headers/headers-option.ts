@@ -1,0 +1,55 @@
+import { HeadgateError, shown } from '../../errors.ts'
+import { flag, knownOptions } from '../../options.ts'
+import type { LegacyOptions } from './legacy.ts'
+import type { PartitionKeyOptions } from './partition-keys.ts'
+
+/**
+ * A dialect of the response fields. `'legacy'` is X-RateLimit-Limit, -Remaining and -Reset. The others are drafts of
+ * draft-ietf-httpapi-ratelimit-headers, by number.
+ */
+export type Dialect = 'legacy' | 'draft-6' | 'draft-7' | 'draft-8' | 'draft-11'
+
+const dialectNames: readonly Dialect[] = ['legacy', 'draft-6', 'draft-7', 'draft-8', 'draft-11']
+
+/** The option `headers` in full. */
+export interface HeadersOptions {
+  /**
+   * Which fields are written. Default `'legacy'`. If two dialects write the same field, the later one counts.
+   * Example: `['legacy', 'draft-11']`.
+   */
+  dialects?: Dialect | readonly Dialect[]
+  /** True to write the fields only on refusals, and once 80 per cent of any policy is used. Default false. */
+  near?: boolean
+  /** The names of the legacy fields, and the form of their reset time. Example: `{ resetAs: 'delta' }`. */
+  legacy?: LegacyOptions
+  /** Adds `pk`, a salted digest of the key, to draft-8 and draft-11. Default: none. Example: `{ salt: secret }`. */
+  pk?: PartitionKeyOptions
+}
+
+/** Dialects; `'near'` for the legacy fields near the limit only; all in an object; or false for no fields. */
+export type HeadersOption = Dialect | readonly Dialect[] | 'near' | HeadersOptions | false
+
+export type ReadHeaders = HeadersOptions & { readonly dialects: readonly Dialect[]; readonly near: boolean }
+
+/** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
+export function readHeaders(option: HeadersOption): ReadHeaders {
+  if (option === false) return { dialects: [], near: false }
+  if (option === 'near') return { dialects: ['legacy'], near: true }
+  if (typeof option !== 'object' || option === null || Array.isArray(option)) {
+    return { dialects: dialectsOf(option), near: false }
+  }
+  const options = option as HeadersOptions
+  knownOptions('headers', options, ['dialects', 'near', 'legacy', 'pk'])
+  return { ...options, dialects: dialectsOf(options.dialects ?? 'legacy'), near: flag(options.near, 'headers.near') }
+}
+
+function dialectsOf(wanted: unknown): readonly Dialect[] {
+  const list: readonly unknown[] = Array.isArray(wanted) ? wanted : [wanted]
+  const unknown = list.findIndex((name) => !dialectNames.includes(name as Dialect))
+  if (unknown === -1) return list as readonly Dialect[]
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `headers must be ${dialectNames.map(shown).join(', ')}, 'near', a list of dialects, { dialects, near, legacy, pk } ` +
+      `or false, got ${shown(list[unknown])}. Leave it out for 'legacy'.`,
+  )
+}

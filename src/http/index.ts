@@ -1,0 +1,41 @@
+/* What the author of an adapter imports, and every type that the options of a middleware name: `headgate/http`. */
+
+export type { CarryRule } from '../algorithms/carry.ts'
+export type { PenaltyOptions } from '../algorithms/penalty.ts'
+export type { Decision, Source, Verdict } from '../decision.ts'
+export type { Duration } from '../duration.ts'
+export type { Health } from '../failure/health.ts'
+export type { OnStoreError, StoreFailure } from '../failure/on-store-error.ts'
+export type { Key, RateLimiter } from '../limiter.ts'
+export type { PolicyLikes } from '../limiter-options.ts'
+export type { MaybePromise } from '../maybe-promise.ts'
+export type { PolicyOptions } from '../policy.ts'
+export type { Choice, Store } from '../stores/store.ts'
+export type { Cost } from './cost.ts'
+export type { Count } from './count.ts'
+export { type AnyGuard, createGuard } from './create-guard.ts'
+export type { DelayOptions } from './delay.ts'
+export type { DecisionEvent, Hooks, StoreErrorEvent } from './events.ts'
+export { type Framework, type RequestDecision, routeName } from './framework.ts'
+export { Guard } from './guard.ts'
+export type { GuardOptions } from './guard-options.ts'
+export type { Dialect, HeadersOption, HeadersOptions } from './headers/headers-option.ts'
+export type { LegacyOptions } from './headers/legacy.ts'
+export type { PartitionKeyOptions } from './headers/partition-keys.ts'
+export { addressKey } from './keys/address-key.ts'
+export { type ByIpOptions, byIp } from './keys/by-ip.ts'
+export { combine } from './keys/combine.ts'
+export { byCookie, byHeader, byParam, byRoute } from './keys/extractors.ts'
+export type { Extracted, KeyExtractor, RequestView } from './keys/key-extractor.ts'
+export type { TrustedProxies } from './keys/trusted-proxies.ts'
+export { PlanGuard } from './plan-guard.ts'
+export { PlanLimiter } from './plan-limiter.ts'
+export type {
+  LimiterParts,
+  PlanOptions,
+  PoliciesOf,
+  PolicyArgument,
+  RateLimitArgument,
+  RateLimitOptions,
+} from './rate-limit-options.ts'
+export { type EndingResponse, whenEnded } from './when-ended.ts'

@@ -1,0 +1,40 @@
+import { HeadgateError, shown } from '../../errors.ts'
+import { isPromise, type MaybePromise } from '../../maybe-promise.ts'
+import { byIp } from './by-ip.ts'
+import type { Extracted, KeyExtractor, RequestView } from './key-extractor.ts'
+
+/** The key of a request: what the extractor returns, or else the address. */
+export function extractKey<Request>(
+  extractor: KeyExtractor<Request>,
+  request: Request,
+  view: RequestView<Request>,
+): MaybePromise<string> {
+  const extracted = extractor(request, view)
+  return isPromise(extracted) ? extractLater(extracted, request, view) : keyOf(extracted, request, view)
+}
+
+async function extractLater<Request>(
+  extracted: Promise<Extracted>,
+  request: Request,
+  view: RequestView<Request>,
+): Promise<string> {
+  return keyOf(await extracted, request, view)
+}
+
+const byAddress = byIp()
+
+/** `~` marks an address that replaces a missing key, so that no client can claim it by sending that text. */
+function keyOf<Request>(extracted: Extracted, request: Request, view: RequestView<Request>): string {
+  const key = typeof extracted === 'string' ? extracted : keyText(extracted)
+  if (key === '') return `~${(byAddress as KeyExtractor<Request>)(request, view) ?? ''}`
+  return key.charCodeAt(0) === 126 ? `~${key}` : key
+}
+
+function keyText(extracted: Exclude<Extracted, string>): string {
+  if (extracted === undefined || extracted === null) return ''
+  if (typeof extracted === 'bigint' || Number.isFinite(extracted)) return String(extracted)
+  throw new HeadgateError(
+    'HEADGATE_KEY',
+    `A key extractor must return a text or a number, or undefined for no key, got ${shown(extracted)}. Return the id itself.`,
+  )
+}

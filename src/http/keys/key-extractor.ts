@@ -1,0 +1,23 @@
+import type { MaybePromise } from '../../maybe-promise.ts'
+import type { Framework } from '../framework.ts'
+
+/** What a key extractor may return. Nothing, or an empty text, means that the request has no such key. */
+export type Extracted = string | number | bigint | undefined | null
+
+/** What a framework knows about a request, in the same functions for every framework. */
+export type RequestView<Request> = Pick<
+  Framework<Request, never>,
+  'address' | 'peer' | 'trustsProxy' | 'header' | 'param' | 'route'
+>
+
+/**
+ * Says who a request is limited as. It gets the framework's own request (with Koa, the context) and a view of it for
+ * extractors that work on every framework. May return a promise. A request without a key is limited by its address.
+ *
+ *     const byTenant: KeyExtractor<express.Request> = (request) => request.get('x-tenant')
+ *     const byAgent: KeyExtractor = (request, view) => view.header(request, 'user-agent')
+ */
+export type KeyExtractor<Request = unknown> = (request: Request, view: RequestView<Request>) => MaybePromise<Extracted>
+
+/** The characters of a token (RFC 9110, 5.6.2): names of headers and cookies. */
+export const tokenPattern: RegExp = /^[\w!#$%&'*+.^`|~-]+$/

@@ -1,0 +1,53 @@
+import { HeadgateError, shown } from '../../errors.ts'
+import type { Framework } from '../framework.ts'
+import { isAddress } from './address.ts'
+import { AddressList } from './address-list.ts'
+
+/** How many proxies are in front (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
+export type TrustedProxies = number | readonly string[]
+
+type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'header'>
+
+/**
+ * Finds the client's address behind trusted proxies. X-Forwarded-For is read from its end: the proxy that we see wrote
+ * the last entry, the proxy that it saw wrote the entry before. An entry that no trusted proxy wrote is not believed.
+ * @throws HeadgateError `HEADGATE_OPTION`
+ */
+export function clientBehind<Request>(
+  proxies: TrustedProxies,
+): (request: Request, view: PeerView<Request>) => string | undefined {
+  const isTrusted = trustOf(proxies)
+  return (request, view) => {
+    const peer = view.peer(request)
+    const header = view.header(request, 'x-forwarded-for')
+    if (peer === undefined || header === undefined) return peer
+    const forwarded = header.split(',')
+    let client = peer
+    for (let hop = 0; hop < forwarded.length && isTrusted(client, hop); hop++) {
+      const before = (forwarded[forwarded.length - 1 - hop] as string).trim()
+      if (!isForwardedAddress(before)) return client
+      client = before
+    }
+    return client
+  }
+}
+
+/** An address, with a zone or with a port: some proxies write `192.0.2.1:1234` and `[2001:db8::1]:1234`. */
+function isForwardedAddress(text: string): boolean {
+  const match = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text)
+  const address = match?.[1] ?? match?.[2] ?? text
+  return isAddress(address.replace(/%.*$/, ''))
+}
+
+function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boolean {
+  if (Array.isArray(proxies)) {
+    const list = new AddressList(proxies, 'trustedProxies')
+    return (address) => list.has(address)
+  }
+  if (Number.isSafeInteger(proxies) && (proxies as number) >= 1) return (_address, hop) => hop < (proxies as number)
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `trustedProxies must be the number of proxies in front or a list of their addresses and ranges, got ${shown(proxies)}. ` +
+      `Write trustedProxies: 1 or trustedProxies: ['10.0.0.0/8'].`,
+  )
+}

@@ -1,0 +1,86 @@
+import type { RateLimiter } from '../limiter.ts'
+import type { PolicyLikes } from '../limiter-options.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import { isPromise } from '../maybe-promise.ts'
+import { type Exemption, Exemptions } from './exemptions.ts'
+import type { Framework } from './framework.ts'
+import { Guard } from './guard.ts'
+import type { GuardOptions } from './guard-options.ts'
+import { handle } from './handle.ts'
+import { PlanLimiter } from './plan-limiter.ts'
+import type { PlanOptions, PoliciesOf } from './rate-limit-options.ts'
+import { inheritedOf, readPlanOptions } from './read-options.ts'
+import { Refusal } from './refusal.ts'
+
+/** A guard whose policies are a function of the request: it has a guard for each plan, and chooses one. */
+export class PlanGuard<Request, Response> {
+  readonly limiter: PlanLimiter
+  /** The options that a limit within this one's reach inherits. */
+  readonly inherited: GuardOptions<Request, Response>
+  readonly #framework: Framework<Request, Response>
+  readonly #policies: PoliciesOf<Request>
+  readonly #exemptions: Exemptions<Request, Response>
+  readonly #refusal: Refusal<Request, Response>
+  /** The options of every plan's guard. The exemptions come first, so they are not among them. */
+  readonly #options: GuardOptions<Request, Response>
+  readonly #guards = new WeakMap<RateLimiter, Guard<Request, Response>>()
+
+  /**
+   * @param defaults options that `plans` may override
+   * @throws HeadgateError if an option is invalid
+   */
+  constructor(
+    framework: Framework<Request, Response>,
+    plans: PlanOptions<Request, Response>,
+    defaults: GuardOptions<Request, Response> = {},
+  ) {
+    const { parts, options } = readPlanOptions({ ...defaults, ...plans })
+    this.limiter = new PlanLimiter(parts)
+    this.inherited = inheritedOf(options)
+    this.#framework = framework
+    this.#policies = plans.policies
+    this.#exemptions = new Exemptions(framework, options)
+    this.#refusal = new Refusal(framework, options, parts.penalty)
+    this.#options = { ...options, skip: undefined, allow: undefined, deny: undefined }
+    new Guard(framework, '1/1s token-bucket', this.#options) // throws now if an option is invalid
+  }
+
+  /** As `Guard.check`. Throws or rejects also with what the function of the policies threw. */
+  check(request: Request, response: Response): MaybePromise<boolean> {
+    const exemption = this.#exemptions.of(request)
+    return isPromise(exemption)
+      ? this.#exemptLater(exemption, request, response)
+      : this.#exempt(exemption, request, response)
+  }
+
+  /** As `Guard.handle`. */
+  handle(request: Request, response: Response, next: (error?: unknown) => void): void {
+    handle(this, request, response, next)
+  }
+
+  #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
+    if (exemption === 'exempt') return true
+    if (exemption === 'denied') return this.#refusal.deny(request, response)
+    const policies = this.#policies(request)
+    if (isPromise(policies)) return this.#checkLater(policies, request, response)
+    return this.#guardOf(policies).check(request, response)
+  }
+
+  async #exemptLater(exemption: Promise<Exemption>, request: Request, response: Response): Promise<boolean> {
+    return this.#exempt(await exemption, request, response)
+  }
+
+  async #checkLater(policies: Promise<PolicyLikes>, request: Request, response: Response): Promise<boolean> {
+    return this.#guardOf(await policies).check(request, response)
+  }
+
+  #guardOf(policies: PolicyLikes): Guard<Request, Response> {
+    const limiter = this.limiter.under(policies)
+    let guard = this.#guards.get(limiter)
+    if (guard === undefined) {
+      guard = new Guard(this.#framework, limiter, this.#options)
+      this.#guards.set(limiter, guard)
+    }
+    return guard
+  }
+}

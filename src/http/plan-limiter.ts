@@ -1,0 +1,46 @@
+import { monotonicClock } from '../clock.ts'
+import type { Health } from '../failure/health.ts'
+import { limiters, type RateLimiter } from '../limiter.ts'
+import type { PolicyLikes } from '../limiter-options.ts'
+import type { LimiterParts } from './rate-limit-options.ts'
+
+/**
+ * The limiter of a middleware whose policies are a function of the request. It has no policies of its own: `under` gives
+ * the limiter of one plan.
+ *
+ *     const limit = rateLimit({ policies: (request) => plans[request.tenant.plan], keys: byHeader('x-tenant') })
+ *     await limit.limiter.under(plans.pro).peek('ann') // what ann has left under this plan
+ *     await limit.limiter.under(plans.pro).reset('ann') // ann has her full quota again, under every plan
+ *     limit.limiter.health() // of the store that all plans share
+ */
+export class PlanLimiter {
+  readonly #limiterOf: (policies: PolicyLikes) => RateLimiter
+  /** Any limiter of these plans: they share their health. */
+  #latest: RateLimiter | undefined
+  readonly #since = Math.floor(monotonicClock() / 1000)
+
+  /** @throws HeadgateError if an option is invalid, or if another limiter on this store has the name */
+  constructor(parts: LimiterParts) {
+    this.#limiterOf = limiters(parts)
+  }
+
+  /**
+   * The limiter of these policies. All plans share one name, one store and their states, so `reset` through any of them
+   * resets a key under all.
+   * @throws HeadgateError if a policy is invalid, or if two policies have the same name
+   */
+  under(policies: PolicyLikes): RateLimiter {
+    this.#latest = this.#limiterOf(policies)
+    return this.#latest
+  }
+
+  /** As `RateLimiter.health`, for all plans together. */
+  health(): Health {
+    return this.#latest?.health() ?? noCallsYet(this.#since)
+  }
+}
+
+function noCallsYet(since: number): Health {
+  const sources = { store: 0, fallback: 0, open: 0 }
+  return { state: 'closed', since, sources, denied: 0, errors: 0, lastError: undefined, owing: 0 }
+}

@@ -1,0 +1,80 @@
+import Negotiator from 'negotiator'
+import type { Decision } from '../decision.ts'
+
+const types = ['text/plain', 'application/json'] as const
+
+/** The body of a response that ends a request, and its content type. */
+export interface Body {
+  readonly type: string
+  readonly body: string
+}
+
+/** For a refused request: in the type that the client accepts, plain text if it has no preference. */
+export function refusalBody(decision: Decision, status: number, accept: string | undefined): Body {
+  const text = message(decision)
+  if (!prefersJson(accept)) return plain(text)
+  const { policy, retryAfter } = decision
+  return json({
+    error: status === 403 ? 'forbidden' : 'too_many_requests',
+    message: text,
+    policy,
+    retryAfter: retryAfterSeconds(retryAfter) ?? null,
+  })
+}
+
+/** For a refused request, as problem details (RFC 9457) with the type and member that draft-11 registers. */
+export function refusalProblem(decision: Decision, status: number): Body {
+  const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
+  return problem({
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    title: 'Request cannot be satisfied as assigned quota has been exceeded',
+    status,
+    detail: message(decision),
+    'violated-policies': violated.map(({ name }) => name),
+  })
+}
+
+/** For a request from an address on the deny list. */
+export function denialBody(accept: string | undefined, asProblem: boolean): Body {
+  if (asProblem) return problem({ type: 'about:blank', title: 'Forbidden', status: 403 })
+  return prefersJson(accept) ? json({ error: 'forbidden', message: 'Forbidden.' }) : plain('Forbidden.')
+}
+
+/** For a request that cannot be decided. */
+export function unavailableBody(seconds: number, accept: string | undefined, asProblem: boolean): Body {
+  const text = `Service unavailable. ${tryAgain(seconds)}`
+  if (asProblem) return problem({ type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text })
+  return prefersJson(accept) ? json({ error: 'unavailable', message: text, retryAfter: seconds }) : plain(text)
+}
+
+/** Whole seconds, rounded up, for Retry-After (RFC 9110, 10.2.3). Undefined for a cost that can never fit. */
+export function retryAfterSeconds(retryAfter: number): number | undefined {
+  return Number.isFinite(retryAfter) ? Math.ceil(retryAfter / 1000) : undefined
+}
+
+function message({ retryAfter }: Decision): string {
+  const seconds = retryAfterSeconds(retryAfter)
+  if (seconds === undefined) return 'Too many requests: this one costs more than is ever admitted at once.'
+  return `Too many requests. ${tryAgain(seconds)}`
+}
+
+function tryAgain(seconds: number): string {
+  return `Try again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`
+}
+
+function plain(text: string): Body {
+  return { type: 'text/plain; charset=utf-8', body: `${text}\n` }
+}
+
+function json(members: object): Body {
+  return { type: 'application/json; charset=utf-8', body: JSON.stringify(members) }
+}
+
+function problem(members: object): Body {
+  return { type: 'application/problem+json', body: JSON.stringify(members) }
+}
+
+function prefersJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept === '*/*') return false
+  return new Negotiator({ headers: { accept } }).mediaType([...types]) === 'application/json'
+}

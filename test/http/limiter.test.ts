@@ -1,0 +1,102 @@
+import fastify from 'fastify'
+import { expect, expectTypeOf, test } from 'vitest'
+import { rateLimit as forExpress } from '../../adapters/express.ts'
+import { rateLimit as forFastify } from '../../adapters/fastify.ts'
+import { rateLimit as forKoa } from '../../adapters/koa.ts'
+import { fixedWindow, type PlanLimiter, RateLimiter } from '../../src/index.ts'
+import { asyncStore } from '../support/async-store.ts'
+import { contract, statuses, stillStore } from '../support/contract.ts'
+
+type Headed = { headers: Record<string, string> }
+
+const plans = {
+  free: fixedWindow({ name: 'quota', limit: 2, window: '1h' }),
+  pro: [fixedWindow({ name: 'quota', limit: 5, window: '1h' }), fixedWindow({ name: 'day', limit: 50, window: '1d' })],
+}
+const planOf = ({ headers }: Headed) => plans[headers['x-plan'] as keyof typeof plans]
+const free = { 'x-plan': 'free' }
+const pro = { 'x-plan': 'pro' }
+
+contract((app) => {
+  test('a middleware has its limiter: peek sees its requests, and reset admits a key again', async () => {
+    const { url, limiter } = await app({ limit: 2, window: '1h', keys: () => 'ann' })
+    expect(await statuses(url, [{}, {}, {}])).toEqual([200, 200, 429])
+    const fixed = limiter as RateLimiter
+    expect(await fixed.peek('ann')).toMatchObject({ allowed: false, remaining: 0, limit: 2 })
+    expect((await fixed.peek('bob')).remaining).toBe(2)
+    await fixed.reset('ann')
+    expect(await statuses(url, [{}, {}, {}])).toEqual([200, 200, 429])
+  })
+
+  test('the limiter of a middleware is the one that it was given', async () => {
+    const given = new RateLimiter({ policies: '1/1h' })
+    expect((await app(given)).limiter).toBe(given)
+    expect((await app({ limiter: given })).limiter).toBe(given)
+  })
+
+  test('the limiter reports the health of the store', async () => {
+    const { url, limiter } = await app({ policies: '9/1h', store: asyncStore(stillStore().store) })
+    expect(limiter.health()).toMatchObject({ state: 'closed', sources: { store: 0 } })
+    await statuses(url, [{}, {}])
+    expect(limiter.health()).toMatchObject({ state: 'closed', sources: { store: 2 }, errors: 0 })
+  })
+
+  test.each([false, true])(
+    'with plans by a function, the limiter peeks under any plan and resets all; asynchronous store: %s',
+    async (later) => {
+      const { store } = stillStore()
+      const { url, limiter } = await app({
+        policies: planOf,
+        keys: () => 'ann',
+        store: later ? asyncStore(store) : store,
+      })
+      const under = (plan: keyof typeof plans) => (limiter as PlanLimiter).under(plans[plan])
+      expect(await statuses(url, [free, pro, free])).toEqual([200, 200, 429])
+      expect([(await under('free').peek('ann')).remaining, (await under('pro').peek('ann')).remaining]).toEqual([0, 3])
+      await under('pro').reset('ann')
+      expect([(await under('free').peek('ann')).remaining, (await under('pro').peek('ann')).remaining]).toEqual([2, 5])
+      await statuses(url, [pro])
+      await under('free').reset('ann')
+      expect((await under('pro').peek('ann')).policies.map(({ remaining }) => remaining)).toEqual([5, 50])
+    },
+  )
+
+  test('with plans by a function, the limiter reports the health of all plans together', async () => {
+    const { url, limiter } = await app({ policies: planOf, store: asyncStore(stillStore().store) })
+    expect(limiter.health()).toMatchObject({
+      state: 'closed',
+      sources: { store: 0, fallback: 0 },
+      lastError: undefined,
+    })
+    await statuses(url, [free, pro, pro])
+    expect(limiter.health()).toMatchObject({ state: 'closed', sources: { store: 3, fallback: 0 } })
+  })
+})
+
+test('Fastify: a plugin that is registered for the whole server has its limiter too', async () => {
+  const app = fastify()
+  const limit = forFastify('1/1h')
+  await app.register(limit)
+  app.get('/', async () => 'ok')
+  await app.inject('/')
+  expect((await limit.limiter.peek('127.0.0.1')).remaining).toBe(0)
+  await limit.limiter.reset('127.0.0.1')
+  expect((await app.inject('/')).statusCode).toBe(200)
+  await app.close()
+})
+
+test('the types know which limiter a middleware has', () => {
+  const policies = () => plans.free
+  expectTypeOf(forExpress('1/1h').limiter).toEqualTypeOf<RateLimiter>()
+  expectTypeOf(forKoa({ limit: 1, window: '1h' }).limiter).toEqualTypeOf<RateLimiter>()
+  expectTypeOf(forFastify({ policies: ['1/1h', '5/1d'] }).limiter).toEqualTypeOf<RateLimiter>()
+  expectTypeOf(forExpress({ policies }).limiter).toEqualTypeOf<PlanLimiter>()
+  expectTypeOf(forKoa({ policies }).limiter).toEqualTypeOf<PlanLimiter>()
+  expectTypeOf(forFastify({ policies: async () => plans.pro }).limiter).toEqualTypeOf<PlanLimiter>()
+  forExpress({
+    policies: (request) => plans[request.get('x-plan') === 'pro' ? 'pro' : 'free'],
+    keys: (request) => request.ip,
+  })
+  // @ts-expect-error An option that does not exist is an error of the types too.
+  expect(() => forExpress({ limit: 1, window: '1h', max: 5 })).toThrow()
+})
