@@ -3,7 +3,7 @@
  * timed, on a clock of its own; only the places of the remembered keys are others in each run. With words, only the
  * policies that have them all.
  */
-import { fixedWindow, memoryStore, policy, tokenBucket } from '../../dist/src/index.js'
+import { fixedWindow, memoryStore, policy, tokenBucket } from 'headgate'
 import { leastRecentlyUsed, overload, planned } from './overload.mjs'
 
 const capacity = 5000
