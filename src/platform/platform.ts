@@ -1,6 +1,3 @@
-/** Whole microseconds since the epoch, on a clock that setting the machine's time does not move. */
-export type MonotonicMicroseconds = () => number
-
 /** A named stream of events, such as a channel of `diagnostics_channel`. */
 export interface Channel {
   readonly hasSubscribers: boolean
@@ -14,7 +11,8 @@ export interface Channel {
  * Nothing here reads random numbers, starts a timer or opens a connection at import time: workers forbid that.
  */
 export interface Platform {
-  readonly microseconds: MonotonicMicroseconds
+  /** Whole microseconds since the epoch, on a clock that setting the machine's time does not move. */
+  readonly microseconds: () => number
   /** Two random 32-bit integers. */
   readonly randomWords: () => readonly [number, number]
   readonly sha256: (bytes: Uint8Array) => Uint8Array
