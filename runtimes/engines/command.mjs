@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 
-export const packages = join(import.meta.dirname, '..', 'node_modules')
+const packages = join(import.meta.dirname, '..', 'node_modules')
 
 export const bun = async (consumer) => run(binary('@oven', 'bun-', 'bin/bun'), ['run', 'main.mjs'], consumer)
 
