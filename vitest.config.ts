@@ -1,11 +1,46 @@
+import { availableParallelism } from 'node:os'
 import { defineConfig } from 'vitest/config'
 
+const long = 'test/**/*.long.test.ts'
+/** Tests that use the built package, as a user does. */
+const built = ['test/{package,readme}.test.ts', 'test/examples/*.test.ts']
+/** Tests that start Redis, PostgreSQL or Memcached, or other processes of Node. */
+const servers = [
+  'test/stores/redis/*.test.ts',
+  'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
+  'test/stores/size.test.ts',
+  'test/failure/faults.test.ts',
+  'test/pacer/fleet*.test.ts',
+]
+const http = ['test/http/**/*.test.ts']
+const installServers = './test/support/programs.ts'
+
+function tier(name: string, include: readonly string[], { exclude = [] as readonly string[], globalSetup = '' } = {}) {
+  return {
+    extends: true as const,
+    test: {
+      name,
+      include: [...include],
+      exclude: [...exclude],
+      ...(globalSetup === '' ? {} : { globalSetup }),
+    },
+  }
+}
+
+/** `npm run test:unit` runs the tier `unit`, `npm test` all but `long`, and `npm run test:long` that one. */
 export default defineConfig({
   resolve: { alias: { '#platform': new URL('./src/platform/node.ts', import.meta.url).pathname } },
   test: {
-    include: ['test/**/*.test.ts'],
-    globalSetup: './test/support/programs.ts',
     testTimeout: 30_000,
+    // Vitest leaves one core free by itself. Many tests wait for a server, so all cores can be used.
+    maxWorkers: availableParallelism(),
     reporters: ['default', './test/support/count-reporter.ts'],
+    projects: [
+      tier('unit', ['test/**/*.test.ts'], { exclude: [long, ...built, ...servers, ...http] }),
+      tier('http', http, { exclude: [long] }),
+      tier('built', built, { exclude: [long] }),
+      tier('servers', servers, { exclude: [long], globalSetup: installServers }),
+      tier('long', [long], { globalSetup: installServers }),
+    ],
   },
 })

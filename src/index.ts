@@ -1,11 +1,11 @@
-export type { Algorithm, Numbers, Policy, Ticket } from './algorithms/algorithm.ts'
-export { type CarryRule, carry } from './algorithms/carry.ts'
-export { Evaluation, PolicyEvaluation, type Tickets, type Verb } from './algorithms/evaluation.ts'
+/* What a user of a limiter imports: `headgate`. */
+
+export type { Policy } from './algorithms/algorithm.ts'
+export type { CarryRule } from './algorithms/carry.ts'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window.ts'
 export { gcra } from './algorithms/gcra.ts'
 export { leakyBucket } from './algorithms/leaky-bucket.ts'
 export type { PenaltyOptions } from './algorithms/penalty.ts'
-export { type Definition, revive, sameDefinition } from './algorithms/revive.ts'
 export { type SegmentedWindowOptions, segmentedWindow } from './algorithms/segmented-window.ts'
 export { type PolicyLike, policy } from './algorithms/shorthand.ts'
 export { slidingLog } from './algorithms/sliding-log.ts'
@@ -53,15 +53,6 @@ export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
 export type { MaybePromise } from './maybe-promise.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'
 export type { Reservation } from './reservation.ts'
-export { type CompareAndSetOptions, compareAndSetStore, type Found } from './stores/compare-and-set.ts'
+export { type LruStoreOptions, lruStore } from './stores/lru.ts'
 export { type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory/memory-store.ts'
-export type {
-  Booking,
-  CallExtras,
-  Choice,
-  DecideExtras,
-  DecideVerb,
-  Ledger,
-  LedgerTerms,
-  Store,
-} from './stores/store.ts'
+export type { Store, StoreErrorAction } from './stores/store.ts'

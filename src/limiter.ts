@@ -11,7 +11,7 @@ import type { MaybePromise } from './maybe-promise.ts'
 import { knownOptions } from './options.ts'
 import type { Plans } from './plans.ts'
 import { Reservation } from './reservation.ts'
-import type { CallExtras, DecideExtras, Ledger, Store } from './stores/store.ts'
+import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.ts'
 
 export type { CostOptions, Key } from './call-arguments.ts'
 
@@ -25,14 +25,14 @@ export interface ReserveOptions extends CostOptions {
  * misuse. The class defines them below, since they reach its private fields.
  */
 /** `consume` for adapters. */
-export let decide: (limiter: RateLimiter, key: Key, cost: number, extras?: DecideExtras) => MaybePromise<Decision>
+export let decide: (limiter: RateLimiter, key: Key, cost: number, extras?: DecideOptions) => MaybePromise<Decision>
 /** `reserve` for adapters. `maxWait` is in whole milliseconds. */
 export let book: (
   limiter: RateLimiter,
   key: Key,
   cost: number,
   maxWait: number,
-  details?: CallExtras,
+  details?: CallOptions,
 ) => MaybePromise<Reservation>
 
 /**

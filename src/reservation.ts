@@ -2,7 +2,7 @@ import type { Tickets } from './algorithms/evaluation.ts'
 import type { Decision } from './decision.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { Settlement } from './settlement.ts'
-import type { Booking, CallExtras, Ledger } from './stores/store.ts'
+import type { Booking, CallOptions, Ledger } from './stores/store.ts'
 
 /** Units taken from a limiter before the call's true cost is known. */
 export class Reservation extends Settlement {
@@ -12,14 +12,14 @@ export class Reservation extends Settlement {
   readonly #ledger: Ledger
   readonly #keys: readonly string[]
   readonly #tickets: Tickets | undefined
-  readonly #extras: CallExtras | undefined
+  readonly #extras: CallOptions | undefined
 
   constructor(
     ledger: Ledger,
     keys: readonly string[],
     cost: number,
     { decision, wait, tickets }: Booking,
-    extras?: CallExtras,
+    extras?: CallOptions,
   ) {
     super(decision.allowed, cost)
     this.wait = wait

@@ -6,8 +6,8 @@ import { fileURLToPath } from 'node:url'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 
 /*
- * The package as a stranger gets it: packed, installed outside of this repository with npm, and used through `exports`
- * only. `npm test` has built dist just before, so packing runs no scripts.
+ * The package as a user gets it: packed, installed outside of this repository with npm, and used through `exports` only.
+ * `npm test` has built dist just before, so packing runs no scripts.
  */
 
 const root = fileURLToPath(new URL('..', import.meta.url))
@@ -18,7 +18,7 @@ const modules = subpaths.filter((subpath) => !subpath.endsWith('.json'))
 const home = mkdtempSync(join(tmpdir(), 'headgate-package-'))
 const consumer = join(home, 'consumer')
 
-/** Set by the `npm test` that runs this; the consumer is no part of it. */
+/** Without the settings of the `npm test` that runs this: the consumer is another package. */
 const environment = Object.fromEntries(Object.entries(process.env).filter(([name]) => !/^npm_(?!config_)/.test(name)))
 
 function run(command: string, args: readonly string[], cwd: string): string {
@@ -30,13 +30,13 @@ function run(command: string, args: readonly string[], cwd: string): string {
   }
 }
 
-/** A program in a file of its own, run by the node that runs this test; its last word is JSON. */
-function answer(file: string, lines: readonly string[]): unknown {
+/** Runs a program in a file of its own and parses the JSON that it prints. */
+function output(file: string, lines: readonly string[]): unknown {
   writeFileSync(join(consumer, file), `${lines.join('\n')}\n`)
   return JSON.parse(run(process.execPath, [file], consumer))
 }
 
-let packed: { filename: string; files: { path: string }[] }
+let packed: { filename: string; unpackedSize: number; files: { path: string }[] }
 
 beforeAll(() => {
   mkdirSync(consumer)
@@ -49,16 +49,20 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 describe('the tarball', () => {
-  test('holds what runs, its sources and the papers, and nothing else', () => {
+  test('holds the bundles, their declarations and the papers, and nothing else', () => {
     const files = packed.files.map(({ path }) => path)
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']))
-    expect(files.filter((file) => !/^(dist|src|adapters)\/|^(LICENSE|[A-Z]+\.md|package\.json)$/.test(file))).toEqual(
-      [],
-    )
+    const others = files.filter((file) => !/^dist\/.*\.(js|d\.ts)$|^(LICENSE|[A-Z]+\.md|package\.json)$/.test(file))
+    expect(others).toEqual([])
   })
 
-  test('has every file that exports names', () => {
-    const targets = Object.values<string | Record<string, string>>(manifest.exports).flatMap((target) => {
+  test('unpacks to less than 700 kB', () => {
+    expect(packed.unpackedSize).toBeLessThan(700_000)
+  })
+
+  test('has every file that exports and imports name', () => {
+    const conditions = [...Object.values(manifest.exports), ...Object.values(manifest.imports)]
+    const targets = (conditions as (string | Record<string, string>)[]).flatMap((target) => {
       return typeof target === 'string' ? [target] : Object.values(target)
     })
     const missing = targets.filter((target) => !existsSync(join(consumer, 'node_modules', manifest.name, target)))
@@ -82,19 +86,19 @@ describe('a consumer without any framework', () => {
 
   test('limits, in ESM', () => {
     const lines = [`import { RateLimiter } from '${manifest.name}'`, ...calls]
-    expect(answer('use.mjs', lines)).toEqual([true, true, false])
+    expect(output('use.mjs', lines)).toEqual([true, true, false])
   })
 
   test('limits, by require()', () => {
     const lines = [`const { RateLimiter } = require('${manifest.name}')`, ...calls]
-    expect(answer('use.cjs', lines)).toEqual([true, true, false])
+    expect(output('use.cjs', lines)).toEqual([true, true, false])
   })
 
   test.each(modules)('import and require() of %s give the same names', (subpath) => {
     const names = 'console.log(JSON.stringify(Object.keys(all).sort()))'
-    const imported = answer('names.mjs', [`import * as all from '${subpath}'`, names]) as string[]
+    const imported = output('names.mjs', [`import * as all from '${subpath}'`, names]) as string[]
     expect(imported).not.toEqual([])
-    expect(answer('names.cjs', [`const all = require('${subpath}')`, names])).toEqual(imported)
+    expect(output('names.cjs', [`const all = require('${subpath}')`, names])).toEqual(imported)
   })
 
   test('has the command that prints the migration', () => {
@@ -102,15 +106,29 @@ describe('a consumer without any framework', () => {
     expect(printed).toMatch(/^create table if not exists "limits"\."mine"/)
   })
 
-  test('cannot reach past exports', () => {
+  test('sees the names of functions in a stack trace', () => {
     const lines = [
-      `import('${manifest.name}/dist/src/limiter.js').catch(({ code }) => console.log(JSON.stringify(code)))`,
+      `import { RateLimiter } from '${manifest.name}'`,
+      `const limiter = new RateLimiter({ policies: '2/1h' })`,
+      `try { limiter.consumeSync('key', { cost: -1 }) } catch ({ stack }) { console.log(JSON.stringify(stack)) }`,
     ]
-    expect(answer('past.mjs', lines)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
+    expect(output('stack.mjs', lines)).toMatch(/at RateLimiter\.consumeSync \(.*headgate\/dist\//)
+  })
+
+  test('loads the script of Redis only with the Redis store', () => {
+    const dist = join(consumer, 'node_modules', manifest.name, 'dist')
+    const bundles = packed.files.map(({ path }) => path).filter((path) => path.endsWith('.js'))
+    const withScript = bundles.filter((path) => /redis\.call/.test(readFileSync(join(dist, '..', path), 'utf8')))
+    expect(withScript).toEqual(['dist/redis.js'])
+  })
+
+  test('cannot reach past exports', () => {
+    const lines = [`import('${manifest.name}/dist/index.js').catch(({ code }) => console.log(JSON.stringify(code)))`]
+    expect(output('past.mjs', lines)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
   })
 })
 
-/** The compiler's complaints about the file or this package; what the types of others have among them is not judged. */
+/** The compiler's errors in the file or in this package. Errors in the types of other packages do not count. */
 function complaints(file: string, lines: readonly string[], options: readonly string[]): string[] {
   writeFileSync(join(consumer, file), `${lines.join('\n')}\n`)
   const tsc = join(root, 'node_modules/typescript/bin/tsc')
@@ -119,7 +137,7 @@ function complaints(file: string, lines: readonly string[], options: readonly st
   return stdout.split('\n').filter((line) => line.startsWith(file) || line.includes(`node_modules/${manifest.name}/`))
 }
 
-/** Uses every name that the subpaths have. */
+/** A program that imports every name of the subpaths. */
 function usesOf(subpaths: readonly string[]): string[] {
   const imports = subpaths.map((subpath, n) => `import * as all${n} from '${subpath}'`)
   return [...imports, ...subpaths.map((_, n) => `export const names${n}: readonly string[] = Object.keys(all${n})`)]
@@ -128,13 +146,15 @@ function usesOf(subpaths: readonly string[]): string[] {
 describe("a consumer in strict TypeScript without Node's types", () => {
   const options = ['--skipLibCheck', 'false', '--types', '', '--module', 'nodenext']
 
-  // Those of the frameworks and of Redis clients need Node's.
-  const own = ['', '/postgres', '/memcached', '/cluster', '/testing'].map((subpath) => manifest.name + subpath)
+  // The types of the frameworks and of Redis clients need those of Node.
+  const own = ['', '/store', '/postgres', '/memcached', '/cluster', '/testing'].map(
+    (subpath) => manifest.name + subpath,
+  )
   test.each(own)('has the types of %s', (subpath) => {
     expect(complaints('bare.mts', usesOf([subpath]), ['--lib', 'es2023', ...options])).toEqual([])
   })
 
-  test('has the types of what calls out, by those of a browser', () => {
+  test('has the types of a pacer, which need those of fetch', () => {
     const pacer = usesOf([`${manifest.name}/pacer`])
     expect(complaints('bare.mts', pacer, ['--lib', 'es2023,dom', ...options])).toEqual([])
   })
@@ -154,7 +174,7 @@ describe('a consumer in strict TypeScript', () => {
     expect(complaints('every.mts', usesOf(modules), [...options, module])).toEqual([])
   })
 
-  test('is told of a name that is not there', () => {
+  test('gets an error for a name that is not exported', () => {
     expect(
       complaints('wrong.mts', [`import { nothing } from '${manifest.name}'`], [...options, 'nodenext']),
     ).not.toEqual([])

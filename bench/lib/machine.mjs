@@ -20,7 +20,7 @@ export function machine() {
 /** headgate's version and the exact versions of the peers. */
 export function versions() {
   const read = (path) => JSON.parse(readFileSync(new URL(path, bench), 'utf8'))
-  return { headgate: read('../package.json').version, ...read('package.json').dependencies }
+  return { ...read('package.json').dependencies, headgate: read('../package.json').version }
 }
 
 export function redisVersion() {

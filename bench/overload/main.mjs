@@ -3,8 +3,7 @@
  * Counted, not timed, on a clock of its own. Runs differ only in the seed of the overflow table. Words after the command
  * select the policies whose names have them all.
  */
-import { fixedWindow, memoryStore, policy, tokenBucket } from '../../dist/src/index.js'
-import { lruStore } from '../../dist/src/stores/lru.js'
+import { fixedWindow, lruStore, memoryStore, policy, tokenBucket } from 'headgate'
 import { overload, planned } from './overload.mjs'
 
 const capacity = 5000

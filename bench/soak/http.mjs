@@ -6,8 +6,8 @@ import { once } from 'node:events'
 import { Agent, request } from 'node:http'
 import { setTimeout as sleep } from 'node:timers/promises'
 import express from 'express'
-import { rateLimit } from '../../dist/adapters/express.js'
-import { byHeader, memoryStore, tokenBucket } from '../../dist/src/index.js'
+import { byHeader, memoryStore, tokenBucket } from 'headgate'
+import { rateLimit } from 'headgate/express'
 
 const rate = 5
 const burst = 5

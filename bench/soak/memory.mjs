@@ -4,8 +4,8 @@
  * while the clock jumps both ways.
  */
 import { setImmediate } from 'node:timers/promises'
-import { memoryStore, RateLimiter } from '../../dist/src/index.js'
-import { ManualClock } from '../../dist/src/testing/index.js'
+import { memoryStore, RateLimiter } from 'headgate'
+import { ManualClock } from 'headgate/testing'
 import { Joined, oracles } from './oracle.mjs'
 
 const policies = [

@@ -3,9 +3,9 @@
  * Never more than `limit` in any window, whatever happens; every call ends; nothing is left behind. What only delays an
  * answer is left out: a turn is a time by the store, and who hears of it later comes later.
  */
-import { memoryStore, slidingLog, slidingWindow } from '../../dist/src/index.js'
-import { Pacer } from '../../dist/src/pacer/index.js'
-import { faultyStore, ManualClock } from '../../dist/src/testing/index.js'
+import { memoryStore, slidingLog, slidingWindow } from 'headgate'
+import { Pacer } from 'headgate/pacer'
+import { faultyStore, ManualClock } from 'headgate/testing'
 
 const limit = 20
 const window = 1000

@@ -4,10 +4,10 @@
  */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { gcra, RateLimiter } from 'headgate'
+import { Pacer } from 'headgate/pacer'
+import { redisStore } from 'headgate/redis'
 import { Redis } from 'ioredis'
-import { gcra, RateLimiter } from '../../dist/src/index.js'
-import { Pacer } from '../../dist/src/pacer/index.js'
-import { redisStore } from '../../dist/src/stores/redis/index.js'
 import { startServer } from '../lib/redis-server.mjs'
 
 const rate = 20

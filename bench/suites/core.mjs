@@ -1,4 +1,4 @@
-import { memoryStore, RateLimiter, slidingLog } from '../../dist/src/index.js'
+import { memoryStore, RateLimiter, slidingLog } from 'headgate'
 import { addresses, uniform, zipf } from '../lib/keys.mjs'
 import { defineSuite } from '../lib/suite.mjs'
 import { syncLoop, timed } from '../lib/timing.mjs'

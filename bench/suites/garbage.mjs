@@ -59,7 +59,7 @@ async function named(make, limit) {
 }
 
 function nameOf(functionName, url) {
-  const file = url.split('/dist/')[1]?.replace(/js$/, 'ts') ?? (url.startsWith('node:') ? url : undefined)
+  const file = url.split('/dist/')[1] ?? (url.startsWith('node:') ? url : undefined)
   return file === undefined ? 'the loop that measures' : `${functionName}, ${file}`
 }
 

@@ -1,5 +1,17 @@
 /** In the order of docs/performance.md. */
-export const names = ['core', 'http', 'sockets', 'memory', 'full', 'redis', 'pacer', 'growth', 'garbage', 'profile']
+export const names = [
+  'core',
+  'http',
+  'sockets',
+  'memory',
+  'full',
+  'redis',
+  'pacer',
+  'growth',
+  'garbage',
+  'profile',
+  'import',
+]
 
 export async function loadSuite(name) {
   if (!names.includes(name)) throw new Error(`There is no suite ${name}. There are ${names.join(', ')}.`)

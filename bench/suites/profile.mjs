@@ -37,7 +37,7 @@ async function profiled(loop, calls) {
 }
 
 function nameOf({ functionName, url }) {
-  const file = url.split('/dist/')[1]?.replace(/js$/, 'ts') ?? (url.startsWith('node:') ? url : undefined)
+  const file = url.split('/dist/')[1] ?? (url.startsWith('node:') ? url : undefined)
   if (file !== undefined) return `${functionName || 'a function'}, ${file}`
   return functionName.startsWith('(') || url === '' ? functionName : 'the loop that measures'
 }

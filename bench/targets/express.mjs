@@ -1,6 +1,6 @@
 import express from 'express'
 import peer from 'express-rate-limit'
-import { rateLimit } from '../../dist/adapters/express.js'
+import { rateLimit } from 'headgate/express'
 import { requests } from './message.mjs'
 
 /* What a middleware adds to a request: it is given one with the prototypes of an Express application. */

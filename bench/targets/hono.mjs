@@ -1,8 +1,7 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
+import { guardOf, routeName } from 'headgate/http'
 import { Hono } from 'hono'
 import { rateLimiter as honoPeer } from 'hono-rate-limiter'
-import { routeName } from '../../dist/src/http/framework.js'
-import { guardOf } from '../../dist/src/http/plans.js'
 
 /* A fetch handler: Hono, whose `fetch` takes a Request and gives a Response. */
 

@@ -1,9 +1,9 @@
 import fastifyPeer from '@fastify/rate-limit'
 import fastify from 'fastify'
+import { rateLimit as fastifyLimit } from 'headgate/fastify'
+import { rateLimit as koaLimit } from 'headgate/koa'
 import Koa from 'koa'
 import koaPeer from 'koa-ratelimit'
-import { rateLimit as fastifyLimit } from '../../dist/adapters/fastify.js'
-import { rateLimit as koaLimit } from '../../dist/adapters/koa.js'
 import { requests } from './message.mjs'
 
 /*

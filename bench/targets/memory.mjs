@@ -1,18 +1,10 @@
 import { createRequire } from 'node:module'
 import { MemoryStore as ExpressStore } from 'express-rate-limit'
+import { fixedWindow, gcra, memoryStore, RateLimiter, segmentedWindow, slidingWindow, tokenBucket } from 'headgate'
 import { MemoryStore as HonoStore } from 'hono-rate-limiter'
 import { RateLimiter as Limiter } from 'limiter'
 import { LRUCache } from 'lru-cache'
 import { RateLimiterMemory, RateLimiterUnion } from 'rate-limiter-flexible'
-import {
-  fixedWindow,
-  gcra,
-  memoryStore,
-  RateLimiter,
-  segmentedWindow,
-  slidingWindow,
-  tokenBucket,
-} from '../../dist/src/index.js'
 import { asyncLoop, rejectingLoop, sink, syncLoop } from '../lib/timing.mjs'
 
 /*

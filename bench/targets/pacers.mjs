@@ -1,9 +1,9 @@
 import Bottleneck from 'bottleneck'
+import { fixedWindow, gcra, slidingLog, smoothBursty } from 'headgate'
+import { Pacer } from 'headgate/pacer'
 import { RateLimiter as Limiter } from 'limiter'
 import PQueue from 'p-queue'
 import pThrottle from 'p-throttle'
-import { fixedWindow, gcra, slidingLog, smoothBursty } from '../../dist/src/index.js'
-import { Pacer } from '../../dist/src/pacer/index.js'
 
 /*
  * What makes callers wait: each is made for `limit` calls a second, all at once if it can, and gives a function that runs

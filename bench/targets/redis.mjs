@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module'
+import { fixedWindow, RateLimiter, slidingLog, slidingWindow, tokenBucket } from 'headgate'
+import { redisStore } from 'headgate/redis'
 import { RedisStore as HonoStore } from 'hono-rate-limiter'
 import { RedisStore as ExpressStore } from 'rate-limit-redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
-import { fixedWindow, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../dist/src/index.js'
-import { redisStore } from '../../dist/src/stores/redis/index.js'
 
 /*
  * Limiters on Redis: each is given a client and a limit in an hour, and gives a function that asks for one call of a key and

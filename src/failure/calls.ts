@@ -2,7 +2,7 @@ import type { Tickets } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
-import type { Booking, CallExtras, DecideExtras, DecideVerb } from '../stores/store.ts'
+import type { Booking, CallOptions, DecideOptions, DecideVerb } from '../stores/store.ts'
 import type { Fallback } from './fallback.ts'
 import { choiceFor } from './on-store-error.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'
@@ -11,9 +11,9 @@ import { isMisuse, StoreRequest } from './store-link.ts'
 export abstract class Call<T> extends StoreRequest<T> {
   readonly fallback: Fallback
   readonly keys: readonly string[]
-  readonly extras: CallExtras | undefined
+  readonly extras: CallOptions | undefined
 
-  constructor(fallback: Fallback, keys: readonly string[], extras: CallExtras | undefined) {
+  constructor(fallback: Fallback, keys: readonly string[], extras: CallOptions | undefined) {
     super()
     this.fallback = fallback
     this.keys = keys
@@ -54,7 +54,7 @@ export abstract class Call<T> extends StoreRequest<T> {
 export class DecideCall extends Call<Decision> {
   readonly #verb: DecideVerb
   readonly #cost: number
-  declare readonly extras: DecideExtras | undefined
+  declare readonly extras: DecideOptions | undefined
   /** A refund of a reservation that is not sent now. A refund that was sent may have counted and is not made again. */
   readonly #unsent: Tickets | undefined
 
@@ -63,7 +63,7 @@ export class DecideCall extends Call<Decision> {
     verb: DecideVerb,
     keys: readonly string[],
     cost: number,
-    extras: DecideExtras | undefined,
+    extras: DecideOptions | undefined,
   ) {
     super(fallback, keys, extras)
     this.#verb = verb
@@ -103,7 +103,7 @@ export class ReserveCall extends Call<Booking> {
     keys: readonly string[],
     cost: number,
     maxWait: number,
-    extras: CallExtras | undefined,
+    extras: CallOptions | undefined,
   ) {
     super(fallback, keys, extras)
     this.#cost = cost

@@ -12,7 +12,7 @@ import { monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { timer } from '../stores/deadlines.ts'
-import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
+import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
 import { type Call, DecideCall, ReserveCall, ResetCall } from './calls.ts'
 import { DeferredRefunds } from './deferred-refunds.ts'
 import { Fallback, type SharedFailover } from './fallback.ts'
@@ -38,13 +38,13 @@ class FailoverLedger implements Ledger {
     return new FailoverLedger(new Fallback(terms, shared, quota.vary(terms)))
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): MaybePromise<Decision> {
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): MaybePromise<Decision> {
     const fallback = this.#fallback
     const granted = extras?.tickets && fallback.refundGranted(extras.tickets, keys, cost, extras)
     return granted ?? this.#run(new DecideCall(fallback, verb, keys, cost, extras))
   }
 
-  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallExtras): MaybePromise<Booking> {
+  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallOptions): MaybePromise<Booking> {
     return this.#run(new ReserveCall(this.#fallback, keys, cost, maxWait, details))
   }
 

@@ -2,7 +2,7 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { Details, Tickets } from '../algorithms/evaluation.ts'
 import { type Clock, monotonicClock } from '../clock.ts'
 import { type Decision, join } from '../decision.ts'
-import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../stores/store.ts'
+import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../stores/store.ts'
 import type { DeferredRefunds } from './deferred-refunds.ts'
 import type { Counters } from './health.ts'
 import type { LocalQuota } from './local-quota.ts'
@@ -38,7 +38,7 @@ export class Fallback {
     this.charges = new StoreCharges(shared.link, terms, quota)
   }
 
-  decideLocally(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+  decideLocally(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
     const grantedByStore = verb === 'refund' && extras?.tickets !== undefined // the local states do not hold it
     if (verb === 'peek' || grantedByStore) return this.quota.decide('peek', keys, cost, extras)
     if (verb === 'refund') return this.#refundLocally(keys, cost, extras)
@@ -46,18 +46,18 @@ export class Fallback {
     return this.quota.decide(verb, keys, cost, extras)
   }
 
-  reserveLocally(keys: readonly string[], cost: number, maxWait: number, details?: CallExtras): Booking {
+  reserveLocally(keys: readonly string[], cost: number, maxWait: number, details?: CallOptions): Booking {
     this.shared.reconciler.note(this.charges, keys)
     return this.#grant('local', this.quota.reserve(keys, cost, maxWait, details))
   }
 
   /** Allowed and uncounted. */
-  letThrough(extras: CallExtras | undefined): Decision {
+  letThrough(extras: CallOptions | undefined): Decision {
     return letThrough(this.terms.policies, extras)
   }
 
   /** Granted and uncounted. */
-  reserveNothing(details: CallExtras | undefined): Booking {
+  reserveNothing(details: CallOptions | undefined): Booking {
     return this.#grant('open', { decision: this.letThrough(details), wait: 0, tickets: [] })
   }
 
@@ -67,14 +67,14 @@ export class Fallback {
   }
 
   /** Refunds a reservation that was granted here; undefined if the store granted it. */
-  refundGranted(tickets: Tickets, keys: readonly string[], cost: number, extras: DecideExtras): Decision | undefined {
+  refundGranted(tickets: Tickets, keys: readonly string[], cost: number, extras: DecideOptions): Decision | undefined {
     const by = this.#granted.get(tickets)
     if (by === undefined) return undefined
     return by === 'open' ? this.letThrough(extras) : this.#refundLocally(keys, cost, extras)
   }
 
   /** Gives back what was taken locally. What the store was charged of it is refunded there, too. */
-  #refundLocally(keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+  #refundLocally(keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
     const { decision, overcharged } = this.quota.refund(keys, cost, extras)
     for (const [policy, units] of overcharged.entries()) {
       const key = keys[this.terms.scopes.indexOf(this.terms.policies[policy]?.scope as string)] as string

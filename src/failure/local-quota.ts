@@ -17,7 +17,7 @@ import type { Clock } from '../clock.ts'
 import type { Decision, Verdict } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import type { Booking, CallExtras, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
+import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
 
 /** The states of all local quotas of one name. */
 interface SharedStates {
@@ -85,12 +85,12 @@ export class LocalQuota {
     return (this.#ledgers ?? this.#open()).charged
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
     const decision = this.#spent.decide(verb, keys, cost, extras) as Decision
     return { ...decision, source: 'fallback' }
   }
 
-  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallExtras): Booking {
+  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallOptions): Booking {
     const booking = this.#spent.reserve(keys, cost, maxWait, details) as Booking
     return { ...booking, decision: { ...booking.decision, source: 'fallback' } }
   }
@@ -112,7 +112,7 @@ export class LocalQuota {
   }
 
   /** Gives units back. `overcharged` holds, for each policy, how many of them the store has been charged already. */
-  refund(keys: readonly string[], cost: number, extras?: DecideExtras): { decision: Decision; overcharged: number[] } {
+  refund(keys: readonly string[], cost: number, extras?: DecideOptions): { decision: Decision; overcharged: number[] } {
     const before = this.#policies.map((policy, n) => this.#spentUnits(this.#keyOf(policy, keys))[n] as number)
     const decision = this.decide('refund', keys, cost, extras)
     const overcharged = this.#policies.map((policy, n) => {

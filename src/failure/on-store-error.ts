@@ -5,7 +5,7 @@ import { HeadgateError, shown } from '../errors.ts'
 import { positiveInteger } from '../options.ts'
 import type { Channel } from '../platform/platform.ts'
 import type { Sleeper } from '../sleeper.ts'
-import type { CallExtras, Choice, LedgerTerms } from '../stores/store.ts'
+import type { CallOptions, LedgerTerms, StoreErrorAction } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 
 /** The event that `onStoreError` gets: a call that the store could not decide. */
@@ -19,7 +19,9 @@ export interface StoreFailure {
 }
 
 /** A choice, or a function that gets each failure and may return a choice. Default `'local'`. */
-export type OnStoreError<Event = StoreFailure> = Choice | ((event: Event) => Choice | undefined | void | Promise<void>)
+export type OnStoreError<Event = StoreFailure> =
+  | StoreErrorAction
+  | ((event: Event) => StoreErrorAction | undefined | void | Promise<void>)
 
 /** The validated options of `openLedger`. */
 export interface FailoverOptions {
@@ -67,7 +69,7 @@ export function checkChoice<Option>(option: Option, where: string): Option {
 }
 
 /** The choice for one call. If the function throws or rejects, that is one warning and no choice. */
-export function choose<Event>(option: OnStoreError<Event> | undefined, event: Event): Choice | undefined {
+export function choose<Event>(option: OnStoreError<Event> | undefined, event: Event): StoreErrorAction | undefined {
   if (typeof option !== 'function') return option
   const broken = (error: unknown) => {
     const message = `onStoreError threw; calls go on without it. Catch in the hook. ${reason(error)}`
@@ -75,7 +77,7 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
   }
   try {
     const chosen: unknown = option(event)
-    if (choices.includes(chosen)) return chosen as Choice
+    if (choices.includes(chosen)) return chosen as StoreErrorAction
     if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also for promises of other libraries
     return undefined
   } catch (error) {
@@ -93,8 +95,8 @@ export function choiceFor(
   error: unknown,
   keys: readonly string[],
   { name, scopes }: LedgerTerms,
-  extras: CallExtras | undefined,
-): Choice {
+  extras: CallOptions | undefined,
+): StoreErrorAction {
   const publishes = extras?.onFailure === undefined && storeErrors.hasSubscribers
   if (typeof option !== 'function' && !publishes) return option ?? 'local'
   const record = Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string]))

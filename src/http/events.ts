@@ -7,7 +7,7 @@ import type { MaybePromise } from '../maybe-promise.ts'
 import { isPromise } from '../maybe-promise.ts'
 import { callback } from '../options.ts'
 import type { Channel } from '../platform/platform.ts'
-import type { CallExtras, Choice } from '../stores/store.ts'
+import type { CallOptions, StoreErrorAction } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 
 /** What hooks and channels get for a decision. With Koa, request and response are both the context. */
@@ -51,7 +51,7 @@ export class Events<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
   /** The extras of a call if nobody listens: only the choice for a store error. */
-  readonly #choice: CallExtras
+  readonly #choice: CallOptions
 
   constructor(limiter: string, { onDecision, onRefused, onStoreError }: Hooks<Request, Response>) {
     this.#limiter = limiter
@@ -75,14 +75,14 @@ export class Events<Request, Response> {
   }
 
   /** The extras of a call to the limiter, so that a store error reaches the hook and the channel. */
-  extras(details: Details, key: Key, request: Request, response: Response): CallExtras {
+  extras(details: Details, key: Key, request: Request, response: Response): CallOptions {
     if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) {
       return { ...details, ...this.#choice }
     }
     return { ...details, onFailure: (error) => this.storeFailed(error, key, request, response) }
   }
 
-  storeFailed(error: unknown, key: Key, request: Request, response: Response): Choice | undefined {
+  storeFailed(error: unknown, key: Key, request: Request, response: Response): StoreErrorAction | undefined {
     const event = { error, key, limiter: this.#limiter, request, response }
     if (storeErrors.hasSubscribers) storeErrors.publish(event)
     return choose(this.#hooks.onStoreError, event)

@@ -4,7 +4,7 @@ import { decide, type Key, type RateLimiter } from '../limiter.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { isPromise } from '../maybe-promise.ts'
 import type { Reservation } from '../reservation.ts'
-import type { CallExtras } from '../stores/store.ts'
+import type { CallOptions } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { type Cost, checkedCost, readCost } from './cost.ts'
 import { Enforcement } from './enforcement.ts'
@@ -187,7 +187,7 @@ export class Guard<Request, Response> {
   }
 
   /** What a call to the limiter brings along: the details that the fields need, and a way to report a store error. */
-  #extras(key: Key, request: Request, response: Response): CallExtras {
+  #extras(key: Key, request: Request, response: Response): CallOptions {
     const { details } = this.#headers
     return this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
   }

@@ -4,7 +4,7 @@ import type { MaybePromise } from '../maybe-promise.ts'
 import { isPromise } from '../maybe-promise.ts'
 import { flag } from '../options.ts'
 import type { Reservation } from '../reservation.ts'
-import type { CallExtras } from '../stores/store.ts'
+import type { CallOptions } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { type CountRule, countRule } from './count.ts'
 import { Delay } from './delay.ts'
@@ -54,14 +54,14 @@ export class HeldUnits<Request, Response> {
   }
 
   /** @param mayWait false if this request must not be delayed */
-  reserve(key: Key, cost: number, extras: CallExtras, mayWait: boolean): MaybePromise<Reservation> {
+  reserve(key: Key, cost: number, extras: CallOptions, mayWait: boolean): MaybePromise<Reservation> {
     return this.#delay !== undefined && mayWait
       ? this.#reserveLater(this.#delay, key, cost, extras)
       : book(this.#limiter, key, cost, 0, extras)
   }
 
   /** Reserves with a place in the delay, which is returned unless the request has to wait. */
-  #reserveLater(delay: Delay, key: Key, cost: number, extras: CallExtras): MaybePromise<Reservation> {
+  #reserveLater(delay: Delay, key: Key, cost: number, extras: CallOptions): MaybePromise<Reservation> {
     const reserved = (reservation: Reservation) => {
       if (reservation.wait === 0) delay.leave()
       return reservation

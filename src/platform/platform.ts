@@ -1,20 +1,21 @@
-/** Whole microseconds since the epoch, on a clock that setting the machine's time does not move. */
-export type MonotonicMicroseconds = () => number
-
-/** A named stream of events, as `diagnostics_channel` has them. */
+/** A named stream of events, such as a channel of `diagnostics_channel`. */
 export interface Channel {
   readonly hasSubscribers: boolean
   publish(event: unknown): void
 }
 
-/** What the core needs from what it runs on. `node.ts` and `web.ts` implement it; package.json chooses one as `#platform`. */
+/**
+ * What the core needs from the runtime it runs on. `node.ts` and `web.ts` implement it. The condition `node` in the
+ * `imports` of package.json chooses between them. Node, Bun and Deno set it; browsers and workers do not.
+ *
+ * Nothing here reads random numbers, starts a timer or opens a connection at import time: workers forbid that.
+ */
 export interface Platform {
-  readonly microseconds: MonotonicMicroseconds
-  /** Two random 32-bit integers. Nothing is drawn at import time: workers forbid it. */
+  /** Whole microseconds since the epoch, on a clock that setting the machine's time does not move. */
+  readonly microseconds: () => number
+  /** Two random 32-bit integers. */
   readonly randomWords: () => readonly [number, number]
-  /** SHA-256. */
   readonly sha256: (bytes: Uint8Array) => Uint8Array
-  /** HMAC with SHA-256. */
   readonly hmacSha256: (secret: string, text: string) => Uint8Array
   /** Reports a warning to the developer, in the way that the runtime reports warnings. */
   readonly emitWarning: (message: string, code: string) => void

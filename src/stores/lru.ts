@@ -20,7 +20,7 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
 import { encodeId } from './encode.ts'
-import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms, Store } from './store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from './store.ts'
 
 export interface LruStoreOptions {
   /**
@@ -75,7 +75,7 @@ class LruLedger implements Ledger {
     this.#evaluation = new Evaluation(terms.policies)
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
     return this.#run(verb, keys, cost, 0, extras)
   }
 
@@ -86,7 +86,7 @@ class LruLedger implements Ledger {
     return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets: this.#evaluation.tickets() }
   }
 
-  #run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideExtras): Decision {
+  #run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideOptions): Decision {
     const evaluation = this.#evaluation
     const now = this.#clock()
     for (const policy of evaluation.policies) this.#load(policy, this.#idOf(policy, keys), now)

@@ -88,6 +88,3 @@ export interface Store {
    */
   open(terms: LedgerTerms): Ledger
 }
-
-// Former names, until their users are renamed.
-export type { CallOptions as CallExtras, DecideOptions as DecideExtras, StoreErrorAction as Choice }

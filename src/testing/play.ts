@@ -1,6 +1,6 @@
-import assert from 'node:assert/strict'
 import type { RateLimiter } from '../limiter.ts'
 import type { Reservation } from '../reservation.ts'
+import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 
 const steps = 400
@@ -33,7 +33,7 @@ export async function play(clock: ManualClock, limiter: RateLimiter, definition:
     const keys = limiter.scopes.length === 1 ? key.user : key
     story = `${story}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${cost}`.slice(-1000)
     const same = (actual: unknown, expected: unknown) =>
-      assert.deepEqual(actual, expected, `differs from the definition after:${story}`)
+      assertEqual(actual, expected, `differs from the definition after:${story}`)
 
     if (verb === 'consume' || verb === 'peek' || verb === 'refund' || verb === 'charge') {
       same(await limiter[verb](keys, { cost }), await definition[verb](keys, { cost }))

@@ -1,9 +1,9 @@
-import assert from 'node:assert/strict'
 import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { tokenBucket } from '../algorithms/token-bucket.ts'
 import type { Decision } from '../decision.ts'
 import { book, decide, RateLimiter } from '../limiter.ts'
 import type { Store } from '../stores/store.ts'
+import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 
 /** What a test of a store is given. */
@@ -53,22 +53,22 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     const limiter = new RateLimiter({ policies: [address, user], store })
     const call = async (address: string, user: string, cost = 1) =>
       told(await limiter.consume({ address, user }, { cost }))
-    assert.equal(await call('a', 'u', 3), 'ok 0')
-    assert.equal(await call('a', 'u'), 'no 0', 'the address has none left')
-    assert.equal(await call('b', 'u', 2), 'ok 0', 'and nothing was taken from the user')
-    assert.equal(await call('c', 'u'), 'no 0', 'the user has none left')
-    assert.equal(await call('c', 'v', 3), 'ok 0', 'and nothing was taken from the address')
+    assertEqual(await call('a', 'u', 3), 'ok 0')
+    assertEqual(await call('a', 'u'), 'no 0', 'the address has none left')
+    assertEqual(await call('b', 'u', 2), 'ok 0', 'and nothing was taken from the user')
+    assertEqual(await call('c', 'u'), 'no 0', 'the user has none left')
+    assertEqual(await call('c', 'v', 3), 'ok 0', 'and nothing was taken from the address')
     at(1000)
-    assert.equal(await call('a', 'w'), 'ok 2')
+    assertEqual(await call('a', 'w'), 'ok 2')
     await limiter.reset({ address: 'a', user: 'u' })
-    assert.equal(await call('a', 'u', 3), 'ok 0')
+    assertEqual(await call('a', 'u', 3), 'ok 0')
   },
 
   'a hundred calls at once on one key: one at a time': async ({ store }) => {
     const limiter = new RateLimiter({ policies: ['60/1h fixed-window', '37/1d sliding-log'], store })
     const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('k')))
     const admitted = decisions.filter(({ allowed }) => allowed).map(({ remaining }) => remaining)
-    assert.deepEqual(
+    assertEqual(
       admitted.sort((a, b) => a - b),
       Array.from({ length: 37 }, (_, n) => n),
     )
@@ -78,7 +78,7 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     const limiter = new RateLimiter({ policies: '10/1s gcra burst 1', store })
     const booked = await Promise.all(Array.from({ length: 100 }, () => limiter.reserve('k', { maxWait: '1h' })))
     const waits = booked.map(({ wait }) => wait).sort((a, b) => a - b)
-    assert.deepEqual(
+    assertEqual(
       waits,
       Array.from({ length: 100 }, (_, n) => 100 * n),
     )
@@ -90,11 +90,11 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     const second = await Promise.all(hostileKeys.map((key) => limiter.consume(key)))
     for (const [n, key] of hostileKeys.entries()) {
       const got = [first[n], second[n]].map((decision) => decision?.allowed)
-      assert.deepEqual(got, [true, false], `the key ${JSON.stringify(key.slice(0, 20))} of ${key.length}`)
+      assertEqual(got, [true, false], `the key ${JSON.stringify(key.slice(0, 20))} of ${key.length}`)
     }
     await limiter.reset('*')
-    assert.equal((await limiter.consume('*')).allowed, true)
-    assert.equal((await limiter.consume('k')).allowed, false, 'a reset forgets one key only')
+    assertEqual((await limiter.consume('*')).allowed, true)
+    assertEqual((await limiter.consume('k')).allowed, false, 'a reset forgets one key only')
   },
 
   'hostile scopes, and limiters of other names: each is its own': async ({ store }) => {
@@ -102,68 +102,68 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
       (name) => new RateLimiter({ name, policies: fixedWindow({ limit: 1, window: '1h' }), store }),
     )
     for (const key of ['x', 'b:x', 'c:x', 'b:c:x']) {
-      for (const limiter of limiters) assert.equal((await limiter.consume(key)).allowed, true, `${limiter.name} ${key}`)
+      for (const limiter of limiters) assertEqual((await limiter.consume(key)).allowed, true, `${limiter.name} ${key}`)
     }
     await limiters[0]?.reset('x')
-    assert.equal((await limiters[1]?.consume('x'))?.allowed, false)
+    assertEqual((await limiters[1]?.consume('x'))?.allowed, false)
     const policies = ['s', 's:t', 't'].map((scope) => fixedWindow({ name: scope, scope, limit: 1, window: '1h' }))
     const scoped = new RateLimiter({ name: 'scoped', policies, store })
-    assert.equal((await scoped.consume({ s: 't:x', 's:t': 'x', t: 'x' })).allowed, true)
-    assert.equal((await scoped.consume({ s: 'x', 's:t': 't:x', t: 's:x' })).allowed, true)
+    assertEqual((await scoped.consume({ s: 't:x', 's:t': 'x', t: 'x' })).allowed, true)
+    assertEqual((await scoped.consume({ s: 'x', 's:t': 't:x', t: 's:x' })).allowed, true)
   },
 
   'a window of 60 days': async ({ store, at }) => {
     const limiter = new RateLimiter({ policies: '1/60d sliding-log', store })
     const day = 86_400_000
-    assert.equal((await limiter.consume('k')).allowed, true)
+    assertEqual((await limiter.consume('k')).allowed, true)
     at(60 * day - 1)
-    assert.equal((await limiter.consume('k')).retryAfter, 1)
+    assertEqual((await limiter.consume('k')).retryAfter, 1)
     at(60 * day)
-    assert.equal((await limiter.consume('k')).allowed, true)
+    assertEqual((await limiter.consume('k')).allowed, true)
   },
 
   'a clock that goes back mints nothing, and locks nobody out': async ({ store, at }) => {
     const limiter = new RateLimiter({ policies: '10/1s token-bucket', store })
     at(100_000)
-    assert.equal(told(await limiter.consume('k', { cost: 10 })), 'ok 0')
+    assertEqual(told(await limiter.consume('k', { cost: 10 })), 'ok 0')
     for (let back = 0; back < 50; back++) {
       at(99_500)
-      assert.equal((await limiter.consume('k')).allowed, false)
+      assertEqual((await limiter.consume('k')).allowed, false)
       at(100_000)
-      assert.equal((await limiter.consume('k')).allowed, false)
+      assertEqual((await limiter.consume('k')).allowed, false)
     }
     at(10_000)
-    assert.equal((await limiter.consume('k')).retryAfter, 100)
+    assertEqual((await limiter.consume('k')).retryAfter, 100)
     at(10_100)
-    assert.equal(told(await limiter.consume('k')), 'ok 0')
+    assertEqual(told(await limiter.consume('k')), 'ok 0')
   },
 
   'peek and refused calls write nothing; settling counts once': async ({ store }) => {
     const limiter = new RateLimiter({ policies: '10/1h fixed-window', store })
     await limiter.peek('k', { cost: 10 })
     await limiter.consume('k', { cost: 11 })
-    assert.equal((await limiter.peek('k')).resetAfter, 0)
+    assertEqual((await limiter.peek('k')).resetAfter, 0)
     const reservation = await limiter.reserve('k', { cost: 8 })
     await Promise.all([reservation.settle(3), reservation.settle(3), reservation.cancel()])
-    assert.equal((await limiter.peek('k')).remaining, 7)
-    assert.equal((await limiter.charge('k', { cost: 20 })).remaining, 0)
-    assert.equal((await limiter.refund('k', { cost: 14 })).remaining, 1)
-    assert.equal((await limiter.refund('k', { cost: 1000 })).remaining, 10)
+    assertEqual((await limiter.peek('k')).remaining, 7)
+    assertEqual((await limiter.charge('k', { cost: 20 })).remaining, 0)
+    assertEqual((await limiter.refund('k', { cost: 14 })).remaining, 1)
+    assertEqual((await limiter.refund('k', { cost: 1000 })).remaining, 10)
   },
 
   'policies that vary, side by side: a refusal that is counted leaves what others have used': async ({ store }) => {
     const penalty = { after: 50, within: '1h', block: '1h' }
     const large = new RateLimiter({ policies: '5/1h fixed-window', penalty, store })
     const small = large.under('3/1h fixed-window')
-    assert.equal(told(await large.consume('k', { cost: 5 })), 'ok 0')
+    assertEqual(told(await large.consume('k', { cost: 5 })), 'ok 0')
     for (let n = 0; n < 5; n++) {
-      assert.equal(told(await small.consume('k')), 'no 0')
-      assert.equal(told(await large.consume('k')), 'no 0')
+      assertEqual(told(await small.consume('k')), 'no 0')
+      assertEqual(told(await large.consume('k')), 'no 0')
     }
-    assert.equal((await small.reserve('k', { maxWait: '5h' })).allowed, false)
-    assert.equal(told(await large.consume('k')), 'no 0')
+    assertEqual((await small.reserve('k', { maxWait: '5h' })).allowed, false)
+    assertEqual(told(await large.consume('k')), 'no 0')
     const both = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? small : large).consume('k')))
-    assert.equal(both.filter(({ allowed }) => allowed).length, 0)
+    assertEqual(both.filter(({ allowed }) => allowed).length, 0)
   },
 
   'what is asked for besides is told, of a reservation too': async ({ store, at }) => {
@@ -174,23 +174,23 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     at(5_400_000)
     const booked = await book(limiter, 'k', 1, 0, details)
     const times = (decision: Decision) => [decision.resetAfter, decision.policies[0]?.nextAfter]
-    assert.deepEqual(
+    assertEqual(
       [times(decided), times(booked.decision)],
       [
         [3_600_000, 3_600_000],
         [1_800_000, 1_800_000],
       ],
     )
-    assert.equal((booked.decision.at ?? 0) - (decided.at ?? 0), 1_800_000)
-    assert.equal((await limiter.consume('k')).at, undefined)
+    assertEqual((booked.decision.at ?? 0) - (decided.at ?? 0), 1_800_000)
+    assertEqual((await limiter.consume('k')).at, undefined)
   },
 
   'costs and limits near 2^53 stay exact': async ({ store }) => {
     const limit = 2 ** 53 - 1
     const limiter = new RateLimiter({ policies: fixedWindow({ limit, window: '1h' }), store })
-    assert.equal(told(await limiter.consume('k', { cost: limit - 2 })), 'ok 2')
-    assert.equal(told(await limiter.consume('k')), 'ok 1')
-    assert.equal(told(await limiter.consume('k', { cost: 2 })), 'no 1')
-    assert.equal(told(await limiter.consume('k')), 'ok 0')
+    assertEqual(told(await limiter.consume('k', { cost: limit - 2 })), 'ok 2')
+    assertEqual(told(await limiter.consume('k')), 'ok 1')
+    assertEqual(told(await limiter.consume('k', { cost: 2 })), 'no 1')
+    assertEqual(told(await limiter.consume('k')), 'ok 0')
   },
 }

@@ -1,4 +1,3 @@
-import assert from 'node:assert/strict'
 import type { Policy } from '../algorithms/algorithm.ts'
 import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { gcra } from '../algorithms/gcra.ts'
@@ -12,6 +11,7 @@ import { RateLimiter } from '../limiter.ts'
 import type { PolicyOptions } from '../policy.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
+import { assertEqual, assertTrue } from './assert.ts'
 import { ManualClock } from './manual-clock.ts'
 import { play } from './play.ts'
 import { storeCases, type World } from './store-cases.ts'
@@ -81,17 +81,17 @@ const algorithms: Readonly<Record<string, (options: PolicyOptions) => Policy>> =
 /** Uses up a key, asks 1 ms too soon and in time. */
 async function waits({ store, clock }: World, policy: Policy): Promise<void> {
   const limiter = new RateLimiter({ policies: policy, store })
-  assert.equal((await limiter.consume('k', { cost: policy.burst })).allowed, true)
+  assertEqual((await limiter.consume('k', { cost: policy.burst })).allowed, true)
   const { allowed, remaining, retryAfter } = await limiter.consume('k')
-  assert.deepEqual([allowed, remaining], [false, 0])
-  assert.ok(retryAfter > 0 && retryAfter <= 20_000, `a wait within two windows, got ${retryAfter}`)
+  assertEqual([allowed, remaining], [false, 0])
+  assertTrue(retryAfter > 0 && retryAfter <= 20_000, `a wait within two windows, got ${retryAfter}`)
   clock.advance(retryAfter - 1)
-  assert.equal((await limiter.consume('k')).allowed, false, '1 ms too soon')
+  assertEqual((await limiter.consume('k')).allowed, false, '1 ms too soon')
   clock.advance(1)
-  assert.equal((await limiter.consume('k')).allowed, true, 'in time')
+  assertEqual((await limiter.consume('k')).allowed, true, 'in time')
   const { resetAfter } = await limiter.peek('k')
   clock.advance(resetAfter)
-  assert.equal((await limiter.peek('k')).remaining, policy.burst, 'like new')
+  assertEqual((await limiter.peek('k')).remaining, policy.burst, 'like new')
 }
 
 /** Plays one timeline, the clock running back included, on the store and on the definition: a memory store. */

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/algorithm.ts'
 import type { Smooth } from '../../src/algorithms/smooth.ts'
-import { Evaluation, memoryStore, type Policy, RateLimiter, smoothBursty, smoothWarmingUp } from '../../src/index.ts'
+import { memoryStore, type Policy, RateLimiter, smoothBursty, smoothWarmingUp } from '../../src/index.ts'
+import { Evaluation } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { kept, type Line, policyOf, refusedConfigs, scripts } from '../support/guava.ts'
 

@@ -1,15 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { Report } from '../../src/algorithms/algorithm.ts'
 import { Penalty } from '../../src/algorithms/penalty.ts'
-import {
-  type Algorithm,
-  fixedWindow,
-  type Policy,
-  policy,
-  smoothBursty,
-  smoothWarmingUp,
-  tokenBucket,
-} from '../../src/index.ts'
+import { fixedWindow, type Policy, policy, smoothBursty, smoothWarmingUp, tokenBucket } from '../../src/index.ts'
+import type { Algorithm } from '../../src/store.ts'
 import { KeyHash } from '../../src/stores/memory/key-hash.ts'
 import { dice, type Roll } from '../support/dice.ts'
 

@@ -1,6 +1,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test, vi } from 'vitest'
-import { HeadgateError, type Ledger, memoryStore, RateLimiter, type StoreFailure } from '../../src/index.ts'
+import { HeadgateError, memoryStore, RateLimiter, type StoreFailure } from '../../src/index.ts'
+import type { Ledger } from '../../src/store.ts'
 import { forgetWarnings } from '../../src/warn.ts'
 import { settle, told, World } from '../support/failing-store.ts'
 

@@ -9,7 +9,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { Choice } from '../../src/index.ts'
+import type { StoreErrorAction } from '../../src/index.ts'
 import { choices, type LoadedApp, limit, startApp, timeout } from '../support/loaded-app.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 import { startProxy, type TcpProxy } from '../support/tcp-proxy.ts'
@@ -137,7 +137,7 @@ async function tearDown(): Promise<void> {
   expect(unhandled).not.toHaveBeenCalled()
 }
 
-async function statusesOf(choice: Choice, times: number): Promise<Record<number, number>> {
+async function statusesOf(choice: StoreErrorAction, times: number): Promise<Record<number, number>> {
   const statuses: Record<number, number> = {}
   for (let n = 0; n < times; n++) {
     const { status } = await app.get(choice)

@@ -1,4 +1,5 @@
-import { type Ledger, memoryStore, type Store } from '../../src/index.ts'
+import { memoryStore, type Store } from '../../src/index.ts'
+import type { Ledger } from '../../src/store.ts'
 import type { Timeline } from './timeline.ts'
 
 /** A memory store that answers late, as one behind a network does. It can also fail or never answer. */

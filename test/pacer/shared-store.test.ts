@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { gcra, type Ledger, type Policy, slidingLog, smoothBursty } from '../../src/index.ts'
+import { gcra, type Policy, slidingLog, smoothBursty } from '../../src/index.ts'
+import type { Ledger } from '../../src/store.ts'
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 

@@ -4,7 +4,6 @@ import { withLimit } from '../../src/algorithms/algorithm.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   fixedWindow,
-  type Ledger,
   memoryStore,
   type Policy,
   policy,
@@ -13,6 +12,7 @@ import {
   smoothBursty,
   tokenBucket,
 } from '../../src/index.ts'
+import type { Ledger } from '../../src/store.ts'
 import { lruStore } from '../../src/stores/lru.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { dice } from '../support/dice.ts'

@@ -187,7 +187,7 @@ test.each(['', 'a b', 'a"b', 'a.b.c', "x'; drop table headgate; --", 'a'.repeat(
 )
 
 test('a command prints the migration', () => {
-  const program = fileURLToPath(new URL('../../dist/src/stores/postgres/print-schema.js', import.meta.url))
+  const program = fileURLToPath(new URL('../../dist/headgate-postgres.js', import.meta.url))
   const print = (...args: string[]) => execFileSync(process.execPath, [program, ...args], { encoding: 'utf8' })
   expect(print()).toBe(postgresSchema())
   expect(print('limits.mine')).toContain('create table if not exists "limits"."mine"')

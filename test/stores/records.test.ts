@@ -1,15 +1,7 @@
 import { expect, test } from 'vitest'
-import {
-  compareAndSetStore,
-  fixedWindow,
-  type LedgerTerms,
-  memoryStore,
-  RateLimiter,
-  slidingLog,
-  slidingWindow,
-  tokenBucket,
-} from '../../src/index.ts'
+import { fixedWindow, memoryStore, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../src/index.ts'
 import { decide } from '../../src/limiter.ts'
+import { compareAndSetStore, type LedgerTerms } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'

@@ -1,4 +1,5 @@
-import type { Ledger, LedgerTerms, Store } from '../../src/index.ts'
+import type { Store } from '../../src/index.ts'
+import type { Ledger, LedgerTerms } from '../../src/store.ts'
 
 /** A store whose every answer comes later, as over a network; what is opened twice under one name is the same. */
 export function asyncStore(store: Store): Store {

@@ -1,4 +1,5 @@
-import type { Booking, Decision, Key, Ledger, LedgerTerms, Policy, Store } from '../../src/index.ts'
+import type { Decision, Key, Policy, Store } from '../../src/index.ts'
+import type { Booking, Ledger, LedgerTerms } from '../../src/store.ts'
 
 /** A limiter without a choice for failures: whatever the store says comes through. */
 export class BareLimiter {

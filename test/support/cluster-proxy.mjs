@@ -4,9 +4,15 @@
  */
 import { deserialize, serialize } from 'node:v8'
 import { clusterStore } from 'headgate/cluster'
-import { unpackTerms } from '../../dist/src/stores/cluster/messages.js'
+import { revive } from 'headgate/store'
 
 const ledgers = new Map()
+
+/** The terms of a ledger as `packTerms` wrote them. */
+function unpackTerms(text) {
+  const terms = JSON.parse(text)
+  return { ...terms, policies: terms.policies.map((policy) => ({ ...policy, algorithm: revive(policy.algorithm) })) }
+}
 
 function ledgerOf(name, timeout, terms) {
   const id = `${name} ${terms}`

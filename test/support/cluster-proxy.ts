@@ -2,7 +2,8 @@ import cluster, { type Worker } from 'node:cluster'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { deserialize, serialize } from 'node:v8'
-import { HeadgateError, type Ledger, type LedgerTerms, type Store } from '../../src/index.ts'
+import { HeadgateError, type Store } from '../../src/index.ts'
+import type { Ledger, LedgerTerms } from '../../src/store.ts'
 import { packTerms } from '../../src/stores/cluster/messages.ts'
 
 export interface ProxyWorker {

@@ -1,8 +1,8 @@
 import type { Reporter, SerializedError, TestModule } from 'vitest/node'
 
 /**
- * The closing line that the CI reads: `N passed, N failed`, alone on a line. A file that could not be run, a suite whose
- * hook failed and an error outside any test count as failed, so that 0 failed means what it says.
+ * Prints the closing line that the CI reads: `N passed, N failed`, alone on a line. A file that cannot run, a suite whose
+ * hook fails and an error outside any test count as failed.
  */
 export default class CountReporter implements Reporter {
   onTestRunEnd(modules: readonly TestModule[], unhandled: readonly SerializedError[]): void {

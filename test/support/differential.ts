@@ -10,8 +10,6 @@ import {
   type Clock,
   fixedWindow,
   gcra,
-  type Ledger,
-  type LedgerTerms,
   memoryStore,
   type Policy,
   type Store,
@@ -22,6 +20,7 @@ import {
   smoothWarmingUp,
   tokenBucket,
 } from '../../src/index.ts'
+import type { Ledger, LedgerTerms } from '../../src/store.ts'
 import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
 import { plainStates, type State } from './states.ts'
 

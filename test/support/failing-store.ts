@@ -1,6 +1,7 @@
 import { toPolicy } from '../../src/algorithms/shorthand.ts'
 import { healthOf, openLedger } from '../../src/failure/failover-ledger.ts'
-import type { Decision, Health, Ledger, LedgerTerms, OnStoreError, PolicyLike, Store } from '../../src/index.ts'
+import type { Decision, Health, OnStoreError, PolicyLike, Store } from '../../src/index.ts'
+import type { Ledger, LedgerTerms } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { ReferenceLedger } from './reference-store.ts'
 

@@ -9,11 +9,11 @@ import type { AddressInfo } from 'node:net'
 import express from 'express'
 import { Redis } from 'ioredis'
 import { rateLimit } from '../../adapters/express.ts'
-import { type Choice, fixedWindow, RateLimiter } from '../../src/index.ts'
+import { fixedWindow, RateLimiter, type StoreErrorAction } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { watchLag } from './lag.ts'
 
-export const choices: readonly Choice[] = ['deny', 'allow', 'local']
+export const choices: readonly StoreErrorAction[] = ['deny', 'allow', 'local']
 export const limit = 50
 /** More than the default: a machine with other work to do may well keep a healthy Redis waiting for 100 ms. */
 export const timeout = 300
@@ -28,10 +28,10 @@ interface Seen {
 
 export interface LoadedApp {
   readonly client: Redis
-  readonly limiters: Readonly<Record<Choice, RateLimiter>>
+  readonly limiters: Readonly<Record<StoreErrorAction, RateLimiter>>
   /** What came of the requests since this was last asked. */
-  seen(): Record<Choice, Seen>
-  get(choice: Choice, key?: string): Promise<Response>
+  seen(): Record<StoreErrorAction, Seen>
+  get(choice: StoreErrorAction, key?: string): Promise<Response>
   /** So many requests on each of the three, 200 a second at most. */
   load(each: number): Promise<{ statusCodeStats: Record<string, { count: number }>; errors: number }>
   close(): Promise<void>
@@ -47,7 +47,7 @@ export async function startApp(port: number, options: object = {}): Promise<Load
   const app = express()
   const name = `faults-${apps++}`
   let seen = blank()
-  const limiters = {} as Record<Choice, RateLimiter>
+  const limiters = {} as Record<StoreErrorAction, RateLimiter>
   for (const choice of choices) {
     // A store each, so that each has a breaker of its own.
     const store = redisStore({ client, timeout })
@@ -106,6 +106,9 @@ export async function startApp(port: number, options: object = {}): Promise<Load
   }
 }
 
-function blank(): Record<Choice, Seen> {
-  return Object.fromEntries(choices.map((choice) => [choice, { answers: {}, slowest: 0 }])) as Record<Choice, Seen>
+function blank(): Record<StoreErrorAction, Seen> {
+  return Object.fromEntries(choices.map((choice) => [choice, { answers: {}, slowest: 0 }])) as Record<
+    StoreErrorAction,
+    Seen
+  >
 }

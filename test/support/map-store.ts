@@ -1,5 +1,6 @@
 import { setImmediate as turn } from 'node:timers/promises'
-import { type CompareAndSetOptions, compareAndSetStore, type Store } from '../../src/index.ts'
+import type { Store } from '../../src/index.ts'
+import { type CompareAndSetOptions, compareAndSetStore } from '../../src/store.ts'
 
 /** Texts with their revisions, as a database would keep them: several stores, as of several processes, may share one. */
 export class MapDatabase {

@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process'
 import { existsSync, readdirSync } from 'node:fs'
 import { join } from 'node:path'
 
-/** The servers that tests start, and the packages of Debian that have them. */
+/** The programs that tests start, and the Debian packages that contain them. */
 const programs = {
   'redis-server': 'redis-server',
   memcached: 'memcached',
@@ -10,12 +10,12 @@ const programs = {
   initdb: 'postgresql',
 }
 
-/** Debian keeps the programs of each PostgreSQL version in a folder of its own. */
+/** Debian keeps the programs of each PostgreSQL version in a separate folder. */
 const postgres = '/usr/lib/postgresql'
 
 /**
- * Runs once, before all tests: installs the servers that are missing, where it may, or says how to. Nothing is skipped,
- * and no two test files install at the same time.
+ * Runs once, before the tests that need a server. As root it installs the programs that are missing. Otherwise it throws
+ * an error that says how to install them. No test is skipped.
  */
 export default function setup(): void {
   const missing = Object.entries(programs).filter(([program]) => programPath(program) === undefined)
@@ -32,7 +32,7 @@ export default function setup(): void {
   }
 }
 
-/** Where the program is that would run, the newest version of PostgreSQL; undefined if there is none. */
+/** The path of a program, of the newest PostgreSQL version; undefined if it is not installed. */
 export function programPath(program: string): string | undefined {
   const versions = existsSync(postgres) ? readdirSync(postgres).sort((a, b) => Number(b) - Number(a)) : []
   return [...versions.map((version) => join(postgres, version, 'bin', program)), program].find(works)

@@ -2,17 +2,8 @@ import type { Algorithm } from '../../src/algorithms/algorithm.ts'
 import { carry, isLikeNew } from '../../src/algorithms/carry.ts'
 import { Evaluation } from '../../src/algorithms/evaluation.ts'
 import { sameDefinition } from '../../src/algorithms/revive.ts'
-import type {
-  Booking,
-  Clock,
-  DecideExtras,
-  DecideVerb,
-  Decision,
-  Ledger,
-  LedgerTerms,
-  Policy,
-  Store,
-} from '../../src/index.ts'
+import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../../src/store.ts'
 
 /** The definition with nothing around it: a step over plain arrays, which the tests may look into. */
 export class ReferenceStore implements Store {
@@ -64,7 +55,7 @@ export class ReferenceLedger implements Ledger {
     return states
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
     this.#point(keys)
     this.#step.evaluate(verb, this.#clock(), cost, 0)
     if (verb === 'refund') this.#step.refund(extras?.tickets)

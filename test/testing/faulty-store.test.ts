@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, test, vi } from 'vitest'
-import { type Ledger, memoryStore, policy, type Store } from '../../src/index.ts'
+import { memoryStore, policy, type Store } from '../../src/index.ts'
+import type { Ledger } from '../../src/store.ts'
 import { type Fault, faultyStore, ManualClock, type ScheduledFault, testStore } from '../../src/testing/index.ts'
 
 testStore({ name: 'faulty without a fault', test, create: (clock) => faultyStore(memoryStore({ clock })) })

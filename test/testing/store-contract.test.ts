@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Clock, type Ledger, type LedgerTerms, memoryStore, type Store } from '../../src/index.ts'
+import { type Clock, memoryStore, type Store } from '../../src/index.ts'
+import type { Ledger, LedgerTerms } from '../../src/store.ts'
 import { testStore } from '../../src/testing/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 

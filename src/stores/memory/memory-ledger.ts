@@ -3,7 +3,7 @@ import type { StateRule } from '../../algorithms/carry.ts'
 import { type Details, Evaluation, type PolicyEvaluation, type Verb } from '../../algorithms/evaluation.ts'
 import type { Clock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
-import type { Booking, DecideExtras, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanScope, multiPlanTable } from './multi-plan-scope.ts'
 import type { MultiPlanStates } from './multi-plan-states.ts'
@@ -55,7 +55,7 @@ export class MemoryLedger implements Ledger {
     return this.tables === undefined ? this.scopes.map(({ table }) => table) : [...this.tables.values()]
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideExtras): Decision {
+  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
     return this.run(verb, keys, cost, 0, extras)
   }
 
@@ -65,7 +65,7 @@ export class MemoryLedger implements Ledger {
     return { decision, wait: Math.ceil(this.evaluation.delay / 1000), tickets: this.evaluation.tickets() }
   }
 
-  private run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideExtras): Decision {
+  private run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideOptions): Decision {
     const { evaluation, only } = this
     const now = this.clock()
     const found = only === undefined ? this.find(keys, now) : only.find(keys[0] as string, now)
@@ -90,7 +90,7 @@ export class MemoryLedger implements Ledger {
     for (const [n, scope] of this.scopes.entries()) scope.claim(keys[n] as string, now)
   }
 
-  private refund(keys: readonly string[], now: number, extras?: DecideExtras): void {
+  private refund(keys: readonly string[], now: number, extras?: DecideOptions): void {
     for (const [n, scope] of this.scopes.entries()) scope.claimKnown(keys[n] as string, now)
     this.evaluation.refund(extras?.tickets)
   }

@@ -5,13 +5,13 @@ import { penalty } from '../../../src/algorithms/penalty.ts'
 import {
   type Decision,
   fixedWindow,
-  type Ledger,
   type Policy,
   policy,
   RateLimiter,
   segmentedWindow,
   tokenBucket,
 } from '../../../src/index.ts'
+import type { Ledger } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { MultiPlanPlaces } from '../../../src/stores/memory/multi-plan-places.ts'
 import type { LedgerTerms, Store } from '../../../src/stores/store.ts'

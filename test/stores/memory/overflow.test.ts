@@ -3,15 +3,8 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../../src/algorithms/algorithm.ts'
-import {
-  fixedWindow,
-  type Ledger,
-  memoryStore,
-  type Policy,
-  policy,
-  RateLimiter,
-  tokenBucket,
-} from '../../../src/index.ts'
+import { fixedWindow, memoryStore, type Policy, policy, RateLimiter, tokenBucket } from '../../../src/index.ts'
+import type { Ledger } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { dice } from '../../support/dice.ts'

@@ -2,12 +2,12 @@ import { planned } from '../../../bench/overload/overload.mjs'
 import {
   type Clock,
   fixedWindow,
-  type Ledger,
   type MemoryStoreOptions,
   type Policy,
   policy,
   tokenBucket,
 } from '../../../src/index.ts'
+import type { Ledger } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 
 /** Policies of which the tightest admits 4 a minute. */

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../../src/algorithms/algorithm.ts'
-import { sameDefinition } from '../../../src/index.ts'
+import { sameDefinition } from '../../../src/store.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart } from '../../../src/stores/redis/keys.ts'
 import { kept, policyOf } from '../../support/guava.ts'

@@ -1,0 +1,18 @@
+import { join } from 'node:path'
+import { rolldown } from 'rolldown'
+
+/** One file of text with the program, the package and its dependencies, for runtimes that resolve no packages. */
+export async function bundle(consumer, input, format) {
+  const build = await rolldown({
+    input: join(consumer, input),
+    cwd: consumer,
+    platform: 'neutral',
+    resolve: { conditionNames: ['browser', 'import', 'default'], mainFields: ['browser', 'module', 'main'] },
+    onLog: (level, log) => {
+      if (level === 'warn' && log.code === 'UNRESOLVED_IMPORT') throw new Error(log.message)
+    },
+  })
+  const { output } = await build.generate({ format, name: 'program' })
+  await build.close()
+  return output[0].code
+}
