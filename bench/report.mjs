@@ -15,7 +15,7 @@ function section(suite, result) {
   const aims = judged(suite, result).map(
     ({ reached, what, came, aim }) => `| ${what} | ${came} | ${aim} | ${reached ? 'yes' : '**no**'} |`,
   )
-  const table = ['| aimed at | measured | aim | reached |', '| --- | ---: | ---: | --- |', ...aims].join('\n')
+  const table = ['| target | measured | aim | reached |', '| --- | ---: | ---: | --- |', ...aims].join('\n')
   return [
     conditions(result),
     ...tables(suite, result, (file) => `performance/${suite.name}-${file}.svg`),

@@ -57,7 +57,7 @@ const decisions = Object.entries(workloads).flatMap(([workload, terms]) =>
 
 const turns = {
   workload: 'one hot key',
-  target: 'headgate, five algorithms in turns',
+  target: 'headgate, five algorithms mixed',
   kind: 'headgate',
   measure: () => timed(inTurns(hot, { limit: open })),
 }

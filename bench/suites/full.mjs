@@ -34,7 +34,7 @@ export default defineSuite({
   workloads: [
     {
       name: workload,
-      about: `Admitted calls for each that is allowed: every key calls ${calls} times within the window, ${limit} are allowed. Peers without a bound hold all 10,000 keys, and go on growing with more.`,
+      about: `Admitted calls for each allowed call. Every key calls ${calls} times within the window, and ${limit} calls are allowed. Peers without a bound hold all 10,000 keys, and grow with more keys.`,
       metric: 'ratio',
       columns: [{ metric: 'ratio', label: 'admitted / allowed' }],
     },

@@ -66,7 +66,7 @@ const table = { metric: 'cpuUs', columns, ratio: { to: 'headgate slidingLog', la
 
 export default defineSuite({
   name: 'pacer',
-  title: 'Waiting for a turn',
+  title: 'Waiting for a slot',
   rounds: 3,
   workloads: [
     { ...table, name: many },
@@ -74,7 +74,7 @@ export default defineSuite({
       ...table,
       name: fewer,
       about:
-        'The same with so few waiters that bottleneck and strict p-throttle, which take longer the more wait, are done in seconds.',
+        'bottleneck and strict p-throttle slow down as more callers wait. With this number they finish in seconds.',
     },
   ],
   cases: [

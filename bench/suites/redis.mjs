@@ -147,7 +147,7 @@ export default defineSuite({
     {
       ...table,
       name: alone,
-      about: 'A round trip each, and leases that save it.',
+      about: 'One round trip for each call, and leases that save it.',
       columns: [{ metric: 'roundTripUs', label: 'us a decision' }, ...columns.slice(1)],
       metric: 'roundTripUs',
       ratio: { to: 'headgate fixedWindow', label: 'time, to a round trip' },
