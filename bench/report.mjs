@@ -1,6 +1,6 @@
 /*
- * npm run bench:report: puts the results of the full sets, bench/results/<suite>.json, into docs/performance.md, between the
- * marks that name the suite, and their plots into docs/performance/. What stands outside the marks is written by hand.
+ * npm run bench:report: writes the results of the full sets, bench/results/<suite>.json, into docs/performance.md between the
+ * marks of each suite, and their plots into docs/performance/. The text outside the marks is written by hand.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { judged } from './lib/aims.mjs'

@@ -1,6 +1,6 @@
 /*
- * A real Express server whose clients go away at any moment, on a route that refuses and one that holds requests back.
- * What a key is let through is counted where the handler runs, and is never more than burst + rate * time.
+ * A real Express server whose clients disconnect at any moment. One route refuses, another delays requests. The handler
+ * counts what each key is admitted, which is never more than burst + rate * time.
  */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'

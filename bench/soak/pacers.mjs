@@ -1,7 +1,7 @@
 /*
  * Pacers on a store that hangs, fails and loses replies, with aborts, timeouts, reservations, pauses, holds and keys.
- * Never more than `limit` in any window, whatever happens; every call ends; nothing is left behind. What only delays an
- * answer is left out: a turn is a time by the store, and who hears of it later comes later.
+ * Whatever happens, no window has more than `limit`, every call ends, and nothing is left behind. Faults that only delay a
+ * reply are left out: a slot is a time by the store, and a caller that learns it later comes later.
  */
 import { memoryStore, slidingLog, slidingWindow } from '../../dist/src/index.js'
 import { Pacer } from '../../dist/src/pacer/index.js'
@@ -16,7 +16,7 @@ class Round {
   asked = 0
   ended = 0
   pending = new Set()
-  /** When the last `limit` calls of each key had their turns. */
+  /** The slots of the last `limit` calls of each key. */
   turns = new Map()
 
   constructor(policy, random, counts) {

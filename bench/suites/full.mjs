@@ -8,8 +8,8 @@ const limit = 10
 const calls = 100
 
 /**
- * 10,000 clients who call a hundred times each, in turn, on a store with room for 5,000: how many of their calls are
- * admitted for each that is allowed. 1 is right; more is what the limit lets slip; less is who is refused without cause.
+ * 10,000 clients call a hundred times each, one after the other, on a store that holds 5,000. The figure is the number of
+ * admitted calls for each allowed call. 1 is right. More means that the limit was exceeded, less that calls were refused wrongly.
  */
 async function overfull(make) {
   const keys = addresses(live)

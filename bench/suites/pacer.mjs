@@ -11,8 +11,8 @@ function cpu() {
 }
 
 /**
- * All call at once, at a quarter as many a second. CPU time, which waiting does not take; how many timers wait with them;
- * and whether they went in the order in which they came.
+ * All callers call at once, at a quarter of their number a second. The figures are CPU time, which does not include the
+ * waiting, the number of timers, and whether the callers went in the order in which they came.
  */
 export async function crowd(make, waiters, limited = true) {
   await warm(make, Math.ceil(waiters / 5))
@@ -28,15 +28,15 @@ export async function crowd(make, waiters, limited = true) {
   await Promise.all(turns)
   const whole = cpu() - start
   const seconds = (performance.now() - since) / 1000
-  if (order.length !== waiters) throw new Error(`${order.length} of ${waiters} had their turn`)
-  // A window of the clock may end as soon as they come: then two windows' calls go at once, and no more.
+  if (order.length !== waiters) throw new Error(`${order.length} of ${waiters} had their slot`)
+  // A clock window may end just after the callers come. Then the calls of two windows go at once, and no more.
   if (limited && waiters > (seconds + 2) * limit)
     throw new Error(`${waiters} went in ${seconds} s at ${limit} a second`)
   const ordered = order.every((each, n) => each === n)
   return { cpuUs: whole / waiters, enterUs: entering / waiters, timers: waiting, ordered: ordered ? 1 : 0 }
 }
 
-/** Some have gone at once and some have waited before anything is measured. */
+/** Before the measurement, some calls go at once and some wait. */
 async function warm(make, calls) {
   const run = make(Math.ceil(calls / 2))
   await Promise.all(Array.from({ length: calls }, () => run(() => 0)))

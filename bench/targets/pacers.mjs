@@ -6,13 +6,13 @@ import { fixedWindow, gcra, slidingLog, smoothBursty } from '../../dist/src/inde
 import { Pacer } from '../../dist/src/pacer/index.js'
 
 /*
- * What makes callers wait: each is made for `limit` calls a second, all at once if it can, and gives a function that runs
- * another in its turn.
+ * Libraries that make callers wait. Each is made for `limit` calls a second, all at once if it can, and returns a function that
+ * runs another function in its slot.
  */
 
 const second = 1000
 
-/** What waiting costs by itself: a promise and a timer for each caller, and no limit. */
+/** The cost of waiting itself: a promise and a timer for each caller, without a limit. */
 export const floors = {
   'a promise and a timer each': (_limit) => (turn) =>
     new Promise((resolve) => setTimeout(() => resolve(turn()), second)),
