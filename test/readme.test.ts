@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process'
-import { mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
@@ -40,6 +40,29 @@ function programOf(code: string): string {
   return `import assert from 'node:assert/strict'\n${checked}\nsetImmediate(() => process.exit(0))\n`
 }
 
+/** The anchors that GitHub gives to the headings of a page. */
+function anchorsOf(page: URL): string[] {
+  const headings = readFileSync(page, 'utf8').matchAll(/^#+ (.+)$/gm)
+  return [...headings].map(([, heading = '']) =>
+    heading
+      .toLowerCase()
+      .replaceAll(/[^\w -]/g, '')
+      .replaceAll(' ', '-'),
+  )
+}
+
+/** The links of a page that lead to no file, or to no heading. */
+function brokenLinksOf(page: string): string[] {
+  const here = new URL(page, root)
+  const links = [...readFileSync(here, 'utf8').matchAll(/\]\(([^)]+)\)/g)].map(([, link = '']) => link)
+  return links.filter((link) => {
+    if (link.startsWith('https:')) return false
+    const [path = '', anchor] = link.split('#')
+    const target = path === '' ? here : new URL(path, here)
+    return !existsSync(target) || (anchor !== undefined && !anchorsOf(target).includes(anchor))
+  })
+}
+
 const examples = new Map(pages.map((page) => [page, examplesOf(page)]))
 
 beforeAll(() => {
@@ -55,6 +78,10 @@ describe.each([...examples].filter(([, { length }]) => length > 0))('The example
   test.concurrent.for(all.filter(({ language }) => language === 'js'))('line $line', async ({ file }, { expect }) => {
     await expect(run(process.execPath, [file])).resolves.toMatchObject({ stderr: '' })
   })
+})
+
+test.each([...pages, 'CONTRIBUTING.md', 'CHANGELOG.md'])('The links of %s lead somewhere', (page) => {
+  expect(brokenLinksOf(page)).toEqual([])
 })
 
 test('The examples of all pages have no type errors', async () => {
