@@ -1,7 +1,7 @@
 /*
- * npm run bench:overload: what a store of 5,000 keys admits when more keys are live, and which keys it refuses wrongly. It
- * counts, on a clock of its own, and measures no time. Only the places in the overflow table differ between runs. With words as
- * arguments, it runs only the policies whose names contain all of them.
+ * npm run bench:overload: what a store of 5,000 keys admits when more are live, and whom it refuses wrongly. Counted, not
+ * timed, on a clock of its own; only the places of the remembered keys are others in each run. With words, only the
+ * policies that have them all.
  */
 import { fixedWindow, memoryStore, policy, tokenBucket } from '../../dist/src/index.js'
 import { leastRecentlyUsed, overload, planned } from './overload.mjs'
@@ -37,7 +37,7 @@ const stores = {
 }
 
 const limits = [4, 8, 20]
-/** Three plans: each key has one of them, or all keys change from one to the next. */
+/** Three plans each: what each key has, or each in its turn. */
 const plans = {
   tokenBucket: limits.map((each) => [policy(`${each}/1m token-bucket`)]),
   fixedWindow: limits.map((each) => [policy(`${each}/1m fixed-window`)]),

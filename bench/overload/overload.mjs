@@ -1,9 +1,9 @@
 /*
- * Counts what a store admits when more keys are live than it holds, on a clock of its own, the same in every run.
+ * More live keys than a store has room for, and what it admits: counted on a clock of its own, the same in every run.
  *
- * Every key calls steadily: a well-behaved key at half its limit, an abusive key at `greed` times its limit (default 3). Two
- * ledgers without a bound run next to the store. The first gets the same calls, and its decisions are the correct ones. The
- * second gets only the calls that the store admitted, and tells for each decision whether it was right.
+ * Every key calls again and again at its own pace: a well-behaved one at half its limit, an abusive one at `greed` times
+ * as much as it may, 3 unless told. Beside the store two ledgers without bound run: one is asked the same, and its answers are what is
+ * due; one is told only what the store admitted, and says of each answer by itself whether it was right.
  */
 import { random } from '../lib/keys.mjs'
 
@@ -14,8 +14,8 @@ const prefix = '203.0.'
 /** @typedef {{ capacity: number, live: number, abusive: number, windows?: number, greed?: number }} Load */
 
 /**
- * The calls of all keys in order of time: microseconds since the start, times the number of keys, plus the key. The calls of
- * a key come evenly, each a little early or late. The first `live * abusive` keys are abusive.
+ * The calls of all keys in the order in which they come: microseconds since the start, times the number of keys, plus
+ * the key. A key's calls come evenly, each a little early or late. The first `live * abusive` keys are the abusive ones.
  */
 function calls({ live, abusive, windows = 3, greed = 3 }, limitOf) {
   const next = random(7)
@@ -33,7 +33,7 @@ function isAbusive(key, { live, abusive }) {
   return key < live * abusive
 }
 
-/** A bounded table that evicts the least recently used key, as most limiters do. */
+/** A bounded table that forgets who has not called for longest, as most limiters have. */
 export function leastRecentlyUsed(ledger, capacity) {
   const order = new Map()
   return {
@@ -52,8 +52,8 @@ export function leastRecentlyUsed(ledger, capacity) {
 }
 
 /**
- * Joins ledgers of the same keys under different policies. Every key has a plan, and moves on to the next plan after each
- * `turn` microseconds.
+ * Ledgers of the same keys under other policies each, as one: every key has a plan, and goes on to the next after each
+ * `turn` of microseconds.
  */
 export function planned(ledgers, clock, turn = Infinity) {
   return {
@@ -67,12 +67,12 @@ export function planned(ledgers, clock, turn = Infinity) {
 /**
  * @param {Load} load
  * @param {(clock: () => number, capacity: number) => { decide: Function }} open a ledger
- * @param {(key: number) => number} limitOf the limit of a key's tightest policy, for a minute
+ * @param {(key: number) => number} limitOf a key's tightest policy, in a minute
  */
 export function overload(load, open, limitOf) {
   let now = start
   const clock = () => now
-  const [store, due, checked] = [load.capacity, load.live, load.live].map((capacity) => open(clock, capacity))
+  const [store, due, told] = [load.capacity, load.live, load.live].map((capacity) => open(clock, capacity))
   const admitted = new Uint32Array(load.live)
   const allowed = new Uint32Array(load.live)
   const counted = { calls: 0, wellBehaved: 0, wronglyRefused: 0, wronglyAdmitted: 0 }
@@ -83,13 +83,13 @@ export function overload(load, open, limitOf) {
     const well = !isAbusive(key, load)
     const answer = store.decide('consume', keys, 1).allowed
     if (due.decide('consume', keys, 1).allowed) allowed[key]++
-    const right = checked.decide(answer ? 'consume' : 'peek', keys, 1).allowed
+    const right = told.decide(answer ? 'consume' : 'peek', keys, 1).allowed
     counted.calls++
     if (well) counted.wellBehaved++
     if (answer) admitted[key]++
     if (answer && !right) {
       counted.wronglyAdmitted++
-      checked.decide('charge', keys, 1)
+      told.decide('charge', keys, 1)
     }
     if (!answer && right && well) counted.wronglyRefused++
   }
