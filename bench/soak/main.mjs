@@ -3,7 +3,7 @@
  * the oracles, a flat heap and no open handle, or with an error and an exit code.
  */
 import { spawnSync } from 'node:child_process'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Heap } from './heap.mjs'
 import { http } from './http.mjs'
@@ -46,7 +46,7 @@ console.log(`\nheap after gc: early ${megabytes(early)}, late ${megabytes(late)}
 if (late > most) fail('the heap is not flat')
 
 // Closed handles disappear a few ticks of the event loop later. Then nothing keeps this process alive.
-for (let turns = 0; turns < 10; turns++) await nextTurn()
+for (let ticks = 0; ticks < 10; ticks++) await nextTick()
 const open = process.getActiveResourcesInfo()
 for (const resource of own) if (open.includes(resource)) open.splice(open.indexOf(resource), 1)
 console.log(`open handles: ${open.length === 0 ? 'none' : open.join(', ')}`)

@@ -81,8 +81,8 @@ class World {
     const cost = random.pick([1, 1, 1, 2, 5])
     const forgettable = this.mayForget(key)
     let expected = this.of(key).consume(clock.now(), cost)
-    const books = !this.jumps && random.chance(0.02)
-    const reservation = books ? await limiter.reserve(key, { cost }) : undefined
+    const reserves = !this.jumps && random.chance(0.02)
+    const reservation = reserves ? await limiter.reserve(key, { cost }) : undefined
     const { allowed, remaining } = reservation?.decision ?? limiter.consumeSync(key, { cost })
     const agree = () => allowed === expected.allowed && remaining === expected.remaining
     if (forgettable && !agree()) {
@@ -91,8 +91,8 @@ class World {
       counts.forgotten++
     }
     if (!agree()) {
-      const [answer, oracle] = [{ allowed, remaining }, expected].map((each) => JSON.stringify(each))
-      throw new Error(`${this.terms} at ${clock.milliseconds}, key ${key}: ${answer}, the oracle ${oracle}`)
+      const [result, oracle] = [{ allowed, remaining }, expected].map((each) => JSON.stringify(each))
+      throw new Error(`${this.terms} at ${clock.milliseconds}, key ${key}: ${result}, the oracle ${oracle}`)
     }
     if (allowed) counts.admitted++
     else counts.refused++

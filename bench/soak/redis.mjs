@@ -63,14 +63,14 @@ export async function redis({ until, random }) {
 
   const call = async ({ limiter }) => {
     const key = `${random.below(5)}`
-    const books = random.chance(0.1)
-    const answer = await (books ? limiter.reserve(key) : limiter.consume(key))
-    const decision = books ? answer.decision : answer
+    const reserves = random.chance(0.1)
+    const result = await (reserves ? limiter.reserve(key) : limiter.consume(key))
+    const decision = reserves ? result.decision : result
     if (decision.source === 'fallback') counts.local++
     else if (!decision.allowed) counts.refused++
-    else if (!books || random.chance(0.5)) admit(key)
+    else if (!reserves || random.chance(0.5)) admit(key)
     else {
-      await answer.cancel()
+      await result.cancel()
       counts.cancelled++
     }
   }

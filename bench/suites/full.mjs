@@ -3,7 +3,7 @@ import { defineSuite } from '../lib/suite.mjs'
 import { ours, peers } from '../targets/memory.mjs'
 
 const live = 10_000
-const room = 5_000
+const capacity = 5_000
 const limit = 10
 const calls = 100
 
@@ -15,7 +15,7 @@ async function overfull(make) {
   const keys = addresses(live)
   let admitted = 0
   const one = ['']
-  const loop = make(one, { limit, keys: room })
+  const loop = make(one, { limit, keys: capacity })
   for (let round = 0; round < calls; round++) {
     for (const key of keys) {
       one[0] = key

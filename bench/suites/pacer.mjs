@@ -22,10 +22,10 @@ export async function crowd(make, waiters, limited = true) {
   const order = []
   const since = performance.now()
   const start = cpu()
-  const turns = Array.from({ length: waiters }, (_, n) => run(() => order.push(n)))
+  const calls = Array.from({ length: waiters }, (_, n) => run(() => order.push(n)))
   const entering = cpu() - start
   const waiting = timers() - before
-  await Promise.all(turns)
+  await Promise.all(calls)
   const whole = cpu() - start
   const seconds = (performance.now() - since) / 1000
   if (order.length !== waiters) throw new Error(`${order.length} of ${waiters} had their slot`)

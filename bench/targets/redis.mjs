@@ -115,7 +115,12 @@ export const ioredisOnly = {
     const store = new FastifyStore(false, false, client)
     return (key) =>
       new Promise((resolve, reject) =>
-        store.incr(key, (error, answer) => (error ? reject(error) : resolve(answer.current <= limit)), windowMs, limit),
+        store.incr(
+          key,
+          (error, counted) => (error ? reject(error) : resolve(counted.current <= limit)),
+          windowMs,
+          limit,
+        ),
       )
   },
   // It keeps each call of its window of `duration` microseconds, as its middleware does. Its cost grows with its limit.
