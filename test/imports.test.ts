@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import { describe, expect, test } from 'vitest'
 
 /**
- * The order of imports that CONTRIBUTING.md shows, highest floor first: a file may import its own floor and lower ones.
+ * The arrow of DESIGN.md, highest floor first: a file may import its own floor and lower ones.
  */
 const floors: readonly (readonly [name: string, files: RegExp])[] = [
   ['adapters', /^adapters\//],

@@ -1,4 +1,4 @@
-/** The laws as properties of every algorithm, for any store: `describeLaws('memory', createStore)`. */
+/** The nine laws of DESIGN.md as properties of every algorithm, for any store: `describeLaws('memory', createStore)`. */
 import { ok, deepStrictEqual as same } from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
