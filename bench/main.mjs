@@ -1,12 +1,12 @@
 /*
- * npm run bench              the quick set: the most telling cases of several suites, in under three minutes
- * npm run bench -- core http the full sets of these suites; or `all`
+ * npm run bench              the quick set: the most important cases of several suites, in under three minutes
+ * npm run bench -- core http the full sets of these suites, or `all`
  *
- *     --rounds=3             other than the suite's own number of rounds
- *     --only='hot key'       only cases whose name holds this text
+ *     --rounds=3             this many rounds in place of the suite's own
+ *     --only='hot key'       only cases whose name contains this text
  *
- * Results are in bench/results: <name>.json, and <name>.md and <name>*.svg drawn from it. `npm run bench:report` puts those
- * of the full sets into docs/performance.md.
+ * It writes bench/results/<name>.json, and makes <name>.md and <name>*.svg from it. `npm run bench:report` writes those of the
+ * full sets into docs/performance.md.
  */
 import { mkdirSync, writeFileSync } from 'node:fs'
 import { parseArgs } from 'node:util'
@@ -16,7 +16,7 @@ import { plots } from './lib/plot.mjs'
 import { runSuite } from './lib/runner.mjs'
 import { loadSuite, names } from './suites/index.mjs'
 
-/** The quick set has so many rounds at most, and so many milliseconds for all of them. */
+/** The quick set has at most this many rounds, and this many milliseconds for all of them. */
 const quickRounds = 3
 const quickTime = 150_000
 const results = new URL('results/', import.meta.url)
@@ -26,7 +26,7 @@ const { values, positionals } = parseArgs({
   options: { rounds: { type: 'string' }, only: { type: 'string', default: '' } },
 })
 
-/** On a terminal the line is written over; elsewhere there is none. */
+/** On a terminal each progress text replaces the last one. Elsewhere there is none. */
 function progress(text) {
   if (process.stderr.isTTY) process.stderr.write(`\r\x1b[K${text}`)
 }
@@ -57,7 +57,7 @@ for (const name of chosen) {
 }
 if (chosen.length === 0) await quick()
 
-/** Every suite has its share of the time that is left. */
+/** Every suite gets its share of the remaining time. */
 async function quick() {
   const end = Date.now() + quickTime
   const suites = await Promise.all(names.map(loadSuite))

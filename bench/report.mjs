@@ -1,6 +1,6 @@
 /*
- * npm run bench:report: puts the results of the full sets, bench/results/<suite>.json, into docs/performance.md, between the
- * marks that name the suite, and their plots into docs/performance/. What stands outside the marks is written by hand.
+ * npm run bench:report: writes the results of the full sets, bench/results/<suite>.json, into docs/performance.md between the
+ * marks of each suite, and their plots into docs/performance/. The text outside the marks is written by hand.
  */
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { judged } from './lib/aims.mjs'
@@ -15,7 +15,7 @@ function section(suite, result) {
   const aims = judged(suite, result).map(
     ({ reached, what, came, aim }) => `| ${what} | ${came} | ${aim} | ${reached ? 'yes' : '**no**'} |`,
   )
-  const table = ['| aimed at | measured | aim | reached |', '| --- | ---: | ---: | --- |', ...aims].join('\n')
+  const table = ['| target | measured | aim | reached |', '| --- | ---: | ---: | --- |', ...aims].join('\n')
   return [
     conditions(result),
     ...tables(suite, result, (file) => `performance/${suite.name}-${file}.svg`),

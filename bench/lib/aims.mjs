@@ -1,7 +1,7 @@
 import { find, value } from './rows.mjs'
 import { shown } from './statistics.mjs'
 
-/** What was aimed at and what came out, as lines: reached or missed. An aim is a figure, or a ratio `to` a target. */
+/** Compares each aim with its measured figure: reached or missed. An aim is a figure, or a ratio `to` a target. */
 export function check(suite, result) {
   return judged(suite, result).map(
     ({ reached, what, came, aim }) => `${reached ? 'reached' : 'MISSED '} ${what}: ${came}, aim ${aim}`,

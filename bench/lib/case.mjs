@@ -1,6 +1,6 @@
 /*
- * One case in this process: node [flags] case.mjs <suite> <case>. Prints what it measured as JSON. Each round of each
- * case has a process of its own, so that none meets code which another has warmed up or slowed down.
+ * Runs one case in this process: node [flags] case.mjs <suite> <case>. Prints the figures as JSON. Each round of each case has
+ * a process of its own, so no case meets code that another has warmed up or slowed down.
  */
 const [name, id] = process.argv.slice(2)
 const { default: suite } = await import(`../suites/${name}.mjs`)

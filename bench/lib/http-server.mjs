@@ -1,4 +1,4 @@
-// A server in a process of its own: node http-server.mjs <framework> <target> <limit>. Tells its port, then its CPU time.
+// A server in a process of its own: node http-server.mjs <framework> <target> <limit>. Sends its port, then its CPU time.
 import { once } from 'node:events'
 import { servers } from '../targets/servers.mjs'
 

@@ -1,5 +1,5 @@
 /*
- * What is asked, made beforehand, so that a measured loop only reads from arrays. The same seed gives the same calls.
+ * The keys of the calls, made beforehand, so a measured loop only reads from arrays. The same seed gives the same calls.
  */
 
 /** Marsaglia's xorshift32: 0 <= x < 1, the same in every run. */
@@ -14,8 +14,8 @@ export function random(seed) {
 }
 
 /**
- * The text of the n-th IPv4 address. Scattered, so that neighbours share no prefix; by way of a buffer, so that the string
- * is flat, as that of a socket's remoteAddress is, and not a tree of pieces.
+ * The text of the n-th IPv4 address. Addresses are scattered, so neighbours share no prefix. The text is made from a buffer,
+ * so the string is flat, like that of a socket's remoteAddress, and not a tree of pieces.
  */
 export function address(n) {
   const bits = Math.imul(n, 2654435761) >>> 0
@@ -27,15 +27,15 @@ export function addresses(count) {
   return Array.from({ length: count }, (_, n) => address(n))
 }
 
-/** `calls` (a power of two) keys in the order in which they come, each as likely as any other. */
+/** `calls` keys (a power of two) in the order of the calls. All keys are equally likely. */
 export function uniform(keys, calls, seed = 7) {
   const next = random(seed)
   return Array.from({ length: calls }, () => keys[Math.floor(next() * keys.length)])
 }
 
 /**
- * The same by Zipf's law with exponent 1, as traffic is: the n-th most frequent key comes 1/n as often as the first. By
- * halving in the running sums.
+ * The same by Zipf's law with exponent 1, like real traffic: the n-th most frequent key comes 1/n as often as the first.
+ * Found by binary search in the running sums.
  */
 export function zipf(keys, calls, seed = 7) {
   const sums = new Float64Array(keys.length)
@@ -55,7 +55,7 @@ export function zipf(keys, calls, seed = 7) {
   })
 }
 
-/** IPv6 addresses, each of a network of its own, as flat strings. */
+/** IPv6 addresses as flat strings, each from a different network. */
 export function addresses6(count) {
   return Array.from({ length: count }, (_, n) => {
     const bits = Math.imul(n, 2654435761) >>> 0

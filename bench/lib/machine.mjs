@@ -4,7 +4,7 @@ import { availableParallelism, cpus, loadavg, release, totalmem } from 'node:os'
 
 const bench = new URL('../', import.meta.url)
 
-/** What a figure depends on besides the code. */
+/** The machine, on which the figures depend. */
 export function machine() {
   return {
     cpu: cpus()[0]?.model.trim(),

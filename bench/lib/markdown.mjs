@@ -1,13 +1,13 @@
 import { rowsOf, value } from './rows.mjs'
 import { shown } from './statistics.mjs'
 
-/** A result as a page: one table a workload. @param svg where a plot's file is, from the page */
+/** A result as a page: one table for each workload. @param svg returns the path of a plot, relative to the page */
 export function page(suite, result, svg) {
   const parts = [`# ${suite.title}`, conditions(result), ...tables(suite, result, svg)]
   return `${parts.join('\n\n')}\n`
 }
 
-/** When and on what it was measured. */
+/** The date and the machine of the run. */
 export function conditions({ at, rounds, machine, versions }) {
   const { cpu, cores, memory, node } = machine
   const redis = versions['redis-server'] ? `, Redis ${versions['redis-server']}` : ''
@@ -41,7 +41,7 @@ export function fileOf({ name }) {
     .replace(/^-|-$/g, '')
 }
 
-/** A row a target, a column a metric, and the ratios to one of them. */
+/** A row for each target, a column for each metric, and the ratios to one of the targets. */
 function plain(workload, result, rows) {
   const { columns, metric: main } = workload
   const ratios = [workload.ratio ?? []].flat()
@@ -65,7 +65,7 @@ function plain(workload, result, rows) {
 const last = ['everything else', 'in all']
 
 /**
- * A row for each metric, a column for each target: where what is measured has a name of its own. With `parts` a metric is
+ * A row for each metric, a column for each target, for metrics that have names of their own. With `parts` a metric is
  * `name: part`, and each part has its column.
  */
 function transposed({ parts }, _result, rows) {
@@ -106,7 +106,7 @@ function grown(workload, result, rows) {
   )
 }
 
-/** The first column also tells how far the rounds lie apart. */
+/** The first column also shows the least and the most of the rounds. */
 function cell(workload, result, row, metric, spread) {
   const middle = shown(value(result, workload, row, metric))
   const all = row.metrics[metric]

@@ -7,7 +7,7 @@ import { shown } from './statistics.mjs'
 const colours = { headgate: '#1f6feb', peer: '#b35900', floor: '#8b949e' }
 const style = { background: 'white', color: '#24292f', font: '12px system-ui, sans-serif' }
 
-/** A picture for each workload that asks for one: bars, or lines where a size grows. */
+/** One plot for each workload with `plot`: bars, or curves if a size grows. */
 export function plots(suite, result) {
   return suite.workloads.flatMap((workload) => {
     const rows = rowsOf(result, workload.name)
@@ -71,7 +71,7 @@ function lines(workload, points) {
   }
 }
 
-/** Labels at the ends of lines that meet: moved apart by at least a line of text, on the logarithmic scale. */
+/** Moves the labels at the ends of curves apart, by at least the height of the text, on the logarithmic scale. */
 function apart(points) {
   const size = Math.log(
     Math.max(...points.map((point) => point.value)) / Math.min(...points.map((point) => point.value)),

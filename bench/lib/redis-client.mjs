@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
-/** A client and its barest commands, by one interface: `ioredis` or `redis`. */
+/** A client, `ioredis` or `redis`, and its simplest commands behind one interface. */
 export async function connect(name, port) {
   return name === 'redis' ? nodeRedis(port) : ioredis(port)
 }
@@ -34,7 +34,7 @@ async function ioredis(port) {
   }
 }
 
-/** CPU microseconds of the server so far, by its own account. */
+/** CPU microseconds of the server so far, as it reports them. */
 export async function serverCpu(bare) {
   const text = String(await bare.info('cpu'))
   const field = (name) => Number(new RegExp(`^${name}:([\\d.]+)`, 'm').exec(text)?.[1])

@@ -8,7 +8,7 @@ process.once('exit', () => {
   for (const child of running) child.kill()
 })
 
-/** A redis-server of its own on a loopback port, a free one unless told, which stops with this process. */
+/** Starts a redis-server on a loopback port, by default a free one. It stops with this process. */
 export async function startServer(at) {
   const port = at ?? (await freePort())
   const options = ['--bind', '127.0.0.1', '--port', `${port}`, '--save', '', '--appendonly', 'no']
@@ -30,8 +30,8 @@ export async function startServer(at) {
 }
 
 /**
- * None of those that the system gives to clients: one that tries again and again while the server is down would some time
- * be given the server's own port, connect to itself, and keep the server out.
+ * A port outside the range that the system gives to clients. A client that reconnects while the server is down could
+ * otherwise get the server's own port, connect to itself, and block the server.
  */
 async function freePort() {
   for (;;) {

@@ -7,7 +7,7 @@ export function find(result, workload, target, x) {
   return result.rows.find((row) => row.workload === workload && row.target === target && row.x === x)
 }
 
-/** The median of a metric. Where a workload names a floor, `<metric>Added` is what is above it. */
+/** The median of a metric. If a workload names a floor, `<metric>Added` is the difference to it. */
 export function value(result, workload, row, metric) {
   const measured = row?.metrics[metric]?.median
   if (measured !== undefined || !metric.endsWith('Added') || row === undefined) return measured

@@ -7,7 +7,7 @@ import { summary } from './statistics.mjs'
 const program = fileURLToPath(new URL('case.mjs', import.meta.url))
 const run = promisify(execFile)
 
-/** Runs one case in a process of its own and gives its numbers. */
+/** Runs one case in a process of its own and returns its figures. */
 async function measure(suite, { id, flags = [] }) {
   const { stdout } = await run(process.execPath, ['--expose-gc', ...flags, program, suite.name, id], {
     timeout: 600_000,
@@ -22,9 +22,9 @@ function summaries(all) {
 }
 
 /**
- * All rounds of the cases: A B C, then A B C again, so that a busy moment of the machine does not fall on one alone.
+ * Runs all rounds of the cases: A B C, then A B C again, so a busy moment of the machine does not affect one case alone.
  * @param cases some of the suite's
- * @param terms no round is begun that is not likely to end within `budget` milliseconds, but for the first
+ * @param terms a round begins only if it is likely to end within `budget` milliseconds. The first one always begins
  */
 export async function runSuite(suite, cases, { rounds, budget = Infinity }, progress = (_text) => {}) {
   const samples = new Map(cases.map((each) => [each, []]))

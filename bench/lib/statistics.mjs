@@ -2,12 +2,12 @@ export function median(numbers) {
   return numbers.toSorted((a, b) => a - b)[numbers.length >> 1]
 }
 
-/** What a table needs of the rounds of one case. */
+/** The figures of a table from the rounds of one case. */
 export function summary(numbers) {
   return { median: median(numbers), min: Math.min(...numbers), max: Math.max(...numbers) }
 }
 
-/** A number in at most three or four digits, as a reader takes it in: 0.083, 4.2, 731, 1,260,000. */
+/** A number with at most three or four digits, easy to read: 0.083, 4.2, 731, 1,260,000. */
 export function shown(number) {
   if (number === undefined || Number.isNaN(number)) return ''
   const size = Math.abs(number)

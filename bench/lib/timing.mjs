@@ -1,14 +1,14 @@
 import { median } from './statistics.mjs'
 
-/** How much CPU time each of the two warm-ups and one batch take at least, in milliseconds: a busy machine does not shorten them. */
+/** The least CPU time of each warm-up and of one batch, in milliseconds. A busy machine does not shorten them. */
 const warmUp = 400
 const batch = 60
 const batches = 7
 
 /**
- * Wall and CPU nanoseconds a call of a loop that makes `n` calls and returns (a promise of) how many were admitted.
- * CPU time is that of the whole process, the threads of the garbage collector and the compiler with it.
- * @param admits whether every call has to be admitted, or every call refused
+ * Measures a loop that makes `n` calls and returns how many were admitted, also as a promise: wall and CPU nanoseconds for
+ * each call. CPU time is that of the whole process, with the threads of the garbage collector and the compiler.
+ * @param admits true if every call must be admitted, false if every call must be refused
  */
 export async function timed(loop, admits = true) {
   const run = async (n) => {
@@ -17,7 +17,8 @@ export async function timed(loop, admits = true) {
     const admitted = await loop(n)
     const wall = performance.now() - start
     const { user, system } = process.cpuUsage(cpu)
-    if (admitted !== (admits ? n : 0)) throw new Error(`admitted ${admitted} of ${n}, all ought to be ${admits}`)
+    if (admitted !== (admits ? n : 0))
+      throw new Error(`admitted ${admitted} of ${n}, expected ${admits ? 'all' : 'none'}`)
     return { wall, cpu: (user + system) / 1000 }
   }
   let n = 256
@@ -30,7 +31,7 @@ export async function timed(loop, admits = true) {
   }
   await warm()
   globalThis.gc?.()
-  // A full collection throws away optimised code whose kinds of objects are not alive at the moment, as between requests.
+  // A full collection throws away optimised code if no object of its kind is alive, as between requests.
   await warm()
   const all = []
   for (let done = 0; done < batches; done++) all.push(await run(n))
@@ -38,7 +39,7 @@ export async function timed(loop, admits = true) {
   return { ns: nanoseconds('wall'), cpuNs: nanoseconds('cpu') }
 }
 
-/** A loop over keys made beforehand; a power of two of them, so that the next one costs a mask. */
+/** A loop over keys made beforehand. Their number is a power of two, so a mask finds the next one. */
 export function syncLoop(order, admits) {
   const mask = order.length - 1
   return (n) => {
@@ -48,7 +49,7 @@ export function syncLoop(order, admits) {
   }
 }
 
-/** The same for what answers with a promise: each is awaited, as a request would. */
+/** The same for targets that return a promise. Each is awaited, as a request would do. */
 export function asyncLoop(order, ask, admits) {
   const mask = order.length - 1
   return async (n) => {
@@ -58,7 +59,7 @@ export function asyncLoop(order, ask, admits) {
   }
 }
 
-/** And for what rejects to refuse. */
+/** The same for targets that reject to refuse. */
 export function rejectingLoop(order, ask, read) {
   const mask = order.length - 1
   return async (n) => {
@@ -76,5 +77,5 @@ export function rejectingLoop(order, ask, read) {
   }
 }
 
-/** Numbers that were answered go here, so that no compiler leaves out what makes them. */
+/** Results go here, so the compiler cannot leave out their computation. */
 export const sink = { total: 0 }

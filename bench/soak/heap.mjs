@@ -1,6 +1,6 @@
 const samples = 50
 
-/** What is held after a collection, again and again: flat if the last fifth holds no more than the second did. */
+/** The heap after each collection. It is flat if the last fifth of the run holds no more than the second. */
 export class Heap {
   #sizes = []
   #timer
@@ -17,7 +17,7 @@ export class Heap {
     return heapUsed + external
   }
 
-  /** In bytes. What is allowed on top is for code that is compiled late and for what is under way at the moment. */
+  /** In bytes. The margin is for code that is compiled late and for calls that are in flight. */
   end() {
     clearInterval(this.#timer)
     const fifth = Math.floor(this.#sizes.length / 5)

@@ -1,6 +1,6 @@
 /*
- * A real Express server whose clients go away at any moment, on a route that refuses and one that holds requests back.
- * What a key is let through is counted where the handler runs, and is never more than burst + rate * time.
+ * A real Express server whose clients disconnect at any moment. One route refuses, another delays requests. The handler
+ * counts what each key is admitted, which is never more than burst + rate * time.
  */
 import { once } from 'node:events'
 import { Agent, request } from 'node:http'
@@ -17,7 +17,7 @@ const policies = tokenBucket({ limit: rate, window: '1s', burst })
 export async function http({ until, random }) {
   const counts = { requests: 0, admitted: 0, gone: 0 }
   const admitted = new Map()
-  const answer = (request, response) => {
+  const respond = (request, response) => {
     const who = `${request.path} ${request.get('x-key')}`
     admitted.set(who, (admitted.get(who) ?? 0) + 1)
     counts.admitted++
@@ -25,8 +25,8 @@ export async function http({ until, random }) {
   }
   const options = { policies, keys: byHeader('x-key') }
   const app = express()
-  app.get('/', rateLimit({ ...options, store: memoryStore() }), answer)
-  app.get('/held', rateLimit({ ...options, store: memoryStore(), delay: { max: '300ms', queue: 50 } }), answer)
+  app.get('/', rateLimit({ ...options, store: memoryStore() }), respond)
+  app.get('/held', rateLimit({ ...options, store: memoryStore(), delay: { max: '300ms', queue: 50 } }), respond)
   const began = performance.now()
   const server = app.listen(0, '127.0.0.1')
   await once(server, 'listening')

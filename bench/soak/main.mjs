@@ -1,9 +1,9 @@
 /*
- * The soak: npm run soak [-- --minutes 10 --seed 1]. Everything at once, for long; it ends with the counts of the oracles, a
- * flat heap and no open handle, or with what is wrong and an exit code.
+ * The soak: npm run soak [-- --minutes 10 --seed 1]. It runs everything at once for a long time. It ends with the counts of
+ * the oracles, a flat heap and no open handle, or with an error and an exit code.
  */
 import { spawnSync } from 'node:child_process'
-import { setImmediate as nextTurn } from 'node:timers/promises'
+import { setImmediate as nextTick } from 'node:timers/promises'
 import { parseArgs } from 'node:util'
 import { Heap } from './heap.mjs'
 import { http } from './http.mjs'
@@ -18,11 +18,11 @@ const { values } = parseArgs({
 const minutes = Number(values.minutes)
 const parts = { memory, pacers, http, redis }
 if (spawnSync('redis-server', ['--version']).error) {
-  console.log('redis-server is missing, so that part is left out. Run: apt-get install redis-server')
+  console.log('redis-server is missing, so the Redis part is skipped. Run: apt-get install redis-server')
   delete parts.redis
 }
 console.log(`${minutes} minutes of ${Object.keys(parts).join(', ')}; seed ${values.seed}; Node ${process.version}`)
-/** What is open before anything begins: this program's own output. */
+/** The handles that are open at the start: this program's own output. */
 const own = process.getActiveResourcesInfo()
 
 process.on('unhandledRejection', (reason) => fail(`unhandled rejection: ${reason}`))
@@ -45,8 +45,8 @@ const megabytes = (bytes) => `${(bytes / 2 ** 20).toFixed(2)} MB`
 console.log(`\nheap after gc: early ${megabytes(early)}, late ${megabytes(late)}, allowed ${megabytes(most)}`)
 if (late > most) fail('the heap is not flat')
 
-// What was just closed is gone a few turns of the event loop later; then nothing keeps this process.
-for (let turns = 0; turns < 10; turns++) await nextTurn()
+// Closed handles disappear a few ticks of the event loop later. Then nothing keeps this process alive.
+for (let ticks = 0; ticks < 10; ticks++) await nextTick()
 const open = process.getActiveResourcesInfo()
 for (const resource of own) if (open.includes(resource)) open.splice(open.indexOf(resource), 1)
 console.log(`open handles: ${open.length === 0 ? 'none' : open.join(', ')}`)

@@ -1,6 +1,6 @@
 /*
- * Memory store against the oracle: random keys, costs, policies and jumps of the clock. Every answer has to be that of the
- * oracle. In one world keys come and go for ever and time goes on, at times by far; in the other the same keys stay
+ * Memory store against the oracle: random keys, costs, policies and jumps of the clock. Every decision must equal the
+ * oracle's. In one world new keys keep coming and time moves forward, sometimes far. In the other the keys stay the same
  * while the clock jumps both ways.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -19,13 +19,13 @@ const policies = [
     ['fixed-window', 17, 5000],
   ],
 ]
-/** Calls before the other parts have their turn. */
+/** How many calls run before the other parts continue. */
 const slice = 200
-/** How many keys the oracle may know before it forgets those that cannot count any more: its memory stays flat, too. */
+/** The oracle forgets keys that no longer count when it knows more than this. So its memory stays flat too. */
 const crowd = 5000
-/** How far the clock goes back at most, in milliseconds. */
+/** The clock goes back by at most this many milliseconds. */
 const furthest = 9_999
-/** In microseconds: who is like new and has not called for so long may be forgotten, also if the clock then goes back. */
+/** In microseconds. A store may forget a key that has had its full quota and no call for so long, even if the clock then goes back. */
 const grace = 10_000_000n
 
 class World {
@@ -66,7 +66,7 @@ class World {
     }
   }
 
-  /** Of the newest thousand keys, or of those that stay; some more often than others. */
+  /** One of the newest thousand keys, or of the fixed keys. Some are more frequent than others. */
   key() {
     const { random } = this
     if (this.jumps) return `${random.below(random.pick([5, 50, 500]))}`
@@ -81,8 +81,8 @@ class World {
     const cost = random.pick([1, 1, 1, 2, 5])
     const forgettable = this.mayForget(key)
     let expected = this.of(key).consume(clock.now(), cost)
-    const books = !this.jumps && random.chance(0.02)
-    const reservation = books ? await limiter.reserve(key, { cost }) : undefined
+    const reserves = !this.jumps && random.chance(0.02)
+    const reservation = reserves ? await limiter.reserve(key, { cost }) : undefined
     const { allowed, remaining } = reservation?.decision ?? limiter.consumeSync(key, { cost })
     const agree = () => allowed === expected.allowed && remaining === expected.remaining
     if (forgettable && !agree()) {
@@ -91,8 +91,8 @@ class World {
       counts.forgotten++
     }
     if (!agree()) {
-      const [answer, oracle] = [{ allowed, remaining }, expected].map((each) => JSON.stringify(each))
-      throw new Error(`${this.terms} at ${clock.milliseconds}, key ${key}: ${answer}, the oracle ${oracle}`)
+      const [result, oracle] = [{ allowed, remaining }, expected].map((each) => JSON.stringify(each))
+      throw new Error(`${this.terms} at ${clock.milliseconds}, key ${key}: ${result}, the oracle ${oracle}`)
     }
     if (allowed) counts.admitted++
     else counts.refused++
@@ -102,7 +102,7 @@ class World {
     counts.cancelled++
   }
 
-  /** Whether the key has been like new for so long that the store need not know it, though the clock has gone back since. */
+  /** True if the key has had its full quota for so long that the store may have forgotten it, although the clock has gone back since. */
   mayForget(key) {
     return this.jumps && this.of(key).likeNewAt(BigInt(Math.round(this.latest * 1000)), grace)
   }

@@ -1,9 +1,9 @@
 /*
- * What may be admitted, counted again in the most naive way: no state is ever compressed, no number is ever a float, and
- * nothing is shared with the library. Times are BigInt microseconds. One object is one key.
+ * Counts what may be admitted in the most naive way. No state is compressed, no number is a float, and nothing is shared
+ * with the library. Times are BigInt microseconds. One object is one key.
  *
- * Each has its own reckoning of the time: a clock that goes back by less than a window stands still, one that goes back
- * further is believed, with what was used at the last call that was admitted.
+ * Each object has its own effective time. A clock that goes back by less than a window stands still. A clock that goes back
+ * further is taken as the new time, with the use as of the last admitted call.
  */
 
 class Oracle {
@@ -15,10 +15,10 @@ class Oracle {
     this.span = this.window
   }
 
-  /** The clock is believed to have gone back to `at`. */
+  /** The clock went back to `at`, and that is the new time. */
   back(_at) {}
 
-  /** The time by its own reckoning. */
+  /** The effective time. */
   reckon(now) {
     const at = now < this.last && this.last - now < this.span ? this.last : now
     if (at < this.last) {
@@ -29,7 +29,7 @@ class Oracle {
   }
 }
 
-/** Every unit's time. */
+/** The time of each unit. */
 class Log extends Oracle {
   units = []
 
@@ -56,7 +56,7 @@ class Log extends Oracle {
   }
 }
 
-/** Tokens times the window: so a microsecond brings `limit` of them. */
+/** Tokens times the window, so one microsecond adds `limit`. */
 class TokenBucket extends Oracle {
   constructor(limit, window, burst = limit) {
     super(limit, window)
@@ -84,7 +84,7 @@ class TokenBucket extends Oracle {
   }
 }
 
-/** A count for each window of the clock. */
+/** One count for each clock window. */
 class FixedWindow extends Oracle {
   index = 0n
   count = 0n
@@ -120,13 +120,13 @@ export const oracles = {
   'fixed-window': (limit, window) => new FixedWindow(limit, window),
 }
 
-/** Several policies on one key: all admit or none takes. */
+/** Several policies on one key: either all admit the cost or none takes it. */
 export class Joined {
   constructor(each) {
     this.each = each
   }
 
-  /** Whether the cost is admitted, and what is left then. */
+  /** Returns the decision on the cost and what is left afterwards. */
   consume(now, units) {
     const cost = BigInt(units)
     const times = this.each.map((oracle) => oracle.reckon(BigInt(now)))
@@ -140,17 +140,17 @@ export class Joined {
     return { allowed, remaining: left() }
   }
 
-  /** Takes the last consume back. */
+  /** Undoes the last consume. */
   undo(units) {
     for (const oracle of this.each) oracle.undo(BigInt(units))
   }
 
-  /** Whether nothing of it counts at `now`, and nothing has been taken for that long. */
+  /** True if nothing counts at `now` and nothing was taken for that long. */
   likeNewAt(now, idle) {
     return this.each.every((oracle) => now - oracle.last >= idle && now - oracle.last >= oracle.span)
   }
 
-  /** Whether nothing of it counts any more. */
+  /** True if nothing counts any more. */
   lapsed(now) {
     return this.each.every((oracle) => BigInt(now) - oracle.last > 2n * oracle.span)
   }

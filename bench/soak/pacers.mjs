@@ -1,7 +1,7 @@
 /*
  * Pacers on a store that hangs, fails and loses replies, with aborts, timeouts, reservations, pauses, holds and keys.
- * Never more than `limit` in any window, whatever happens; every call ends; nothing is left behind. What only delays an
- * answer is left out: a turn is a time by the store, and who hears of it later comes later.
+ * Whatever happens, no window has more than `limit`, every call ends, and nothing is left behind. Faults that only delay a
+ * reply are left out: a slot is a time by the store, and a caller that learns it later comes later.
  */
 import { memoryStore, slidingLog, slidingWindow } from 'headgate'
 import { Pacer } from 'headgate/pacer'
@@ -16,8 +16,8 @@ class Round {
   asked = 0
   ended = 0
   pending = new Set()
-  /** When the last `limit` calls of each key had their turns. */
-  turns = new Map()
+  /** The slots of the last `limit` calls of each key. */
+  slots = new Map()
 
   constructor(policy, random, counts) {
     this.random = random
@@ -44,11 +44,11 @@ class Round {
       timeout: random.pick([undefined, 0, 300, 5000]),
       priority: random.below(3),
     }
-    const turn = () => {
-      const turns = this.turns.get(key) ?? []
-      this.turns.set(key, turns)
-      turns.push(clock.milliseconds)
-      if (turns.length > limit && clock.milliseconds - turns.shift() < window) throw new Error(`too many of key ${key}`)
+    const slot = () => {
+      const slots = this.slots.get(key) ?? []
+      this.slots.set(key, slots)
+      slots.push(clock.milliseconds)
+      if (slots.length > limit && clock.milliseconds - slots.shift() < window) throw new Error(`too many of key ${key}`)
       this.counts.admitted++
     }
     this.asked++
@@ -56,8 +56,8 @@ class Round {
     const runs = random.chance(0.3)
     const nap = () => new Promise((resolve) => clock.sleeper(random.below(100), () => resolve(undefined)))
     const done = runs
-      ? pacer.key(key).throttle(() => [turn(), nap()][1], options)
-      : pacer.key(key).acquire(1, options).then(turn)
+      ? pacer.key(key).throttle(() => [slot(), nap()][1], options)
+      : pacer.key(key).acquire(1, options).then(slot)
     done
       .catch((error) => {
         if (/too many/.test(error?.message)) this.broken = error

@@ -1,4 +1,4 @@
-/** Numbers that look random and are the same for the same seed: the Park-Miller generator. */
+/** Pseudo-random numbers, the same for the same seed, by the Park-Miller generator. */
 export function random(seed) {
   let state = (seed % 2_147_483_646) + 1
   const next = () => {

@@ -1,6 +1,6 @@
 /*
- * A real Redis that is stopped, paused, killed and started again under two clients. What the store admits of a key is
- * never more than burst + rate * time, and a burst more for each time Redis lost its memory.
+ * A real Redis that is stopped, paused, killed and restarted under two clients. The store never admits more than
+ * burst + rate * time for a key, and one burst more each time Redis lost its memory.
  */
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -14,7 +14,7 @@ const rate = 20
 const burst = 20
 const policy = () => gcra({ limit: rate, window: '1s', burst })
 
-/** One process's own: a connection, a limiter, a pacer. */
+/** What one process has: a connection, a limiter, a pacer. */
 function member(port) {
   const client = new Redis(port, '127.0.0.1', { enableOfflineQueue: false, retryStrategy: () => 50 })
   client.on('error', () => undefined)
@@ -26,7 +26,7 @@ function member(port) {
   }
 }
 
-/** Another program may have had the port meanwhile. */
+/** Another program may use the port meanwhile. */
 async function startAgain(port) {
   for (let tries = 0; ; tries++) {
     try {
@@ -63,14 +63,14 @@ export async function redis({ until, random }) {
 
   const call = async ({ limiter }) => {
     const key = `${random.below(5)}`
-    const books = random.chance(0.1)
-    const answer = await (books ? limiter.reserve(key) : limiter.consume(key))
-    const decision = books ? answer.decision : answer
+    const reserves = random.chance(0.1)
+    const result = await (reserves ? limiter.reserve(key) : limiter.consume(key))
+    const decision = reserves ? result.decision : result
     if (decision.source === 'fallback') counts.local++
     else if (!decision.allowed) counts.refused++
-    else if (!books || random.chance(0.5)) admit(key)
+    else if (!reserves || random.chance(0.5)) admit(key)
     else {
-      await answer.cancel()
+      await result.cancel()
       counts.cancelled++
     }
   }

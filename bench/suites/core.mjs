@@ -4,7 +4,7 @@ import { defineSuite } from '../lib/suite.mjs'
 import { syncLoop, timed } from '../lib/timing.mjs'
 import { floors, inTurns, ours, peers, read, several } from '../targets/memory.mjs'
 
-/** So large that nothing is refused, however long it is asked. */
+/** So large that no call is refused, however long the run is. */
 const open = 1_000_000_000
 const calls = 2 ** 21
 const hot = ['203.0.113.7']
@@ -15,7 +15,7 @@ const workloads = {
   '1,000,000 keys, Zipf': { keys: 1_000_000, order: () => zipf(addresses(1_000_000), calls) },
 }
 
-/** What the quick set has of these. */
+/** The cases of the quick set. */
 const quick = {
   'one hot key': /^(?!.*(awaited|fixedWindow))/,
   '1,000,000 keys, Zipf': /^(lru-cache|headgate slidingWindow$|rate-limiter-flexible|express|@fastify)/,
@@ -55,9 +55,9 @@ const decisions = Object.entries(workloads).flatMap(([workload, terms]) =>
   ),
 )
 
-const turns = {
+const mixed = {
   workload: 'one hot key',
-  target: 'headgate, five algorithms in turns',
+  target: 'headgate, five algorithms mixed',
   kind: 'headgate',
   measure: () => timed(inTurns(hot, { limit: open })),
 }
@@ -87,8 +87,8 @@ const unions = Object.entries(several).flatMap(([target, make]) =>
 const aDay = 86_400_000_000
 
 /**
- * A log that is full, on a clock that moves on by one call's share with each call: each is admitted, and each drops the
- * oldest. The first `limit` calls fill it.
+ * A full log, on a clock that moves on by window / limit with each call. Each call is admitted and drops the oldest entry. The
+ * first `limit` calls fill the log.
  */
 export async function fullLog(limit) {
   let now = aDay * 20_000
@@ -103,7 +103,7 @@ export async function fullLog(limit) {
   return timed(loop)
 }
 
-/** What a log usually is: an array of times, those that have left filtered out at each call. */
+/** The usual log: an array of times that is filtered on each call. */
 export async function filteredLog(limit) {
   let now = aDay * 20_000
   const share = aDay / limit
@@ -124,7 +124,7 @@ const logs = [100, 10_000].flatMap((limit) => [
   { target: `an array of times, filtered, ${limit} a day`, kind: 'floor', measure: () => filteredLog(limit) },
 ])
 
-/** CPU time first: it is what a busy machine leaves as it is. On a quiet one both are the same. */
+/** CPU time first, because a busy machine hardly changes it. On a quiet machine both are the same. */
 const columns = [
   { metric: 'cpuNs', label: 'CPU ns' },
   { metric: 'ns', label: 'wall ns' },
@@ -154,7 +154,7 @@ export default defineSuite({
   ],
   cases: [
     ...decisions,
-    turns,
+    mixed,
     ...refusals,
     ...unions,
     ...logs.map((each) => ({ workload: 'a full log, one hot key', ...each })),

@@ -3,19 +3,19 @@ import { defineSuite } from '../lib/suite.mjs'
 import { ours, peers } from '../targets/memory.mjs'
 
 const live = 10_000
-const room = 5_000
+const capacity = 5_000
 const limit = 10
 const calls = 100
 
 /**
- * 10,000 clients who call a hundred times each, in turn, on a store with room for 5,000: how many of their calls are
- * admitted for each that is allowed. 1 is right; more is what the limit lets slip; less is who is refused without cause.
+ * 10,000 clients call a hundred times each, one after the other, on a store that holds 5,000. The figure is the number of
+ * admitted calls for each allowed call. 1 is right. More means that the limit was exceeded, less that calls were refused wrongly.
  */
 async function overfull(make) {
   const keys = addresses(live)
   let admitted = 0
   const one = ['']
-  const loop = make(one, { limit, keys: room })
+  const loop = make(one, { limit, keys: capacity })
   for (let round = 0; round < calls; round++) {
     for (const key of keys) {
       one[0] = key
@@ -34,7 +34,7 @@ export default defineSuite({
   workloads: [
     {
       name: workload,
-      about: `Admitted calls for each that is allowed: every key calls ${calls} times within the window, ${limit} are allowed. Peers without a bound hold all 10,000 keys, and go on growing with more.`,
+      about: `Admitted calls for each allowed call. Every key calls ${calls} times within the window, and ${limit} calls are allowed. Peers without a bound hold all 10,000 keys, and grow with more keys.`,
       metric: 'ratio',
       columns: [{ metric: 'ratio', label: 'admitted / allowed' }],
     },

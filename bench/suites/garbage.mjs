@@ -6,10 +6,10 @@ import { floors, ours, peers } from '../targets/memory.mjs'
 const limits = { admitted: 1_000_000_000, refused: 5 }
 const keys = 1024
 const calls = 2 ** 16
-/** A young generation that holds all that is allocated while it is counted: nothing is collected meanwhile. */
+/** A young generation that holds everything allocated during the count, so nothing is collected meanwhile. */
 const flags = ['--max-semi-space-size=256', '--min-semi-space-size=256']
 
-/** Every key has been asked often enough that the code is compiled and its limit, if it is small, is reached. */
+/** Calls every key until the code is compiled and a small limit is reached. */
 async function warmed(make, limit) {
   const loop = make(addresses(keys), { limit, keys })
   for (let warm = 0; warm < 12; warm++) await loop(calls)
@@ -29,7 +29,7 @@ async function litter(make, limit) {
 
 const sampled = 4096
 
-/** Which function makes how many bytes, and how many objects, a decision: every allocation is a sample. */
+/** The bytes and objects that each function allocates for a decision. Every allocation is a sample. */
 async function named(make, limit) {
   const loop = await warmed(make, limit)
   const session = new Session()
@@ -82,7 +82,7 @@ const table = {
 export default defineSuite({
   name: 'garbage',
   title: 'What a decision leaves to the garbage collector',
-  // Which functions are compiled into which differs from process to process: one is told as it was, not a median of them.
+  // Inlining differs from process to process, so this shows one process and not a median.
   rounds: 1,
   workloads: [
     { ...table, name: 'bytes of a decision that is admitted' },

@@ -9,15 +9,15 @@ import { crowd } from './pacer.mjs'
 import { traffic } from './redis.mjs'
 
 /*
- * How cost grows: a line for each target over each size. All on a logarithmic scale, where a flat line is a cost that does not
- * depend on the size, and a slope of one is a cost that is proportional to it.
+ * How cost grows: one curve for each target over each size, on logarithmic scales. A flat curve is a cost that does not depend
+ * on the size, and a slope of one is a cost that is proportional to it.
  */
 
 const open = 1_000_000_000
 const hot = ['203.0.113.7']
 const calls = 2 ** 21
 
-/** Each of so many keys is asked once before, and then all in random order. */
+/** Calls each key once before the measurement, then all keys in random order. */
 async function among(make, keys) {
   const all = addresses(keys)
   const order = uniform(all, calls)
@@ -31,7 +31,7 @@ async function among(make, keys) {
   return timed(loop)
 }
 
-/** @param most a target is left out beyond: it would take minutes, or more memory than there is */
+/** @param most the largest size for this target. Beyond it, a run would take minutes or too much memory */
 function line(workload, target, kind, xs, measure, { most = Infinity, flags = [] } = {}) {
   return xs.filter((x) => x <= most).map((x) => ({ workload, target, kind, x, flags, measure: () => measure(x) }))
 }

@@ -5,7 +5,7 @@ import { bare, byHand, draftByHand, expressRateLimit, headgate, through } from '
 import { fastifyTargets, koaTargets } from '../targets/koa-fastify.mjs'
 
 const open = 1_000_000_000
-/** So many clients call in turn: more than any cache of the last address would hold. */
+/** The number of clients that call one after the other: more than a cache of recent addresses would hold. */
 const clients = 2 ** 13
 
 const callers = {
@@ -42,7 +42,7 @@ function admitting(workload, targets, from) {
   }))
 }
 
-/** Every client has had its one request; then all are refused. */
+/** Every client makes its one request first. Then all are refused. */
 function refusing() {
   const few = () => addresses(16)
   return legacy

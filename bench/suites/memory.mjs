@@ -6,7 +6,7 @@ import { floors, ours, peers } from '../targets/memory.mjs'
 const count = 1_000_000
 const limit = 1000
 
-/** Heap and what is kept beside it, after everything that can be collected has been. */
+/** Heap and external memory after a full collection. */
 function used() {
   gc()
   gc()
@@ -14,9 +14,9 @@ function used() {
   return heapUsed + external
 }
 
-/** Bytes a key with its text, and how long a full collection stops the process, at a million keys. */
+/** At a million keys: the bytes for a key with its text, and how long a full collection stops the process. */
 async function hold(make) {
-  // The one key that is asked next, in an array of one: the loop reads its keys from there, and keeps none itself.
+  // The next key, in an array of one. The loop reads its keys from there and keeps none itself.
   const asked = [address(count)]
   const before = used() // before the holder is made: lru-cache takes most of its memory then
   const loop = make(asked, { limit, keys: count })
@@ -65,7 +65,7 @@ export default defineSuite({
   workloads: [
     {
       name: workload,
-      about: 'The text of the key is included. A full collection stops everything else for the time given.',
+      about: 'The text of the key is included. A full collection stops everything else for the time shown.',
       metric: 'bytes',
       columns: [
         { metric: 'bytes', label: 'bytes a key' },

@@ -11,8 +11,8 @@ function cpu() {
 }
 
 /**
- * All call at once, at a quarter as many a second. CPU time, which waiting does not take; how many timers wait with them;
- * and whether they went in the order in which they came.
+ * All callers call at once, at a quarter of their number a second. The figures are CPU time, which does not include the
+ * waiting, the number of timers, and whether the callers went in the order in which they came.
  */
 export async function crowd(make, waiters, limited = true) {
   await warm(make, Math.ceil(waiters / 5))
@@ -22,21 +22,21 @@ export async function crowd(make, waiters, limited = true) {
   const order = []
   const since = performance.now()
   const start = cpu()
-  const turns = Array.from({ length: waiters }, (_, n) => run(() => order.push(n)))
+  const calls = Array.from({ length: waiters }, (_, n) => run(() => order.push(n)))
   const entering = cpu() - start
   const waiting = timers() - before
-  await Promise.all(turns)
+  await Promise.all(calls)
   const whole = cpu() - start
   const seconds = (performance.now() - since) / 1000
-  if (order.length !== waiters) throw new Error(`${order.length} of ${waiters} had their turn`)
-  // A window of the clock may end as soon as they come: then two windows' calls go at once, and no more.
+  if (order.length !== waiters) throw new Error(`${order.length} of ${waiters} had their slot`)
+  // A clock window may end just after the callers come. Then the calls of two windows go at once, and no more.
   if (limited && waiters > (seconds + 2) * limit)
     throw new Error(`${waiters} went in ${seconds} s at ${limit} a second`)
   const ordered = order.every((each, n) => each === n)
   return { cpuUs: whole / waiters, enterUs: entering / waiters, timers: waiting, ordered: ordered ? 1 : 0 }
 }
 
-/** Some have gone at once and some have waited before anything is measured. */
+/** Before the measurement, some calls go at once and some wait. */
 async function warm(make, calls) {
   const run = make(Math.ceil(calls / 2))
   await Promise.all(Array.from({ length: calls }, () => run(() => 0)))
@@ -66,7 +66,7 @@ const table = { metric: 'cpuUs', columns, ratio: { to: 'headgate slidingLog', la
 
 export default defineSuite({
   name: 'pacer',
-  title: 'Waiting for a turn',
+  title: 'Waiting for a slot',
   rounds: 3,
   workloads: [
     { ...table, name: many },
@@ -74,7 +74,7 @@ export default defineSuite({
       ...table,
       name: fewer,
       about:
-        'The same with so few waiters that bottleneck and strict p-throttle, which take longer the more wait, are done in seconds.',
+        'bottleneck and strict p-throttle slow down as more callers wait. With this number they finish in seconds.',
     },
   ],
   cases: [

@@ -5,10 +5,10 @@ import { headgate, through } from '../targets/express.mjs'
 import { ours } from '../targets/memory.mjs'
 
 const open = 1_000_000_000
-/** Functions with less than this share of the time are told together. */
+/** Functions with less than this share of the time are shown together. */
 const least = 0.015
 
-/** Nanoseconds a call that each function takes itself, by the sampling profiler, which sees through inlining. */
+/** The nanoseconds that each function takes by itself, for each call. The sampling profiler sees through inlining. */
 async function profiled(loop, calls) {
   for (let warm = 0; warm < 5; warm++) await loop(calls)
   const session = new Session()
@@ -28,12 +28,12 @@ async function profiled(loop, calls) {
   for (const { name, hits: own } of samples.values()) shares.set(name, (shares.get(name) ?? 0) + own)
   shares.delete('(idle)')
   const total = [...shares.values()].reduce((sum, each) => sum + each, 0)
-  const told = {}
+  const shown = {}
   for (const [name, own] of [...shares].toSorted((a, b) => b[1] - a[1])) {
     const row = own / total < least ? 'everything else' : name
-    told[row] = (told[row] ?? 0) + (own / total) * ns
+    shown[row] = (shown[row] ?? 0) + (own / total) * ns
   }
-  return { ...told, 'in all': ns }
+  return { ...shown, 'in all': ns }
 }
 
 function nameOf({ functionName, url }) {

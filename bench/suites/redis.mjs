@@ -5,12 +5,12 @@ import { anyClient, blocking, floors, ioredisOnly, ours, variants } from '../tar
 
 const open = 1_000_000_000
 const manyKeys = 10_000
-/** Calls before anything is measured: until the code that serves them is compiled for good. */
+/** Calls before the measurement, until the code is fully optimised. */
 const warmUp = { one: 10_000, many: 150_000 }
 
 /**
- * Calls at a server of its own, so many in flight at once, after a warm-up.
- * @param expected how many of the calls have to be admitted: all of them or none
+ * Calls to a server of its own, with a fixed number in flight, after a warm-up.
+ * @param expected how many of the calls must be admitted: all of them or none
  */
 export async function traffic(
   make,
@@ -49,7 +49,7 @@ export async function traffic(
   }
 }
 
-/** Five of eight on a limit of five, before anything is measured: a limiter of its own, on a key of its own. */
+/** Before the measurement, checks that a limit of five admits five of eight calls, on a separate limiter and key. */
 async function probe(make, bare) {
   const ask = await make(bare, 5)
   let admitted = 0
@@ -77,7 +77,7 @@ function pick(makers, names) {
   return Object.fromEntries(names.map((name) => [name, makers[name]]))
 }
 
-/** Bytes of one key, by Redis's own account, after so many calls. */
+/** Bytes of one key, as Redis reports them, after this many calls. */
 async function bytes(make, calls, limit) {
   const server = await startServer()
   const bare = await connect('ioredis', server.port)
@@ -147,7 +147,7 @@ export default defineSuite({
     {
       ...table,
       name: alone,
-      about: 'A round trip each, and leases that save it.',
+      about: 'One round trip for each call, and leases that save it.',
       columns: [{ metric: 'roundTripUs', label: 'us a decision' }, ...columns.slice(1)],
       metric: 'roundTripUs',
       ratio: { to: 'headgate fixedWindow', label: 'time, to a round trip' },

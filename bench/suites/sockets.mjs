@@ -8,7 +8,7 @@ const program = fileURLToPath(new URL('../lib/http-server.mjs', import.meta.url)
 const open = 1_000_000_000
 const seconds = 2
 
-/** Requests a second, and CPU of the server a request, over real sockets: the server has a process of its own. */
+/** Requests a second, and CPU time of the server for each request, over real sockets. The server has a process of its own. */
 async function serve(framework, target, limit) {
   const child = fork(program, [framework, target, `${limit}`])
   try {
@@ -26,7 +26,7 @@ async function serve(framework, target, limit) {
   }
 }
 
-/** The first answers are looked at: the right status, and the headers that all targets but the bare ones send. */
+/** Checks the first responses: the right status, and the headers that every target except the bare ones sends. */
 async function answered(url, status, target) {
   const response = await fetch(url)
   const text = await response.text()

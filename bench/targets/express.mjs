@@ -3,11 +3,11 @@ import peer from 'express-rate-limit'
 import { rateLimit } from 'headgate/express'
 import { requests } from './message.mjs'
 
-/* What a middleware adds to a request: it is given one with the prototypes of an Express application. */
+/* What a middleware adds to a request with the prototypes of an Express application. */
 
 const app = express()
 
-/** What a middleware, as `app.use` takes it, does with each request. */
+/** Runs a middleware, as `app.use` takes it, for each request. */
 export function through(addresses, middleware) {
   const handle = (request, response, next) => {
     request.res = response
@@ -19,7 +19,7 @@ export function through(addresses, middleware) {
 
 export const bare = (_request, _response, next) => next()
 
-/** The least that somebody who wants three headers pays. */
+/** The least cost of three headers. */
 export function byHand(_request, response, next) {
   response.setHeader('X-RateLimit-Limit', '1000000000')
   response.setHeader('X-RateLimit-Remaining', '999999999')
@@ -37,7 +37,7 @@ export function headgate(limit, headers) {
   return rateLimit({ limit, window: '1h', headers })
 }
 
-/** With `validate: false`, as its documentation has it for production. */
+/** With `validate: false`, as its documentation recommends for production. */
 export function expressRateLimit(limit, headers) {
   const draft = headers === 'legacy' ? false : headers
   return peer({ limit, windowMs: 3_600_000, legacyHeaders: !draft, standardHeaders: draft, validate: false })

@@ -5,23 +5,23 @@ import { rateLimiter as honoPeer } from 'hono-rate-limiter'
 
 /* A fetch handler: Hono, whose `fetch` takes a Request and gives a Response. */
 
-/** As its own getConnInfo has it, without the object. */
+/** Like Hono's getConnInfo, without the object. */
 const addressOf = ({ env }) => env.incoming.socket.remoteAddress
 
-/** The guard's view of a Hono context on Node, for which there is no adapter in the package; as of Koa, it is both. */
+/** The guard's table for a Hono context on Node, which the package has no adapter for. The context is request and response, as in Koa. */
 const hono = {
   address: addressOf,
   peer: addressOf,
   trustsProxy: () => false,
   param: ({ req }, name) => req.param(name),
-  // Not `req.header`, for which all headers are copied into a Headers first.
+  // Not `req.header`, which first copies all headers into a Headers object.
   header: ({ env }, name) => env.incoming.headers[name]?.toString(),
   route: ({ req }) => routeName(req.method, undefined),
   attach: (context, _response, decision) => context.set('rateLimit', decision),
   headersSent: ({ finalized }) => finalized,
   complete: ({ finalized }) => finalized,
   ended() {
-    throw new Error('a fetch handler is not told when its response has ended')
+    throw new Error('a fetch handler cannot see when its response has ended')
   },
   setHeader: (context, name, value) => context.header(name, value),
   setStatus: (context, status) => context.status(status),

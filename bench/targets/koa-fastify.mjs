@@ -7,8 +7,8 @@ import koaPeer from 'koa-ratelimit'
 import { requests } from './message.mjs'
 
 /*
- * Whole requests through an application of Koa or Fastify with one route, without sockets: `handle` is what node:http would
- * call. The same application without a limiter is the floor.
+ * Whole requests through an application of Koa or Fastify with one route, without sockets. `handle` is the function that
+ * node:http would call. The same application without a limiter is the floor.
  */
 
 const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']

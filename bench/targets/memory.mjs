@@ -8,9 +8,9 @@ import { RateLimiterMemory, RateLimiterUnion } from 'rate-limiter-flexible'
 import { asyncLoop, rejectingLoop, sink, syncLoop } from '../lib/timing.mjs'
 
 /*
- * Limiters in this process's memory. Each is made for a `limit` in an hour (or `windowMs`) and for so many keys, and gives
- * a loop over keys; all of them read every figure that they are given. Peers have what their documentation has for speed:
- * a cache as large as the keys, no validation, no headers.
+ * Limiters in this process's memory. Each is made for a `limit` in an hour (or `windowMs`) and a number of keys, and returns a
+ * loop over keys. The loop reads every figure of the result. Peers have what their documentation recommends for speed: a cache
+ * as large as the keys, no validation, no headers.
  */
 
 const load = createRequire(import.meta.url)
@@ -21,7 +21,7 @@ const anHour = 3_600_000
 
 const algorithms = { slidingWindow, tokenBucket, fixedWindow }
 
-/** headgate, the whole decision: who was asked has to say what is left, when to come again and when all is well. */
+/** headgate with the whole decision: the loop reads `remaining`, `retryAfter` and `resetAfter`. */
 function headgate(algorithm) {
   return (order, { limit, windowMs = anHour, keys }) => {
     const policies = algorithms[algorithm]({ limit, window: windowMs })
@@ -41,14 +41,14 @@ function headgateAwaited(order, { limit, windowMs = anHour, keys }) {
   return asyncLoop(order, (key) => limiter.consume(key), read)
 }
 
-/** Limiters of several algorithms in one process, as a service has them, asked in turns. */
+/** Limiters of several algorithms in one process, called alternately, as in a service. */
 export function inTurns(order, { limit, windowMs = anHour }) {
   const all = [slidingWindow, tokenBucket, fixedWindow, segmentedWindow, gcra]
   const limiters = all.map((algorithm) => new RateLimiter({ policies: algorithm({ limit, window: windowMs }) }))
-  let turn = 0
+  let next = 0
   return syncLoop(order, (key) => {
-    turn = turn + 1 < limiters.length ? turn + 1 : 0
-    return read(limiters[turn].consumeSync(key))
+    next = next + 1 < limiters.length ? next + 1 : 0
+    return read(limiters[next].consumeSync(key))
   })
 }
 
@@ -56,7 +56,7 @@ function readFlexible({ remainingPoints, msBeforeNext }) {
   sink.total += remainingPoints + msBeforeNext
 }
 
-/** A store of hits and when they end: what is below the middleware of express-rate-limit and of hono-rate-limiter. */
+/** The store of hits below the middleware of express-rate-limit and hono-rate-limiter. */
 function hits(Store) {
   return (order, { limit, windowMs = anHour }) => {
     const store = new Store()
@@ -127,7 +127,7 @@ export const peers = {
     const db = new Map()
     return asyncLoop(
       order,
-      // Its middleware makes a limiter for each request, too.
+      // Its middleware makes a limiter for each request too.
       (id) => new KoaLimiter({ id, db, max: limit, duration: windowMs }).get(),
       ({ remaining, reset }) => {
         sink.total += reset
@@ -148,7 +148,7 @@ export const peers = {
   },
 }
 
-/** Several limits at once on one key: `count` of them, one of each length. */
+/** Several limits at once on one key: `count` of them, each with its own window. */
 export const several = {
   'headgate slidingWindow': (order, { limit, count }) => {
     const policies = lengths(count).map((window) => slidingWindow({ name: `w${window}`, limit, window }))

@@ -1,14 +1,14 @@
 import { IncomingMessage, ServerResponse } from 'node:http'
 
 /*
- * Requests and responses of node:http without their sockets, which cost many times more and would hide what is measured.
+ * Requests and responses of node:http without sockets, which cost many times more and would hide the measured cost.
  */
 
-/** After so many requests the event loop turns, as it does between real ones: what they left to it is not piled up. */
-const turn = 64
+/** The event loop gets a tick after this many requests, as between real requests, so deferred work does not pile up. */
+const tick = 64
 
 /**
- * A class of such messages on the framework's prototype, as if the framework had set it: to set it on each costs most.
+ * A class of such messages on the framework's prototype. Setting the prototype on each message would cost most.
  * @returns {any}
  */
 function made(Base, prototype) {
@@ -18,7 +18,7 @@ function made(Base, prototype) {
 }
 
 /**
- * A loop of requests from these addresses in turn (a power of two of them), one after the other.
+ * A loop of requests from these addresses (a power of two of them), one after the other.
  * @param handle `(request, response, pass)`: calls `pass` or ends the response, at once or later
  * @param prototypes of the framework's own request and response
  */
@@ -51,9 +51,9 @@ export function requests(addresses, handle, prototypes = {}) {
       request.url = '/'
       const response = new Response(request)
       handle(request, response, pass)
-      // Who answers at once is not made to wait; who needs a promise gets it awaited.
+      // A promise is awaited. A synchronous result is not.
       if (passed + ended <= i) await new Promise((resolve) => (wake = () => resolve(true)))
-      if (i % turn === turn - 1) await new Promise((resolve) => setImmediate(resolve))
+      if (i % tick === tick - 1) await new Promise((resolve) => setImmediate(resolve))
     }
     if (passed + ended !== n) throw new Error(`${passed} passed and ${ended} were refused of ${n}`)
     return passed

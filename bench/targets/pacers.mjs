@@ -6,22 +6,22 @@ import PQueue from 'p-queue'
 import pThrottle from 'p-throttle'
 
 /*
- * What makes callers wait: each is made for `limit` calls a second, all at once if it can, and gives a function that runs
- * another in its turn.
+ * Libraries that make callers wait. Each is made for `limit` calls a second, all at once if it can, and returns a function that
+ * runs another function in its slot.
  */
 
 const second = 1000
 
-/** What waiting costs by itself: a promise and a timer for each caller, and no limit. */
+/** The cost of waiting itself: a promise and a timer for each caller, without a limit. */
 export const floors = {
-  'a promise and a timer each': (_limit) => (turn) =>
-    new Promise((resolve) => setTimeout(() => resolve(turn()), second)),
+  'a promise and a timer each': (_limit) => (task) =>
+    new Promise((resolve) => setTimeout(() => resolve(task()), second)),
 }
 
 function headgate(policy) {
   return (limit) => {
     const pacer = new Pacer(policy(limit))
-    return (turn) => pacer.throttle(turn)
+    return (task) => pacer.throttle(task)
   }
 }
 
@@ -33,17 +33,17 @@ export const ours = {
 }
 
 export const peers = {
-  'p-throttle': (limit) => pThrottle({ limit, interval: second })((turn) => turn()),
-  'p-throttle, strict': (limit) => pThrottle({ limit, interval: second, strict: true })((turn) => turn()),
+  'p-throttle': (limit) => pThrottle({ limit, interval: second })((task) => task()),
+  'p-throttle, strict': (limit) => pThrottle({ limit, interval: second, strict: true })((task) => task()),
   'p-queue': (limit) => {
     const queue = new PQueue({ intervalCap: limit, interval: second })
-    return (turn) => queue.add(turn)
+    return (task) => queue.add(task)
   },
   limiter: (limit) => {
     const limiter = new Limiter({ tokensPerInterval: limit, interval: second })
-    return async (turn) => {
+    return async (task) => {
       await limiter.removeTokens(1)
-      return turn()
+      return task()
     }
   },
   bottleneck: (limit) => {
@@ -52,6 +52,6 @@ export const peers = {
       reservoirRefreshAmount: limit,
       reservoirRefreshInterval: second,
     })
-    return (turn) => limiter.schedule(async () => turn())
+    return (task) => limiter.schedule(async () => task())
   },
 }

@@ -6,8 +6,8 @@ import { RedisStore as ExpressStore } from 'rate-limit-redis'
 import { RateLimiterRedis } from 'rate-limiter-flexible'
 
 /*
- * Limiters on Redis: each is given a client and a limit in an hour, and gives a function that asks for one call of a key and
- * resolves with whether it was admitted.
+ * Limiters on Redis. Each gets a client and a limit for an hour, and returns a function that makes one call for a key and
+ * resolves to true if the call was admitted.
  */
 
 const load = createRequire(import.meta.url)
@@ -18,7 +18,7 @@ const windowMs = 3_600_000
 
 function headgate(policies, options = {}) {
   return ({ client }, limit) => {
-    // Nothing here is a call that takes too long: a machine that is busy may be slow to answer.
+    // No call here takes too long. A busy machine may be slow.
     const store = redisStore({ client, timeout: '30s', ...options })
     const limiter = new RateLimiter({ name: 'bench', policies: policies(limit), store })
     return async (key) => (await limiter.consume(key)).allowed
@@ -44,7 +44,7 @@ export const variants = {
   }),
 }
 
-/** The script of a token bucket as it is usually written: one number, one policy, one call. */
+/** The usual script of a token bucket: one number, one policy, one call. */
 const bareBucket = `
   local time = redis.call('TIME')
   local now = time[1] * 1000000 + time[2]
@@ -88,7 +88,7 @@ const flexible = {
   },
 }
 
-/** Those that take any client. */
+/** Targets that take any client. */
 export const anyClient = {
   'rate-limit-redis': async (bare, limit) => {
     const store = new ExpressStore({ sendCommand: (...command) => bare.send(command) })
@@ -109,23 +109,28 @@ export const anyClient = {
   },
 }
 
-/** Those that need ioredis. */
+/** Targets that need ioredis. */
 export const ioredisOnly = {
   '@fastify/rate-limit': ({ client }, limit) => {
     const store = new FastifyStore(false, false, client)
     return (key) =>
       new Promise((resolve, reject) =>
-        store.incr(key, (error, answer) => (error ? reject(error) : resolve(answer.current <= limit)), windowMs, limit),
+        store.incr(
+          key,
+          (error, counted) => (error ? reject(error) : resolve(counted.current <= limit)),
+          windowMs,
+          limit,
+        ),
       )
   },
-  // Of its window of `duration` microseconds it keeps each call, as its middleware does: its limit is its cost.
+  // It keeps each call of its window of `duration` microseconds, as its middleware does. Its cost grows with its limit.
   'koa-ratelimit': ({ client }, limit) => {
     const limiter = (id) => new KoaLimiter({ id, db: client, max: limit, duration: windowMs * 1000 })
     return async (key) => (await limiter(key).get()).remaining > 0
   },
 }
 
-/** What answers at home once a key is out: as its documentation has it for refused keys. */
+/** Refuses locally when a key has nothing left, as its documentation recommends for refused keys. */
 export const blocking = {
   'rate-limiter-flexible, inMemoryBlockOnConsumed': (bare, limit) =>
     flexible['rate-limiter-flexible'](bare, limit, { inMemoryBlockOnConsumed: limit }),

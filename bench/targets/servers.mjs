@@ -13,12 +13,12 @@ import { headgate, honoApp, honoRateLimiter } from './hono.mjs'
 
 /*
  * The same application, one route that says hello, on four frameworks: alone, with three headers by hand, and behind each
- * limiter. Every target gives a server that does not listen yet.
+ * limiter. Every target returns a server that does not listen yet.
  */
 
 const names = ['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset']
 const figures = ['1000000000', '999999999', '1800000000']
-/** What a refusal says besides. */
+/** What a refusal adds. */
 const refusal = { 'Retry-After': '3600', 'Cache-Control': 'no-store', 'Content-Type': 'text/plain; charset=utf-8' }
 const refusalText = 'Too many requests. Try again in 3600 seconds.\n'
 const windowMs = 3_600_000
