@@ -1,5 +1,6 @@
 /*
- * npm run bench:overload: what a store of 5,000 keys admits when more are live, and how many calls it refuses wrongly.
+ * npm run bench:overload: what a full store admits, and how many calls it refuses wrongly. It holds 5,000 keys, or 1,000
+ * under plans, and more keys are live.
  * Counted, not timed, on a clock of its own. Runs differ only in the seed of the overflow table. Words after the command
  * select the policies whose names have them all.
  */
@@ -7,6 +8,7 @@ import { fixedWindow, lruStore, memoryStore, policy, tokenBucket } from 'headgat
 import { overload, planned } from './overload.mjs'
 
 const capacity = 5000
+const planCapacity = 1000
 const limit = 4
 
 const policies = {
@@ -55,7 +57,7 @@ const period = 17_000_000
 const scopes = ['default']
 
 function print(...cells) {
-  console.log(cells.map((cell, n) => (n === 0 ? cell.padEnd(28) : cell.padStart(12))).join(' '))
+  console.log(cells.map((cell, n) => (n === 0 ? cell.padEnd(42) : cell.padStart(12))).join(' '))
 }
 
 function run(name, store, load, policies) {
@@ -78,7 +80,7 @@ function runPlans(name, store, load, all, changesAfter) {
   }
   const limitOf = (key) => limits[stays ? key % limits.length : 0]
   const title = `plans${stays ? '' : ' that change'}: ${name}`
-  report(title, store, load, overload({ capacity, ...load }, open, limitOf))
+  report(title, store, load, overload({ capacity: planCapacity, ...load }, open, limitOf))
 }
 
 function report(name, store, load, { overAdmission, worst, wrongly }) {
@@ -99,8 +101,13 @@ for (const store of ['forget', 'LRU']) {
 }
 for (const [name, all] of Object.entries(plans)) {
   if (!selected(`plans: ${name}`)) continue
-  for (const live of [6000, 10_000, 50_000, 100_000]) {
+  for (const live of [1200, 2000, 10_000, 20_000]) {
     for (const changesAfter of [Infinity, period])
       runPlans(name, 'remember', { live, abusive: 0.2, windows: 2 }, all, changesAfter)
   }
+}
+for (const store of ['forget', 'LRU']) {
+  if (!selected('plans: slidingWindow')) continue
+  for (const live of [1200, 2000, 10_000])
+    runPlans('slidingWindow', store, { live, abusive: 0.2, windows: 2 }, plans.slidingWindow, Infinity)
 }
