@@ -174,6 +174,10 @@ describe('consume', () => {
   })
 })
 
+test('what adapters need is no part of a limiter', () => {
+  expect(['decide', 'book'].filter((name) => name in RateLimiter.prototype)).toEqual([])
+})
+
 describe('misuse of a call touches nothing', () => {
   const badCosts = [0, -1, 1.5, NaN, Infinity, 2 ** 53, '1', null, 1n, {}] as unknown as number[]
   const badKeys = [undefined, null, 5, {}, [], Symbol('a'), { user: 'a' }, { default: 5 }] as unknown as Key[]
@@ -191,6 +195,17 @@ describe('misuse of a call touches nothing', () => {
     await expect(limiter.charge('a', { cost })).rejects.toThrow(code)
     expect(await limiter.peek('a')).toMatchObject({ remaining: 5, resetAfter: 0 })
   })
+
+  test.each(['consume', 'peek', 'refund', 'charge', 'reserve'] as const)(
+    '%s with a bare number as cost',
+    async (verb) => {
+      const { limiter } = setUp('5/1s')
+      const message = verb === 'reserve' ? /takes an object of options, got 2/ : /Write \{ cost: 2 \}/
+      const error = expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringMatching(message) })
+      await expect(limiter[verb]('a', 2 as never)).rejects.toThrow(error)
+      expect((await limiter.peek('a')).remaining).toBe(5)
+    },
+  )
 
   test.each(badKeys)('a key of %o', async (key) => {
     const { limiter } = setUp('5/1s')
@@ -281,6 +296,55 @@ describe('peek, reset, refund, charge', () => {
       retryAfter: Infinity,
       remaining: 9,
     })
+  })
+})
+
+describe('plans', () => {
+  const burst = fixedWindow({ name: 'burst', limit: 3, window: '1s' })
+  const daily = fixedWindow({ name: 'daily', limit: 5, window: '1d' })
+
+  test('the same plan has the same limiter, and so has an equal one', () => {
+    const { limiter } = setUp('5/1s')
+    const plan = [burst, daily]
+    const first = limiter.under(plan)
+    expect(limiter.under(plan)).toBe(first)
+    expect(limiter.under([burst, daily])).toBe(first)
+    expect(limiter.under(burst)).toBe(limiter.under(fixedWindow({ name: 'burst', limit: 3, window: '1s' })))
+    expect(limiter.under(burst)).not.toBe(first)
+    expect(limiter.under('9/1s')).toBe(limiter.under('9/1s'))
+  })
+
+  test('an array that changes is another plan', () => {
+    const { limiter } = setUp('5/1s')
+    const plan = [burst]
+    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['burst'])
+    plan.push(daily)
+    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['burst', 'daily'])
+    plan.shift()
+    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['daily'])
+  })
+
+  test('options that change are another plan, alone and in an array', () => {
+    const { limiter } = setUp('5/1s')
+    const options = { limit: 2, window: '1h' as const }
+    const plan = [options]
+    for (const limit of [2, 7, 2]) {
+      options.limit = limit
+      expect([limiter.under(options).policies[0]?.limit, limiter.under(plan).policies[0]?.limit]).toEqual([
+        limit,
+        limit,
+      ])
+    }
+  })
+
+  test('a limiter that was forgotten is made again, and knows what its keys have used', async () => {
+    const { limiter } = setUp('5/1h fixed-window')
+    const first = limiter.under('9/1h fixed-window')
+    await first.consume('a', { cost: 4 })
+    for (let n = 1; n <= 1000; n++) limiter.under(`${n}/1d`)
+    const again = limiter.under('9/1h fixed-window')
+    expect(again).not.toBe(first)
+    expect((await again.peek('a')).remaining).toBe(5)
   })
 })
 

@@ -1,6 +1,6 @@
 import { HeadgateError } from '../../src/index.ts'
 
-/** The code of the error that the store failed a call with, and how long it took. */
+/** The code of the store's error that a call rejects with, and the milliseconds until then. */
 export async function failure(call: Promise<unknown>): Promise<{ code: string; after: number }> {
   const started = performance.now()
   const error = await call.then(
