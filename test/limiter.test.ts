@@ -16,15 +16,15 @@ import { asyncStore } from './support/async-store.ts'
 
 const start = Date.UTC(2026, 0, 1)
 
-/** A limiter on a clock that starts with 2026; `at` sets the milliseconds since then. */
+/** A limiter on a clock that starts with 2026. `at` sets the milliseconds since then. */
 function setUp(policies: RateLimiterOptions['policies']) {
   const clock = new ManualClock(start)
   const limiter = new RateLimiter({ policies, store: memoryStore({ clock: clock.now }) })
   return { limiter, clock, at: (milliseconds: number) => clock.set(start + milliseconds) }
 }
 
-/** An answer as a timeline writes it: "ok 4" has 4 left, "no 500" is to come back in 500 ms. */
-function told({ allowed, remaining, retryAfter }: Decision): string {
+/** A decision in short: "ok 4" has 4 units left, "no 500" is admitted in 500 ms. */
+function outcome({ allowed, remaining, retryAfter }: Decision): string {
   return allowed ? `ok ${remaining}` : `no ${retryAfter}`
 }
 
@@ -94,11 +94,11 @@ describe('consume', () => {
     const { limiter, at } = setUp(text)
     for (const [time, answer] of timeline) {
       at(time)
-      expect([time, told(limiter.consumeSync('a'))]).toEqual([time, answer])
+      expect([time, outcome(limiter.consumeSync('a'))]).toEqual([time, answer])
     }
   })
 
-  test('says all there is to say', async () => {
+  test('returns a decision with all its fields', async () => {
     const { limiter, at } = setUp(slidingWindow({ name: 'api', limit: 10, window: '1s' }))
     at(250)
     expect(await limiter.consume('a', { cost: 4 })).toEqual({
@@ -123,14 +123,14 @@ describe('consume', () => {
     })
   })
 
-  test('keys are apart, also those that objects inherit', async () => {
+  test('every key has its own state, also names that objects inherit', async () => {
     const { limiter } = setUp('1/1h')
     for (const key of ['a', 'b', '', '__proto__', 'constructor', 'toString', 'a\n', '\ud800', 'a'.repeat(10_000)]) {
-      expect([told(await limiter.consume(key)), told(await limiter.consume(key))]).toEqual(['ok 0', 'no 7200000'])
+      expect([outcome(await limiter.consume(key)), outcome(await limiter.consume(key))]).toEqual(['ok 0', 'no 7200000'])
     }
   })
 
-  test('a cost that can never fit says so at once, and takes nothing', async () => {
+  test('a cost that can never fit is refused with Infinity, and takes nothing', async () => {
     const { limiter } = setUp('5/1s')
     expect(await limiter.consume('a', { cost: 6 })).toMatchObject({
       allowed: false,
@@ -138,43 +138,47 @@ describe('consume', () => {
       remaining: 5,
       resetAfter: 0,
     })
-    expect(told(await limiter.consume('a', { cost: 5 }))).toBe('ok 0')
+    expect(outcome(await limiter.consume('a', { cost: 5 }))).toBe('ok 0')
   })
 
   test('consumeSync needs a synchronous store', async () => {
     const limiter = new RateLimiter({ policies: '1/1h', store: asyncStore(memoryStore()) })
     expect(() => limiter.consumeSync('a')).toThrow(refusedFor('HEADGATE_ASYNC_STORE'))
-    expect([told(await limiter.consume('a')), (await limiter.consume('a')).allowed]).toEqual(['ok 0', false])
+    expect([outcome(await limiter.consume('a')), (await limiter.consume('a')).allowed]).toEqual(['ok 0', false])
   })
 
-  test('a window of 60 days holds to the millisecond', async () => {
+  test('a window of 60 days is exact to the millisecond', async () => {
     const days = 86_400_000
     for (const text of ['1/60d sliding-log', '1/60d gcra', '1/60d token-bucket']) {
       const { limiter, at } = setUp(text)
       await limiter.consume('a')
       at(25 * days)
-      expect(told(await limiter.consume('a'))).toBe(`no ${35 * days}`)
+      expect(outcome(await limiter.consume('a'))).toBe(`no ${35 * days}`)
       at(60 * days - 1)
-      expect(told(await limiter.consume('a'))).toBe('no 1')
+      expect(outcome(await limiter.consume('a'))).toBe('no 1')
       at(60 * days)
-      expect(told(await limiter.consume('a'))).toBe('ok 0')
+      expect(outcome(await limiter.consume('a'))).toBe('ok 0')
     }
   })
 
-  test('a log counts exactly up to the largest limit there is', async () => {
+  test('a log counts exactly up to the largest possible limit', async () => {
     const half = 2 ** 49
     const { limiter, clock } = setUp(slidingLog({ limit: 2 ** 50, window: '1s' }))
     let last = 0
     for (let call = 0; call < 60; call++) {
       const cost = half - 1 - (call % 3)
-      expect(told(await limiter.consume('a', { cost }))).toBe(`ok ${2 ** 50 - last - cost}`)
+      expect(outcome(await limiter.consume('a', { cost }))).toBe(`ok ${2 ** 50 - last - cost}`)
       last = cost
       clock.advance(500)
     }
   })
 })
 
-describe('misuse of a call touches nothing', () => {
+test('what adapters need is no part of a limiter', () => {
+  expect(['decide', 'book'].filter((name) => name in RateLimiter.prototype)).toEqual([])
+})
+
+describe('misuse of a call changes nothing', () => {
   const badCosts = [0, -1, 1.5, NaN, Infinity, 2 ** 53, '1', null, 1n, {}] as unknown as number[]
   const badKeys = [undefined, null, 5, {}, [], Symbol('a'), { user: 'a' }, { default: 5 }] as unknown as Key[]
 
@@ -192,6 +196,17 @@ describe('misuse of a call touches nothing', () => {
     expect(await limiter.peek('a')).toMatchObject({ remaining: 5, resetAfter: 0 })
   })
 
+  test.each(['consume', 'peek', 'refund', 'charge', 'reserve'] as const)(
+    '%s with a bare number as cost',
+    async (verb) => {
+      const { limiter } = setUp('5/1s')
+      const message = verb === 'reserve' ? /takes an object of options, got 2/ : /Write \{ cost: 2 \}/
+      const error = expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringMatching(message) })
+      await expect(limiter[verb]('a', 2 as never)).rejects.toThrow(error)
+      expect((await limiter.peek('a')).remaining).toBe(5)
+    },
+  )
+
   test.each(badKeys)('a key of %o', async (key) => {
     const { limiter } = setUp('5/1s')
     const code = refusedFor('HEADGATE_KEY')
@@ -201,7 +216,7 @@ describe('misuse of a call touches nothing', () => {
     }
   })
 
-  test('a record that lacks a scope, or inherits it', async () => {
+  test('a record of keys without a scope, or that inherits one', async () => {
     const { limiter } = setUp([policy('5/1s'), policy('5/1m', { scope: 'user' })])
     const inherited = Object.create({ user: 'b' })
     for (const key of ['a', { default: 'a' }, { user: 'b' }, Object.assign(inherited, { default: 'a' })]) {
@@ -217,7 +232,7 @@ describe('misuse of a call touches nothing', () => {
   })
 
   test.each([-1, 0.5, NaN, Infinity, 2 ** 53])(
-    'an actual cost of %s, after which it can still be settled',
+    'an actual cost of %s; the reservation can still be settled',
     async (actual) => {
       const { limiter } = setUp('5/1s')
       const reservation = await limiter.reserve('a', { cost: 3 })
@@ -230,14 +245,14 @@ describe('misuse of a call touches nothing', () => {
 })
 
 describe('peek, reset, refund, charge', () => {
-  test('peek says what consume would, as often as one likes', async () => {
+  test('peek gives the decision of consume, any number of times', async () => {
     const { limiter } = setUp('5/1s burst 5')
-    for (let time = 0; time < 3; time++) expect(told(await limiter.peek('a', { cost: 5 }))).toBe('ok 5')
+    for (let time = 0; time < 3; time++) expect(outcome(await limiter.peek('a', { cost: 5 }))).toBe('ok 5')
     await limiter.consume('a', { cost: 4 })
-    for (let time = 0; time < 3; time++) expect(told(await limiter.peek('a', { cost: 2 }))).toBe('no 200')
+    for (let time = 0; time < 3; time++) expect(outcome(await limiter.peek('a', { cost: 2 }))).toBe('no 200')
   })
 
-  test('reset makes a key like new, in every scope it names', async () => {
+  test('reset gives a key its full quota again, in every scope that it names', async () => {
     const { limiter } = setUp([policy('1/1h'), policy('5/1d', { scope: 'user' })])
     await limiter.consume({ default: 'a', user: 'u' })
     expect((await limiter.consume({ default: 'a', user: 'u' })).allowed).toBe(false)
@@ -246,34 +261,34 @@ describe('peek, reset, refund, charge', () => {
     expect(await limiter.peek({ default: 'b', user: 'u' })).toMatchObject({ resetAfter: 0 })
   })
 
-  test('refund gives back, never over full, and to nobody who is new', async () => {
+  test('refund never gives back more than was used', async () => {
     const { limiter } = setUp('5/1h fixed-window')
     await limiter.consume('a', { cost: 3 })
-    expect(told(await limiter.refund('a', { cost: 2 }))).toBe('ok 4')
-    expect(told(await limiter.refund('a', { cost: 100 }))).toBe('ok 5')
+    expect(outcome(await limiter.refund('a', { cost: 2 }))).toBe('ok 4')
+    expect(outcome(await limiter.refund('a', { cost: 100 }))).toBe('ok 5')
     expect(await limiter.refund('new', { cost: 100 })).toMatchObject({ remaining: 5, resetAfter: 0 })
-    expect(told(await limiter.consume('new', { cost: 6 }))).toBe('no Infinity')
+    expect(outcome(await limiter.consume('new', { cost: 6 }))).toBe('no Infinity')
   })
 
-  test('charge goes into debt, which is worked off at the same rate', async () => {
+  test('charge goes into debt, which shrinks at the rate of the policy', async () => {
     const { limiter, at } = setUp('10/1s token-bucket')
     expect(await limiter.charge('a', { cost: 25 })).toMatchObject({ allowed: true, remaining: 0, resetAfter: 2500 })
-    expect(told(await limiter.consume('a'))).toBe('no 1600')
+    expect(outcome(await limiter.consume('a'))).toBe('no 1600')
     at(1599)
-    expect(told(await limiter.consume('a'))).toBe('no 1')
+    expect(outcome(await limiter.consume('a'))).toBe('no 1')
     at(1600)
-    expect(told(await limiter.consume('a'))).toBe('ok 0')
+    expect(outcome(await limiter.consume('a'))).toBe('ok 0')
   })
 
-  test('charge by batches', async () => {
+  test('a debt of a fixed window shrinks by whole windows', async () => {
     const { limiter, at } = setUp('10/1s fixed-window')
     await limiter.charge('a', { cost: 25 })
-    expect(told(await limiter.consume('a'))).toBe('no 2000')
+    expect(outcome(await limiter.consume('a'))).toBe('no 2000')
     at(2000)
-    expect(told(await limiter.consume('a'))).toBe('ok 4')
+    expect(outcome(await limiter.consume('a'))).toBe('ok 4')
   })
 
-  test('a debt that could not be counted is refused and changes nothing', async () => {
+  test('a debt too large to count is refused and changes nothing', async () => {
     const { limiter } = setUp('10/1s token-bucket')
     await limiter.consume('a')
     expect(await limiter.charge('a', { cost: Number.MAX_SAFE_INTEGER })).toMatchObject({
@@ -284,17 +299,66 @@ describe('peek, reset, refund, charge', () => {
   })
 })
 
+describe('plans', () => {
+  const burst = fixedWindow({ name: 'burst', limit: 3, window: '1s' })
+  const daily = fixedWindow({ name: 'daily', limit: 5, window: '1d' })
+
+  test('the same plan has the same limiter, and so has an equal one', () => {
+    const { limiter } = setUp('5/1s')
+    const plan = [burst, daily]
+    const first = limiter.under(plan)
+    expect(limiter.under(plan)).toBe(first)
+    expect(limiter.under([burst, daily])).toBe(first)
+    expect(limiter.under(burst)).toBe(limiter.under(fixedWindow({ name: 'burst', limit: 3, window: '1s' })))
+    expect(limiter.under(burst)).not.toBe(first)
+    expect(limiter.under('9/1s')).toBe(limiter.under('9/1s'))
+  })
+
+  test('an array that changes is another plan', () => {
+    const { limiter } = setUp('5/1s')
+    const plan = [burst]
+    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['burst'])
+    plan.push(daily)
+    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['burst', 'daily'])
+    plan.shift()
+    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['daily'])
+  })
+
+  test('options that change are another plan, alone and in an array', () => {
+    const { limiter } = setUp('5/1s')
+    const options = { limit: 2, window: '1h' as const }
+    const plan = [options]
+    for (const limit of [2, 7, 2]) {
+      options.limit = limit
+      expect([limiter.under(options).policies[0]?.limit, limiter.under(plan).policies[0]?.limit]).toEqual([
+        limit,
+        limit,
+      ])
+    }
+  })
+
+  test('a limiter that was forgotten is made again, and knows what its keys have used', async () => {
+    const { limiter } = setUp('5/1h fixed-window')
+    const first = limiter.under('9/1h fixed-window')
+    await first.consume('a', { cost: 4 })
+    for (let n = 1; n <= 1000; n++) limiter.under(`${n}/1d`)
+    const again = limiter.under('9/1h fixed-window')
+    expect(again).not.toBe(first)
+    expect((await again.peek('a')).remaining).toBe(5)
+  })
+})
+
 describe('reserve', () => {
-  test('takes now, and settle gives the rest back', async () => {
+  test('takes its cost at once, and settle gives the rest back', async () => {
     const { limiter } = setUp('1000/1h fixed-window')
     const reservation = await limiter.reserve('a', { cost: 1000 })
     expect(reservation).toMatchObject({ allowed: true, wait: 0 })
-    expect(told(await limiter.consume('a'))).toBe('no 3600000')
+    expect(outcome(await limiter.consume('a'))).toBe('no 3600000')
     await reservation.settle(742)
     expect((await limiter.peek('a')).remaining).toBe(258)
   })
 
-  test('settles exactly once', async () => {
+  test('is settled exactly once', async () => {
     const { limiter } = setUp('10/1h fixed-window')
     const reservation = await limiter.reserve('a', { cost: 6 })
     await Promise.all([reservation.settle(2), reservation.settle(1), reservation.cancel()])
@@ -302,14 +366,14 @@ describe('reserve', () => {
     expect((await limiter.peek('a')).remaining).toBe(8)
   })
 
-  test('settles above the reservation as a debt', async () => {
+  test('is charged beyond its cost as a debt', async () => {
     const { limiter } = setUp('10/1h fixed-window')
     const reservation = await limiter.reserve('a', { cost: 6 })
     await reservation.settle(25)
-    expect(told(await limiter.peek('a'))).toBe('no 7200000')
+    expect(outcome(await limiter.peek('a'))).toBe('no 7200000')
   })
 
-  test('one that is refused gives nothing back', async () => {
+  test('gives nothing back if it was refused', async () => {
     const { limiter } = setUp('10/1h fixed-window')
     await limiter.consume('a', { cost: 6 })
     const reservation = await limiter.reserve('a', { cost: 5 })
@@ -323,7 +387,7 @@ describe('reserve', () => {
     { text: '2/1s token-bucket', waits: [0, 0, 500, 1000, 1500] },
     { text: '2/1s fixed-window', waits: [0, 0, 1000, 1000, 2000] },
     { text: '2/1s sliding-log', waits: [0, 0, 1000, 1000, 2000] },
-  ])('books ahead within maxWait: $text', async ({ text, waits }) => {
+  ])('reserves ahead within maxWait: $text', async ({ text, waits }) => {
     const { limiter } = setUp(text)
     const booked = []
     for (const _ of waits) booked.push(await limiter.reserve('a', { maxWait: '2s' }))
@@ -333,13 +397,13 @@ describe('reserve', () => {
     expect((await limiter.consume('a')).allowed).toBe(false)
   })
 
-  test.each(['2/1s', '2/1s segmented-window'])('%s promises no future time', async (text) => {
+  test.each(['2/1s', '2/1s segmented-window'])('%s cannot promise a future time', async (text) => {
     const { limiter } = setUp(text)
     await limiter.consume('a', { cost: 2 })
     expect(await limiter.reserve('a', { maxWait: '1h' })).toMatchObject({ allowed: false, wait: 0 })
   })
 
-  test('what time has given back is not given twice', async () => {
+  test('units that time has given back are not given back twice', async () => {
     const { limiter, at } = setUp('10/1s token-bucket')
     const reservation = await limiter.reserve('a', { cost: 10 })
     at(600)
@@ -348,18 +412,18 @@ describe('reserve', () => {
     expect((await limiter.peek('a')).remaining).toBe(4)
   })
 
-  test('what was given back below a reservation does not hold it up: it drains sooner', async () => {
+  test('a reservation drains sooner after an earlier one is cancelled', async () => {
     const { limiter, at } = setUp('1/1s burst 10')
     const below = await limiter.reserve('a', { cost: 5 })
     const above = await limiter.reserve('a', { cost: 5 })
     await below.cancel()
-    at(7000) // by now all that `above` took has drained
+    at(7000) // by now the units of `above` have drained
     await limiter.consume('a', { cost: 3 })
     await above.cancel()
     expect((await limiter.peek('a')).remaining).toBe(7)
   })
 
-  test('the same by batches', async () => {
+  test('the same for a bucket that refills at intervals', async () => {
     const { limiter, at } = setUp(tokenBucket({ limit: 1, window: '1s', burst: 10, refill: 'interval' }))
     const below = await limiter.reserve('a', { cost: 5 })
     const above = await limiter.reserve('a', { cost: 5 })
@@ -371,7 +435,7 @@ describe('reserve', () => {
   })
 
   test.each(['1/1s gcra', '1/1s fixed-window'])(
-    '%s: who is booked ahead keeps the slot when the one before cancels',
+    '%s: a reservation keeps its time when an earlier one is cancelled',
     async (text) => {
       const { limiter, at } = setUp(text)
       const first = await limiter.reserve('a')
@@ -384,7 +448,7 @@ describe('reserve', () => {
     },
   )
 
-  test('in a log it gives back what it took itself, not what came before', async () => {
+  test('in a log it gives back its own units, not earlier ones', async () => {
     const { limiter, at } = setUp('9/1s sliding-log')
     await limiter.consume('a', { cost: 3 })
     at(100)
@@ -394,7 +458,7 @@ describe('reserve', () => {
     expect((await limiter.peek('a')).remaining).toBe(6)
   })
 
-  test('settling long after leaves others alone', async () => {
+  test('settled late, it leaves other units alone', async () => {
     for (const text of ['5/1s', '5/1s sliding-log', '5/1s segmented-window', '5/1s gcra', '5/1s fixed-window']) {
       const { limiter, at } = setUp(text)
       const reservation = await limiter.reserve('a', { cost: 5 })
@@ -410,7 +474,7 @@ describe('several policies', () => {
   const burst = fixedWindow({ name: 'burst', limit: 3, window: '1s' })
   const daily = fixedWindow({ name: 'daily', limit: 5, window: '1d', scope: 'user' })
 
-  test('all or nothing, over two scopes', async () => {
+  test('all of them take the cost or none, over two scopes', async () => {
     const { limiter, at } = setUp([burst, daily])
     const call = (address: string, user: string, cost = 1) => limiter.consume({ default: address, user }, { cost })
     expect(await call('a', 'u', 3)).toMatchObject({ allowed: true, remaining: 0, policy: 'burst' })
@@ -422,7 +486,7 @@ describe('several policies', () => {
     expect(await call('a', 'u', 3)).toMatchObject({ allowed: true })
   })
 
-  test('the binding policy: of a refusal the longest wait, else the least left', async () => {
+  test('the binding policy has the longest wait on a refusal, else the least left', async () => {
     const { limiter, at } = setUp([burst, { ...daily, scope: 'default' }])
     expect(await limiter.consume('a')).toMatchObject({
       policy: 'burst',
@@ -441,7 +505,7 @@ describe('several policies', () => {
     expect(await limiter.consume('a', { cost: 4 })).toMatchObject({ policy: 'burst', retryAfter: Infinity })
   })
 
-  test('each policy has its verdict, in the order given', async () => {
+  test('each policy has its verdict, in the given order', async () => {
     const { limiter } = setUp([burst, { ...daily, scope: 'default' }])
     await limiter.consume('a', { cost: 2 })
     const { policies } = await limiter.consume('a', { cost: 2 })
@@ -451,30 +515,33 @@ describe('several policies', () => {
     ])
   })
 
-  test('a reservation is taken from all, and given back to all', async () => {
+  test('a reservation takes from all and gives back to all', async () => {
     const { limiter } = setUp([burst, daily])
     const key = { default: 'a', user: 'u' }
     const reservation = await limiter.reserve(key, { cost: 3 })
     await reservation.settle(1)
     expect((await limiter.peek(key)).policies.map(({ remaining }) => remaining)).toEqual([2, 4])
-    expect((await limiter.reserve(key, { cost: 3, maxWait: '2s' })).allowed, 'no future time for two').toBe(false)
+    expect(
+      (await limiter.reserve(key, { cost: 3, maxWait: '2s' })).allowed,
+      'two policies promise no future time',
+    ).toBe(false)
   })
 })
 
 describe('shadow', () => {
-  test('is evaluated and reported, never enforced', async () => {
+  test('is evaluated and reported, but never enforced', async () => {
     const { limiter } = setUp([
       policy('5/1s fixed-window'),
       policy('1/1h fixed-window', { name: 'trial', shadow: true }),
     ])
     const answers = []
     for (let call = 0; call < 6; call++) answers.push(await limiter.consume('a'))
-    expect(answers.map(told)).toEqual(['ok 4', 'ok 3', 'ok 2', 'ok 1', 'ok 0', 'no 1000'])
+    expect(answers.map(outcome)).toEqual(['ok 4', 'ok 3', 'ok 2', 'ok 1', 'ok 0', 'no 1000'])
     expect(answers.map(({ policies }) => policies[1]?.allowed)).toEqual([true, false, false, false, false, false])
     expect(answers.map(({ policy }) => policy)).toEqual(Array(6).fill('1s'))
   })
 
-  test('alone, it lets everything through and still tells', async () => {
+  test('alone, it admits everything and still reports', async () => {
     const { limiter } = setUp(policy('1/1h fixed-window', { shadow: true }))
     await limiter.consume('a')
     const { allowed, remaining, retryAfter, policies } = await limiter.consume('a')
@@ -482,7 +549,7 @@ describe('shadow', () => {
     expect(policies).toMatchObject([{ allowed: false, retryAfter: 3_600_000, shadow: true }])
   })
 
-  test('a reservation gives a shadow back no more than the shadow took', async () => {
+  test('gets back from a reservation no more than it took', async () => {
     const { limiter } = setUp([policy('9/1s fixed-window'), policy('3/1h fixed-window', { shadow: true })])
     await limiter.consume('a', { cost: 2 })
     const reservation = await limiter.reserve('a', { cost: 2 })
@@ -492,33 +559,33 @@ describe('shadow', () => {
 })
 
 describe('countRefused', () => {
-  test('who keeps hammering stays out; who waits as told is let in', async () => {
+  test('a key that keeps calling stays refused; one that waits is admitted', async () => {
     const { limiter, at } = setUp(tokenBucket({ limit: 1, window: '1s', countRefused: true }))
     await limiter.consume('a')
     for (let time = 100; time <= 5000; time += 100) {
       at(time)
-      expect(told(await limiter.consume('a'))).toBe('no 1000')
+      expect(outcome(await limiter.consume('a'))).toBe('no 1000')
     }
     at(5999)
-    expect(told(await limiter.peek('a'))).toBe('no 1')
+    expect(outcome(await limiter.peek('a'))).toBe('no 1')
     at(6000)
-    expect(told(await limiter.consume('a'))).toBe('ok 0')
+    expect(outcome(await limiter.consume('a'))).toBe('ok 0')
   })
 
-  test('counts what another policy refused, too', async () => {
+  test('counts calls that another policy refused', async () => {
     const { limiter } = setUp([policy('1/1s fixed-window'), policy('5/1h fixed-window', { countRefused: true })])
     for (let call = 0; call < 3; call++) await limiter.consume('a')
     expect((await limiter.peek('a')).policies.map(({ remaining }) => remaining)).toEqual([0, 2])
   })
 
-  test('in a fixed window hammering does not outlive the window', async () => {
+  test('in a fixed window, refused calls do not count beyond the window', async () => {
     const { limiter, at } = setUp(policy('2/1s fixed-window', { countRefused: true }))
     for (let call = 0; call < 50; call++) await limiter.consume('a')
     at(1000)
-    expect(told(await limiter.consume('a'))).toBe('ok 1')
+    expect(outcome(await limiter.consume('a'))).toBe('ok 1')
   })
 
-  test('peek and reserve do as they say: a look counts nothing, a refused reservation does', async () => {
+  test('a peek counts nothing, a refused reservation counts', async () => {
     const { limiter } = setUp(policy('5/1h fixed-window', { countRefused: true }))
     await limiter.consume('a', { cost: 3 })
     await limiter.peek('a', { cost: 3 })

@@ -11,7 +11,7 @@ import type { Reconciler } from './reconciler.ts'
 import { StoreCharges } from './store-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
-/** What the ledgers of one name share: the store, and what it has to be told once it answers again. */
+/** What the ledgers of one name share: the way to the store, and the work that waits until it answers again. */
 export interface SharedFailover {
   readonly onStoreError: OnStoreError | undefined
   readonly link: StoreLink
@@ -97,7 +97,7 @@ export class Fallback {
     this.shared.refunds.add({ scopes: this.terms.scopes, keys, run })
   }
 
-  /** The store is told of the reset once it answers. */
+  /** Resets the keys in the store once it answers. */
   resetLater(keys: readonly string[]): void {
     this.shared.reconciler.reset(this.charges, keys)
   }

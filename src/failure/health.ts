@@ -15,7 +15,7 @@ export interface Health {
   readonly errors: number
   /** The last error of the store; undefined if it never failed. */
   readonly lastError: unknown
-  /** Keys that spent units or were reset in this process, which the store has yet to be told. */
+  /** Keys that the store has yet to charge or reset, for calls that were decided in this process. */
   readonly owing: number
 }
 

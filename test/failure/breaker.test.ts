@@ -16,7 +16,7 @@ function fail(times: number): void {
   for (let n = 0; n < times; n++) breaker.failed(new Error(`${n}`))
 }
 
-test('five failures in a row open it, fewer do not', () => {
+test('five failures in a row open the breaker, fewer do not', () => {
   fail(4)
   breaker.succeeded()
   fail(4)
@@ -25,7 +25,7 @@ test('five failures in a row open it, fewer do not', () => {
   expect([breaker.state, breaker.closed]).toEqual(['open', false])
 })
 
-test('one probe at a time, 500 ms apart', () => {
+test('there is one probe at a time, and 500 ms lie between two', () => {
   expect(breaker.startProbe()).toBe(false)
   fail(5)
   clock.advance(499)
@@ -43,7 +43,7 @@ test('one probe at a time, 500 ms apart', () => {
   expect([breaker.state, breaker.since - clock.now()]).toEqual(['closed', 0])
 })
 
-test('answers to calls that were under way do not close it, nor do their failures prolong it', () => {
+test('an open breaker ignores answers and failures of calls that were under way', () => {
   fail(5)
   const { since } = breaker
   clock.advance(100)
@@ -58,36 +58,36 @@ test('answers to calls that were under way do not close it, nor do their failure
   expect(breaker.state).toBe('closed')
 })
 
-test('who waits for an answer is told once, of a probe or of a call', () => {
-  let told = 0
+test('a listener for the next answer is called once, for a call or a probe', () => {
+  let calls = 0
   fail(5)
-  breaker.onNextAnswer(() => told++)
+  breaker.onNextAnswer(() => calls++)
   breaker.succeeded()
   for (const answered of [false, true]) {
     clock.advance(500)
     breaker.startProbe()
     breaker.endProbe(answered)
-    expect(told).toBe(answered ? 1 : 0)
+    expect(calls).toBe(answered ? 1 : 0)
   }
   fail(1)
   expect(breaker.doubtful).toBe(true)
-  breaker.onNextAnswer(() => told++)
+  breaker.onNextAnswer(() => calls++)
   breaker.succeeded()
   breaker.succeeded()
-  expect([told, breaker.doubtful]).toEqual([2, false])
+  expect([calls, breaker.doubtful]).toEqual([2, false])
 })
 
-test('a store has one breaker', () => {
+test('limiters on one store share its breaker', () => {
   const store = new FailingStore(clock)
   expect(breakerOf(store)).toBe(breakerOf(store))
   expect(breakerOf(store)).not.toBe(breakerOf(new FailingStore(clock)))
 })
 
-test('the channel headgate:store-state', () => {
-  const told: string[] = []
+test('every change of state is published on the channel headgate:store-state', () => {
+  const changes: string[] = []
   const listener = (event: unknown) => {
     const { from, to, error } = event as StoreStateEvent
-    told.push(`${from} -> ${to}: ${(error as Error).message}`)
+    changes.push(`${from} -> ${to}: ${(error as Error).message}`)
   }
   channel('headgate:store-state').subscribe(listener)
   fail(5)
@@ -96,5 +96,5 @@ test('the channel headgate:store-state', () => {
   breaker.endProbe(true)
   channel('headgate:store-state').unsubscribe(listener)
   fail(5)
-  expect(told).toEqual(['closed -> open: 4', 'open -> half-open: 4', 'half-open -> closed: 4'])
+  expect(changes).toEqual(['closed -> open: 4', 'open -> half-open: 4', 'half-open -> closed: 4'])
 })

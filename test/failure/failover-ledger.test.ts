@@ -2,13 +2,14 @@ import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test, vi } from 'vitest'
 import { HeadgateError, memoryStore, RateLimiter, type StoreFailure } from '../../src/index.ts'
 import type { Ledger } from '../../src/store.ts'
+import { decide } from '../../src/limiter.ts'
 import { forgetWarnings } from '../../src/warn.ts'
-import { settle, told, World } from '../support/failing-store.ts'
+import { outcome, settle, World } from '../support/failing-store.ts'
 
 const choices = ['deny', 'allow', 'local'] as const
 
 describe('a store that does not answer', () => {
-  test('a call is answered at its deadline, and at once when five were not answered', async () => {
+  test('a call is decided at its deadline, and at once after five deadlines have passed', async () => {
     const world = new World('10/1h fixed-window')
     expect(await world.consume('k')).toBe('store 9')
     world.store.mode = 'hangs'
@@ -21,12 +22,12 @@ describe('a store that does not answer', () => {
       await call
       expect(answered).toHaveBeenCalledWith('fallback 9')
     }
-    world.asked()
+    world.requests()
     expect(await world.consume('k')).toBe('fallback 9')
-    expect([world.asked(), world.health.state]).toEqual([[], 'open'])
+    expect([world.requests(), world.health.state]).toEqual([[], 'open'])
   })
 
-  test('one timer for all calls, and none when they are over', async () => {
+  test('all calls share one timer, and no timer is left when they are over', async () => {
     const world = new World('10/1h')
     world.store.mode = 'hangs'
     const calls = [world.consume('a'), world.consume('b')]
@@ -43,34 +44,82 @@ describe('a store that does not answer', () => {
     expect(world.timers.size).toBe(0)
   })
 
-  test('an answer that comes after all is given back', async () => {
+  test('units of a late answer are given back', async () => {
     const world = new World('10/1h fixed-window')
     world.store.mode = 'hangs'
-    const calls = [told(world.ledger.decide('consume', ['k'], 3)), world.ledger.reserve(['k'], 4, 0)] as const
+    const calls = [outcome(world.ledger.decide('consume', ['k'], 3)), world.ledger.reserve(['k'], 4, 0)] as const
     await world.at(100)
     expect(await calls[0]).toBe('fallback 7')
     expect((await calls[1]).decision.remaining).toBe(3)
     world.store.mode = 'up'
     world.store.release()
     await settle()
-    // What was spent here, 7, is charged; what was taken there is given back.
+    // The 7 units spent locally are charged. Those that the store took late are given back.
     expect(await world.peek()).toBe('store 3')
   })
 })
 
+describe('the deadline of a call', () => {
+  test('is kept by a store that declares a timeout, and then by nothing else', async () => {
+    const world = new World('10/1h', { timeout: 50 })
+    world.store.mode = 'hangs'
+    const call = world.consume()
+    await world.at(10_000)
+    expect(world.timers.size).toBe(0)
+    world.store.release()
+    expect(await call).toBe('store 9')
+  })
+
+  test('is kept here if the limiter has a storeTimeout', async () => {
+    const world = new World('10/1h', { timeout: 50, storeTimeout: 20 })
+    world.store.mode = 'hangs'
+    const call = world.consume()
+    await world.at(20)
+    expect(await call).toBe('fallback 9')
+    expect(world.health.lastError).toMatchObject({
+      code: 'HEADGATE_STORE_TIMEOUT',
+      message: expect.stringContaining('within 20 ms'),
+    })
+  })
+
+  test('is one for the call and the settling of its key, whoever keeps it otherwise', async () => {
+    const world = new World('10/1h', { timeout: 50 })
+    world.store.mode = 'fails'
+    expect(await world.consume()).toBe('fallback 9')
+    world.store.mode = 'hangs'
+    const call = world.consume()
+    await world.at(60)
+    expect(await call).toBe('fallback 8')
+  })
+
+  test('is not needed for an answer without a promise, which is returned as it is', async () => {
+    const { ledger, store } = new World('10/1h')
+    const decision = await ledger.decide('consume', ['k'], 1)
+    const here = { decide: () => decision, reserve: vi.fn(), reset: vi.fn() }
+    store.open = () => here
+    const timer = vi.spyOn(globalThis, 'setTimeout')
+    const limiter = new RateLimiter({ policies: '10/1h', store })
+    expect(decide(limiter, 'k', 1)).toBe(decision)
+    await settle()
+    expect(timer).not.toHaveBeenCalled()
+    timer.mockRestore()
+    expect(limiter.health().sources.store).toBe(1)
+  })
+})
+
 describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) => {
-  test.each(choices)('%s, by every verb', async (onStoreError) => {
+  test.each(choices)('%s decides every verb', async (onStoreError) => {
     const world = new World('10/1h fixed-window', { onStoreError })
     const { ledger, store } = world
     await world.consume('k', 4)
     store.mode = mode
     for (const open of [false, true]) {
       const answers = [
-        told(ledger.decide('consume', ['k'], 3)),
-        told(ledger.decide('peek', ['k'], 1)),
-        told(ledger.decide('charge', ['k'], 2)),
-        told(ledger.decide('refund', ['k'], 1)),
-        told(Promise.resolve(ledger.reserve(['k'], 2, 0)).then(({ decision }) => decision)),
+        outcome(ledger.decide('consume', ['k'], 3)),
+        outcome(ledger.decide('peek', ['k'], 1)),
+        outcome(ledger.decide('charge', ['k'], 2)),
+        outcome(ledger.decide('refund', ['k'], 1)),
+        outcome(Promise.resolve(ledger.reserve(['k'], 2, 0)).then(({ decision }) => decision)),
       ]
       await world.at(open ? 200 : 100)
       expect(await Promise.all(answers)).toEqual(
@@ -90,7 +139,7 @@ describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) =
   })
 })
 
-test('a refusal of the door carries its cause and when to come again', async () => {
+test('deny rejects with the cause and the time to try again', async () => {
   const world = new World('10/1h', { onStoreError: 'deny' })
   await world.down()
   const error = await (world.ledger.decide('consume', ['k'], 1) as Promise<unknown>).catch((reason) => reason)
@@ -102,7 +151,7 @@ test('a refusal of the door carries its cause and when to come again', async () 
   })
 })
 
-test('a decision of the open door: allowed, and the numbers of a new key', async () => {
+test('allow decides with the numbers of a key that has its full quota', async () => {
   const policies = ['10/1h fixed-window', '5/1m burst 8']
   const world = new World(policies, { onStoreError: 'allow' })
   await world.down()
@@ -122,26 +171,26 @@ test('a decision of the open door: allowed, and the numbers of a new key', async
   expect(decision.at).toBeGreaterThan(0)
 })
 
-describe('a function', () => {
-  test('chooses for each call, and is told why and for whom', async () => {
-    const told: StoreFailure[] = []
+describe('a function as onStoreError', () => {
+  test('chooses for each call, and gets the error, the key and the limiter', async () => {
+    const failures: StoreFailure[] = []
     const world = new World('10/1h', {
       onStoreError: (event) => {
-        told.push(event)
+        failures.push(event)
         return event.key === 'login' ? 'deny' : event.key === 'health' ? 'allow' : undefined
       },
     })
     await world.down()
-    told.length = 0
+    failures.length = 0
     expect(await world.consume('login')).toBe('HEADGATE_STORE_UNAVAILABLE')
     expect(await world.consume('health')).toBe('open 10')
     expect(await world.consume('k')).toBe('fallback 9')
-    expect(told).toMatchObject(
+    expect(failures).toMatchObject(
       ['login', 'health', 'k'].map((key) => ({ key, limiter: 'api', error: { message: 'store failed' } })),
     )
   })
 
-  test('that throws, rejects or says something else breaks nothing', async () => {
+  test('that throws, rejects or returns something else is a warning, and the default counts', async () => {
     const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
     const bad = [
       () => {
@@ -166,7 +215,7 @@ describe('a function', () => {
   })
 })
 
-test('the channel headgate:store-error tells of a limiter without any middleware', async () => {
+test('a failure without a middleware is published on the channel headgate:store-error', async () => {
   const events: unknown[] = []
   const listener = (event: unknown) => events.push(event)
   channel('headgate:store-error').subscribe(listener)
@@ -179,7 +228,7 @@ test('the channel headgate:store-error tells of a limiter without any middleware
   expect(events).toMatchObject([{ error: { message: 'store failed' }, key, limiter: 'api' }])
 })
 
-test('misuse that the store finds is no failure', async () => {
+test('misuse that the store finds is no failure of the store', async () => {
   const world = new World('10/1h')
   const misuse = new HeadgateError('HEADGATE_KEY', 'no such key')
   ;(world.store.open as unknown) = undefined
@@ -189,7 +238,7 @@ test('misuse that the store finds is no failure', async () => {
   expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
 })
 
-test('health', async () => {
+test('health shows the state, the sources, the errors and the debts', async () => {
   const world = new World('10/1h')
   await world.consume()
   expect(world.health).toEqual({
@@ -216,7 +265,7 @@ test.each([
   [{ instances: 0 }],
   [{ instances: 1.5 }],
   [{ storeTimeout: 'soon' }],
-])('%o is told at construction', (options) => {
+])('%o is refused at construction', (options) => {
   expect(() => new RateLimiter({ policies: '1/1h', ...options } as never)).toThrow(
     expect.objectContaining({ code: 'HEADGATE_OPTION' }),
   )

@@ -1,4 +1,4 @@
-/* A store that comes and goes, limiters of one name, resets by any of them: what was admitted is what the store has in the end. */
+/* A store comes and goes, and limiters of one name spend and reset keys. In the end the store counts every unit that was admitted. */
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { settle, World } from '../support/failing-store.ts'
@@ -16,7 +16,7 @@ const step = fc.oneof(
   { weight: 2, arbitrary: fc.record({ do: fc.constant('come back' as const) }) },
 )
 
-/** It answers, is known to answer, and has been told everything. */
+/** The store answers, the breaker is closed, and all debts are settled. */
 async function back(world: World): Promise<void> {
   await world.up()
   await settle()
@@ -26,7 +26,7 @@ test.each(['fixed-window', '', 'burst 10', 'sliding-log'])('10/1d %s', async (al
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 120 }), async (steps) => {
       const world = new World(`${limit}/1d ${algorithm}`.trim())
-      const others = [1, 2].map(() => new World(`${limit}/1d ${algorithm}`.trim(), { like: world }))
+      const others = [1, 2].map(() => new World(`${limit}/1d ${algorithm}`.trim(), { planOf: world }))
       const worlds = [world, ...others]
       /** Units of each key that were admitted since it was last reset. */
       const admitted = new Map<string, number>(keys.map((each) => [each, 0]))

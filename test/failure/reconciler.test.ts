@@ -1,7 +1,10 @@
 import { describe, expect, test } from 'vitest'
+import { Reconciler } from '../../src/failure/reconciler.ts'
+import type { StoreCharges } from '../../src/failure/store-charges.ts'
+import { StoreLink } from '../../src/failure/store-link.ts'
 import { fixedWindow, type PolicyLike, RateLimiter, smoothBursty, tokenBucket } from '../../src/index.ts'
 import { Reservation } from '../../src/reservation.ts'
-import { settle, told, World } from '../support/failing-store.ts'
+import { outcome, settle, World } from '../support/failing-store.ts'
 
 /** Spends units of a key. */
 async function spend(world: World, units: number, key = 'k'): Promise<string> {
@@ -14,7 +17,7 @@ async function reserve(world: World, cost: number, key = 'k'): Promise<Reservati
   return new Reservation(world.ledger, [key], cost, await world.ledger.reserve([key], cost, 0))
 }
 
-test('what was spent here is charged, before the store decides again', async () => {
+test('units that were spent locally are charged before the store decides again', async () => {
   const world = new World('10/1h fixed-window')
   expect(await spend(world, 2)).toBe('store 8')
   await world.down()
@@ -24,20 +27,20 @@ test('what was spent here is charged, before the store decides again', async () 
   expect(await world.consume()).toBe('store no 3599500')
 })
 
-test('a key that is asked about is settled first, once the store is known to answer', async () => {
+test('the key of a call is settled first, once the store is known to answer', async () => {
   const world = new World('10/1h fixed-window')
   world.store.mode = 'fails'
   expect(await world.consume()).toBe('fallback 9')
-  world.asked()
+  world.requests()
   expect(await world.consume()).toBe('fallback 8')
-  expect(world.asked()).toEqual(['charge k 0 1h'])
+  expect(world.requests()).toEqual(['charge k 0 1h'])
   world.store.mode = 'up'
   expect(await world.consume()).toBe('store 7')
-  expect(world.asked()).toEqual(['charge k 0 1h', 'charge k 2 1h', 'consume k 1 1h'])
+  expect(world.requests()).toEqual(['charge k 0 1h', 'charge k 2 1h', 'consume k 1 1h'])
 })
 
-describe('a store that fails while an account is settled', () => {
-  /** One unit is owed, and the store is taken to be well. */
+describe('a store that fails while a key is settled', () => {
+  /** One unit is owed, and the breaker is closed. */
   async function owing(): Promise<World> {
     const world = new World('10/1h fixed-window')
     world.store.mode = 'fails'
@@ -46,25 +49,25 @@ describe('a store that fails while an account is settled', () => {
   }
 
   test.each(['fails', 'throws', 'hangs'] as const)(
-    '%s: has failed once, however many calls wait for it',
+    '%s: counts as one failure, however many calls wait for it',
     async (mode) => {
       const world = await owing()
       world.store.mode = mode
-      world.asked()
+      world.requests()
       const calls = [world.consume(), world.consume(), world.consume()]
       await world.at(100)
       expect(await Promise.all(calls)).toEqual(['fallback 8', 'fallback 7', 'fallback 6'])
-      expect(world.asked()).toEqual(['charge k 0 1h'])
+      expect(world.requests()).toEqual(['charge k 0 1h'])
       expect(world.health).toMatchObject({ errors: 2, state: 'closed', owing: 1 })
     },
   )
 
-  test('a call whose account is settled too slowly was no failure of the store', async () => {
+  test('a call whose key is settled too slowly is no failure of the store', async () => {
     const world = await owing()
     world.store.mode = 'hangs'
     const call = world.consume()
     await world.at(60)
-    world.store.release() // the check is answered, the charge not
+    world.store.release() // the check is answered, the charge is not
     await world.at(100)
     expect(await call).toBe('fallback 8')
     expect(world.health.errors).toBe(1)
@@ -72,7 +75,7 @@ describe('a store that fails while an account is settled', () => {
     expect(world.health.errors).toBe(2)
   })
 
-  test('the decision that comes after it counts by itself', async () => {
+  test('the decision after it counts by itself', async () => {
     const world = await owing()
     world.store.mode = 'hangs'
     const call = world.consume()
@@ -82,12 +85,12 @@ describe('a store that fails while an account is settled', () => {
     world.store.mode = 'fails'
     world.store.release() // the charge
     expect(await call).toBe('fallback 8')
-    expect(world.asked().at(-1)).toBe('consume k 1 1h')
+    expect(world.requests().at(-1)).toBe('consume k 1 1h')
     expect(world.health.errors).toBe(2)
   })
 })
 
-test('each policy is charged what it still counts', async () => {
+test('each policy is charged the units that it still counts', async () => {
   const world = new World(['10/1s fixed-window', '1000/1h fixed-window'])
   await world.down()
   for (let second = 0; second < 60; second++) {
@@ -95,15 +98,15 @@ test('each policy is charged what it still counts', async () => {
     expect(await spend(world, 11)).toBe(`fallback no 1000`)
   }
   await world.up()
-  // 600 calls: all of them in this hour, the last ten in the second before this one or in this one.
-  expect(await told(world.ledger.decide('peek', ['k'], 1))).toBe('store no 500')
+  // All 600 calls are in this hour, and the last ten are in this second or the one before.
+  expect(await outcome(world.ledger.decide('peek', ['k'], 1))).toBe('store no 500')
   const { policies } = await world.ledger.decide('peek', ['k'], 1)
   expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1s 0', '1h 400'])
   await world.at(60_000)
   expect(await world.consume()).toBe('store 9')
 })
 
-test('a store that fails again and again gives no new quota each time', async () => {
+test('a store that fails again and again grants no new quota each time', async () => {
   const world = new World('10/1h fixed-window')
   let admitted = 0
   for (let outage = 0; outage < 5; outage++) {
@@ -113,12 +116,12 @@ test('a store that fails again and again gives no new quota each time', async ()
     expect(await world.peek()).toBe(`store no ${3_600_000 - 500 * (outage + 1)}`)
   }
   expect(admitted).toBe(10)
-  // And the store was told of them once.
-  await told(world.ledger.decide('refund', ['k'], 10))
+  // And the store was charged for them once.
+  await outcome(world.ledger.decide('refund', ['k'], 10))
   expect(await world.peek()).toBe('store 10')
 })
 
-test('what lapsed here is spent anew and charged anew', async () => {
+test('units that lapsed locally can be spent and charged again', async () => {
   const world = new World('10/1s burst 10')
   await world.down()
   await spend(world, 10)
@@ -138,7 +141,7 @@ test('what lapsed here is spent anew and charged anew', async () => {
   expect(await world.peek()).toBe('store 8') // 8 less 6 since
 })
 
-describe('what a key owes, by policy', () => {
+describe('the units that a key owes, by algorithm', () => {
   test.each<[string, PolicyLike, string, string]>([
     ['fixed window', '10/1h fixed-window', 'fallback 4', 'store 4'],
     ['sliding window', '10/1h', 'fallback 4', 'store 4'],
@@ -153,18 +156,18 @@ describe('what a key owes, by policy', () => {
     expect(await world.peek()).toBe(there)
   })
 
-  test('a debt of a bucket is carried over', async () => {
+  test('a debt of a bucket is charged in full', async () => {
     const world = new World(tokenBucket({ limit: 10, window: '1h' }))
     await world.down()
-    await told(world.ledger.decide('charge', ['k'], 25))
+    await outcome(world.ledger.decide('charge', ['k'], 25))
     await world.up()
     expect(await world.peek()).toBe(`store no ${16 * 360_000}`)
   })
 
-  test("of Guava's the wait", async () => {
+  test("Guava's limiters owe the wait", async () => {
     const world = new World(smoothBursty({ rate: 1, per: '1m', maxStored: 0 }))
     await world.down()
-    await told(world.ledger.decide('consume', ['k'], 3))
+    await outcome(world.ledger.decide('consume', ['k'], 3))
     world.store.mode = 'up'
     await world.at(60_000)
     await world.consume('probe')
@@ -173,7 +176,7 @@ describe('what a key owes, by policy', () => {
   })
 })
 
-test('the rest is settled in the background, 32 keys at a time, each once', async () => {
+test('other keys are settled in the background, 32 at a time, each once', async () => {
   const world = new World('10/1h fixed-window')
   await world.down()
   for (let n = 0; n < 59; n++) await world.consume(`k${n}`)
@@ -184,15 +187,15 @@ test('the rest is settled in the background, 32 keys at a time, each once', asyn
   world.store.mode = 'hangs'
   for (const owing of [64, 32]) {
     await settle()
-    const charged = world.asked().filter((call) => call.startsWith('charge') && !call.includes('probe'))
+    const charged = world.requests().filter((call) => call.startsWith('charge') && !call.includes('probe'))
     expect([new Set(charged).size, charged.length, world.health.owing]).toEqual([32, 32, owing])
     world.store.release()
   }
   await settle()
-  expect([world.asked(), world.health.owing]).toEqual([[], 0])
+  expect([world.requests(), world.health.owing]).toEqual([[], 0])
 })
 
-test('what is spent while an account is being settled is owed still', async () => {
+test('units spent while their key is being settled are still owed', async () => {
   const world = new World('10/1h fixed-window')
   world.store.mode = 'fails'
   expect(await world.consume()).toBe('fallback 9')
@@ -202,18 +205,18 @@ test('what is spent while an account is being settled is owed still', async () =
   world.store.release() // it answers: now 1 is charged
   await world.at(100)
   expect(await call).toBe('fallback 8')
-  world.asked()
+  world.requests()
   world.store.mode = 'up'
   world.store.release()
   await settle()
-  expect(world.asked()).toEqual(['charge k 1 1h'])
+  expect(world.requests()).toEqual(['charge k 1 1h'])
   expect(await world.consume()).toBe('store 7')
 })
 
 test.each([
   ['fails', 'is made again', 2],
-  ['lost', 'is taken as made', 1],
-] as const)('a charge that %s %s', async (mode, _, times) => {
+  ['lost', 'counts as made', 1],
+] as const)('a charge (%s) %s', async (mode, _, times) => {
   const world = new World('10/1h fixed-window')
   await world.down()
   await spend(world, 7)
@@ -238,11 +241,25 @@ test.each([
   await world.peek('probe')
   await world.at(700)
   expect(await world.peek()).toBe('store 3')
-  expect(world.asked().filter((call) => call.startsWith('charge k 7'))).toHaveLength(times)
+  expect(world.requests().filter((call) => call.startsWith('charge k 7'))).toHaveLength(times)
+})
+
+test('only so many keys are remembered: the one that spent least recently is forgotten', () => {
+  const { store, clock } = new World('10/1h')
+  const link = new StoreLink(store, undefined, clock.now, () => () => undefined)
+  const reconciler = new Reconciler(link, 3)
+  const charges = { scopes: ['default'] } as unknown as StoreCharges
+  for (const key of ['a', 'b', 'c', 'a', 'd', 'e']) reconciler.note(charges, [key])
+  expect(reconciler.size).toBe(3)
+  reconciler.forget(charges, ['b'])
+  reconciler.forget(charges, ['c'])
+  expect(reconciler.size).toBe(3)
+  reconciler.forget(charges, ['a'])
+  expect(reconciler.size).toBe(2)
 })
 
 describe('reservations', () => {
-  test('taken here, settled here: the store is told of what it really cost', async () => {
+  test('made and settled locally: the store is charged the true cost', async () => {
     const world = new World('10/1h fixed-window')
     await world.down()
     await (await reserve(world, 8)).settle(3)
@@ -254,7 +271,7 @@ describe('reservations', () => {
     ['less', 3, 'store 7'],
     ['nothing', 0, 'store 10'],
     ['more', 9, 'store 1'],
-  ])('taken here, settled to %s after the store is back', async (_, actual, there) => {
+  ])('made locally and settled to %s after the store is back', async (_, actual, there) => {
     const world = new World('10/1h fixed-window')
     await world.down()
     const reservation = await reserve(world, 8)
@@ -268,7 +285,7 @@ describe('reservations', () => {
   test.each([
     ['less', 3, 'store 7'],
     ['more', 9, 'store 1'],
-  ])('taken from the store, settled to %s while it is away', async (_, actual, there) => {
+  ])('made in the store and settled to %s while it fails', async (_, actual, there) => {
     const world = new World('10/1h fixed-window')
     const reservation = await reserve(world, 8)
     await world.down()
@@ -277,13 +294,13 @@ describe('reservations', () => {
     expect(await world.peek()).toBe(there)
   })
 
-  test('given back once it is back, whatever the choice; not what may have been given back already', async () => {
+  test('given back once the store answers, whatever the choice, but not if that may have happened already', async () => {
     const world = new World('10/1h fixed-window', { onStoreError: 'allow' })
     const [first, second] = [await reserve(world, 2), await reserve(world, 4)]
     world.store.mode = 'lost'
     for (let n = 0; n < 4; n++) void world.consume(`down-${n}`)
     await world.at(100)
-    const settled = second.settle(1) // the fifth call that is not answered: the breaker opens
+    const settled = second.settle(1) // the fifth call without an answer: the breaker opens
     await world.at(200)
     await settled
     await first.settle(1)
@@ -291,7 +308,7 @@ describe('reservations', () => {
     expect(await world.peek()).toBe('store 8')
   })
 
-  test('let through: settling it means nothing', async () => {
+  test('let through: settling it changes nothing', async () => {
     const world = new World('10/1h fixed-window', { onStoreError: 'allow' })
     await world.down()
     const reservation = await reserve(world, 8)
@@ -301,8 +318,8 @@ describe('reservations', () => {
   })
 })
 
-describe('a reset while the store is away', () => {
-  test('forgets the key here, and there once it is back: what it spent since is charged', async () => {
+describe('a reset while the store fails', () => {
+  test('forgets the key locally, then in the store; units spent since are charged', async () => {
     const world = new World(['10/1h fixed-window', '20/1d fixed-window'])
     await spend(world, 5)
     await world.down()
@@ -315,7 +332,7 @@ describe('a reset while the store is away', () => {
     expect(world.health.owing).toBe(0)
   })
 
-  test.each(['local', 'allow'] as const)('%s: is not lost where it is the first to fail', async (onStoreError) => {
+  test.each(['local', 'allow'] as const)('%s: is not lost if it is the first call that fails', async (onStoreError) => {
     const world = new World('10/1h fixed-window', { onStoreError })
     expect(await spend(world, 10)).toBe('store 0')
     world.store.mode = 'fails'
@@ -327,9 +344,9 @@ describe('a reset while the store is away', () => {
 })
 
 describe('limiters of one name', () => {
-  test('have one local quota, of which the store is told once', async () => {
+  test('share one local quota, which the store is charged once', async () => {
     const world = new World('10/1h fixed-window')
-    const [pro, top] = ['20/1h fixed-window', '30/1h fixed-window'].map((text) => new World(text, { like: world }))
+    const [pro, top] = ['20/1h fixed-window', '30/1h fixed-window'].map((text) => new World(text, { planOf: world }))
     expect(await spend(world, 2)).toBe('store 8')
     for (let outage = 0; outage < 3; outage++) {
       await world.down()
@@ -347,9 +364,9 @@ describe('limiters of one name', () => {
     }
   })
 
-  test('forget a key as one, and know each policy by its name and scope', async () => {
+  test('forget a key together, and match policies by name and scope', async () => {
     const world = new World('10/1h fixed-window')
-    const other = new World(['20/1h fixed-window', '5/1m fixed-window'], { like: world })
+    const other = new World(['20/1h fixed-window', '5/1m fixed-window'], { planOf: world })
     await world.down()
     await spend(other, 5)
     await world.up()
@@ -366,10 +383,10 @@ describe('limiters of one name', () => {
 describe('a reset by one of several limiters of a name', () => {
   function two(): [World, World] {
     const world = new World('10/1h fixed-window')
-    return [world, new World('20/1h fixed-window', { like: world })]
+    return [world, new World('20/1h fixed-window', { planOf: world })]
   }
 
-  test('does not forget what another spends after it', async () => {
+  test('keeps the units that another limiter spends after it', async () => {
     const [world, pro] = two()
     await spend(world, 5)
     await pro.down()
@@ -379,22 +396,22 @@ describe('a reset by one of several limiters of a name', () => {
     expect([await pro.peek(), await world.peek()]).toEqual(['store 17', 'store 7'])
   })
 
-  test('is told to the store before another is decided there', async () => {
+  test('reaches the store before the store decides for another limiter', async () => {
     const [world, pro] = two()
     expect(await spend(world, 10)).toBe('store 0')
     world.store.mode = 'fails'
     await world.ledger.reset(['k'])
     world.store.mode = 'up'
-    world.asked()
+    world.requests()
     expect(await pro.consume()).toBe('store 19')
-    expect(world.asked()).toEqual(['charge k 0 1h', 'reset k', 'consume k 1 1h'])
+    expect(world.requests()).toEqual(['charge k 0 1h', 'reset k', 'consume k 1 1h'])
     await settle()
-    expect([world.asked(), await pro.peek()]).toEqual([[], 'store 19'])
+    expect([world.requests(), await pro.peek()]).toEqual([[], 'store 19'])
   })
 
-  test('gives nothing back that was taken before it', async () => {
+  test('drops refunds of units that were taken before it', async () => {
     const world = new World('10/1h fixed-window')
-    const other = new World('10/1h fixed-window', { like: world })
+    const other = new World('10/1h fixed-window', { planOf: world })
     const reservations: Reservation[] = []
     for (const key of ['a', 'b', 'c', 'k']) reservations.push(await reserve(world, 4, key))
     await spend(world, 2)
@@ -424,7 +441,7 @@ describe('a reset by one of several limiters of a name', () => {
     store.mode = 'fails'
     await world.consume('k', 7)
     store.mode = 'up'
-    const call = world.consume() // the seven are charged now
+    const call = world.consume() // the seven units are charged now
     await settle()
     store.mode = 'fails'
     await pro.ledger.reset(['k'])
@@ -438,9 +455,9 @@ describe('a reset by one of several limiters of a name', () => {
 })
 
 describe('the health of limiters of one name', () => {
-  test('is one', async () => {
+  test('is shared', async () => {
     const world = new World('10/1h fixed-window')
-    const pro = new World('20/1h fixed-window', { like: world })
+    const pro = new World('20/1h fixed-window', { planOf: world })
     await pro.consume()
     await world.down()
     await pro.consume('a')
@@ -456,7 +473,7 @@ describe('the health of limiters of one name', () => {
     expect([pro.health.owing, world.health.owing]).toEqual([0, 0])
   })
 
-  test('is told by the limiter that others were made from', async () => {
+  test('is shown by the limiter that others were made from', async () => {
     const { store } = new World('10/1h')
     store.mode = 'fails'
     const limiter = new RateLimiter({ policies: '10/1h', store })
@@ -465,26 +482,26 @@ describe('the health of limiters of one name', () => {
   })
 })
 
-test('a refund while the store is away gives back what was taken here, charged or not', async () => {
+test('a refund while the store fails gives back units taken locally, charged or not', async () => {
   const world = new World('10/1h fixed-window')
   await world.down()
   await spend(world, 6)
   await world.up()
   await world.down()
-  expect(await told(world.ledger.decide('refund', ['k'], 4))).toBe('fallback 8')
+  expect(await outcome(world.ledger.decide('refund', ['k'], 4))).toBe('fallback 8')
   await world.up()
   expect(await world.peek()).toBe('store 8')
 })
 
 describe('instances', () => {
   test.each<[string, PolicyLike, number, string]>([
-    ['a part of the limit', '10/1h', 4, 'fallback 1'],
-    ['and of a burst', '10/1h burst 20', 4, 'fallback 4'],
-    ['a rate', smoothBursty({ rate: 10 }), 4, 'fallback 2147483647'],
-    ['one unit at least', '2/1h', 4, 'fallback 0'],
-    // 3333333 a day is not exact in whole numbers: it shares too little with the day.
+    ['get a part of the limit', '10/1h', 4, 'fallback 1'],
+    ['get a part of the burst', '10/1h burst 20', 4, 'fallback 4'],
+    ['get a part of a rate', smoothBursty({ rate: 10 }), 4, 'fallback 2147483647'],
+    ['get one unit at least', '2/1h', 4, 'fallback 0'],
+    // 3,333,333 a day has too few divisors in common with a day to be exact in whole numbers.
     [
-      'rounded down where the arithmetic needs it',
+      'round down where exact arithmetic needs it',
       tokenBucket({ limit: 10_000_000, window: '1d' }),
       3,
       'fallback 3332999',
@@ -495,7 +512,7 @@ describe('instances', () => {
     expect((await world.consume()).replace(/^fallback 333[23]\d+$/, first)).toBe(first.replace(' 2147483647', ' 0'))
   })
 
-  test('the answer tells the share', async () => {
+  test('the decision shows the share', async () => {
     const world = new World(fixedWindow({ limit: 100, window: '1h' }), { instances: 4 })
     await world.down()
     expect(await world.ledger.decide('consume', ['k'], 1)).toMatchObject({ limit: 25, remaining: 24 })

@@ -5,21 +5,27 @@ import type { Ledger, LedgerTerms } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { ReferenceLedger } from './reference-store.ts'
 
-/** up: answers. fails: rejects. throws: does so at once. hangs: never answers. lost: does it, and never answers. */
+/**
+ * `up` answers. `fails` rejects. `throws` throws before there is a promise. `hangs` never decides and never answers. `lost`
+ * decides and never answers.
+ */
 export type Mode = 'up' | 'fails' | 'throws' | 'hangs' | 'lost'
 
-/** A store behind a network, which fails as it is told. States are found by name, policy and key, as by a server. */
+/** A store behind a network, which fails by its mode. It finds states by name, policy and key, as a server does. */
 export class FailingStore implements Store {
   readonly synchronous = false
+  /** Declared, and never kept: whoever relies on it waits. */
+  declare readonly timeout?: number
   readonly #clock: ManualClock
   readonly #opened = new Map<string, ReferenceLedger>()
   mode: Mode = 'up'
-  /** What it was asked, also what it did not answer. */
+  /** The requests, also those without an answer. */
   calls: string[] = []
-  readonly #held: (() => void)[] = []
+  readonly #hanging: (() => void)[] = []
 
-  constructor(clock: ManualClock) {
+  constructor(clock: ManualClock, timeout?: number) {
     this.#clock = clock
+    if (timeout !== undefined) this.timeout = timeout
   }
 
   open(terms: LedgerTerms): Ledger {
@@ -35,9 +41,9 @@ export class FailingStore implements Store {
     }
   }
 
-  /** Lets what hangs be answered after all. */
+  /** Answers the requests that hang. */
   release(): void {
-    for (const answer of this.#held.splice(0)) answer()
+    for (const answer of this.#hanging.splice(0)) answer()
   }
 
   #answer<T>(call: string, decide: () => T): Promise<T> {
@@ -47,18 +53,22 @@ export class FailingStore implements Store {
     if (mode === 'fails') return Promise.reject(new Error('store failed'))
     if (mode === 'up') return Promise.resolve(decide())
     if (mode === 'lost') decide()
-    return new Promise((resolve) => this.#held.push(() => resolve(decide())))
+    return new Promise((resolve) => this.#hanging.push(() => resolve(decide())))
   }
 }
 
 export interface WorldOptions {
   onStoreError?: OnStoreError
   instances?: number
-  /** Whose store, name and time it is, too: this is that limiter under other policies. */
-  like?: World
+  /** The timeout that the store declares, in milliseconds. */
+  timeout?: number
+  /** The limiter's own, in milliseconds. */
+  storeTimeout?: number
+  /** Makes another plan of this world's limiter: with its store, name and time. */
+  planOf?: World
 }
 
-/** One limiter's ledger on a failing store, and time that passes only when told. */
+/** One limiter's ledger on a failing store, with a clock that only the test moves. */
 export class World {
   readonly clock: ManualClock
   readonly start: number
@@ -67,10 +77,13 @@ export class World {
   readonly scopes: readonly string[]
   readonly timers = new Set<{ at: number; wake: () => void }>()
 
-  constructor(policies: PolicyLike | readonly PolicyLike[], { onStoreError, instances = 1, like }: WorldOptions = {}) {
-    this.clock = like?.clock ?? new ManualClock()
+  constructor(
+    policies: PolicyLike | readonly PolicyLike[],
+    { onStoreError, instances = 1, timeout, storeTimeout, planOf }: WorldOptions = {},
+  ) {
+    this.clock = planOf?.clock ?? new ManualClock()
     this.start = this.clock.milliseconds
-    this.store = like?.store ?? new FailingStore(this.clock)
+    this.store = planOf?.store ?? new FailingStore(this.clock, timeout)
     const all = [policies].flat().map((each) => toPolicy(each as PolicyLike))
     this.scopes = [...new Set(all.map(({ scope }) => scope))]
     const sleeper = (milliseconds: number, wake: () => void) => {
@@ -80,11 +93,11 @@ export class World {
     }
     const terms = { name: 'api', policies: all, scopes: this.scopes }
     this.ledger =
-      like?.ledger.vary?.(terms) ??
+      planOf?.ledger.vary?.(terms) ??
       openLedger(this.store, terms, {
         onStoreError,
         instances,
-        storeTimeout: undefined,
+        storeTimeout,
         clock: this.clock.now,
         sleeper,
       })
@@ -94,7 +107,7 @@ export class World {
     return healthOf(this.ledger)
   }
 
-  /** Lets the time pass until so many milliseconds after the start, and everything happen that is due by then. */
+  /** Moves the clock to that many milliseconds after the start. Every timer that is due by then runs. */
   async at(milliseconds: number): Promise<void> {
     await settle()
     for (;;) {
@@ -109,13 +122,13 @@ export class World {
     await settle()
   }
 
-  /** What was asked of the store since it was last looked at. */
-  asked(): string[] {
+  /** The store's requests since the last look. */
+  requests(): string[] {
     return this.store.calls.splice(0)
   }
 
   consume(key = 'k', cost = 1): Promise<string> {
-    return told(
+    return outcome(
       this.ledger.decide(
         'consume',
         this.scopes.map(() => key),
@@ -125,7 +138,7 @@ export class World {
   }
 
   async peek(key = 'k'): Promise<string> {
-    return told(
+    return outcome(
       this.ledger.decide(
         'peek',
         this.scopes.map(() => key),
@@ -134,7 +147,7 @@ export class World {
     )
   }
 
-  /** Fails until the breaker opens, by keys of their own. */
+  /** Makes the store fail until the breaker opens, with calls of other keys. */
   async down(mode: Mode = 'fails'): Promise<void> {
     this.store.mode = mode
     for (let n = 0; n < 5; n++) void this.consume(`down-${n}`)
@@ -142,7 +155,7 @@ export class World {
     this.store.calls = []
   }
 
-  /** Back, and known to be: a probe has passed, and what is owed is settled. */
+  /** Brings the store back: a probe is answered, and all debts are settled. */
   async up(): Promise<void> {
     this.store.mode = 'up'
     await this.at(this.clock.milliseconds - this.start + 500)
@@ -152,8 +165,8 @@ export class World {
   }
 }
 
-/** An answer as a timeline tells it: by whom, and what is left or how long to wait; or the code it rejects with. */
-export async function told(answer: Decision | Promise<Decision>): Promise<string> {
+/** A decision in short: its source, and the units left or the milliseconds to wait; else the error's code. */
+export async function outcome(answer: Decision | Promise<Decision>): Promise<string> {
   try {
     const { source, allowed, remaining, retryAfter } = await answer
     return allowed ? `${source} ${remaining}` : `${source} no ${retryAfter}`
@@ -162,7 +175,7 @@ export async function told(answer: Decision | Promise<Decision>): Promise<string
   }
 }
 
-/** Lets every promise that can go on do so. */
+/** Waits until no promise can go on. */
 export async function settle(): Promise<void> {
   for (let n = 0; n < 3; n++) await new Promise((resolve) => setImmediate(resolve))
 }

@@ -1,8 +1,9 @@
+/** In milliseconds. */
 const every = 2
 
 /**
- * How long this process was kept from its work, so that waits can be told from a busy machine: a timer is due every 2 ms,
- * and what it comes later counts. `lag()` before and after something differ by what of the time between was not its own.
+ * Measures how long a busy machine keeps this process from its work: a timer is due every 2 ms, and its delays add up. The
+ * difference of two results of `lag()` is the time between them that the process did not have.
  */
 export function watchLag(): { lag: () => number; stop: () => void } {
   let total = 0

@@ -37,6 +37,15 @@ test('a limiter waits for it as long as for the store itself', () => {
   expect([faultyStore(store).timeout, faultyStore(memoryStore()).timeout]).toEqual([400, undefined])
 })
 
+test('it keeps the timeout of the store, also for a call that hangs', async () => {
+  const clock = new ManualClock()
+  const store = faultyStore({ synchronous: false, timeout: 400, open: (terms) => memoryStore().open(terms) }, { clock })
+  store.fail('hang')
+  const call = expect(open(store).decide('consume', ['k'], 1)).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT' })
+  clock.advance(400)
+  await call
+})
+
 describe('what each fault does: B meets it, then all is well', () => {
   test.each<[Fault, string, number]>([
     [{ kind: 'error' }, 'A 4+0 B!HEADGATE_STORE+1000 C 3+5000', 0],
