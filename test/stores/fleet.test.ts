@@ -1,8 +1,8 @@
 import { Pool } from 'pg'
-import { describe, expect, test } from 'vitest'
+import { expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { admitted, limit, sum } from '../support/fleet.ts'
+import { admittedBy, quick } from '../support/fleet.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { useServer } from '../support/use-server.ts'
@@ -13,18 +13,18 @@ const pool = new Pool(postgres.config)
 await postgresStore({ pool }).migrate()
 await pool.end()
 
-describe.each(['fixedWindow', 'slidingLog'])('8 processes x 2,000 calls on one key of limit 1,000, %s', (policy) => {
-  test('admit exactly 1,000 on Postgres', async () => {
-    expect(sum(await admitted({ kind: 'postgres', ports: [postgres.port], policy, store: {} }))).toBe(limit)
-  }, 60_000)
+const task = { ...quick, policy: 'slidingLog', store: {} }
 
-  test('admit exactly 1,000 on Memcached', async () => {
-    expect(sum(await admitted({ kind: 'memcached', ports: [memcached.port], policy, store: {} }))).toBe(limit)
-  }, 60_000)
+test('several processes on one key of Postgres admit exactly the limit', async () => {
+  expect(await admittedBy({ ...task, kind: 'postgres', ports: [postgres.port] })).toBe(quick.limit)
+})
 
-  test('admit exactly 1,000 in the workers of a cluster', async () => {
-    const store = clusterStore({ name: policy })
-    expect(sum(await admitted({ kind: 'cluster', policy, store: { name: policy } }))).toBe(limit)
-    store.close()
-  }, 60_000)
+test('several processes on one key of Memcached admit exactly the limit', async () => {
+  expect(await admittedBy({ ...task, kind: 'memcached', ports: [memcached.port] })).toBe(quick.limit)
+})
+
+test('the workers of a cluster on one key admit exactly the limit', async () => {
+  const store = clusterStore({ name: 'fleet' })
+  expect(await admittedBy({ ...task, kind: 'cluster', store: { name: 'fleet' } })).toBe(quick.limit)
+  store.close()
 })

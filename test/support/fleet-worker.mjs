@@ -1,6 +1,6 @@
 /*
- * One process of a fleet: asks for its share of calls, so many in flight, and tells how many were admitted.
- * What to do comes as JSON in the first argument; it starts when told to, so that all of them start together.
+ * One process of a fleet: it makes its calls, 32 of them in flight, and sends how many were admitted. The task is JSON in
+ * the first argument. The process starts when it gets a message, so that all of them start at the same time.
  */
 import { fixedWindow, RateLimiter, slidingLog } from 'headgate'
 import { clusterStore } from 'headgate/cluster'
@@ -15,7 +15,7 @@ const { kind, ports, policy, limit, calls, store } = JSON.parse(process.argv[2])
 const [port] = ports
 const options = { timeout: '20s', ...store }
 
-/** Each kind of store, and what ends its client. */
+/** Each kind of store, with a function that closes its client. */
 const stores = {
   redis() {
     const client =

@@ -18,13 +18,23 @@ export interface WholeStore {
   usesArrivalTime?: boolean
   /** How many random scripts each algorithm plays. */
   runs: number
+  /** True to leave out of the contract the timelines of single algorithms. The one with all algorithms stays. */
+  quick?: boolean
 }
 
 let prefixes = 0
 
+const singleAlgorithm = /, (every verb|countRefused|shadow): /
+
 /** All tests that a store decides as the definition does: the contract, random scripts and the exact oracles. */
-export function describeWholeStore({ name, create, text, usesArrivalTime, runs }: WholeStore): void {
-  testStore({ name, test: test.concurrent, create: (clock) => create(clock, `contract-${prefixes++}`) })
+export function describeWholeStore({ name, create, text, usesArrivalTime, runs, quick = false }: WholeStore): void {
+  testStore({
+    name,
+    test: (title, run) => {
+      if (!quick || !singleAlgorithm.test(title)) test.concurrent(title, run)
+    },
+    create: (clock) => create(clock, `contract-${prefixes++}`),
+  })
 
   const played = (script: Script): Script => (usesArrivalTime ? { ...script, awaited: true } : script)
   const subjectOf = (): Subject => {

@@ -1,0 +1,56 @@
+import { Pool } from 'pg'
+import { describe, expect, test } from 'vitest'
+import { clusterStore } from '../../src/stores/cluster/index.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { admittedBy, full } from '../support/fleet.ts'
+import { startMemcached } from '../support/memcached-server.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { startCluster, startRedis } from '../support/redis-server.ts'
+import { useServer } from '../support/use-server.ts'
+
+const redis = await useServer(startRedis())
+const redisCluster = await useServer(startCluster())
+const postgres = await useServer(startPostgres())
+const memcached = await useServer(startMemcached())
+const pool = new Pool(postgres.config)
+await postgresStore({ pool }).migrate()
+await pool.end()
+
+const timeout = 120_000
+
+describe.each(['fixedWindow', 'slidingLog'])(
+  '8 processes make 2,000 calls each on one key of limit 1,000, %s',
+  (policy) => {
+    const servers = [
+      ['Redis', { kind: 'redis', ports: [redis.port], store: { prefix: 'one' } }],
+      [
+        'Redis without batches and deny cache',
+        { kind: 'redis', ports: [redis.port], store: { prefix: 'plain', batch: false, denyCache: false } },
+      ],
+      [
+        'Redis Cluster with 3 masters',
+        { kind: 'redis', ports: redisCluster.nodes.map(({ port }) => port), store: { prefix: 'three' } },
+      ],
+      ['Postgres', { kind: 'postgres', ports: [postgres.port], store: {} }],
+      ['Memcached', { kind: 'memcached', ports: [memcached.port], store: {} }],
+    ] as const
+
+    test.each(servers)(
+      '%s admits exactly 1,000',
+      async (_, server) => {
+        expect(await admittedBy({ ...full, ...server, policy })).toBe(full.limit)
+      },
+      timeout,
+    )
+
+    test(
+      'the primary of a cluster admits exactly 1,000',
+      async () => {
+        const store = clusterStore({ name: policy })
+        expect(await admittedBy({ ...full, kind: 'cluster', policy, store: { name: policy } })).toBe(full.limit)
+        store.close()
+      },
+      timeout,
+    )
+  },
+)
