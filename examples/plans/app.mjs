@@ -36,8 +36,8 @@ export function createApp() {
   // For operators: what a key has left. The limiter of the middleware looks, and takes nothing.
   app.get('/admin/left/:key', async (request, response) => {
     const { key } = request.params
-    if (!planOf.has(key)) return response.sendStatus(404)
-    response.json(leftOf(await limit.limiter.under(plans[planOf.get(key)]).peek(key)))
+    if (!planOf.has(key)) response.sendStatus(404)
+    else response.json(leftOf(await limit.limiter.under(plans[planOf.get(key)]).peek(key)))
   })
 
   // Requests without a valid key are refused and limited by address: guessing keys is slow, and slower each time.
