@@ -2,7 +2,8 @@
  * What a pacer asks of its store, and what may be given back. How long an answer may take, and what happens when there is
  * none, is the matter of the ledger: see src/failure.
  */
-import { type Policy, withLimit } from '../algorithms/algorithm.ts'
+import type { Policy } from '../algorithms/algorithm.ts'
+import { withLimit } from '../algorithms/define-policy.ts'
 import type { Tickets } from '../algorithms/evaluation.ts'
 import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Algorithm, Report } from '../../src/algorithms/algorithm.ts'
 import { type CarryRule, carry, carryRules } from '../../src/algorithms/carry.ts'
-import { ratioUp } from '../../src/algorithms/exact.ts'
+import { ratioUp } from '../../src/algorithms/exact-math.ts'
 import { revive, sameDefinition } from '../../src/algorithms/revive.ts'
 import {
   fixedWindow,

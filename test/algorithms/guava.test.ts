@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { withLimit } from '../../src/algorithms/algorithm.ts'
+import { withLimit } from '../../src/algorithms/define-policy.ts'
 import type { Smooth } from '../../src/algorithms/smooth.ts'
 import { Evaluation, memoryStore, type Policy, RateLimiter, smoothBursty, smoothWarmingUp } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'

@@ -84,7 +84,7 @@ function expectStricter(algorithm: Algorithm, strict: number[], others: number[]
  * longer opens the next one at another time. Nor where rest makes calls dearer: who may go later has rested less.
  */
 function ordered({ kind, parameters }: Algorithm): boolean {
-  return kind !== 'smoothWarmingUp' && !(kind === 'batches' && parameters[3] === 0)
+  return kind !== 'smoothWarmingUp' && !(kind === 'intervalBucket' && parameters[3] === 0)
 }
 
 describe.each(Object.entries(policies))('%s', (_name, { algorithm }) => {

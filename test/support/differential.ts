@@ -3,8 +3,8 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { withLimit } from '../../src/algorithms/algorithm.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
+import { withLimit } from '../../src/algorithms/define-policy.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   type Clock,

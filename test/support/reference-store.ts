@@ -1,5 +1,5 @@
 import type { Algorithm } from '../../src/algorithms/algorithm.ts'
-import { carry, isLikeNew } from '../../src/algorithms/carry.ts'
+import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
 import { Evaluation } from '../../src/algorithms/evaluation.ts'
 import { sameDefinition } from '../../src/algorithms/revive.ts'
 import type {
@@ -99,7 +99,7 @@ export class ReferenceLedger implements Ledger {
       const { policy, algorithm } = weighing
       const kept = this.#kept(policy.scope, this.#keyOf(policy, keys)).get(policy.name)
       const same = kept === undefined || sameDefinition(kept.algorithm, algorithm)
-      const lasting = kept !== undefined && !isLikeNew(kept.s, 0, kept.algorithm, this.#clock())
+      const lasting = kept !== undefined && !hasFullQuota(kept.s, 0, kept.algorithm, this.#clock())
       weighing.carried = !same && lasting && this.#terms.onChange !== 'retune'
       if (kept === undefined) weighing.s = new Array(algorithm.slots).fill(0)
       else if (same) weighing.s = kept.s.slice()

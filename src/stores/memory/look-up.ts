@@ -1,5 +1,5 @@
 import type { Algorithm } from '../../algorithms/algorithm.ts'
-import { carry, isLikeNew, type StateRule } from '../../algorithms/carry.ts'
+import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
 import type { PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { sameDefinition } from '../../algorithms/revive.ts'
 import { left, numbersOf, type State, timeOf } from './flat-states.ts'
@@ -29,7 +29,7 @@ export function lookUp(weighing: PolicyEvaluation, states: readonly State[], now
     weighing.i = own.i
   } else {
     weighing.s = carriedOver(own, algorithm, now, rule)
-    weighing.carried = rule !== 'retune' && !isLikeNew(own.s, own.i, own.policy.algorithm, now)
+    weighing.carried = rule !== 'retune' && !hasFullQuota(own.s, own.i, own.policy.algorithm, now)
   }
   return isShared(own)
 }

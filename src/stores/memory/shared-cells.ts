@@ -5,8 +5,9 @@
  * Their number is bounded. Definitions that nothing is left of make room; where there is none all the same, the cell is
  * closed: whatever is in it, nothing is left until all of it is like new.
  */
-import { type Algorithm, makePolicy, type Policy, Report } from '../../algorithms/algorithm.ts'
+import { type Algorithm, type Policy, Report } from '../../algorithms/algorithm.ts'
 import { Bucket } from '../../algorithms/bucket.ts'
+import { makePolicy } from '../../algorithms/define-policy.ts'
 import { sameDefinition } from '../../algorithms/revive.ts'
 import { type Cells, FlatStates, isNew, left, type State, timeOf } from './flat-states.ts'
 

@@ -9,7 +9,7 @@
  * that runs beside this one, is kept as it is until it is like new.
  */
 import { type Algorithm, type Numbers, Report } from '../../algorithms/algorithm.ts'
-import { carry, isLikeNew, type StateRule } from '../../algorithms/carry.ts'
+import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
 import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { type Definition, revive, sameDefinition } from '../../algorithms/revive.ts'
 import { HeadgateError, shown } from '../../errors.ts'
@@ -65,7 +65,7 @@ export class KeyRecord {
     else if (kept === undefined || from === undefined) weighing.s = new Array(algorithm.slots).fill(0)
     else {
       weighing.s = carry(kept.s.slice(), from, algorithm, now, onChange)
-      weighing.carried = onChange !== 'retune' && !isLikeNew(kept.s, 0, from, now)
+      weighing.carried = onChange !== 'retune' && !hasFullQuota(kept.s, 0, from, now)
     }
   }
 

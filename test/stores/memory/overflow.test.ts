@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
-import { withLimit } from '../../../src/algorithms/algorithm.ts'
+import { withLimit } from '../../../src/algorithms/define-policy.ts'
 import {
   fixedWindow,
   type Ledger,

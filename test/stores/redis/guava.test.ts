@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { withLimit } from '../../../src/algorithms/algorithm.ts'
+import { withLimit } from '../../../src/algorithms/define-policy.ts'
 import { sameDefinition } from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart } from '../../../src/stores/redis/keys.ts'

@@ -49,7 +49,7 @@ const mutations: readonly Mutations[] = [
     ],
   },
   {
-    part: 'batches',
+    part: 'intervalBucket',
     on: ['interval', 'clockWindow', 'firstRequest'],
     changes: [
       ['if at < last then', 'if at > last then'],
@@ -67,8 +67,8 @@ const mutations: readonly Mutations[] = [
       ['start + ceil(short', 'start + floor(short'],
       ['s[2] = booked(p, spent, cost, delay)', 's[2] = booked(p, spent, cost, 0)'],
       [
-        'spent > 0 and start or opens(p, at)\n    s[1] = at\n  end\n\n  function batches.count',
-        'spent >= 0 and start or opens(p, at)\n    s[1] = at\n  end\n\n  function batches.count',
+        'spent > 0 and start or opens(p, at)\n    s[1] = at\n  end\n\n  function intervalBucket.count',
+        'spent >= 0 and start or opens(p, at)\n    s[1] = at\n  end\n\n  function intervalBucket.count',
       ],
       ['or min(p.burst, spent + cost)', 'or max(p.burst, spent + cost)'],
       ['max(0, start - since)', 'min(0, start - since)'],
@@ -280,12 +280,12 @@ const mutations: readonly Mutations[] = [
     ['bucket', 'booked == 0 and 0 or', ''],
     ['bucket', 'p.capacity + booked * p.drain', 'booked * p.drain'],
     ['bucket', 'max(units, ahead)', 'units'],
-    ['batches', 'max(0, p.limit - from.limit)', '0'],
-    ['batches', 'spentAt(from, s, start)\n    local booked', 'spentAt(p, s, start)\n    local booked'],
-    ['batches', 'from.window == p.window and', ''],
-    ['batches', 'and from.aligned == p.aligned', ''],
-    ['batches', 'min(p.burst, ratioUp(spentAt(from', 'min(p.burst, ratioUp(spentAt(p'],
-    ['batches', 's[4] + from.burst', 's[4]'],
+    ['intervalBucket', 'max(0, p.limit - from.limit)', '0'],
+    ['intervalBucket', 'spentAt(from, s, start)\n    local booked', 'spentAt(p, s, start)\n    local booked'],
+    ['intervalBucket', 'from.window == p.window and', ''],
+    ['intervalBucket', 'and from.aligned == p.aligned', ''],
+    ['intervalBucket', 'min(p.burst, ratioUp(spentAt(from', 'min(p.burst, ratioUp(spentAt(p'],
+    ['intervalBucket', 's[4] + from.burst', 's[4]'],
     ['slidingWindow', 'or from.span ~= p.span', ''],
     ['slidingWindow', 's[4] = min(p.limit, ratioUp(s[4]', 's[4] = min(p.limit, ratioUp(s[3]'],
     ['slidingWindow', 's[3] = min(p.limit, ratioUp(s[3]', 's[3] = max(p.limit, ratioUp(s[3]'],
@@ -302,7 +302,7 @@ const mutations: readonly Mutations[] = [
   ].map(
     ([part, from, to]): Mutations => ({
       part: part as Part,
-      on: part === 'batches' || part === 'bucket' ? ['keep', 'scale', 'retune'] : ['keep', 'scale'],
+      on: part === 'intervalBucket' || part === 'bucket' ? ['keep', 'scale', 'retune'] : ['keep', 'scale'],
       of: algorithmOf(part as Part, from as string),
       changes: [[from as string, to as string]],
     }),
@@ -312,7 +312,7 @@ const mutations: readonly Mutations[] = [
 /** Undefined where it takes two different ones. */
 function algorithmOf(part: Part, from: string): Algorithm | undefined {
   if (part === 'smooth' || from.includes('aligned')) return undefined
-  return part === 'batches' ? 'firstRequest' : (part as Algorithm)
+  return part === 'intervalBucket' ? 'firstRequest' : (part as Algorithm)
 }
 
 describe.each(mutations)('$part', ({ part, on, of, changes }) => {

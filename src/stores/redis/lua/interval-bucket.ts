@@ -1,6 +1,6 @@
-/** Restates algorithms/batches.ts. State: last, spent, start, given. */
-export const batches = `
-function makers.batches()
+/** Restates algorithms/interval-bucket.ts. State: last, spent, start, given. */
+export const intervalBucket = `
+function makers.intervalBucket()
   local function startOf(p, s, at)
     local last, start = s[1], s[3]
     if at < last then
@@ -39,15 +39,15 @@ function makers.batches()
     return from.kind == p.kind and from.window == p.window and from.aligned == p.aligned
   end
 
-  local batches = {}
+  local intervalBucket = {}
 
-  function batches.define(p, limit, window, burst, aligned)
+  function intervalBucket.define(p, limit, window, burst, aligned)
     p.slots, p.limit, p.window, p.burst, p.aligned = 4, limit, window, burst, aligned == 1
     p.most = min(maxSafe, limit * floor(4503599627370496 / window))
     p.span = ceil(burst / limit) * window
   end
 
-  function batches.wait(p, s, at, cost)
+  function intervalBucket.wait(p, s, at, cost)
     if cost > p.burst then return never end
     local start = startOf(p, s, at)
     local short = spentAt(p, s, start) - (p.burst - cost)
@@ -55,11 +55,11 @@ function makers.batches()
     return start + ceil(short / p.limit) * p.window - at
   end
 
-  function batches.fits(p, s, at, cost, delay)
+  function intervalBucket.fits(p, s, at, cost, delay)
     return booked(p, spentAt(p, s, startOf(p, s, at)), cost, delay) <= p.most
   end
 
-  function batches.take(p, s, at, cost, delay)
+  function intervalBucket.take(p, s, at, cost, delay)
     local start = startOf(p, s, at)
     local spent = spentAt(p, s, start)
     s[2] = booked(p, spent, cost, delay)
@@ -67,7 +67,7 @@ function makers.batches()
     s[1] = at
   end
 
-  function batches.count(p, s, at, cost)
+  function intervalBucket.count(p, s, at, cost)
     local start = startOf(p, s, at)
     local spent = spentAt(p, s, start)
     s[2] = max(spent, cost > p.burst and p.burst or min(p.burst, spent + cost))
@@ -75,7 +75,7 @@ function makers.batches()
     s[1] = at
   end
 
-  function batches.refund(p, s, at, cost, since, mark, given)
+  function intervalBucket.refund(p, s, at, cost, since, mark, given)
     local start = startOf(p, s, at)
     local spent = spentAt(p, s, start)
     local top, promised = spent, 0
@@ -90,17 +90,17 @@ function makers.batches()
     s[1] = at
   end
 
-  function batches.ticket(p, s)
+  function intervalBucket.ticket(p, s)
     return s[3], s[2], s[4]
   end
 
-  function batches.report(p, s, at)
+  function intervalBucket.report(p, s, at)
     local start = startOf(p, s, at)
     local spent = spentAt(p, s, start)
     return max(0, p.burst - spent), spent == 0 and 0 or start + ceil(spent / p.limit) * p.window - at
   end
 
-  function batches.adopt(p, s, at, from)
+  function intervalBucket.adopt(p, s, at, from)
     if not sameWindows(p, from) then return false end
     local start = startOf(from, s, at)
     local spent = spentAt(from, s, start)
@@ -111,7 +111,7 @@ function makers.batches()
     return true
   end
 
-  function batches.carry(p, s, at, from, times, per)
+  function intervalBucket.carry(p, s, at, from, times, per)
     if not sameWindows(p, from) then return false end
     local start = startOf(from, s, at)
     s[2] = min(p.burst, ratioUp(spentAt(from, s, start), times, per))
@@ -121,6 +121,6 @@ function makers.batches()
     return true
   end
 
-  return batches
+  return intervalBucket
 end
 `

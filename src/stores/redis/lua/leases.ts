@@ -13,7 +13,7 @@ function makers.lease()
     return floor((s[2] - units * p.weight) / p.drain)
   end
 
-  function stays.batches(p, s, at)
+  function stays.intervalBucket(p, s, at)
     return s[3] + p.window - at
   end
 

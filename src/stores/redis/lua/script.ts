@@ -13,8 +13,8 @@
 import { bucket } from './bucket.ts'
 import { carry } from './carry.ts'
 import { frame } from './evaluation.ts'
-import { exact } from './exact.ts'
-import { batches } from './interval-bucket.ts'
+import { exact } from './exact-math.ts'
+import { intervalBucket } from './interval-bucket.ts'
 import { leases } from './leases.ts'
 import { penalty } from './penalty.ts'
 import { segmentedWindow } from './segmented-window.ts'
@@ -28,7 +28,7 @@ import { states } from './states.ts'
 /** The algorithms by the number that stands for them on the wire, counted from 1. */
 export const kinds: readonly string[] = [
   'bucket',
-  'batches',
+  'intervalBucket',
   'slidingWindow',
   'segmentedWindow',
   'slidingLog',
@@ -172,7 +172,7 @@ export type Part =
   | 'carry'
   | 'leases'
   | 'bucket'
-  | 'batches'
+  | 'intervalBucket'
   | 'slidingWindow'
   | 'segmentedWindow'
   | 'slidingLog'
@@ -190,7 +190,7 @@ export const parts: Readonly<Record<Part, string>> = {
   carry,
   leases,
   bucket,
-  batches,
+  intervalBucket,
   slidingWindow,
   segmentedWindow,
   slidingLog,

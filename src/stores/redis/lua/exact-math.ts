@@ -1,4 +1,4 @@
-/** Restates algorithms/exact.ts, and names the functions that every other part calls. */
+/** Restates algorithms/exact-math.ts, and names the functions that every other part calls. */
 export const exact = `
 local floor, ceil, max, min, never = math.floor, math.ceil, math.max, math.min, math.huge
 local sub, byte, char, rep, concat = string.sub, string.byte, string.char, string.rep, table.concat
