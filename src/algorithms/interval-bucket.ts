@@ -83,11 +83,11 @@ export class IntervalBucket implements Algorithm {
   }
 
   fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
-    return this.#booked(this.#spentAt(s, i, this.#startAt(s, i, at)), cost, delay) <= this.most
+    return this.#spentAfter(this.#spentAt(s, i, this.#startAt(s, i, at)), cost, delay) <= this.most
   }
 
   /** The units spent once `cost` is booked. The intervals that it waits for go by unused, so that its own is whole. */
-  #booked(spent: number, cost: number, delay: number): number {
+  #spentAfter(spent: number, cost: number, delay: number): number {
     const refills = delay > 0 ? Math.ceil((spent + cost - this.burst) / this.limit) : 0
     return Math.max(spent, refills * this.limit) + cost
   }
@@ -95,12 +95,12 @@ export class IntervalBucket implements Algorithm {
   take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
     const start = this.#startAt(s, i, at)
     const spent = this.#spentAt(s, i, start)
-    s[i + 1] = this.#booked(spent, cost, delay)
-    s[i + 2] = spent > 0 ? start : this.#opens(at)
+    s[i + 1] = this.#spentAfter(spent, cost, delay)
+    s[i + 2] = spent > 0 ? start : this.#opensAt(at)
     s[i] = at
   }
 
-  #opens(at: number): number {
+  #opensAt(at: number): number {
     return this.aligned ? at - (at % this.window) : at
   }
 
@@ -109,7 +109,7 @@ export class IntervalBucket implements Algorithm {
     const start = this.#startAt(s, i, at)
     const spent = this.#spentAt(s, i, start)
     s[i + 1] = Math.max(spent, cost > this.burst ? this.burst : Math.min(this.burst, spent + cost))
-    s[i + 2] = spent > 0 ? start : this.#opens(at)
+    s[i + 2] = spent > 0 ? start : this.#opensAt(at)
     s[i] = at
   }
 

@@ -46,13 +46,13 @@ export class Penalty implements Algorithm {
     this.parameters = [after, within, forget, ...blocks]
   }
 
+  wait(s: Numbers, i: number, at: number): number {
+    return Math.max(0, (s[i + 4] as number) - this.#aheadAt(s, i, at) - at)
+  }
+
   /** How far the times of the state lie ahead, because the clock went far back. */
   #aheadAt(s: Numbers, i: number, at: number): number {
     return Math.max(0, (s[i] as number) - at)
-  }
-
-  wait(s: Numbers, i: number, at: number): number {
-    return Math.max(0, (s[i + 4] as number) - this.#aheadAt(s, i, at) - at)
   }
 
   fits(): boolean {
@@ -102,8 +102,9 @@ export class Penalty implements Algorithm {
     const now = at + this.#aheadAt(s, i, at)
     const end = s[i + 4] as number
     const counted = (s[i + 2] as number) > 0 ? (s[i + 1] as number) + this.within : 0
+    const forgotten = (s[i + 3] as number) > 0 ? end + this.forget : 0
     out.remaining = end > now ? 0 : unlimited
-    out.reset = Math.max(0, counted - now, (s[i + 3] as number) > 0 ? end + this.forget - now : 0)
+    out.reset = Math.max(0, counted - now, forgotten - now)
   }
 
   /** A block keeps its end, but is never longer than the longest block now. */

@@ -51,14 +51,14 @@ export class SmoothWarmingUp extends Smooth {
     let micros = 0
     if (above > 0) {
       const taken = Math.min(above, permits)
-      micros = Math.trunc((taken * (this.#interval(above) + this.#interval(above - taken))) / 2)
+      micros = Math.trunc((taken * (this.#intervalAt(above) + this.#intervalAt(above - taken))) / 2)
       permits -= taken
     }
     return micros + Math.trunc(this.stable * permits)
   }
 
   /** The price of a permit that far above the threshold. */
-  #interval(above: number): number {
+  #intervalAt(above: number): number {
     return this.stable + above * this.slope
   }
 
