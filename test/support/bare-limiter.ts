@@ -1,6 +1,6 @@
 import type { Booking, Decision, Key, Ledger, LedgerTerms, Policy, Store } from '../../src/index.ts'
 
-/** A limiter without a choice for failures: whatever the store says comes through. */
+/** A limiter without a failover layer: it passes on the store's results and errors. */
 export class BareLimiter {
   readonly name: string
   readonly #ledger: Ledger
