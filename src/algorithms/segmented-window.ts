@@ -143,7 +143,7 @@ export function segmentedWindow(options: SegmentedWindowOptions): Policy {
     if (!Number.isInteger(segments) || segments < 1 || segments > 1000) {
       throw new HeadgateError(
         'HEADGATE_SEGMENTS',
-        `segmentedWindow: segments must be a whole number from 1 to 1000, got ${shown(segments)}. 10 is a good start.`,
+        `segmentedWindow: segments must be a whole number from 1 to 1000, got ${shown(segments)}. Leave it out for 10.`,
       )
     }
     return new SegmentedWindow(settings.limit, window, segments)
