@@ -1,19 +1,22 @@
 import { microseconds } from '#platform'
 import { HeadgateError, shown } from './errors.ts'
 
-/** Reads the time in whole microseconds since the epoch. It may stand still or run back; nothing is minted by that. */
+/**
+ * Reads the time in whole microseconds since the epoch, such as `() => Date.now() * 1000`. A clock may stand still or run
+ * back. No quota is gained by that.
+ */
 export type Clock = () => number
 
 /**
- * The process's own clock: the wall-clock time at which the process started plus what has passed since on the
- * monotonic clock, so that setting the machine's time neither mints nor takes away quota.
+ * The process's own clock: the wall-clock time at which the process started, plus the time since then on the monotonic
+ * clock. Setting the machine's time neither adds quota nor takes any away.
  */
 export const monotonicClock: Clock = microseconds
 
-/** The machine's own time: what processes on several machines have in common, as well as these are kept in step. */
+/** The machine's wall clock. Processes on several machines share it, as far as their clocks are synchronised. */
 export const wallClock: Clock = () => Date.now() * 1000
 
-/** @throws HeadgateError `HEADGATE_CLOCK` unless the clock reads a whole, safe, non-negative number */
+/** @throws HeadgateError `HEADGATE_CLOCK` if the clock does not return whole, non-negative microseconds */
 export function checkClock(clock: Clock): Clock {
   const now: unknown = typeof clock === 'function' ? clock() : undefined
   if (!Number.isSafeInteger(now) || (now as number) < 0) {
@@ -26,7 +29,7 @@ export function checkClock(clock: Clock): Clock {
   if (Math.abs((now as number) - Date.now()) < aDay) {
     throw new HeadgateError(
       'HEADGATE_CLOCK',
-      `A clock must return microseconds, this one returns milliseconds (${shown(now)}). Use () => Date.now() * 1000.`,
+      `A clock must return microseconds, but this one returns milliseconds (${shown(now)}). Use () => Date.now() * 1000.`,
     )
   }
   return clock

@@ -1,62 +1,94 @@
 /**
- * Who answered: the store, a local stand-in for a store that failed (`'fallback'`), or nobody, the call being let
- * through because the store failed (`'open'`).
+ * What made the decision:
+ *
+ * - `'store'`: the store
+ * - `'fallback'`: a local limiter in this process, because the store failed
+ * - `'open'`: nothing; the call was let through because the store failed
  */
 export type Source = 'store' | 'fallback' | 'open'
 
-/** What one policy says of a call. Times are whole milliseconds, rounded up; waits assume that nothing else comes. */
+/**
+ * What one policy says about a call. Times are whole milliseconds, rounded up, and assume that no other call comes.
+ *
+ * The examples are of `tokenBucket({ limit: 5, window: '1s' })`, which gives a unit back every 200 ms.
+ */
 export interface Verdict {
-  /** The policy's name. */
+  /** The policy's name, such as `'1s'`. */
   readonly name: string
-  /** Whether this policy admits the call. The call as a whole is admitted only if every enforced policy does. */
+  /** True if this policy admits the call. The call is admitted if every enforced policy admits it. */
   readonly allowed: boolean
-  /** Units per window, as promised. */
+  /** The policy's units per window: 5. */
   readonly limit: number
-  /** The largest cost that would be admitted now, after this call: that much, and not one unit more. At least 0. */
+  /**
+   * The largest cost that is admitted now, after this call; at least 0. After two requests at once, remaining is 3: a
+   * call of cost 3 is admitted, and a call of cost 4 is refused.
+   */
   readonly remaining: number
-  /** 0 if allowed; else how long until this cost is admitted, and not 1 ms sooner. Infinity: it never will be. */
+  /**
+   * 0 if allowed, else the time until this cost is admitted. After five requests at once, the sixth is refused with
+   * retryAfter 200: it is admitted after 200 ms, and not 1 ms sooner. Infinity if the cost can never be admitted, such as
+   * a cost of 6.
+   */
   readonly retryAfter: number
-  /** How long until the key cannot be told from one that never called. */
+  /**
+   * The time until the key has its full quota again. After one request, resetAfter is 200. If that request came 50 ms
+   * ago, resetAfter is 150.
+   */
   readonly resetAfter: number
-  /** Evaluated and reported only. */
+  /** True if the policy is only evaluated and reported. A shadow never refuses the call. */
   readonly shadow: boolean
-  /** How long until `remaining` grows; 0 if it cannot. Told to those who ask for it, as headers do. */
+  /**
+   * The time until `remaining` grows; 0 if the quota is full. After five requests at once, nextAfter is 200 and
+   * resetAfter is 1000. Only present if the caller asked for it, as headers do.
+   */
   readonly nextAfter?: number
 }
 
-/** The answer to a call: what all enforced policies say together, then what each says. Times as in `Verdict`. */
+/**
+ * The decision about a call: what all enforced policies say together, then what each policy says. Times as in `Verdict`.
+ *
+ * The examples are of the policies `'10/1s'` and `'100/1h'`.
+ */
 export interface Decision {
-  /** Whether the call may go on. Refused calls change nothing, unless a policy counts them. */
+  /** True if the call may go on. A refused call changes nothing, unless a policy has `countRefused`. */
   readonly allowed: boolean
-  /** Units per window, of the binding policy. */
+  /** The limit of the binding policy (see `policy`): 10 or 100. */
   readonly limit: number
-  /** The largest cost that every enforced policy would admit now. */
+  /** The largest cost that every enforced policy admits now. With 9 left in the second and 3 in the hour, it is 3. */
   readonly remaining: number
-  /** 0 if allowed; else the longest wait: then this cost is admitted, and not 1 ms sooner. Infinity: never. */
+  /**
+   * 0 if allowed, else the longest wait of the enforced policies. If the second waits 300 ms and the hour 20 minutes, it is
+   * 1,200,000: then this cost is admitted, and not 1 ms sooner. Infinity if the cost can never be admitted.
+   */
   readonly retryAfter: number
-  /** How long until the key cannot be told from one that never called, by any policy. */
+  /** The time until the key has its full quota under every policy: the longest `resetAfter`. */
   readonly resetAfter: number
-  /** The binding policy's name: of a refusal the one with the longest wait, else the one with the least left. */
+  /**
+   * The name of the binding policy. If the call is refused, the policy with the longest wait; else the policy with the
+   * least remaining. In the examples above it is `'1h'`.
+   */
   readonly policy: string
   /** One verdict per policy, in the limiter's order. */
   readonly policies: readonly Verdict[]
   readonly source: Source
-  /** When this was decided, in milliseconds since the epoch by the store's clock. Told to those who ask for it. */
+  /**
+   * The time of the decision by the store's clock, in milliseconds since the epoch, such as 1767225600000. Only present
+   * if the caller asked for it.
+   */
   readonly at?: number
 }
 
 /**
- * The decision that the verdicts make. Where every policy is a shadow the call is allowed and the numbers are those of the
- * shadows.
- * @param allowed the joint outcome: a refund is allowed whatever is left
- * @param at if it was asked for: milliseconds since the epoch, rounded down as waits are rounded up
+ * The decision that the verdicts make. If every policy is a shadow, the call is allowed, and the numbers are the shadows'.
+ * @param allowed the joint outcome; a refund is allowed whatever is left
+ * @param at the time, if the caller asked for it: milliseconds since the epoch, rounded down because waits are rounded up
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   const decision = verdicts.length === 1 ? alone(allowed, verdicts, source) : joinAll(allowed, verdicts, source)
   return at === undefined ? decision : dated(decision, at)
 }
 
-/** The same of one verdict. */
+/** The decision of a single verdict. */
 export function alone(allowed: boolean, policies: readonly Verdict[], source: Source): Decision {
   const { limit, remaining, resetAfter, retryAfter: wait, name: policy } = policies[0] as Verdict
   return { allowed, limit, remaining, retryAfter: allowed ? 0 : wait, resetAfter, policy, policies, source }
@@ -78,14 +110,14 @@ function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source)
   return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
 }
 
-/** A literal and no spread: this is built for every request. */
+function binds(allowed: boolean, verdict: Verdict, other: Verdict): boolean {
+  return allowed ? verdict.remaining < other.remaining : verdict.retryAfter > other.retryAfter
+}
+
+/** The decision with its time. A literal and no spread, because this runs for every request. */
 export function dated(
   { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }: Decision,
   at: number,
 ): Decision {
   return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, at }
-}
-
-function binds(allowed: boolean, verdict: Verdict, other: Verdict): boolean {
-  return allowed ? verdict.remaining < other.remaining : verdict.retryAfter > other.retryAfter
 }

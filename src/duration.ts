@@ -4,12 +4,13 @@ import { type ErrorCode, HeadgateError, shown } from './errors.ts'
 /** Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`. */
 export type Duration = number | string
 
+/** 366 days in milliseconds. */
 export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
 
 /**
  * A duration in whole milliseconds.
- * @param what how the message names it
- * @throws HeadgateError with `code` unless it is a whole number of milliseconds from `least` to 366 days
+ * @param what its name in the error message
+ * @throws HeadgateError with `code` if it is not a whole number of milliseconds from `least` to 366 days
  */
 export function milliseconds(duration: unknown, what: string, code: ErrorCode, least = 1): number {
   const value = typeof duration === 'string' && /[a-z]\s*$/i.test(duration) ? ms(duration as StringValue) : duration
@@ -23,7 +24,7 @@ export function milliseconds(duration: unknown, what: string, code: ErrorCode, l
   return value
 }
 
-/** The shortest text for whole milliseconds that loses nothing: `900000` is `'15m'`, `90000` is `'90s'`. */
+/** The shortest exact text for whole milliseconds: `900000` is `'15m'`, `90000` is `'90s'`. */
 export function durationText(value: number): string {
   for (const unit of ['d', 'h', 'm', 's'] as const) {
     const size = ms(`1${unit}`)

@@ -1,26 +1,46 @@
 /**
- * What went wrong, as a stable code. Codes never change their meaning; messages may.
+ * What went wrong, as a stable code. A code never changes its meaning; messages may change.
  *
- * - `HEADGATE_LIMIT`, `_WINDOW`, `_BURST`, `_SEGMENTS`, `_NAME`, `_SCOPE`: a policy's number or text is out of range
- * - `HEADGATE_INEXACT`: a policy whose arithmetic would leave the integers below 2^53
- * - `HEADGATE_POLICY`: a policy in a form that is not understood
- * - `HEADGATE_PENALTY`: a penalty's number or duration is out of range
- * - `HEADGATE_DUPLICATE_POLICY`: two policies of one name in a limiter
- * - `HEADGATE_DUPLICATE_LIMITER`: two limiters of one name on a store
- * - `HEADGATE_OPTION`: an option that does not exist, or has a value it cannot have
- * - `HEADGATE_COST`, `HEADGATE_KEY`, `HEADGATE_MAX_WAIT`: an argument of a call
- * - `HEADGATE_HEADERS_SENT`: a request refused after its response had begun
- * - `HEADGATE_CLOCK`: a clock that does not give whole microseconds
- * - `HEADGATE_ASYNC_STORE`: a synchronous call on a store that needs a promise
- * - `HEADGATE_STATE_SIZE`: a policy, or a key, that needs more bytes than its store holds
- * - `HEADGATE_STORE_TIMEOUT`: a store did not answer within its `timeout`; whether the call counted is not known
- * - `HEADGATE_STORE`: a store failed; `cause` is what it said
- * - `HEADGATE_STORE_UNAVAILABLE`: a store failed and the choice for that is `'deny'`; `cause` is what it said, `retryAfter`
- *   how long until it is worth asking again
- * - `HEADGATE_RATE`: a rate of a pacer that cannot be kept
- * - `HEADGATE_QUEUE_FULL`: a pacer has as many waiting as it may have
- * - `HEADGATE_TIMEOUT`: a turn would not come, or did not come, within its `timeout`
- * - `HEADGATE_CLOSED`: a pacer that has been closed
+ * Thrown by constructors, when something is configured:
+ *
+ * - `HEADGATE_LIMIT`: a policy's `limit` is not a whole number from 1 to 2^53 - 1.
+ * - `HEADGATE_WINDOW`: a policy's `window`, `per` or `warmup` is not from 1 ms to 366 days.
+ * - `HEADGATE_BURST`: a policy's `burst`, `maxBurst` or `maxStored` is out of range.
+ * - `HEADGATE_SEGMENTS`: the `segments` of a segmented window are not from 1 to 1000.
+ * - `HEADGATE_NAME`, `HEADGATE_SCOPE`: a name or a scope is not 1 to 128 printable ASCII characters.
+ * - `HEADGATE_INEXACT`: the policy cannot be counted exactly in integers below 2^53.
+ * - `HEADGATE_RATE`: a rate is not a positive, finite number, or is too slow to be counted exactly.
+ * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know its algorithm.
+ * - `HEADGATE_PENALTY`: an option of a penalty is out of range.
+ * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.
+ * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.
+ * - `HEADGATE_OPTION`: an option does not exist, or its value is invalid.
+ * - `HEADGATE_CLOCK`: a clock does not return whole microseconds.
+ * - `HEADGATE_STATE_SIZE`: the states of a key need more bytes than the store can hold. Also rejects a call.
+ *
+ * A call of any verb rejects with (and `consumeSync` throws):
+ *
+ * - `HEADGATE_COST`: `cost`, or the actual cost given to `settle`, is not a whole number in range.
+ * - `HEADGATE_KEY`: the key is not a string, or lacks the string of a scope.
+ * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` is `'deny'`. `cause` is the store's error, and
+ *   `retryAfter` the milliseconds until a new attempt makes sense. The call may or may not have counted.
+ *
+ * Some verbs also reject with:
+ *
+ * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
+ * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
+ * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
+ *
+ * A store rejects with these, which a verb shows as the `cause` of `HEADGATE_STORE_UNAVAILABLE`:
+ *
+ * - `HEADGATE_STORE_TIMEOUT`: the store did not answer within its `timeout`. The call may or may not have counted.
+ * - `HEADGATE_STORE`: the store failed. `cause` is the error of its client.
+ *
+ * `acquire`, `reserve` and `throttle` of a pacer also reject with:
+ *
+ * - `HEADGATE_QUEUE_FULL`: as many calls wait already as the pacer allows.
+ * - `HEADGATE_TIMEOUT`: the call cannot go, or did not go, within its `timeout`.
+ * - `HEADGATE_CLOSED`: the pacer was closed.
  */
 export type ErrorCode =
   | 'HEADGATE_LIMIT'
@@ -50,13 +70,13 @@ export type ErrorCode =
   | 'HEADGATE_TIMEOUT'
   | 'HEADGATE_CLOSED'
 
-/** The one error this package throws: for misuse and for broken I/O, never for "refused", which is data. */
+/** The only error that this package throws: for misuse and broken I/O. A refused call is no error, but a decision. */
 export class HeadgateError extends Error {
   readonly code: ErrorCode
-  /** Of `HEADGATE_STORE_UNAVAILABLE`: in how many milliseconds it is worth asking again. */
+  /** With `HEADGATE_STORE_UNAVAILABLE`: milliseconds until a new attempt makes sense. Else undefined. */
   declare readonly retryAfter?: number
 
-  /** @param message what is wrong, then how to put it right */
+  /** @param message what is wrong, then the fix */
   constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfter?: number }) {
     super(message, options)
     this.name = 'HeadgateError'
@@ -65,7 +85,7 @@ export class HeadgateError extends Error {
   }
 }
 
-/** A value as an error message shows it: short, and never itself a reason to throw. */
+/** A value as an error message shows it: short, and without calling any code of the value. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)
   if (typeof value === 'object' && value !== null) return Array.isArray(value) ? 'an array' : 'an object'

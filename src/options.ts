@@ -1,11 +1,11 @@
 import { type ErrorCode, HeadgateError, shown } from './errors.ts'
 
-/** @throws HeadgateError `HEADGATE_OPTION` that names the first unknown option and the known ones */
+/** @throws HeadgateError `HEADGATE_OPTION` if an option is unknown; the message lists the known ones */
 export function knownOptions(where: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new HeadgateError(
       'HEADGATE_OPTION',
-      `${where} takes an object of options, got ${shown(options)}. It may have: ${known.join(', ')}.`,
+      `${where} takes an object of options, got ${shown(options)}. It takes: ${known.join(', ')}.`,
     )
   }
   const unknown = Object.keys(options).find((option) => !known.includes(option))
@@ -17,6 +17,7 @@ export function knownOptions(where: string, options: object, known: readonly str
   }
 }
 
+/** @throws HeadgateError with `code` if the value is not a whole number from 1 to 2^53 - 1 */
 export function positiveInteger(value: unknown, what: string, code: ErrorCode): number {
   if (!Number.isSafeInteger(value) || (value as number) < 1) {
     throw new HeadgateError(
@@ -27,7 +28,10 @@ export function positiveInteger(value: unknown, what: string, code: ErrorCode): 
   return value as number
 }
 
-/** Names travel in headers as Structured Field Strings (RFC 9651, 3.3.3), which hold printable ASCII only. */
+/**
+ * Names appear in headers as Structured Field Strings (RFC 9651, 3.3.3), which hold printable ASCII only.
+ * @throws HeadgateError with `code` if the value is not 1 to 128 printable ASCII characters
+ */
 export function text(value: unknown, what: string, code: ErrorCode): string {
   if (typeof value !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(value)) {
     throw new HeadgateError(
@@ -38,15 +42,15 @@ export function text(value: unknown, what: string, code: ErrorCode): string {
   return value
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` unless it is a boolean or left out */
+/** @throws HeadgateError `HEADGATE_OPTION` if the value is neither a boolean nor left out */
 export function flag(value: unknown, option: string): boolean {
   if (value === undefined || typeof value === 'boolean') return value === true
   throw new HeadgateError('HEADGATE_OPTION', `${option} must be true or false, got ${shown(value)}. Give a boolean.`)
 }
 
 /**
- * @param example how such a function is written
- * @throws HeadgateError `HEADGATE_OPTION` unless it is a function or left out
+ * @param example such a function, for the error message
+ * @throws HeadgateError `HEADGATE_OPTION` if the value is neither a function nor left out
  */
 export function callback<Callback>(value: Callback, option: string, example: string): Callback {
   if (value === undefined || typeof value === 'function') return value

@@ -2,32 +2,32 @@ import { type Duration, durationText, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
 import { flag, knownOptions, positiveInteger, text } from './options.ts'
 
-/** Of a policy that names none. */
+/** The scope of a policy that names none. */
 export const defaultScope = 'default'
 
-/** What every policy is asked for. */
+/** The options of every policy. */
 export interface PolicyOptions {
-  /** Units per window: a positive safe integer. */
+  /** Units per window: a whole number from 1 to 2^53 - 1, such as 100. */
   limit: number
-  /** How long a window is: whole milliseconds, or text such as `'15m'`; from 1 ms to 366 days. */
+  /** The length of a window: whole milliseconds, or text such as `'15m'`. From 1 ms to 366 days. */
   window: Duration
-  /** Who this policy is, in headers, decisions and stored state: printable ASCII. Default: the window, such as `'15m'`. */
+  /** The policy's name in headers, decisions and stored states: printable ASCII. Default: the window, such as `'15m'`. */
   name?: string
-  /** Which of a request's keys it limits by. Default `'default'`. */
+  /** Which of a request's keys the policy limits by, such as `'user'`. Default `'default'`. */
   scope?: string
-  /** A refused call still counts, so who keeps hammering stays out. Default false. */
+  /** True if refused calls count too, so that a client that keeps hammering stays refused. Default false. */
   countRefused?: boolean
-  /** Evaluated and reported, never enforced. Default false. */
+  /** True if the policy is evaluated and reported, but never enforced. Default false. */
   shadow?: boolean
 }
 
 export interface BurstOptions extends PolicyOptions {
-  /** How many units may come at once: a positive safe integer. Default: `limit`. */
+  /** How many units may come at once: a whole number from 1 to 2^53 - 1. Default: `limit`. */
   burst?: number
 }
 
-/** The promise without its arithmetic: validated, immutable. Times are milliseconds. */
-export interface Terms {
+/** The validated options of a policy. Immutable; times are milliseconds. */
+export interface PolicySettings {
   readonly name: string
   readonly scope: string
   readonly limit: number
@@ -40,11 +40,15 @@ export interface Terms {
 const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow']
 
 /**
- * Validates what a user wrote.
- * @param extra the options that this algorithm has besides the common ones
- * @throws HeadgateError with the code of the option that is wrong
+ * Validates the options of a policy, and fills in the defaults.
+ * @param extra names of the options that this algorithm has besides the common ones
+ * @throws HeadgateError with the code of the option that is invalid
  */
-export function terms(algorithm: string, options: BurstOptions, extra: readonly string[] = []): Terms {
+export function policySettings(
+  algorithm: string,
+  options: BurstOptions,
+  extra: readonly string[] = [],
+): PolicySettings {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new HeadgateError(
       'HEADGATE_POLICY',

@@ -4,30 +4,30 @@ import { ManualClock } from '../src/testing/index.ts'
 
 const badReadings = [undefined, null, NaN, Infinity, -1, 0.5, 2 ** 53, '0', 0n, new Date()]
 
-describe('a store wants a clock of whole microseconds', () => {
-  test.each(badReadings)('one that reads %s is refused', (reading) => {
+describe('a store needs a clock that returns whole microseconds', () => {
+  test.each(badReadings)('a clock that returns %s is rejected', (reading) => {
     const clock = (() => reading) as unknown as () => number
     expect(() => checkClock(clock)).toThrow(expect.objectContaining({ code: 'HEADGATE_CLOCK' }))
   })
 
-  test('what is not a function is refused', () => {
+  test('a value that is not a function is rejected', () => {
     expect(() => checkClock(Date.now() as unknown as () => number)).toThrow(/whole microseconds.*Use \(\) =>/)
   })
 
-  test('a good one is handed back', () => {
+  test('a valid clock is returned as it is', () => {
     const clock = () => 0
     expect(checkClock(clock)).toBe(clock)
   })
 })
 
 describe('the monotonic clock', () => {
-  test('reads whole microseconds of today', () => {
+  test('reads whole microseconds since the epoch', () => {
     const now = monotonicClock()
     expect(Number.isSafeInteger(now)).toBe(true)
     expect(new Date(now / 1000).getUTCFullYear()).toBeGreaterThanOrEqual(2024)
   })
 
-  test('is the time at which the process started plus what performance.now tells, within the millisecond', () => {
+  test('is the start of the process plus performance.now, within a millisecond', () => {
     const before = performance.timeOrigin + performance.now()
     const now = monotonicClock() / 1000
     const after = performance.timeOrigin + performance.now()
@@ -35,7 +35,7 @@ describe('the monotonic clock', () => {
     expect(now).toBeLessThan(after + 1)
   })
 
-  test('never runs back', () => {
+  test('never goes back', () => {
     let last = monotonicClock()
     for (let reading = 0; reading < 10_000; reading++) {
       const now = monotonicClock()
@@ -45,13 +45,13 @@ describe('the monotonic clock', () => {
   })
 })
 
-describe('the manual clock moves only when told', () => {
-  test('it starts in 2026, and its now can be handed on as it is', () => {
+describe('the manual clock', () => {
+  test('starts in 2026, moves only by a call, and its `now` can be passed as a clock', () => {
     const { now } = new ManualClock()
     expect([now(), now()]).toEqual([1_767_225_600_000_000, 1_767_225_600_000_000])
   })
 
-  test('it advances by milliseconds or text, and can be set back', () => {
+  test('advances by milliseconds or text, and can be set back', () => {
     const clock = new ManualClock(0)
     clock.advance(1)
     expect(clock.now()).toBe(1000)
@@ -61,13 +61,13 @@ describe('the manual clock moves only when told', () => {
     expect(clock.now()).toBe(125)
   })
 
-  test.each([NaN, -1, Infinity, 2 ** 53])('it cannot be started at, or set to, %s', (time) => {
+  test.each([NaN, -1, Infinity, 2 ** 53])('cannot start at, or be set to, %s', (time) => {
     const refusal = expect.objectContaining({ code: 'HEADGATE_CLOCK' })
     expect(() => new ManualClock(time)).toThrow(refusal)
     expect(() => new ManualClock(0).set(time)).toThrow(refusal)
   })
 
-  test.each([-1, NaN, 0.5, '10', 'soon'])('it cannot advance by %s', (by) => {
+  test.each([-1, NaN, 0.5, '10', 'soon'])('cannot advance by %s', (by) => {
     expect(() => new ManualClock(0).advance(by)).toThrow(expect.objectContaining({ code: 'HEADGATE_CLOCK' }))
   })
 })

@@ -13,7 +13,7 @@ import {
   tokenBucket,
 } from '../src/index.ts'
 
-/** Options as a user without types may write them. */
+/** Options as a user without TypeScript may write them. */
 // biome-ignore lint/suspicious/noExplicitAny: misuse is what is tested
 type Unchecked = any
 
@@ -29,25 +29,25 @@ const constructors: Record<string, (options: Unchecked) => unknown> = {
 
 const notPositiveIntegers = [0, -1, 1.5, NaN, Infinity, -Infinity, 2 ** 53, '100', null, undefined, 100n, true, {}, []]
 
-/** The code, and a message that names what is wrong and says what to write instead. */
-function misuse(act: () => unknown): HeadgateError {
+/** The error that is thrown. Its message has to say what is wrong, and then the fix. */
+function errorOf(act: () => unknown): HeadgateError {
   try {
     act()
   } catch (error) {
     expect(error).toBeInstanceOf(HeadgateError)
     const { name, message } = error as HeadgateError
     expect(name).toBe('HeadgateError')
-    expect(message).toMatch(/(Give|Write|Use|Choose|Leave|Round|It takes|To look|10 is a good).+\.$/)
+    expect(message).toMatch(/(Give|Write|Use|Choose|Leave|Round|It takes|To look).+\.$/)
     return error as HeadgateError
   }
   throw new Error('nothing was thrown')
 }
 
-describe.each(Object.entries(constructors))('%s refuses', (name, make) => {
+describe.each(Object.entries(constructors))('%s rejects', (name, make) => {
   const good = { limit: 100, window: '15m' }
 
   test.each(notPositiveIntegers)('a limit of %s', (limit) => {
-    const error = misuse(() => make({ ...good, limit }))
+    const error = errorOf(() => make({ ...good, limit }))
     expect(error.code).toBe('HEADGATE_LIMIT')
     expect(error.message).toContain(`${name}: limit`)
   })
@@ -56,52 +56,52 @@ describe.each(Object.entries(constructors))('%s refuses', (name, make) => {
     ...[0, -1, 1.5, NaN, Infinity, 2 ** 53, null, undefined, true, {}, []],
     ...['', 'soon', '10', '-5m', '0s', '0.5ms', '15 parsecs', '367d', '2y', 366 * 86_400_000 + 1, 'm', 'x'.repeat(200)],
   ])('a window of %s', (window) => {
-    expect(misuse(() => make({ ...good, window })).code).toBe('HEADGATE_WINDOW')
+    expect(errorOf(() => make({ ...good, window })).code).toBe('HEADGATE_WINDOW')
   })
 
   test.each(['', 5, 'naïve', 'a\nb', '\u0000', 'x'.repeat(129), {}, '\ud800'])('a name or scope of %j', (text) => {
-    expect(misuse(() => make({ ...good, name: text })).code).toBe('HEADGATE_NAME')
-    expect(misuse(() => make({ ...good, scope: text })).code).toBe('HEADGATE_SCOPE')
+    expect(errorOf(() => make({ ...good, name: text })).code).toBe('HEADGATE_NAME')
+    expect(errorOf(() => make({ ...good, scope: text })).code).toBe('HEADGATE_SCOPE')
   })
 
   test.each(['yes', 1, 0, null])('countRefused or shadow of %j', (flag) => {
-    expect(misuse(() => make({ ...good, countRefused: flag })).code).toBe('HEADGATE_OPTION')
-    expect(misuse(() => make({ ...good, shadow: flag })).code).toBe('HEADGATE_OPTION')
+    expect(errorOf(() => make({ ...good, countRefused: flag })).code).toBe('HEADGATE_OPTION')
+    expect(errorOf(() => make({ ...good, shadow: flag })).code).toBe('HEADGATE_OPTION')
   })
 
-  test('an option that does not exist, and says which do', () => {
-    const { code, message } = misuse(() => make({ ...good, windowMs: 900_000 }))
+  test('an unknown option, and lists the known ones', () => {
+    const { code, message } = errorOf(() => make({ ...good, windowMs: 900_000 }))
     expect(code).toBe('HEADGATE_OPTION')
     expect(message).toContain('"windowMs"')
     expect(message).toContain('limit, window, name, scope, countRefused, shadow')
   })
 
   test.each([undefined, null, 100, '100/15m', [100, '15m']])('%j for its options', (options) => {
-    expect(misuse(() => make(options)).code).toBe('HEADGATE_POLICY')
+    expect(errorOf(() => make(options)).code).toBe('HEADGATE_POLICY')
   })
 })
 
 describe.each(Object.entries({ tokenBucket, leakyBucket, gcra }))(
-  '%s refuses',
+  '%s rejects',
   (_, make: (options: Unchecked) => unknown) => {
     test.each(notPositiveIntegers.filter((burst) => burst !== undefined && burst !== null))(
       'a burst of %s',
       (burst) => {
-        expect(misuse(() => make({ limit: 100, window: '1s', burst })).code).toBe('HEADGATE_BURST')
+        expect(errorOf(() => make({ limit: 100, window: '1s', burst })).code).toBe('HEADGATE_BURST')
       },
     )
 
     test('numbers that cannot be counted exactly, and says why', () => {
-      const { code, message } = misuse(() => make({ limit: 999_983, window: '30d' }))
+      const { code, message } = errorOf(() => make({ limit: 999_983, window: '30d' }))
       expect(code).toBe('HEADGATE_INEXACT')
       expect(message).toContain('999983 per 2592000000 ms')
       make({ limit: 1_000_000, window: '30d' })
     })
 
-    test('the first burst beyond 2^53, and not the one before', () => {
+    test('the first burst beyond 2^53, but not the burst before it', () => {
       const most = Math.floor(Number.MAX_SAFE_INTEGER / 1_000_000)
       make({ limit: 1, window: '1s', burst: most })
-      expect(misuse(() => make({ limit: 1, window: '1s', burst: most + 1 })).code).toBe('HEADGATE_INEXACT')
+      expect(errorOf(() => make({ limit: 1, window: '1s', burst: most + 1 })).code).toBe('HEADGATE_INEXACT')
     })
   },
 )
@@ -123,12 +123,12 @@ test.each([
     code: 'HEADGATE_OPTION',
   },
   {
-    what: 'another refill',
+    what: 'an unknown refill',
     act: () => tokenBucket({ limit: 1, window: 1, refill: 'greedy' } as Unchecked),
     code: 'HEADGATE_OPTION',
   },
   {
-    what: 'another align',
+    what: 'an unknown align',
     act: () => fixedWindow({ limit: 1, window: 1, align: 'day' } as Unchecked),
     code: 'HEADGATE_OPTION',
   },
@@ -155,14 +155,14 @@ test.each([
   },
   { what: 'a log beyond 2^50', act: () => slidingLog({ limit: 2 ** 50 + 1, window: 1 }), code: 'HEADGATE_INEXACT' },
   {
-    what: 'batches that take centuries',
+    what: 'a refill that takes centuries',
     act: () => tokenBucket({ limit: 1, window: '366d', burst: 1000, refill: 'interval' }),
     code: 'HEADGATE_INEXACT',
   },
   { what: 'no policies', act: () => new RateLimiter({ policies: [] }), code: 'HEADGATE_POLICY' },
-  { what: 'nothing for policies', act: () => new RateLimiter({} as Unchecked), code: 'HEADGATE_POLICY' },
+  { what: 'an absent list of policies', act: () => new RateLimiter({} as Unchecked), code: 'HEADGATE_POLICY' },
   {
-    what: 'a number for a policy',
+    what: 'a number as a policy',
     act: () => new RateLimiter({ policies: 100 as Unchecked }),
     code: 'HEADGATE_POLICY',
   },
@@ -173,17 +173,17 @@ test.each([
     code: 'HEADGATE_OPTION',
   },
   {
-    what: 'no store',
+    what: 'an object that is no store',
     act: () => new RateLimiter({ policies: '1/1s', store: {} as Unchecked }),
     code: 'HEADGATE_OPTION',
   },
   {
-    what: 'a limiter without a name',
+    what: 'an empty name of a limiter',
     act: () => new RateLimiter({ policies: '1/1s', name: '' }),
     code: 'HEADGATE_NAME',
   },
   {
-    what: 'a number for a name',
+    what: 'a number as a name',
     act: () => new RateLimiter({ policies: '1/1s', name: 5 as Unchecked }),
     code: 'HEADGATE_NAME',
   },
@@ -194,17 +194,21 @@ test.each([
     code: 'HEADGATE_DUPLICATE_POLICY',
   },
   {
-    what: 'two policies named by one window',
+    what: 'two policies that get the same name from their window',
     act: () => new RateLimiter({ policies: ['10/60s', '5/1m burst 9'] }),
     code: 'HEADGATE_DUPLICATE_POLICY',
   },
-  { what: 'no keys at all', act: () => memoryStore({ maxKeys: 0 }), code: 'HEADGATE_OPTION' },
-  { what: 'half a key', act: () => memoryStore({ maxKeys: 1.5 }), code: 'HEADGATE_OPTION' },
+  { what: 'a maxKeys of 0', act: () => memoryStore({ maxKeys: 0 }), code: 'HEADGATE_OPTION' },
+  { what: 'a maxKeys of 1.5', act: () => memoryStore({ maxKeys: 1.5 }), code: 'HEADGATE_OPTION' },
   { what: 'an option of another store', act: () => memoryStore({ max: 5 } as Unchecked), code: 'HEADGATE_OPTION' },
-  { what: 'a store that grows', act: () => memoryStore({ onFull: 'grow' } as Unchecked), code: 'HEADGATE_OPTION' },
-  { what: 'Date.now for a clock', act: () => memoryStore({ clock: () => 0.5 }), code: 'HEADGATE_CLOCK' },
-])('misuse: $what is $code', ({ act, code }) => {
-  expect(misuse(act).code).toBe(code)
+  {
+    what: 'a memory store that grows',
+    act: () => memoryStore({ onFull: 'grow' } as Unchecked),
+    code: 'HEADGATE_OPTION',
+  },
+  { what: 'a clock that returns fractions', act: () => memoryStore({ clock: () => 0.5 }), code: 'HEADGATE_CLOCK' },
+])('$what throws $code', ({ act, code }) => {
+  expect(errorOf(act).code).toBe(code)
 })
 
 describe('the shorthand', () => {
@@ -248,7 +252,7 @@ describe('the shorthand', () => {
     expect(policy(text).algorithm.constructor).toBe(same.algorithm.constructor)
   })
 
-  test('takes what the text does not say as options', () => {
+  test('takes name, scope and flags as options', () => {
     const options = { name: 'daily', scope: 'user', countRefused: true, shadow: true }
     expect(policy('5000/1d', options)).toMatchObject({ limit: 5000, window: 86_400_000, ...options })
   })
@@ -282,21 +286,21 @@ describe('the shorthand', () => {
     { text: '100/15m burst 0', code: 'HEADGATE_BURST' },
     { text: '100/15m sliding-window burst 5', code: 'HEADGATE_OPTION' },
     { text: '999983/30d gcra', code: 'HEADGATE_INEXACT' },
-  ])('$text is $code', ({ text, code }) => {
-    expect(misuse(() => policy(text as string)).code).toBe(code)
-    if (typeof text === 'string') expect(misuse(() => new RateLimiter({ policies: [text] })).code).toBe(code)
+  ])('$text throws $code', ({ text, code }) => {
+    expect(errorOf(() => policy(text as string)).code).toBe(code)
+    if (typeof text === 'string') expect(errorOf(() => new RateLimiter({ policies: [text] })).code).toBe(code)
   })
 
-  test('is read in a time that grows with its length only', () => {
+  test('is parsed in a time that is linear in its length', () => {
     const hostile = `1/1s${' a'.repeat(50_000)}!`
     const started = performance.now()
-    expect(misuse(() => policy(hostile)).code).toBe('HEADGATE_POLICY')
+    expect(errorOf(() => policy(hostile)).code).toBe('HEADGATE_POLICY')
     expect(performance.now() - started).toBeLessThan(1000)
   })
 })
 
-describe('what a policy is', () => {
-  test('immutable', () => {
+describe('a policy', () => {
+  test('is immutable', () => {
     const made = slidingWindow({ limit: 100, window: '15m' })
     expect(() => Object.assign(made, { limit: 1_000_000 })).toThrow(TypeError)
     expect(() => Object.assign(made.algorithm, { limit: 1_000_000 })).toThrow(TypeError)
@@ -304,12 +308,13 @@ describe('what a policy is', () => {
     expect(() => (policies as unknown[]).pop()).toThrow(TypeError)
   })
 
-  test('deaf to later changes of the options it was made of', () => {
+  test('does not follow later changes of its options', () => {
     const options = { limit: 1, window: '1s' }
     const limiter = new RateLimiter({ policies: options })
     options.limit = 100
     expect([limiter.consumeSync('a').allowed, limiter.consumeSync('a').allowed]).toEqual([true, false])
   })
 
-  test('up to 366 days', () => expect(slidingLog({ limit: 1, window: 366 * 86_400_000 }).window).toBe(31_622_400_000))
+  test('can have a window of up to 366 days', () =>
+    expect(slidingLog({ limit: 1, window: 366 * 86_400_000 }).window).toBe(31_622_400_000))
 })

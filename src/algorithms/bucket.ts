@@ -1,12 +1,12 @@
 /*
- * A bucket that drains without a pause.
+ * A bucket that drains continuously.
  *
  * The naive token bucket keeps a fraction of a token and adds `elapsed * limit / window` to it. Each step rounds, the
- * roundings pile up, and a request that is due exactly now is refused. GCRA keeps one time instead (the theoretical
- * arrival time) and does the same division the other way round. Both are one limiter:
+ * errors add up, and a request that is due exactly now is refused. GCRA keeps one time instead (the theoretical arrival
+ * time) and does the same division the other way round. Both are the same limiter:
  *
- *     token bucket   starts full, refills,    a call takes tokens,   refused when they do not suffice
- *     leaky bucket   starts empty, drains,    a call pours water in, refused when it would run over
+ *     token bucket   starts full, refills,    a call takes tokens,   refused when there are too few
+ *     leaky bucket   starts empty, drains,    a call pours water in, refused when it would overflow
  *     GCRA           TAT starts at now,       a call pushes it on,   refused when it would lie too far ahead
  *
  *     capacity  ___________________________________________
@@ -16,22 +16,22 @@
  *                 |  \   |   \ | \       (TAT = last + level / drain)
  *        0  ______|   \__|    \|  \________________________
  *
- * Here nothing is divided until somebody asks for a wait. The level is kept in ticks so small that a unit of cost and
- * a microsecond are both whole numbers of them: a unit weighs `window` ticks, a microsecond drains `limit` ticks,
- * both divided by their greatest common divisor. The level may lie above the capacity: that is debt, from a charge or
- * from a reservation, and it drains like the rest.
+ * Here nothing is divided until somebody asks for a wait. The level is counted in ticks, chosen so small that a unit of
+ * cost and a microsecond are both whole numbers of them: a unit weighs `window` ticks and a microsecond drains `limit`
+ * ticks, both divided by their greatest common divisor. The level may rise above the capacity. That is debt, from a
+ * charge or a reservation, and it drains like the rest.
  *
- * What was poured in last lies on top. So a reservation's ticket is the level it rose to, and what has drained of it can
- * be read off later: first goes what lay below. Two things spoil that reading. Others gave back what lay below: hence
- * the state counts what was given back. And while calls are booked ahead their times are promised: what will have
- * drained when the last of them acts cannot be used by anybody any more, and so is not given back either.
+ * A reservation's ticket is the level it rose to. The bucket drains from the bottom, so this level tells later how much
+ * of the reservation has drained. Two things would make it wrong. Units below it may be given back: so the state counts
+ * all units given back. And calls may be booked ahead at promised times: what drains before the last of them acts can
+ * be used by nobody else, and is not given back either.
  *
  * State: last (us), level (ticks at `last`), given (units given back so far, rounded up).
- * Bound: burst + limit * t / window units in any span t, booked ones at their promised time.
+ * Bound: burst + limit * t / window units in any span t, where booked units count at their promised time.
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
-import { gcd, maxSafe, ratioUp } from './exact.ts'
+import { gcd, maxSafe, ratioUp } from './exact-math.ts'
 
 export class Bucket implements Algorithm {
   readonly kind = 'bucket'
@@ -41,9 +41,9 @@ export class Bucket implements Algorithm {
   readonly promises = true
   readonly span: number
   readonly burst: number
-  /** Ticks that one unit weighs. */
+  /** Ticks per unit. */
   readonly weight: number
-  /** Ticks that drain in one microsecond. */
+  /** Ticks that drain per microsecond. */
   readonly drain: number
   readonly capacity: number
 
@@ -64,51 +64,51 @@ export class Bucket implements Algorithm {
     this.span = Math.ceil(this.capacity / this.drain)
   }
 
-  /** The level at `at`. A product beyond 2^53 is still larger than any level, so the maximum is exact. */
-  #level(s: Numbers, i: number, at: number): number {
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    const excess = this.#levelAt(s, i, at) - (this.capacity - cost * this.weight)
+    if (excess <= 0) return 0
+    return cost > this.burst ? Infinity : Math.ceil(excess / this.drain)
+  }
+
+  /** A product beyond 2^53 is inexact, but still larger than any level: the maximum is exact. */
+  #levelAt(s: Numbers, i: number, at: number): number {
     const level = s[i + 1] as number
     const elapsed = at - (s[i] as number)
     return elapsed <= 0 ? level : Math.max(0, level - elapsed * this.drain)
   }
 
-  wait(s: Numbers, i: number, at: number, cost: number): number {
-    const excess = this.#level(s, i, at) - (this.capacity - cost * this.weight)
-    if (excess <= 0) return 0
-    return cost > this.burst ? Infinity : Math.ceil(excess / this.drain)
-  }
-
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    return this.#level(s, i, at) + cost * this.weight <= maxSafe
+    return this.#levelAt(s, i, at) + cost * this.weight <= maxSafe
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    s[i + 1] = this.#level(s, i, at) + cost * this.weight
+    s[i + 1] = this.#levelAt(s, i, at) + cost * this.weight
     s[i] = at
   }
 
-  /** To the brim at most, so that one full refill after the last refused call everything is forgotten. */
+  /** Fills up to the capacity at most. So one full refill after the last refused call, all of them are forgotten. */
   count(s: Numbers, i: number, at: number, cost: number): void {
-    const level = this.#level(s, i, at)
-    const brim = cost > this.burst ? this.capacity : Math.min(this.capacity, level + cost * this.weight)
-    s[i + 1] = Math.max(level, brim)
+    const level = this.#levelAt(s, i, at)
+    const filled = cost > this.burst ? this.capacity : Math.min(this.capacity, level + cost * this.weight)
+    s[i + 1] = Math.max(level, filled)
     s[i] = at
   }
 
   refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
-    const level = this.#level(s, i, at)
-    const top = ticket ? this.#top(s, i, at, ticket) : level
+    const level = this.#levelAt(s, i, at)
+    const top = ticket ? this.#topAt(s, i, at, ticket) : level
     const promised = ticket ? Math.max(0, level - this.capacity) : 0
     const back = Math.min(level, cost * this.weight, Math.max(0, top - promised))
-    // Given back off the top of all, it lay below no other reservation.
+    // At the very top, there is no reservation above that the refund would lower.
     if (!ticket || top < level) s[i + 2] = Math.min(maxSafe, (s[i + 2] as number) + Math.ceil(back / this.weight))
     s[i + 1] = level - back
     s[i] = at
   }
 
-  /** Up to where a reservation reaches in the bucket by now, at least; below 0, nothing of it is left. */
-  #top(s: Numbers, i: number, at: number, [since, mark, given]: Ticket): number {
+  /** The level that a reservation reaches at `at`, or a lower one. Below 0, nothing of it is left. */
+  #topAt(s: Numbers, i: number, at: number, [since, mark, given]: Ticket): number {
     const givenSince = (s[i + 2] as number) - given
-    if (givenSince < 0 || s[i + 2] === maxSafe) return 0 // another state than the one it was booked in, or lost count
+    if (givenSince < 0 || s[i + 2] === maxSafe) return 0 // booked in another state, or the count overflowed
     return mark - givenSince * this.weight - Math.max(0, at - since) * this.drain
   }
 
@@ -117,19 +117,16 @@ export class Bucket implements Algorithm {
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
-    const level = this.#level(s, i, at)
-    const room = this.capacity - level
-    out.remaining = room > 0 ? Math.floor(room / this.weight) : 0
+    const level = this.#levelAt(s, i, at)
+    const unused = this.capacity - level
+    out.remaining = unused > 0 ? Math.floor(unused / this.weight) : 0
     out.reset = Math.ceil(level / this.drain)
   }
 
-  /**
-   * What is owed is the same number of units, rounded up, and what is booked ahead keeps its time: the next call comes
-   * after it at a higher rate too.
-   */
+  /** Debt stays the same number of units, rounded up. Booked units keep their time: the next call comes after them. */
   adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Bucket)) return false
-    const level = from.#level(s, i, at)
+    const level = from.#levelAt(s, i, at)
     const units = ratioUp(level, this.weight, from.weight)
     const booked = Math.ceil(Math.max(0, level - from.capacity) / from.drain)
     const ahead = booked === 0 ? 0 : this.capacity + booked * this.drain
@@ -138,19 +135,19 @@ export class Bucket implements Algorithm {
     return true
   }
 
-  /** A reservation from before gives nothing back any more: what is given now lies above its mark. */
+  /** Earlier reservations give nothing back any more: `given` grows beyond all their marks. */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof Bucket)) return false
-    const level = ratioUp(from.#level(s, i, at), times, per)
+    const level = ratioUp(from.#levelAt(s, i, at), times, per)
     s[i + 1] = level < maxSafe ? Math.min(this.capacity, ratioUp(level, this.weight, from.weight)) : this.capacity
     s[i + 2] = Math.min(maxSafe, (s[i + 2] as number) + Math.ceil(from.capacity / this.weight))
     s[i] = at
     return true
   }
 
-  /** What was given back to either is counted: no reservation gives back more than it would have. */
+  /** The larger `given` counts: no reservation gives back more than it would have. */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
-    s[i + 1] = Math.max(this.#level(s, i, at), this.#level(t, j, at))
+    s[i + 1] = Math.max(this.#levelAt(s, i, at), this.#levelAt(t, j, at))
     s[i + 2] = Math.max(s[i + 2] as number, t[j + 2] as number)
     s[i] = at
   }

@@ -1,29 +1,29 @@
 /*
- * A policy is who it is by its name. When its numbers change for a key (an upgrade, a new deploy), what the key has used
- * goes with it, by one of three rules:
+ * A policy is known by its name. When its numbers change for a key (an upgrade, a new deploy), what the key has used is
+ * carried over by one of three rules:
  *
- *     keep     70 of 100 used, now 1000: 70 used      70 of 100 used, now 50: 50 used, the most there is
+ *     keep     70 of 100 used, now 1000: 70 used      70 of 100 used, now 50: 50 used, the whole quota
  *     scale    70 of 100 used, now 1000: 700 used     70 of 100 used, now 50: 35 used
- *     reset    like new
+ *     reset    nothing is used
  *
- * Within one algorithm and window the times stay too: a window ends when it would have, an entry leaves when it would
- * have, a bucket goes on from its level. Otherwise the units that are used at that moment count as if just taken. What
- * has to be rounded is rounded up: no change of numbers gives anything away. A debt ends at the new limit.
+ * If the algorithm and the window stay, the times stay too. A window ends when it would have ended, an entry of a log
+ * leaves when it would have left, a bucket goes on from its level. Otherwise the used units count as if they had just been
+ * taken. Units are rounded up, so a change of numbers never gives any away. A debt ends at the new limit.
  */
 import { type Algorithm, type Numbers, Report } from './algorithm.ts'
 import { effectiveTime } from './evaluation.ts'
-import { ratioUp } from './exact.ts'
+import { ratioUp } from './exact-math.ts'
 
-/** What becomes of a key's state when the numbers of its policy change. */
+/** What happens to a key's state when the numbers of its policy change. */
 export type CarryRule = 'keep' | 'scale' | 'reset'
 
-/** The rules of a ledger: also that of a rate set at run time, which keeps the times that were promised (`adopt`). */
+/** The rules of a ledger. `retune` is for a rate that is set at run time: it keeps the times that were promised (`adopt`). */
 export type StateRule = CarryRule | 'retune'
 
 export const carryRules: readonly CarryRule[] = ['keep', 'scale', 'reset']
 
 /**
- * The state under `to` of a key whose state under `from` is `s`, which is used up. `s` begins at its first number.
+ * The state under `to` of a key whose state under `from` is `s`. It may reuse `s`, which starts at its first number.
  * @param now microseconds
  */
 export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
@@ -41,16 +41,16 @@ export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, 
 }
 
 /**
- * Whether the state cannot be told from that of a new key, so that it may be forgotten at any time: whether a key was
- * carried over or not must not depend on it.
+ * True if the key has its full quota, so that a store may forget the state at any time. Nothing that follows from a carry
+ * may depend on whether the store did.
  */
-export function isLikeNew(s: Numbers, i: number, algorithm: Algorithm, now: number): boolean {
+export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: number): boolean {
   const last = s[i] as number
   algorithm.report(s, i, effectiveTime(algorithm, last, now), report)
   return report.reset === 0 && now >= last
 }
 
-/** What a new key has. */
+/** The full quota. */
 function capacity(algorithm: Algorithm): number {
   return remaining(algorithm, new Array(algorithm.slots).fill(0), 0)
 }

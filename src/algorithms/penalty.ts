@@ -1,25 +1,26 @@
 /*
- * Punishment: who keeps being refused is shut out for a while, each time for longer.
+ * Penalty: a key that is refused again and again is blocked for a while, each time for longer.
  *
- * It is a policy like any other, only that it judges the refusals of the others and not the call: it counts none that is
- * admitted, and while a block lasts it refuses all.
+ * It is a policy like any other, except that it judges the refusals of the other policies and not the call. It counts
+ * refused calls only, and refuses every call while a block lasts.
  *
  *     refused   x  x x      x                         x xx
  *     count     1  2 3=after                          1 23
- *                    |<-- block[0] -->|                  |<------ block[1] ------>|<--- forget --->| like new
+ *                    |<-- block[0] -->|                  |<------ block[1] ------>|<--- forget --->| all forgotten
  *
- * A count opens with a refusal and lasts for `within`. What comes during a block neither counts nor makes it longer, so
- * its end is known from the start. A block that ends is remembered for `forget`: a new one within that time is the next
- * of the list, or the last of it again.
+ * A count starts with a refusal and lasts for `within`. Calls during a block do not count and do not extend it, so the end
+ * of a block is known from its start. A block is remembered for `forget` after its end. The next block within that time
+ * is the next one of the list, or the last one again.
  *
  * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
  */
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions, positiveInteger, text } from '../options.ts'
-import { type Algorithm, makePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
+import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
+import { makePolicy } from './define-policy.ts'
 
-/** What is left to a key that is not blocked: more than any limit that is meant. */
+/** The remaining units of a key that is not blocked: more than any real limit. */
 const unlimited = 2 ** 52
 
 export class Penalty implements Algorithm {
@@ -45,22 +46,22 @@ export class Penalty implements Algorithm {
     this.parameters = [after, within, forget, ...blocks]
   }
 
-  /** How far the state's times lie ahead because the clock went far back. */
-  #ahead(s: Numbers, i: number, at: number): number {
-    return Math.max(0, (s[i] as number) - at)
+  wait(s: Numbers, i: number, at: number): number {
+    return Math.max(0, (s[i + 4] as number) - this.#aheadAt(s, i, at) - at)
   }
 
-  wait(s: Numbers, i: number, at: number): number {
-    return Math.max(0, (s[i + 4] as number) - this.#ahead(s, i, at) - at)
+  /** How far the times of the state lie ahead, because the clock went far back. */
+  #aheadAt(s: Numbers, i: number, at: number): number {
+    return Math.max(0, (s[i] as number) - at)
   }
 
   fits(): boolean {
     return true
   }
 
-  /** What is admitted leaves no trace. */
+  /** An admitted call is not counted. Only the time of the state moves, if the clock went far back. */
   take(s: Numbers, i: number, at: number): void {
-    const ahead = this.#ahead(s, i, at)
+    const ahead = this.#aheadAt(s, i, at)
     if (ahead === 0) return
     s[i] = at
     s[i + 1] = Math.max(0, (s[i + 1] as number) - ahead)
@@ -88,7 +89,7 @@ export class Penalty implements Algorithm {
     s[i + 2] = 0
   }
 
-  /** A refusal stays one, whatever is given back. */
+  /** A refusal stays counted, whatever is given back. */
   refund(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)
   }
@@ -98,14 +99,15 @@ export class Penalty implements Algorithm {
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
-    const now = at + this.#ahead(s, i, at)
+    const now = at + this.#aheadAt(s, i, at)
     const end = s[i + 4] as number
     const counted = (s[i + 2] as number) > 0 ? (s[i + 1] as number) + this.within : 0
+    const forgotten = (s[i + 3] as number) > 0 ? end + this.forget : 0
     out.remaining = end > now ? 0 : unlimited
-    out.reset = Math.max(0, counted - now, (s[i + 3] as number) > 0 ? end + this.forget - now : 0)
+    out.reset = Math.max(0, counted - now, forgotten - now)
   }
 
-  /** A block stays as it was pronounced, but is no longer than the longest of now. */
+  /** A block keeps its end, but is never longer than the longest block now. */
   carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Penalty)) return false
     this.take(s, i, at)
@@ -114,10 +116,10 @@ export class Penalty implements Algorithm {
     return true
   }
 
-  /** The later start with the higher count, and the later end with the longer record. */
+  /** The later start with the higher count, and the later end with the higher number of blocks. */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at)
-    const ahead = this.#ahead(t, j, at)
+    const ahead = this.#aheadAt(t, j, at)
     const start = (t[j + 1] as number) - ahead
     const counted = at - start < this.within ? (t[j + 2] as number) : 0
     if (at - (s[i + 1] as number) >= this.within) s[i + 2] = 0
@@ -130,19 +132,19 @@ export class Penalty implements Algorithm {
 }
 
 export interface PenaltyOptions {
-  /** How many refusals it takes. */
+  /** How many refusals lead to a block, such as 10. */
   after: number
-  /** In how long: a count opens with a refusal and lasts for that time. */
+  /** The time in which they are counted, such as `'1m'`. A count starts with a refusal. */
   within: Duration
-  /** How long a key is blocked the first time, the second and so on; the last of the list from then on. */
+  /** How long a key is blocked: the first time, the second time and so on, such as `['1m', '10m']`. The last one repeats. */
   block: Duration | readonly Duration[]
-  /** How long after its end a block is remembered. Default: the longest block. */
+  /** How long a block is remembered after its end. Default: the longest block. */
   forget?: Duration
-  /** Which of a call's keys is blocked. Default: that of the limiter's first policy. */
+  /** The scope of the key that is blocked. Default: the scope of the limiter's first policy. */
   scope?: string
-  /** In decisions. Default `'penalty'`. */
+  /** The name of the penalty in decisions. Default `'penalty'`. */
   name?: string
-  /** What a blocked request is answered with over HTTP. Default 429. */
+  /** The HTTP status of a blocked request. Default 429. */
   status?: 403 | 429
 }
 
@@ -157,8 +159,9 @@ const known = [
 ] as const satisfies (keyof PenaltyOptions)[]
 
 /**
- * A policy that blocks the keys which the others keep refusing. Not public: the `penalty` of a limiter.
- * @throws HeadgateError `HEADGATE_PENALTY` on any option that is out of range
+ * A policy that blocks keys which the other policies refuse again and again. Not public: it is the `penalty` option of a
+ * limiter.
+ * @throws HeadgateError `HEADGATE_PENALTY` if an option is out of range, `HEADGATE_NAME`, `HEADGATE_SCOPE`, `HEADGATE_OPTION`
  */
 export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
   knownOptions('penalty', options, known)
@@ -179,7 +182,7 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     )
   }
   const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
-  const promise = {
+  const settings = {
     name: text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME'),
     scope: text(options.scope ?? scope, 'penalty: scope', 'HEADGATE_SCOPE'),
     limit: after,
@@ -189,6 +192,6 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     shadow,
   }
   const micros = blocks.map((block) => block * 1000)
-  const policy: Policy = makePolicy(promise, new Penalty(after, within * 1000, forget * 1000, micros), () => policy)
+  const policy: Policy = makePolicy(settings, new Penalty(after, within * 1000, forget * 1000, micros), () => policy)
   return policy
 }

@@ -8,16 +8,16 @@ import { SlidingWindow } from './sliding-window.ts'
 import { SmoothBursty } from './smooth-bursty.ts'
 import { SmoothWarmingUp } from './smooth-warming-up.ts'
 
-/** All that a state must be told with to be understood later, or elsewhere. */
+/** What a store keeps beside a state, so that another process or a later deploy understands the state. */
 export type Definition = Pick<Algorithm, 'kind' | 'span' | 'parameters'>
 
 type Reviver = (span: number, ...parameters: number[]) => Algorithm
 
 const revivers = new Map(
   Object.entries<Reviver>({
-    // Weight and drain have no common divisor: they are a window and a limit themselves.
+    // Weight and drain have no common divisor, so they serve as window and limit.
     bucket: (_, burst = 0, weight = 0, drain = 0) => new Bucket(drain, weight, burst),
-    batches: (_, limit = 0, window = 0, burst = 0, aligned = 0) =>
+    intervalBucket: (_, limit = 0, window = 0, burst = 0, aligned = 0) =>
       new IntervalBucket(limit, window, burst, aligned === 1),
     slidingWindow: (span, limit = 0) => new SlidingWindow(limit, span),
     segmentedWindow: (span, limit = 0, segments = 0) => new SegmentedWindow(limit, span, segments),
@@ -28,12 +28,12 @@ const revivers = new Map(
   }),
 )
 
-/** The algorithm of that definition; undefined for a kind that is not known here. */
+/** The algorithm with that definition; undefined for an unknown kind. */
 export function revive({ kind, span, parameters }: Definition): Algorithm | undefined {
   return revivers.get(kind)?.(span, ...parameters)
 }
 
-/** Whether a state under the one is a state under the other as it stands. */
+/** True if a state under one definition means the same under the other. */
 export function sameDefinition(a: Definition, b: Definition): boolean {
   return (
     a.kind === b.kind &&

@@ -1,22 +1,23 @@
 /*
  * The window in segments: a hard bound in any window, with a few counters.
  *
- * The sliding window counter guesses how the old calls were spread; the log knows, at a price. Here the window is cut
- * into k segments, each with a counter, and a segment counts in full until it has wholly left the window. That errs to
- * the safe side only: never more than `limit` in ANY span of one window; what was used comes back up to one segment late.
+ * The sliding window counter estimates how the old calls were spread. The log knows it, at the price of memory. Here the
+ * window is cut into k segments with a counter each, and a segment counts in full until it has left the window entirely.
+ * So there are never more than `limit` units in ANY span of one window, and used units come back up to one segment late.
  *
  *      leaving   |<------------- W ------------>|
- *     |###|##.|#..|...|..#|###|##.|#..|##.|...|#|        k + 1 counters: k whole segments and the one that is leaving
+ *     |###|##.|#..|...|..#|###|##.|#..|##.|...|#|        k + 1 counters: k whole segments, and the one that is leaving
  *                                               at
  *
- * A segment is ceil(W / k) long, on the clock; where k does not divide W it leaves less than k microseconds late.
+ * A segment is ceil(W / k) long, aligned to the clock. If k does not divide W, it leaves less than k microseconds late.
  *
  * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first.
  */
 import { HeadgateError, shown } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
-import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
-import { maxSafe, ratioUp } from './exact.ts'
+import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
+import { definePolicy } from './define-policy.ts'
+import { maxSafe, ratioUp } from './exact-math.ts'
 
 export class SegmentedWindow implements Algorithm {
   readonly kind = 'segmentedWindow'
@@ -38,38 +39,38 @@ export class SegmentedWindow implements Algorithm {
     this.parameters = [limit, segments]
   }
 
-  /** How many segments have begun since the state's newest one. */
-  #age(s: Numbers, i: number, at: number): number {
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    if (cost > this.limit) return Infinity
+    const age = this.#ageAt(s, i, at)
+    let over = this.#usedAt(s, i, age) + cost - this.limit
+    if (over <= 0) return 0
+    let n = this.segments - age
+    while (over > (s[i + 2 + n] as number)) over -= s[i + 2 + n--] as number
+    return this.#untilLeft(n, age, at)
+  }
+
+  /** How many segments have started since the newest one of the state. */
+  #ageAt(s: Numbers, i: number, at: number): number {
     return at < (s[i] as number) ? 0 : Math.floor(at / this.width) - (s[i + 1] as number)
   }
 
-  /** How long until the segment of counter `n` has left, when the newest has that age. */
-  #leaves(n: number, age: number, at: number): number {
+  /** How long until the segment of counter `n` has left the window, if the newest one has that age. */
+  #untilLeft(n: number, age: number, at: number): number {
     return (Math.floor(at / this.width) - age - n + this.segments + 1) * this.width - at
   }
 
-  #used(s: Numbers, i: number, age: number): number {
+  #usedAt(s: Numbers, i: number, age: number): number {
     let used = 0
     for (let n = this.segments - age; n >= 0; n--) used += s[i + 2 + n] as number
     return used
   }
 
-  wait(s: Numbers, i: number, at: number, cost: number): number {
-    if (cost > this.limit) return Infinity
-    const age = this.#age(s, i, at)
-    let over = this.#used(s, i, age) + cost - this.limit
-    if (over <= 0) return 0
-    let n = this.segments - age
-    while (over > (s[i + 2 + n] as number)) over -= s[i + 2 + n--] as number
-    return this.#leaves(n, age, at)
-  }
-
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    return this.#used(s, i, this.#age(s, i, at)) + cost <= maxSafe
+    return this.#usedAt(s, i, this.#ageAt(s, i, at)) + cost <= maxSafe
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    const age = this.#age(s, i, at)
+    const age = this.#ageAt(s, i, at)
     if (age > 0) {
       for (let n = this.segments; n >= 0; n--) s[i + 2 + n] = n >= age ? (s[i + 2 + n - age] as number) : 0
     }
@@ -79,10 +80,10 @@ export class SegmentedWindow implements Algorithm {
   }
 
   count(s: Numbers, i: number, at: number, cost: number): void {
-    this.take(s, i, at, Math.min(cost, maxSafe - this.#used(s, i, this.#age(s, i, at))))
+    this.take(s, i, at, Math.min(cost, maxSafe - this.#usedAt(s, i, this.#ageAt(s, i, at))))
   }
 
-  /** From the newest segment backwards; of a reservation only in the segment it was made in. */
+  /** Gives back in the newest segment first. With a ticket, only in the segment it was booked in. */
   refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
     this.take(s, i, at, 0)
     const first = ticket ? Math.max(0, (s[i + 1] as number) - ticket[0]) : 0
@@ -99,52 +100,52 @@ export class SegmentedWindow implements Algorithm {
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
-    const age = this.#age(s, i, at)
-    const used = this.#used(s, i, age)
+    const age = this.#ageAt(s, i, at)
+    const used = this.#usedAt(s, i, age)
     let newest = 0
     while (newest <= this.segments - age && s[i + 2 + newest] === 0) newest++
     out.remaining = Math.max(0, this.limit - used)
-    out.reset = used === 0 ? 0 : this.#leaves(newest, age, at)
+    out.reset = used === 0 ? 0 : this.#untilLeft(newest, age, at)
   }
 
-  /** Where that is more than the limit, the newest count. */
+  /** If the sum exceeds the limit, the newest segments count. */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof SegmentedWindow) || from.span !== this.span || from.segments !== this.segments) return false
     this.take(s, i, at, 0)
-    let room = this.limit
+    let left = this.limit
     for (let n = 0; n <= this.segments; n++) {
-      s[i + 2 + n] = Math.min(room, ratioUp(s[i + 2 + n] as number, times, per))
-      room -= s[i + 2 + n] as number
+      s[i + 2 + n] = Math.min(left, ratioUp(s[i + 2 + n] as number, times, per))
+      left -= s[i + 2 + n] as number
     }
     return true
   }
 
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at, 0)
-    const age = this.#age(t, j, at)
+    const age = this.#ageAt(t, j, at)
     for (let n = age; n <= this.segments; n++)
       s[i + 2 + n] = Math.max(s[i + 2 + n] as number, t[j + 2 + n - age] as number)
   }
 }
 
 export interface SegmentedWindowOptions extends PolicyOptions {
-  /** How many segments the window is cut into, 1 to 1000: more of them give back sooner and cost memory. Default 10. */
+  /** How many segments the window has, from 1 to 1000. More segments give units back sooner and cost memory. Default 10. */
   segments?: number
 }
 
 /**
- * Never more than `limit` units in any span of one window, with `segments + 1` counters a key.
- * @throws HeadgateError on any option that is out of range
+ * Never more than `limit` units in any span of one window, with `segments + 1` counters per key.
+ * @throws HeadgateError if an option is unknown or out of range
  */
 export function segmentedWindow(options: SegmentedWindowOptions): Policy {
-  return definePolicy('segmentedWindow', options, ['segments'], (terms, window) => {
+  return definePolicy('segmentedWindow', options, ['segments'], (settings, window) => {
     const segments = options.segments ?? 10
     if (!Number.isInteger(segments) || segments < 1 || segments > 1000) {
       throw new HeadgateError(
         'HEADGATE_SEGMENTS',
-        `segmentedWindow: segments must be a whole number from 1 to 1000, got ${shown(segments)}. 10 is a good start.`,
+        `segmentedWindow: segments must be a whole number from 1 to 1000, got ${shown(segments)}. Leave it out for 10.`,
       )
     }
-    return new SegmentedWindow(terms.limit, window, segments)
+    return new SegmentedWindow(settings.limit, window, segments)
   })
 }

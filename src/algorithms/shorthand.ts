@@ -22,18 +22,18 @@ const algorithms: ReadonlyMap<string, (options: BurstOptions) => Policy> = new M
 
 const form = /^\s*(\d+)\s*\/\s*(\d*\.?\d+\s*[a-z]+)((?:\s+(?:burst\s+\d+|[a-z]+(?:-[a-z]+)*))*)\s*$/i
 
-/** A policy, the text of one, or the options of a sliding window. */
+/** A policy, its shorthand such as `'100/15m'`, or the options of a sliding window. */
 export type PolicyLike = Policy | string | PolicyOptions
 
 /**
- * A policy from a short text: limit / window, then if need be the algorithm and the burst.
+ * A policy from a short text: limit/window, then optionally the algorithm and the burst.
  *
  *     policy('100/15m')               a sliding window
  *     policy('10/1s burst 20')        a token bucket that holds 20
  *     policy('5/10s sliding-log')     also fixed-window, segmented-window, token-bucket, leaky-bucket, gcra
  *
- * @param options what the text does not say: `name`, `scope`, `countRefused`, `shadow`
- * @throws HeadgateError `HEADGATE_POLICY` for a text that is not of that form, else the code of what is out of range
+ * @param options what the text cannot say: `name`, `scope`, `countRefused`, `shadow`
+ * @throws HeadgateError `HEADGATE_POLICY` for a text of another form, or the code of an option that is out of range
  */
 export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'window'> = {}): Policy {
   const [, limit, window, words] = (typeof text === 'string' && form.exec(text)) || []
@@ -57,7 +57,7 @@ function isAlgorithm(algorithm: Algorithm): boolean {
   return typeof algorithm === 'object' && algorithm !== null && typeof algorithm.wait === 'function'
 }
 
-/** Whatever a user may write for a policy. */
+/** The policy that a user means. @throws HeadgateError if the text or an option is invalid */
 export function toPolicy(like: PolicyLike): Policy {
   if (typeof like === 'string') return policy(like)
   if (typeof like === 'object' && like !== null && 'algorithm' in like && isAlgorithm(like.algorithm)) return like
@@ -67,7 +67,7 @@ export function toPolicy(like: PolicyLike): Policy {
 function notUnderstood(text: unknown): HeadgateError {
   return new HeadgateError(
     'HEADGATE_POLICY',
-    `A policy is limit/window, then the algorithm and the burst if need be, got ${shown(text)}. ` +
+    `A policy is limit/window, then optionally the algorithm and the burst, got ${shown(text)}. ` +
       `Write '100/15m', '10/1s burst 20' or '5/10s sliding-log'; the algorithms are ${[...algorithms.keys()].join(', ')}.`,
   )
 }

@@ -1,25 +1,26 @@
 /*
- * The sliding window counter: two numbers a key, and no boundary to exploit.
+ * The sliding window counter: two numbers per key, and no boundary to exploit.
  *
  * A fixed window forgets everything at once, so twice the limit passes across a boundary. A log of every call is exact
- * but remembers every call. Between them: keep the counts of this clock window and of the one before, and let the old
- * one fade as if its calls had come evenly.
+ * but remembers every call. This is the middle way. It keeps the counts of the current clock window and of the one
+ * before, and lets the older count fade as if its calls had been spread evenly.
  *
  *        previous            current
  *     |##############|######........|
  *            |<------- W ------>|            estimate = previous * (W - e) / W + current
- *                    |<--- e -->| at         admitted iff estimate + cost <= limit
+ *                    |<--- e -->| at         admitted if estimate + cost <= limit
  *
- * The estimate is never rounded: with whole costs, `estimate + cost <= limit` says the same as
- * `previous - floor(previous * e / W) + current + cost <= limit`, and the product is taken exactly (exact.ts).
+ * The estimate is never rounded. With whole costs, `estimate + cost <= limit` means the same as
+ * `previous - floor(previous * e / W) + current + cost <= limit`, and the product is exact (exact-math.ts).
  *
  * State: last (us), start of the clock window that holds `last` (us), current, previous (units).
- * Bound: `limit` by estimate; 2 * limit - 1 in the worst span of one window, when calls crowd at its two ends.
+ * Bound: `limit` by the estimate; 2 * limit - 1 in the worst span of one window, when all calls are at its two ends.
  */
 import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
-import { type Algorithm, definePolicy, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
-import { maxFactor, mulDiv, ratioUp } from './exact.ts'
+import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
+import { definePolicy } from './define-policy.ts'
+import { maxFactor, mulDiv, ratioUp } from './exact-math.ts'
 
 export class SlidingWindow implements Algorithm {
   readonly kind = 'slidingWindow'
@@ -42,53 +43,53 @@ export class SlidingWindow implements Algorithm {
     this.parameters = [limit]
   }
 
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    const start = this.#startAt(s, i, at)
+    const current = this.#currentAt(s, i, start)
+    const previous = this.#previousAt(s, i, start)
+    const spare = this.limit - cost - current
+    return spare >= previous ? 0 : this.#fadingWait(start, current, previous, spare, at)
+  }
+
+  /** How long until the previous count has faded far enough. If the current one has to fade too, a window longer. */
+  #fadingWait(start: number, current: number, previous: number, spare: number, at: number): number {
+    if (spare >= previous - mulDiv(previous, at - start, this.span)) return 0
+    if (spare >= 0) return start + this.#fadeTime(previous, previous - spare) - at
+    if (spare < -current) return Infinity // the cost exceeds the limit
+    return start + this.span + this.#fadeTime(current, -spare) - at
+  }
+
+  /** How long after the start of a window `units` of the `count` before it have faded: ceil(units * W / count). */
+  #fadeTime(count: number, units: number): number {
+    return this.span - mulDiv(this.span, count - units, count)
+  }
+
   /** The start of the clock window that holds `at`. */
-  #start(s: Numbers, i: number, at: number): number {
+  #startAt(s: Numbers, i: number, at: number): number {
     const start = s[i + 1] as number
     const elapsed = at - start
     return elapsed >= 0 && elapsed < this.span ? start : at - (at % this.span)
   }
 
-  #current(s: Numbers, i: number, start: number): number {
+  #currentAt(s: Numbers, i: number, start: number): number {
     return start <= (s[i + 1] as number) ? (s[i + 2] as number) : 0
   }
 
-  #previous(s: Numbers, i: number, start: number): number {
-    const windows = start - (s[i + 1] as number)
-    if (windows <= 0) return s[i + 3] as number
-    return windows === this.span ? (s[i + 2] as number) : 0
-  }
-
-  wait(s: Numbers, i: number, at: number, cost: number): number {
-    const start = this.#start(s, i, at)
-    const current = this.#current(s, i, start)
-    const previous = this.#previous(s, i, start)
-    const room = this.limit - cost - current
-    return room >= previous ? 0 : this.#later(start, current, previous, room, at)
-  }
-
-  /** How long until the window before has faded far enough; that this one has to fade, too, means twice as long. */
-  #later(start: number, current: number, previous: number, room: number, at: number): number {
-    if (room >= previous - mulDiv(previous, at - start, this.span)) return 0
-    if (room >= 0) return start + this.#faded(previous, previous - room) - at
-    if (room < -current) return Infinity // a cost beyond the limit
-    return start + this.span + this.#faded(current, -room) - at
-  }
-
-  /** How far into a window `units` of what the window before held have faded: ceil(units * W / held). */
-  #faded(held: number, units: number): number {
-    return this.span - mulDiv(this.span, held - units, held)
+  #previousAt(s: Numbers, i: number, start: number): number {
+    const elapsed = start - (s[i + 1] as number)
+    if (elapsed <= 0) return s[i + 3] as number
+    return elapsed === this.span ? (s[i + 2] as number) : 0
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    return this.#current(s, i, this.#start(s, i, at)) + cost <= maxFactor
+    return this.#currentAt(s, i, this.#startAt(s, i, at)) + cost <= maxFactor
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
-    const start = this.#start(s, i, at)
+    const start = this.#startAt(s, i, at)
     if (start !== s[i + 1]) {
-      const current = this.#current(s, i, start)
-      s[i + 3] = this.#previous(s, i, start)
+      const current = this.#currentAt(s, i, start)
+      s[i + 3] = this.#previousAt(s, i, start)
       s[i + 2] = current
       s[i + 1] = start
     }
@@ -97,10 +98,10 @@ export class SlidingWindow implements Algorithm {
   }
 
   count(s: Numbers, i: number, at: number, cost: number): void {
-    this.take(s, i, at, Math.min(cost, maxFactor - this.#current(s, i, this.#start(s, i, at))))
+    this.take(s, i, at, Math.min(cost, maxFactor - this.#currentAt(s, i, this.#startAt(s, i, at))))
   }
 
-  /** From this window first, then from the one before; of a reservation only in the window it was made in. */
+  /** Gives back in the current window first, then in the previous one. With a ticket, only in the window it was booked in. */
   refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
     this.take(s, i, at, 0)
     const age = ticket ? ((s[i + 1] as number) - ticket[0]) / this.span : 0
@@ -114,13 +115,13 @@ export class SlidingWindow implements Algorithm {
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
-    const start = this.#start(s, i, at)
-    const current = this.#current(s, i, start)
-    const previous = this.#previous(s, i, start)
+    const start = this.#startAt(s, i, at)
+    const current = this.#currentAt(s, i, start)
+    const previous = this.#previousAt(s, i, start)
     const faded = previous === 0 ? 0 : mulDiv(previous, at - start, this.span)
-    const toWindow = start + this.span - at
+    const toNextWindow = start + this.span - at
     out.remaining = Math.max(0, this.limit - current - (previous - faded))
-    out.reset = current > 0 ? toWindow + this.span : previous > 0 ? toWindow : 0
+    out.reset = current > 0 ? toNextWindow + this.span : previous > 0 ? toNextWindow : 0
   }
 
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
@@ -131,19 +132,19 @@ export class SlidingWindow implements Algorithm {
     return true
   }
 
-  /** Both counts of the same clock window and of the one before. */
+  /** The larger count of each of the two clock windows. */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at, 0)
     const start = s[i + 1] as number
-    s[i + 2] = Math.max(s[i + 2] as number, this.#current(t, j, start))
-    s[i + 3] = Math.max(s[i + 3] as number, this.#previous(t, j, start))
+    s[i + 2] = Math.max(s[i + 2] as number, this.#currentAt(t, j, start))
+    s[i + 3] = Math.max(s[i + 3] as number, this.#previousAt(t, j, start))
   }
 }
 
 /**
- * The default: smooth, two counters a key, no burst across a boundary beyond the estimate.
- * @throws HeadgateError on any option that is out of range
+ * The default algorithm: smooth, with two counters per key. By its estimate, at most `limit` units in any window.
+ * @throws HeadgateError if an option is unknown or out of range
  */
 export function slidingWindow(options: PolicyOptions): Policy {
-  return definePolicy('slidingWindow', options, [], (terms, window) => new SlidingWindow(terms.limit, window))
+  return definePolicy('slidingWindow', options, [], (settings, window) => new SlidingWindow(settings.limit, window))
 }

@@ -1,5 +1,5 @@
 /*
- * Guava's SmoothBursty: what idleness stores is spent at once and for nothing.
+ * Guava's SmoothBursty: permits that were stored while idle are spent at once, for free.
  *
  *     price of
  *     a permit   stable  |_ _ _ _ _ _ ____________
@@ -7,14 +7,14 @@
  *                     0  |____________|
  *                        0  stored   max
  *
- * A limiter starts empty. With a store of 0 calls are evenly spaced, whatever the idle time between them.
+ * A limiter starts empty. With a store of 0, calls are evenly spaced, whatever the idle time between them.
  *
- * Bound: in any span t, max + rate * t permits, and the last call's cost: that one is paid for by the next.
+ * Bound: in any span t, max + rate * t permits, plus the cost of the last call, which the next call pays for.
  */
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { Policy } from './algorithm.ts'
-import { defineSmooth, type SmoothOptions } from './define-smooth.ts'
+import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
 import { Smooth } from './smooth.ts'
 
 export class SmoothBursty extends Smooth {
@@ -37,18 +37,18 @@ export class SmoothBursty extends Smooth {
 }
 
 export interface SmoothBurstyOptions extends SmoothOptions {
-  /** How long idleness is stored for. Default `'1s'`; 0 for even spacing. */
+  /** Idle time that is stored at most. Default `'1s'`; 0 spaces calls evenly. */
   maxBurst?: Duration
-  /** The same in permits, whatever the rate. Not both. */
+  /** The same in permits, whatever the rate. Give one of the two. */
   maxStored?: number
 }
 
 /**
- * `rate` permits in `per`, and what went unused lately on top: Guava's `RateLimiter.create(rate)`.
- * @throws HeadgateError on any option that is out of range
+ * `rate` permits in `per`, plus those that were stored while idle: Guava's `RateLimiter.create(rate)`.
+ * @throws HeadgateError if an option is unknown or out of range
  */
 export function smoothBursty(options: SmoothBurstyOptions): Policy {
-  return defineSmooth('smoothBursty', options, ['maxBurst', 'maxStored'], (rate, per) => {
+  return defineSmoothPolicy('smoothBursty', options, ['maxBurst', 'maxStored'], (rate, per) => {
     const { maxBurst, maxStored } = options
     if (maxStored === undefined) {
       const burst = milliseconds(maxBurst ?? '1s', 'smoothBursty: maxBurst', 'HEADGATE_BURST', 0)
@@ -60,7 +60,7 @@ export function smoothBursty(options: SmoothBurstyOptions): Policy {
     throw new HeadgateError(
       'HEADGATE_BURST',
       `smoothBursty: maxStored must be a number of permits from 0, without maxBurst, got ${shown(maxStored)}. ` +
-        'Give one of the two: maxStored: 0 spaces evenly.',
+        'Give one of the two: maxStored: 0 spaces calls evenly.',
     )
   })
 }

@@ -1,9 +1,9 @@
 /*
- * Guava's SmoothWarmingUp: what has been idle is cold, and starts slowly.
+ * Guava's SmoothWarmingUp: a limiter that was idle is cold, and starts slowly.
  *
- * Stored permits stand for coldness here, so they cost more than fresh ones. A limiter that is full of them is cold and
- * gives the first at the cold interval, coldFactor times the stable one; as they go it warms up along a straight line,
- * and from the threshold on it runs at the stable interval.
+ * Stored permits stand for coldness here, so they cost more than fresh ones. A limiter that is full of them is cold: it
+ * gives the first permit at the cold interval, which is coldFactor times the stable one. As they are spent it warms up
+ * along a straight line, and from the threshold on it runs at the stable interval.
  *
  *     price of          ^
  *     a permit    cold  +                  /
@@ -17,15 +17,15 @@
  *                     0 +---------+-------+-->  stored permits
  *                       0    threshold   max
  *
- * The trapezoid's area is the warm-up time: threshold = warmup / 2 / stable, so the rectangle takes half of it, and
- * max = threshold + 2 * warmup / (stable + cold). Idle, it cools down from 0 to max in `warmup`.
+ * The area of the trapezoid is the warm-up time. threshold = warmup / 2 / stable, so the rectangle takes half of it, and
+ * max = threshold + 2 * warmup / (stable + cold). While idle, the limiter cools down from 0 to max in `warmup`.
  *
- * A limiter starts cold. Bound: in any span t, rate * t permits, and the last call's cost.
+ * A limiter starts cold. Bound: in any span t, rate * t permits, plus the cost of the last call.
  */
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { Policy } from './algorithm.ts'
-import { defineSmooth, type SmoothOptions } from './define-smooth.ts'
+import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
 import { Smooth } from './smooth.ts'
 
 export class SmoothWarmingUp extends Smooth {
@@ -51,14 +51,14 @@ export class SmoothWarmingUp extends Smooth {
     let micros = 0
     if (above > 0) {
       const taken = Math.min(above, permits)
-      micros = Math.trunc((taken * (this.#interval(above) + this.#interval(above - taken))) / 2)
+      micros = Math.trunc((taken * (this.#intervalAt(above) + this.#intervalAt(above - taken))) / 2)
       permits -= taken
     }
     return micros + Math.trunc(this.stable * permits)
   }
 
-  /** What a permit costs that far above the threshold. */
-  #interval(above: number): number {
+  /** The price of a permit that far above the threshold. */
+  #intervalAt(above: number): number {
     return this.stable + above * this.slope
   }
 
@@ -68,24 +68,24 @@ export class SmoothWarmingUp extends Smooth {
 }
 
 export interface SmoothWarmingUpOptions extends SmoothOptions {
-  /** How long it takes to get warm, and to cool down: at least 1 ms. */
+  /** How long the limiter takes to warm up, and to cool down: at least 1 ms, such as `'10s'`. */
   warmup: Duration
-  /** How many times slower it is when cold. Default 3. */
+  /** How many times slower it is when it is cold: above 0, at most 1e6. Default 3. */
   coldFactor?: number
 }
 
 /**
- * `rate` permits in `per` once it is warm, fewer after a rest: Guava's `RateLimiter.create(rate, warmup)`.
- * @throws HeadgateError on any option that is out of range
+ * `rate` permits in `per` once it is warm, fewer after an idle time: Guava's `RateLimiter.create(rate, warmup)`.
+ * @throws HeadgateError if an option is unknown or out of range
  */
 export function smoothWarmingUp(options: SmoothWarmingUpOptions): Policy {
-  return defineSmooth('smoothWarmingUp', options, ['warmup', 'coldFactor'], (rate, per) => {
+  return defineSmoothPolicy('smoothWarmingUp', options, ['warmup', 'coldFactor'], (rate, per) => {
     const warmup = milliseconds(options.warmup, 'smoothWarmingUp: warmup', 'HEADGATE_WINDOW')
     const coldFactor = options.coldFactor ?? 3
     if (typeof coldFactor !== 'number' || !(coldFactor > 0) || coldFactor > 1e6) {
       throw new HeadgateError(
         'HEADGATE_OPTION',
-        `smoothWarmingUp: coldFactor must be a number above 0, at most 1e6, got ${shown(coldFactor)}. 3 is usual.`,
+        `smoothWarmingUp: coldFactor must be a number above 0, at most 1e6, got ${shown(coldFactor)}. Leave it out for 3.`,
       )
     }
     return new SmoothWarmingUp((per * 1000) / rate, warmup * 1000, coldFactor)

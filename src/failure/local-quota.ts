@@ -10,8 +10,9 @@
  * the store has been charged: a store that fails again and again grants no new quota each time. The limiters of one name
  * (`under`) share these states, as they share those of the store.
  */
-import { type Policy, withLimit } from '../algorithms/algorithm.ts'
+import type { Policy } from '../algorithms/algorithm.ts'
 import { Bucket } from '../algorithms/bucket.ts'
+import { withLimit } from '../algorithms/define-policy.ts'
 import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision, Verdict } from '../decision.ts'

@@ -1,4 +1,5 @@
-import { type Policy, withLimit } from '../algorithms/algorithm.ts'
+import type { Policy } from '../algorithms/algorithm.ts'
+import { withLimit } from '../algorithms/define-policy.ts'
 import type { Tickets } from '../algorithms/evaluation.ts'
 import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'

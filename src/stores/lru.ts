@@ -12,7 +12,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Algorithm, Policy } from '../algorithms/algorithm.ts'
-import { carry, isLikeNew } from '../algorithms/carry.ts'
+import { carry, hasFullQuota } from '../algorithms/carry.ts'
 import { type Details, Evaluation, effectiveTime, type PolicyEvaluation, type Verb } from '../algorithms/evaluation.ts'
 import { sameDefinition } from '../algorithms/revive.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
@@ -109,7 +109,7 @@ class LruLedger implements Ledger {
       policy.s = state.s
     } else {
       policy.s = carry(state.s.slice(), state.algorithm, algorithm, now, rule)
-      policy.carried = rule !== 'retune' && !isLikeNew(state.s, 0, state.algorithm, now)
+      policy.carried = rule !== 'retune' && !hasFullQuota(state.s, 0, state.algorithm, now)
     }
   }
 

@@ -2,7 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Algorithm, Report } from '../../src/algorithms/algorithm.ts'
 import { type CarryRule, carry, carryRules } from '../../src/algorithms/carry.ts'
-import { ratioUp } from '../../src/algorithms/exact.ts'
+import { ratioUp } from '../../src/algorithms/exact-math.ts'
 import { revive, sameDefinition } from '../../src/algorithms/revive.ts'
 import {
   fixedWindow,
@@ -30,14 +30,14 @@ const makers: Readonly<Record<string, (options: PolicyOptions) => Policy>> = {
   'sliding log': slidingLog,
 }
 
-/** A state with units taken at those seconds. */
+/** A state with units taken at these seconds. */
 function used({ algorithm }: Policy, ...takes: readonly (readonly [seconds: number, units: number])[]): number[] {
   const s: number[] = new Array(algorithm.slots).fill(0)
   for (const [at, units] of takes) algorithm.take(s, 0, start + at * second, units, 0)
   return s
 }
 
-function told({ algorithm }: { algorithm: Algorithm }, s: number[], seconds: number): [number, number] {
+function reported({ algorithm }: { algorithm: Algorithm }, s: number[], seconds: number): [number, number] {
   const report = new Report()
   algorithm.report(s, 0, start + seconds * second, report)
   return [report.remaining, report.reset / second]
@@ -60,43 +60,43 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
   ])('70 of 100 used, then %i by the rule %s: %i remain', (limit, rule, remaining) => {
     const to = make({ limit, window: '100s' })
     const s = carry(used(from, [0, 70]), from.algorithm, to.algorithm, start, rule)
-    expect(told(to, s, 0)[0]).toBe(remaining)
+    expect(reported(to, s, 0)[0]).toBe(remaining)
   })
 
-  test('within one window the times stay', () => {
+  test('with the same window, the times stay', () => {
     const to = make({ limit: 200, window: '100s' })
     const before = used(from, [0, 60], [40, 20])
-    const reset = told(from, before.slice(), 40)[1]
+    const reset = reported(from, before.slice(), 40)[1]
     const s = carry(before, from.algorithm, to.algorithm, start + 60 * second, 'keep')
-    // A bucket drains twice as fast as before.
+    // A bucket now drains twice as fast.
     const expected = from.algorithm.kind === 'bucket' ? 10 : reset - 20
-    expect(told(to, s, 60)[1]).toBe(expected)
+    expect(reported(to, s, 60)[1]).toBe(expected)
   })
 
-  test.each(Object.entries(makers))('to a %s of another window: what is used counts as just taken', (_name, other) => {
+  test.each(Object.entries(makers))('to a %s with another window: used units count as just taken', (_name, other) => {
     const to = other({ limit: 80, window: '7s' })
     const taken = used(from, [0, 60])
-    const [left] = told(from, taken.slice(), 0)
+    const [left] = reported(from, taken.slice(), 0)
     const s = carry(taken, from.algorithm, to.algorithm, start, 'keep')
-    expect(told(to, s, 0)[0]).toBe(80 - (100 - left))
+    expect(reported(to, s, 0)[0]).toBe(80 - (100 - left))
   })
 
   test('a debt ends at the new limit', () => {
     const to = make({ limit: 10, window: '100s' })
     const s = carry(used(from, [0, 100], [0, 500]), from.algorithm, to.algorithm, start, 'keep')
     expect(to.algorithm.wait(s, 0, start, 1)).toBeLessThanOrEqual(2 * 100 * second)
-    expect(told(to, s, 0)[0]).toBe(0)
+    expect(reported(to, s, 0)[0]).toBe(0)
   })
 
-  test('a clock that went far back: the state is carried by the new time', () => {
+  test('after the clock went far back, the state is carried at the new time', () => {
     const to = make({ limit: 1000, window: '100s' })
     const s = carry(used(from, [1000, 70]), from.algorithm, to.algorithm, start, 'keep')
-    expect(told(to, s, 0)[0]).toBe(930)
-    expect(told(to, s, 0)[1]).toBeLessThanOrEqual(200)
+    expect(reported(to, s, 0)[0]).toBe(930)
+    expect(reported(to, s, 0)[1]).toBeLessThanOrEqual(200)
   })
 })
 
-test('to and fro, nothing is minted: the state is as strict as it was', () => {
+test('carried to a larger limit and back, the state is as strict as before', () => {
   const any = fc.constantFrom(...Object.values(makers))
   const limits = fc.integer({ min: 1, max: 300 })
   const takes = fc.array(fc.tuple(fc.integer({ min: 0, max: 150 }), fc.integer({ min: 1, max: 40 })), { maxLength: 6 })
@@ -113,15 +113,15 @@ test('to and fro, nothing is minted: the state is as strict as it was', () => {
       const now = 150 + later
       const there = carry(plain.slice(), from.algorithm, to.algorithm, start + now * second, 'keep')
       const back = carry(there, to.algorithm, from.algorithm, start + now * second, 'keep')
-      const [expected] = told(from, plain, now)
-      const [remaining] = told(from, back, now)
+      const [expected] = reported(from, plain, now)
+      const [remaining] = reported(from, back, now)
       expect(remaining).toBe(expected)
     }),
     { numRuns: 2000 },
   )
 })
 
-test("Guava's limiters: the store is scaled, and a wait that was promised is kept", () => {
+test("Guava's limiters: stored permits are scaled, and a promised wait stays", () => {
   const from = smoothBursty({ rate: 10, maxBurst: '10s' })
   const to = smoothBursty({ rate: 20, maxBurst: '10s' })
   const s = carry(used(from, [0, 1], [5, 25]), from.algorithm, to.algorithm, start + 5 * second, 'keep')
@@ -143,7 +143,7 @@ test.each<[a: number, times: number, per: number, up: number]>([
   [0, 1, 2 ** 46 + 1, 0],
 ])('ceil(%i * %i / %i) is %i', (a, times, per, up) => expect(ratioUp(a, times, per)).toBe(up))
 
-test('what has to be rounded is rounded up, exactly', () => {
+test('ratioUp rounds up exactly', () => {
   const factor = fc.integer({ min: 1, max: 2 ** 45 })
   fc.assert(
     fc.property(fc.maxSafeNat(), factor, factor, (a, times, per) => {
@@ -154,7 +154,7 @@ test('what has to be rounded is rounded up, exactly', () => {
   )
 })
 
-test('a definition brings its algorithm back', () => {
+test('revive makes the algorithm of a definition again', () => {
   const all = [
     ...Object.values(makers).map((make) => make({ limit: 7, window: '13s' })),
     gcra({ limit: 999_983, window: '1m', burst: 3 }),

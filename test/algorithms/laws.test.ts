@@ -1,4 +1,5 @@
 import { memoryStore } from '../../src/index.ts'
 import { describeLaws } from '../support/laws.ts'
 
-describeLaws('memory', (clock) => memoryStore({ clock }))
+/** laws.long.test.ts tries ten times as many timelines. */
+describeLaws('memory', (clock) => memoryStore({ clock }), { numRuns: 60 })

@@ -17,12 +17,12 @@ function rig(options: Partial<RateLimiterOptions> = {}) {
     clock,
     limiter,
     at: (seconds: number) => clock.set(start + seconds * 1000),
-    call: async (key = 'k') => told(await limiter.consume(key)),
+    call: async (key = 'k') => summary(await limiter.consume(key)),
   }
 }
 
-/** "ok", or by which policy it is refused and for how many seconds. */
-function told({ allowed, policy, retryAfter }: Decision): string {
+/** "ok", or the policy that refuses the call and for how many seconds. */
+function summary({ allowed, policy, retryAfter }: Decision): string {
   return allowed ? 'ok' : `${policy} ${retryAfter / 1000}`
 }
 
@@ -35,8 +35,8 @@ async function timeline(at: (seconds: number) => void, call: () => Promise<strin
   return all
 }
 
-describe('who keeps being refused is blocked, each time for longer', () => {
-  test('the third refusal within 30 s blocks for a minute; calls meanwhile do not make it longer', async () => {
+describe('a key that is refused again and again is blocked, each time for longer', () => {
+  test('the third refusal within 30 s blocks for a minute, and calls meanwhile do not extend it', async () => {
     const { at, call } = rig()
     expect(await timeline(at, call, [0, 0, 1, 2, 3, 4, 40, 62, 63, 63, 64])).toEqual([
       '0 ok',
@@ -53,7 +53,7 @@ describe('who keeps being refused is blocked, each time for longer', () => {
     ])
   })
 
-  test('the block after it is the next of the list, and then the last again', async () => {
+  test('the next block is the next one of the list, and then the last one again', async () => {
     const { at, call } = rig()
     const hammer = (from: number) => timeline(at, call, [from, from, from, from, from])
     expect((await hammer(0)).at(-1)).toBe('0 penalty 60')
@@ -62,7 +62,7 @@ describe('who keeps being refused is blocked, each time for longer', () => {
     expect((await hammer(1259)).at(-1)).toBe('1259 penalty 1')
   })
 
-  test('an hour after a block it is forgotten', async () => {
+  test('a block is forgotten an hour after its end', async () => {
     const { at, call } = rig()
     const hammer = (from: number) => timeline(at, call, [from, from, from, from, from])
     await hammer(0)
@@ -85,7 +85,7 @@ describe('who keeps being refused is blocked, each time for longer', () => {
     ])
   })
 
-  test('others go on, and the answer tells', async () => {
+  test('other keys go on, and the decision names the penalty', async () => {
     const { limiter, call } = rig()
     for (let n = 0; n < 5; n++) await limiter.consume('k')
     expect(await call('other')).toBe('ok')
@@ -102,25 +102,25 @@ describe('who keeps being refused is blocked, each time for longer', () => {
     expect(await limiter.consume('other')).toMatchObject({ allowed: true, limit: 2, remaining: 0, policy: '10s' })
   })
 
-  test('a cost that can never fit is refused for ever, and counts', async () => {
+  test('a cost that can never fit is refused with Infinity, and counts', async () => {
     const { limiter, call } = rig()
     for (let n = 0; n < 3; n++) expect((await limiter.consume('k', { cost: 9 })).retryAfter).toBe(Infinity)
     expect(await call()).toBe('penalty 60')
   })
 
-  test('peek counts nothing; a reservation that is refused does; reset forgives', async () => {
+  test('peek does not count, a refused reservation does, and reset ends the block', async () => {
     const { limiter, call } = rig()
     await limiter.consume('k', { cost: 2 })
     for (let n = 0; n < 9; n++) await limiter.peek('k')
     expect(await call()).toBe('10s 10')
     await limiter.reserve('k')
     await limiter.reserve('k')
-    expect(told(await limiter.peek('k'))).toBe('penalty 60')
+    expect(summary(await limiter.peek('k'))).toBe('penalty 60')
     await limiter.reset('k')
     expect(await call()).toBe('ok')
   })
 
-  test('a time to come is still promised, but to nobody who is blocked', async () => {
+  test('a reservation can still be promised a future time, but not during a block', async () => {
     const { limiter, at } = rig()
     await limiter.consume('k', { cost: 2 })
     expect((await limiter.reserve('k', { maxWait: '1m' })).wait).toBe(10_000)
@@ -130,7 +130,7 @@ describe('who keeps being refused is blocked, each time for longer', () => {
     expect((await limiter.reserve('k', { maxWait: '1h' })).wait).toBe(0)
   })
 
-  test('of several keys the one of its scope is blocked', async () => {
+  test('with several keys, the key of its scope is blocked', async () => {
     const clock = new ManualClock(start)
     const limiter = new RateLimiter({
       policies: [
@@ -140,12 +140,12 @@ describe('who keeps being refused is blocked, each time for longer', () => {
       penalty: { after: 2, within: '1m', block: '1h', scope: 'ip' },
       store: memoryStore({ clock: clock.now }),
     })
-    const call = async (user: string, ip: string) => told(await limiter.consume({ user, ip }))
+    const call = async (user: string, ip: string) => summary(await limiter.consume({ user, ip }))
     expect([await call('a', '1'), await call('a', '1'), await call('a', '1')].at(-1)).toBe('1d 172800')
     expect([await call('b', '1'), await call('c', '2')]).toEqual(['penalty 3600', 'ok'])
   })
 
-  test('a clock that goes far back blocks nobody for longer than a block', async () => {
+  test('after the clock went far back, no key is blocked for longer than a block', async () => {
     const { limiter, at, call } = rig()
     at(1_000_000)
     for (let n = 0; n < 5; n++) await limiter.consume('k')
@@ -158,7 +158,7 @@ describe('who keeps being refused is blocked, each time for longer', () => {
   })
 })
 
-test('its end is tight, and then the key is as it says: for random timelines', async () => {
+test('for random timelines, a block ends exactly after retryAfter, and is forgotten after resetAfter', async () => {
   const pauses = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 })), {
     minLength: 5,
     maxLength: 40,
@@ -193,6 +193,6 @@ test.each<[options: object, code: string]>([
   [{ after: 3, within: '1m', block: '1m', blocks: 2 }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', block: '1m', name: '10s' }, 'HEADGATE_DUPLICATE_POLICY'],
   [{ after: 3, within: '1m', block: '1m', scope: '' }, 'HEADGATE_SCOPE'],
-])('penalty: %j is %s', (penalty, code) => {
+])('penalty: %j throws %s', (penalty, code) => {
   expect(() => rig({ penalty: penalty as never })).toThrow(expect.objectContaining({ code }))
 })

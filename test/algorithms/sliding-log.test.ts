@@ -14,7 +14,7 @@ function fullLog() {
   return { algorithm, s }
 }
 
-test('however many calls leave at once, the one aged exactly a window has left and the next has not', () => {
+test('an entry aged exactly a window has left, however many leave at once, and the next one has not', () => {
   const { algorithm, s } = fullLog()
   const report = new Report()
   for (let left = 1; left <= calls; left++) {
@@ -25,7 +25,7 @@ test('however many calls leave at once, the one aged exactly a window has left a
   }
 })
 
-test('a cost waits until as many have left, however many these are, also when some have left already', () => {
+test('a cost waits until as many units have left, however many, also if some have left already', () => {
   const { algorithm, s } = fullLog()
   for (const gone of [0, 1, 7, 40]) {
     const now = gone * ms + window
@@ -36,7 +36,7 @@ test('a cost waits until as many have left, however many these are, also when so
   }
 })
 
-test('a log from which one leaves with each call holds less than half as many again', () => {
+test('if one entry leaves with each call, the array stays below one and a half times the limit', () => {
   const { algorithm } = slidingLog({ limit: calls, window: calls })
   const s: number[] = new Array(algorithm.slots).fill(0)
   let longest = 0

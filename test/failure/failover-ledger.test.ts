@@ -1,8 +1,8 @@
 import { channel } from 'node:diagnostics_channel'
 import { describe, expect, test, vi } from 'vitest'
 import { HeadgateError, memoryStore, RateLimiter, type StoreFailure } from '../../src/index.ts'
-import type { Ledger } from '../../src/store.ts'
 import { decide } from '../../src/limiter.ts'
+import type { Ledger } from '../../src/store.ts'
 import { forgetWarnings } from '../../src/warn.ts'
 import { outcome, settle, World } from '../support/failing-store.ts'
 

@@ -1,6 +1,6 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { withLimit } from '../../src/algorithms/algorithm.ts'
+import { withLimit } from '../../src/algorithms/define-policy.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   fixedWindow,

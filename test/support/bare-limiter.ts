@@ -1,7 +1,7 @@
 import type { Decision, Key, Policy, Store } from '../../src/index.ts'
 import type { Booking, Ledger, LedgerTerms } from '../../src/store.ts'
 
-/** A limiter without a choice for failures: whatever the store says comes through. */
+/** A limiter without a failover layer: it passes on the store's results and errors. */
 export class BareLimiter {
   readonly name: string
   readonly #ledger: Ledger

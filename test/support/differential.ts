@@ -1,10 +1,10 @@
 /*
- * Random scripts, step by step on the reference, on the memory store and on another store: equal decisions, equal states.
+ * Random scripts, played on the reference store, the memory store and another store: equal decisions, equal states.
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import { withLimit } from '../../src/algorithms/algorithm.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
+import { withLimit } from '../../src/algorithms/define-policy.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   type Clock,
@@ -24,14 +24,14 @@ import type { Ledger, LedgerTerms } from '../../src/store.ts'
 import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
 import { plainStates, type State } from './states.ts'
 
-/** A store to be compared, on a server that many runs share. */
+/** The store that is compared, on a server that many runs share. */
 export interface Subject {
   store(clock: Clock): Store
-  /** What it keeps of a key, by policy name; left out where nobody can look. */
+  /** The states that it keeps of a key, by policy name; absent if the store cannot show them. */
   states?(limiter: string, scope: string, id: string, own: readonly Policy[]): Promise<Record<string, State>>
 }
 
-/** Policies without a name and a scope of their own. */
+/** Random policies of each algorithm, by a name. */
 export const algorithms = {
   bucket: policies(({ limit, window, burst, ...rest }) => gcra({ limit, window, burst, ...rest })),
   interval: policies((options) => tokenBucket({ ...options, refill: 'interval' })),
@@ -61,7 +61,7 @@ interface Numbers {
   shadow: boolean
 }
 
-/** Some rates are fractions, and some are so slow that a call of 4 is too large. */
+/** Some rates are fractions, and some are so slow that a cost of 4 is too large. */
 function rateOf({ limit, window, burst }: Numbers): number {
   if (burst % 5 === 0 && burst < 20) return (window * 1000) / 1.2e15
   return burst % 2 === 0 ? limit : 0.3 * limit
@@ -79,7 +79,7 @@ function policies(build: (numbers: Numbers) => Policy) {
   return (name: string) => numbers.map((each) => build({ ...each, name }))
 }
 
-/** Milliseconds; often such that a script meets their very end. */
+/** Milliseconds, often such that a script meets exactly their end. */
 const span = fc.oneof(fc.constantFrom(1, 7, 10, 100), fc.integer({ min: 1, max: 700 }))
 
 const punishment = fc
@@ -93,7 +93,7 @@ const punishment = fc
     fc.tuple(fc.constantFrom('ip', 'user'), fc.boolean()).map(([scope, shadow]) => penalty(options, scope, shadow)),
   )
 
-/** One policy of that algorithm, or several of any; or two and a penalty. */
+/** One policy of that algorithm, or several of any, or two and a penalty. */
 export function policiesOf(algorithm: keyof typeof algorithms | 'several' | 'punished'): fc.Arbitrary<Policy[]> {
   if (algorithm === 'punished') return fc.tuple(algorithms.bucket('p0'), algorithms.clockWindow('p1'), punishment)
   if (algorithm !== 'several') return algorithms[algorithm]('only').map((policy) => [policy])
@@ -124,16 +124,16 @@ const operation = fc.record({
 export const scripts = fc.record({
   operations: fc.array(operation, { minLength: 1, maxLength: 24 }),
   start: fc.constantFrom<number[]>(2_000_000, 1_767_225_600_000_000),
-  /** Whether each answer is awaited before the next call; else calls travel together. */
+  /** True if each call waits for the one before. Else calls are sent together. */
   awaited: fc.boolean(),
 })
 
 export type Script = typeof scripts extends fc.Arbitrary<infer T> ? T : never
-type Answer = Awaited<ReturnType<Ledger['decide'] | Ledger['reserve']>> | undefined
+type Result = Awaited<ReturnType<Ledger['decide'] | Ledger['reserve']>> | undefined
 
 let runs = 0
 
-/** The same names and scopes under several plans: other numbers and windows, of that algorithm or of any. */
+/** Several plans with the same names and scopes, but other numbers and windows, of that algorithm or of any. */
 export function plansOf(algorithm?: keyof typeof algorithms): fc.Arbitrary<Policy[][]> {
   const builds = algorithm === undefined ? Object.values(algorithms) : [algorithms[algorithm]]
   const of = (scope: string, n: number) => {
@@ -149,7 +149,7 @@ export function plansOf(algorithm?: keyof typeof algorithms): fc.Arbitrary<Polic
 
 const three = { minLength: 3, maxLength: 3 }
 
-/** Most changes are of the limit alone; where it cannot be done exactly the policy stays as it is. */
+/** Changes the limit alone. If a limit cannot be exact, the policy stays as it is. */
 function ofOneWindow([first, ...more]: Policy[]): Policy[] {
   const changed = more.map(({ limit }) => {
     try {
@@ -161,7 +161,7 @@ function ofOneWindow([first, ...more]: Policy[]): Policy[] {
   return [first as Policy, ...changed]
 }
 
-/** Plays a script on all three and throws at the first difference. With several plans, each call goes by one of them. */
+/** Plays a script on all three, and throws at the first difference. With several plans, each call uses one of them. */
 export async function compare(
   subject: Subject,
   policies: readonly Policy[] | readonly (readonly Policy[])[],
@@ -203,7 +203,7 @@ export async function compare(
       if (expected.tickets) reservations.push({ keys, cost, tickets: bookings as never })
       continue
     }
-    let played = (ledger: Ledger): Answer | Promise<Answer> => {
+    let played = (ledger: Ledger): Result | Promise<Result> => {
       if (verb === 'reset') return ledger.reset(keys) as Promise<undefined> | undefined
       return ledger.decide(verb === 'settle' ? 'refund' : verb, keys, cost, details)
     }
@@ -216,7 +216,7 @@ export async function compare(
     }
     const expected = played(reference)
     for (const ledger of ledgers) {
-      const compared = Promise.resolve(played(ledger)).then((answer) => same(answer, expected, context))
+      const compared = Promise.resolve(played(ledger)).then((result) => same(result, expected, context))
       compared.catch(() => {}) // awaited below, unless another difference comes first
       pending.push(compared)
     }

@@ -3,14 +3,14 @@ import { type Decision, RateLimiter, type Store } from '../../src/index.ts'
 import type { ManualClock } from '../../src/testing/index.ts'
 import { oracles, scripts } from './golden.ts'
 
-/** The exact oracles, bit for bit, as on memory (test/golden.test.ts). */
+/** The exact oracles, bit for bit, as on memory (test/algorithms/golden.test.ts). */
 export function describeGolden(name: string, clock: ManualClock, store: () => Store): void {
   describe.each(oracles)(`oracle %s on ${name}`, (oracle) => {
     test.each(scripts(oracle))('$id', async ({ id, policy, operations }) => {
       const limiter = new RateLimiter({ name: id, policies: policy, store: store() })
       for (const { t, key, cost, allowed, remaining, retryAfterMs, resetAfterMs, nextMs } of operations) {
         clock.set(t)
-        // Asked in one turn, so these three travel together and are answered in their order.
+        // Called at once, so these three are sent together and served in order.
         const [before, decision, after] = await Promise.all([
           limiter.peek(key, { cost }),
           limiter.consume(key, { cost }),

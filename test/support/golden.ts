@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { fixedWindow, gcra, leakyBucket, type Policy, slidingLog, slidingWindow, tokenBucket } from '../../src/index.ts'
 
-/** One call of an oracle's script and its exact answer. */
+/** One call of an oracle's script, and its exact decision. */
 interface Operation {
   t: number
   key: string
@@ -35,7 +35,7 @@ interface Config {
   boundary: 'gt' | 'ge'
 }
 
-/** How the package's policies map to the oracles; a config without a policy here is one no policy claims. */
+/** The policy that corresponds to each oracle; undefined for a config that no policy implements. */
 const policies: Record<string, (config: Config) => Policy | undefined> = {
   'fixed-window': ({ limit, windowMs }) => fixedWindow({ limit, window: windowMs, align: 'clock' }),
   'full-refill': ({ capacity, intervalMs, boundary }) =>

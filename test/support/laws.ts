@@ -1,4 +1,4 @@
-/** The nine laws of DESIGN.md as properties of every algorithm, for any store: `describeLaws('memory', createStore)`. */
+/** The laws of rate limiting as properties of every algorithm, for any store: `describeLaws('memory', createStore)`. */
 import { ok, deepStrictEqual as same } from 'node:assert/strict'
 import fc from 'fast-check'
 import { describe, test } from 'vitest'
@@ -21,19 +21,15 @@ import {
 const key = 'k'
 const ms = 1000
 
-export interface LawOptions {
-  /** How often each property is tried. */
-  numRuns?: number
-}
-
-export function describeLaws(name: string, create: CreateStore, { numRuns = 600 }: LawOptions = {}): void {
+/** @param numRuns how many random timelines each property gets */
+export function describeLaws(name: string, create: CreateStore, { numRuns }: { numRuns: number }): void {
   const holds = <T>(arbitrary: fc.Arbitrary<T>, property: (value: T) => Promise<void>) =>
     fc.assert(fc.asyncProperty(arbitrary, property), { numRuns })
 
   describe.each(Object.entries(algorithms))(`laws on ${name}: %s`, (algorithm, promised) => {
     const runs = fc.record({ promised: promised(), steps: script, t0: start })
 
-    test('1. never over the promise, in any window', () =>
+    test('1. it never admits more than its limit, in any window', () =>
       holds(runs, async ({ promised, steps, t0 }) => {
         const rig = new Rig(create, promised.policy, t0)
         const admitted: Admitted[] = []
@@ -43,10 +39,10 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
           if (decision.allowed) admitted.push({ time, cost })
           return decision
         })
-        same(promised.broken(admitted), undefined)
+        same(promised.exceeded(admitted), undefined)
       }))
 
-    test('2. retryAfter is tight; what can never fit says so at once', () =>
+    test('2. a call is admitted after retryAfter and not 1 ms sooner; a cost that can never fit gets Infinity', () =>
       holds(runs, async ({ promised, steps, t0 }) => {
         const rig = new Rig(create, promised.policy, t0)
         let delayed = 0
@@ -66,20 +62,20 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         })
       }))
 
-    test('3. a refusal changes nothing', () =>
+    test('3. a refused call changes nothing', () =>
       holds(runs, async ({ promised, steps, t0 }) => {
         const rig = new Rig(create, promised.policy, t0)
-        const unasked = new Rig(create, promised.policy, t0)
+        const untouched = new Rig(create, promised.policy, t0)
         await play(steps, promised, t0, async (time, cost) => {
-          rig.time = unasked.time = time
+          rig.time = untouched.time = time
           const decision = await rig.limiter.consume(key, { cost })
-          if (decision.allowed) same(decision, await unasked.limiter.consume(key, { cost }))
+          if (decision.allowed) same(decision, await untouched.limiter.consume(key, { cost }))
           return decision
         })
-        same(await rig.limiter.peek(key), await unasked.limiter.peek(key))
+        same(await rig.limiter.peek(key), await untouched.limiter.peek(key))
       }))
 
-    test('4. remaining is true: that much is admitted, and not one unit more', () =>
+    test('4. a cost of `remaining` is admitted, and one unit more is refused', () =>
       holds(runs, async ({ promised, steps, t0 }) => {
         const rig = new Rig(create, promised.policy, t0)
         await play(steps, promised, t0, async (time, cost) => {
@@ -98,7 +94,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         same([last.allowed, last.remaining], [true, 0])
       }))
 
-    test('5. resetAfter is true and tight: then, and not sooner, the key cannot be told from a new one', () =>
+    test('5. after resetAfter, and not sooner, the key decides like a new key', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, more: script }), async (run) => {
         const { promised, steps, t0, more } = run
         const rig = new Rig(create, promised.policy, t0)
@@ -121,7 +117,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         })
       }))
 
-    test('6. one call of cost n is n calls of cost 1', () =>
+    test('6. one call of cost n is the same as n calls of cost 1', () =>
       holds(runs, async ({ promised, steps, t0 }) => {
         const rig = new Rig(create, promised.policy, t0)
         const split = new Rig(create, promised.policy, t0)
@@ -140,7 +136,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         })
       }))
 
-    test('7. a clock that goes back by less than a refill stands still: nothing is minted, nothing else changes', () =>
+    test('7. a clock that goes back by less than a refill stands still: no quota is gained', () =>
       holds(fc.record({ promised: promised(), steps: jumpy, t0: start }), async ({ promised, steps, t0 }) => {
         const origin = t0 + 2 * promised.refill
         const rig = new Rig(create, promised.policy, origin)
@@ -160,10 +156,10 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
           committed = steady.time
           admitted.push({ time: committed, cost })
         }
-        same(promised.broken(admitted), undefined)
+        same(promised.exceeded(admitted), undefined)
       }))
 
-    test('7. with the clock back, retryAfter is still tight', () =>
+    test('7. after the clock went back, retryAfter is still exact', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, back: thousandths, cost }), async (run) => {
         const { promised, steps, t0, back } = run
         const origin = t0 + 2 * promised.refill
@@ -182,7 +178,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         same((await rig.limiter.consume(key, { cost: wanted })).allowed, true)
       }))
 
-    test('7. a clock that goes back further locks nobody out for longer than the longest wait', () =>
+    test('7. a clock that goes back further makes no call wait for longer than the longest wait', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, further: thousandths, cost }), async (run) => {
         const { promised, steps, further } = run
         const origin = run.t0 + 2 * promised.refill
@@ -207,7 +203,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         same((await rig.limiter.consume(key, { cost: wanted })).allowed, true)
       }))
 
-    test('8. consume then refund at once leaves all later answers as they were', () =>
+    test('8. consume and refund at once change no later decision', () =>
       holds(runs, async ({ promised, steps, t0 }) => {
         const rig = new Rig(create, promised.policy, t0)
         const untouched = new Rig(create, promised.policy, t0)
@@ -220,7 +216,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         })
       }))
 
-    test('8. a refund gives back at most what it says, and never lifts a key over full', () =>
+    test('8. a refund gives back at most its cost, and never more than the full quota', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, more: script }), async (run) => {
         const { promised, steps, t0, more } = run
         const rig = new Rig(create, promised.policy, t0)
@@ -243,7 +239,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         })
       }))
 
-    test('peek says what consume would say, and writes nothing', () =>
+    test('peek decides as consume would, and changes nothing', () =>
       holds(runs, async ({ promised, steps, t0 }) => {
         const rig = new Rig(create, promised.policy, t0)
         const unseen = new Rig(create, promised.policy, t0)
@@ -258,7 +254,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         })
       }))
 
-    test('charge: debt is worked off, and the answers stay true', () =>
+    test('charge: debt is worked off, and the waits stay exact', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, debt: thousandths }), async (run) => {
         const { promised, steps, t0, debt } = run
         const rig = new Rig(create, promised.policy, t0)
@@ -290,7 +286,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         same((await rig.limiter.consume(key, { cost: promised.capacity })).allowed, true)
       }))
 
-    test('reserve: settled at once it is as if the actual cost had been taken', () =>
+    test('reserve: settled at once, it is as if the actual cost had been consumed', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, actual: thousandths }), async (run) => {
         const { promised, steps, t0 } = run
         const rig = new Rig(create, promised.policy, t0)
@@ -307,7 +303,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
       }))
 
     test.each(['newest first', 'oldest first', 'in any order'])(
-      'reserve: several, all cancelled at once, %s',
+      'reserve: several reservations, all cancelled at once, %s',
       (order) =>
         holds(
           fc.record({ promised: promised(), steps: script, t0: start, costs: fc.array(cost), picks }),
@@ -334,13 +330,13 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         ),
     )
 
-    test('reserve: booked ahead, settled or cancelled at any later time, nothing is over the promise', () =>
+    test('reserve: booked ahead and settled at any later time, no window exceeds the limit', () =>
       holds(fc.record({ promised: promised(), steps: bookings, t0: start }), async ({ promised, steps, t0 }) => {
         const rig = new Rig(create, promised.policy, t0)
-        await neverOver(rig, promised, steps)
+        await neverExceeds(rig, promised, steps)
       }))
 
-    test('countRefused: who keeps hammering stays out, who waits as told is let in', () =>
+    test('countRefused: hammering keeps a key refused, and waiting for retryAfter admits it', () =>
       holds(
         fc.record({ promised: algorithms[algorithm]!({ countRefused: true }), steps: script, t0: start, cost }),
         async ({ promised, steps, t0, cost }) => {
@@ -354,7 +350,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
             ok(decision.remaining <= Math.max(0, before.remaining - (decision.allowed ? cost : 0)))
             return decision
           })
-          same(promised.broken(admitted), undefined)
+          same(promised.exceeded(admitted), undefined)
           const wanted = Math.min(units(cost, promised.capacity), promised.capacity)
           const { allowed, retryAfter } = await rig.limiter.consume(key, { cost: wanted })
           if (allowed) return
@@ -375,7 +371,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
       t0: start,
     })
 
-    test('9. all commit or none does, and the joint answer is true', () =>
+    test('9. either all policies commit or none does, and the joint decision is right', () =>
       holds(runs, async ({ several, steps, t0 }) => {
         const policies = several.map(({ policy }, n) => ({ ...policy, name: `p${n}`, scope: scopeOf(n) }))
         const rig = new Rig(create, policies, t0)
@@ -407,13 +403,13 @@ export function describeLaws(name: string, create: CreateStore, { numRuns = 600 
         }
       }))
 
-    test('1, 9. reserved, settled and cancelled together, no policy is over its promise', () =>
+    test('1, 9. with reservations and settlements, no policy exceeds its limit', () =>
       holds(fc.record({ several, steps: bookings, t0: start }), async ({ several, steps, t0 }) => {
         const policies = several.map(({ policy }, n) => ({ ...policy, name: `p${n}` }))
-        const overbooked = (admitted: readonly Admitted[]) =>
-          several.map((each) => each.overbooked(admitted)).find(Boolean)
-        const joint = { ...several[0]!, overbooked }
-        await neverOver(new Rig(create, policies, t0), joint, steps)
+        const exceededBooked = (admitted: readonly Admitted[]) =>
+          several.map((each) => each.exceededBooked(admitted)).find(Boolean)
+        const joint = { ...several[0]!, exceededBooked }
+        await neverExceeds(new Rig(create, policies, t0), joint, steps)
       }))
   })
 }
@@ -426,16 +422,16 @@ const picks = fc.infiniteStream(fc.nat())
 
 const thousandths = fc.integer({ min: 0, max: 1000 })
 
-/** Steps of which some set the clock back, by thousandths of what still counts as standing still. */
+/** Steps of which some set the clock back, by thousandths of the longest time that counts as standing still. */
 const jumpy = fc.array(fc.record({ back: fc.option(thousandths, { nil: undefined }), step }), { maxLength: 25 })
 
 interface BookingStep {
   step: Step
-  /** Calls with this verb, or settles the reservation made that many calls ago. */
+  /** A call with this verb, or the settlement of the reservation made that many calls ago. */
   does: { verb: 'consume' } | { verb: 'reserve'; patience: number } | { verb: 'settle'; ago: number; actual: number }
 }
 
-/** Coarse costs and waits, so that bookings meet: they queue for the same time, and are settled in any order. */
+/** Coarse costs and waits, so that reservations queue for the same time and are settled in any order. */
 const bookings: fc.Arbitrary<BookingStep[]> = fc.array(
   fc.record({
     step: fc.record({
@@ -456,10 +452,10 @@ const bookings: fc.Arbitrary<BookingStep[]> = fc.array(
 )
 
 /**
- * Law 1 where units are booked ahead and given back: each counts at the time that was promised to its caller, with what
- * it came to in the end. On a clock of whole milliseconds, as promises are made in these.
+ * Law 1 for units that are booked ahead and given back. Each reservation counts at the time that it was promised, with its
+ * actual cost. The clock has whole milliseconds, because promised times do.
  */
-async function neverOver(rig: Rig, promised: Promised, steps: readonly BookingStep[]): Promise<void> {
+async function neverExceeds(rig: Rig, promised: Promised, steps: readonly BookingStep[]): Promise<void> {
   const open: { reservation: Reservation; admitted: Admitted }[] = []
   const all: Admitted[] = []
   let last: Waits = { retryAfter: 0, resetAfter: 0 }
@@ -487,5 +483,5 @@ async function neverOver(rig: Rig, promised: Promised, steps: readonly BookingSt
       await settled.reservation.settle(settled.admitted.cost)
     }
   }
-  same(promised.overbooked(all), undefined)
+  same(promised.exceededBooked(all), undefined)
 }

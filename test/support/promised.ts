@@ -1,4 +1,4 @@
-/** Random policies of every algorithm, each with what it promises, stated apart from the code under test. */
+/** Random policies of every algorithm, each with its guarantees, stated independently of the code under test. */
 import fc from 'fast-check'
 import {
   type BurstOptions,
@@ -12,49 +12,49 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 
-/** Units that were let through, and the microsecond at which they count. */
+/** Units that were admitted, and the microsecond at which they count. */
 export interface Admitted {
   time: number
   cost: number
 }
 
-/** A policy and its promise. Times are microseconds. */
+/** A policy and its guarantees. Times are microseconds. */
 export interface Promised {
   policy: Policy
   /** The most units at one moment. */
   capacity: number
   window: number
-  /** From nothing left to full: a clock that goes back by less is one that stands still. */
+  /** The time from no quota to the full quota. A clock that goes back by less stands still. */
   refill: number
-  /** The longest that a caller who never went into debt may be told to wait. */
+  /** The longest wait of a key without debt. */
   longestWait: number
-  /** Law 1 for this algorithm: what of these admissions breaks the promise. */
-  broken(admitted: readonly Admitted[]): string | undefined
+  /** Law 1 for this algorithm: describes where these admissions exceed the limit; undefined if they do not. */
+  exceeded(admitted: readonly Admitted[]): string | undefined
   /**
-   * The same where units may be given back later, and each counts at the time promised by a reservation, which is
-   * rounded up to whole milliseconds.
+   * The same if units may be given back later. Each counts at the time promised by its reservation, which is rounded up to
+   * whole milliseconds.
    */
-  overbooked(admitted: readonly Admitted[]): string | undefined
+  exceededBooked(admitted: readonly Admitted[]): string | undefined
   toString(): string
 }
 
 type Shared = Pick<BurstOptions, 'countRefused' | 'shadow' | 'name' | 'scope'>
 
-/** Limits from trivial to awkward; the last ones share no divisor with any window. */
+/** Limits from trivial to awkward. The last ones share no divisor with any window. */
 const limits = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 12 }) },
   { weight: 2, arbitrary: fc.integer({ min: 1, max: 100_000 }) },
   { weight: 1, arbitrary: fc.constantFrom(7919, 999_983) },
 )
 
-/** Windows in milliseconds, from 1 ms on. */
+/** Windows in milliseconds. */
 const windows = fc.oneof(
   { weight: 2, arbitrary: fc.integer({ min: 1, max: 10 }) },
   { weight: 4, arbitrary: fc.integer({ min: 1, max: 5000 }) },
   { weight: 1, arbitrary: fc.constantFrom(1000, 60_000, 900_000) },
 )
 
-/** Where only a counter is kept, windows of months too. */
+/** Windows of months too, for algorithms that keep only counters. */
 const longWindows = fc.oneof(
   { weight: 8, arbitrary: windows },
   fc.constantFrom(86_400_000, 60 * 86_400_000, 366 * 86_400_000),
@@ -62,7 +62,7 @@ const longWindows = fc.oneof(
 
 const bursts = fc.option(limits, { nil: undefined, freq: 2 })
 
-/** The largest sum of admissions that lie within a span, against a bound that grows with the span. */
+/** Compares the sum of the admissions in every span with a bound that grows with the span. */
 function overInAnySpan(admitted: readonly Admitted[], bound: (span: number) => bigint): string | undefined {
   const sorted = [...admitted].sort((a, b) => a.time - b.time)
   for (let from = 0; from < sorted.length; from++) {
@@ -101,13 +101,13 @@ function overInClockWindows(admitted: readonly Admitted[], window: number, limit
 
 const unbounded = 1n << 64n
 
-/** What was there, and a batch at each end of an interval: in a span there is one more of them than whole intervals. */
-function batches(there: number, limit: number, window: number): (span: number) => bigint {
-  return (span) => BigInt(there) + BigInt(limit) * BigInt(Math.floor(span / window) + 1)
+/** The stored units, and a refill at each end of an interval. A span has one more of them than whole intervals. */
+function refills(stored: number, limit: number, window: number): (span: number) => bigint {
+  return (span) => BigInt(stored) + BigInt(limit) * BigInt(Math.floor(span / window) + 1)
 }
 
-function bound(broken: Promised['broken']): Pick<Promised, 'broken' | 'overbooked'> {
-  return { broken, overbooked: broken }
+function bound(exceeded: Promised['exceeded']): Pick<Promised, 'exceeded' | 'exceededBooked'> {
+  return { exceeded, exceededBooked: exceeded }
 }
 
 const describe =
@@ -115,7 +115,7 @@ const describe =
   () =>
     `${text}${countRefused ? ' countRefused' : ''}`
 
-/** The largest burst up to the one wanted that is still exact, and refills in some three years at most. */
+/** The largest burst up to the wanted one that is exact, and refills within about three years. */
 function fitting(burst: number, limit: number, window: number): number {
   const ticks = window / gcd(limit, window)
   return Math.max(1, Math.min(burst, Math.floor(2 ** 53 / ticks) - 1, Math.floor((limit * 1e14) / window)))
@@ -137,14 +137,14 @@ function bucket(name: string, make: (options: BurstOptions) => Policy, shared: S
       window: us,
       refill,
       longestWait: refill,
-      broken: (admitted) => overInAnySpan(admitted, drained),
-      overbooked: (admitted) => overInAnySpan(admitted, (span) => drained(span + 999)),
+      exceeded: (admitted) => overInAnySpan(admitted, drained),
+      exceededBooked: (admitted) => overInAnySpan(admitted, (span) => drained(span + 999)),
       toString: describe(`${name} ${limit}/${window}ms burst ${burst}`, shared),
     }
   })
 }
 
-/** The algorithms by the name under which a failing test speaks of them. */
+/** The algorithms by the name that a failing test shows. */
 export const algorithms: Record<string, (shared?: Shared) => fc.Arbitrary<Promised>> = {
   'fixedWindow on the clock': (shared = {}) =>
     fc.tuple(limits, longWindows).map(([limit, window]) => ({
@@ -164,9 +164,9 @@ export const algorithms: Record<string, (shared?: Shared) => fc.Arbitrary<Promis
       window: window * 1000,
       refill: window * 1000,
       longestWait: window * 1000,
-      broken: (admitted) => overInOwnWindows(admitted, window * 1000, limit),
-      // Who cancels the call that opened a window moves the window.
-      overbooked: (admitted) => overInAnySpan(admitted, batches(limit, limit, window * 1000)),
+      exceeded: (admitted) => overInOwnWindows(admitted, window * 1000, limit),
+      // Cancelling the call that opened a window moves the window.
+      exceededBooked: (admitted) => overInAnySpan(admitted, refills(limit, limit, window * 1000)),
       toString: describe(`fixedWindow from the first request ${limit}/${window}ms`, shared),
     })),
 
@@ -192,7 +192,7 @@ export const algorithms: Record<string, (shared?: Shared) => fc.Arbitrary<Promis
       window: window * 1000,
       refill: window * 1000,
       longestWait: window * 1000,
-      ...bound((admitted) => overInAnySpan(admitted, batches(0, limit, window * 1000))),
+      ...bound((admitted) => overInAnySpan(admitted, refills(0, limit, window * 1000))),
       toString: describe(`slidingLog ${limit}/${window}ms`, shared),
     })),
 
@@ -205,7 +205,7 @@ export const algorithms: Record<string, (shared?: Shared) => fc.Arbitrary<Promis
         window: window * 1000,
         refill: window * 1000,
         longestWait: (segments + 1) * Math.ceil((window * 1000) / segments),
-        ...bound((admitted) => overInAnySpan(admitted, batches(0, limit, window * 1000))),
+        ...bound((admitted) => overInAnySpan(admitted, refills(0, limit, window * 1000))),
         toString: describe(`segmentedWindow ${limit}/${window}ms in ${segments}`, shared),
       })),
 
@@ -218,7 +218,7 @@ export const algorithms: Record<string, (shared?: Shared) => fc.Arbitrary<Promis
       window: window * 1000,
       refill: Math.ceil(burst / limit) * window * 1000,
       longestWait: Math.ceil(burst / limit) * window * 1000,
-      ...bound((admitted) => overInAnySpan(admitted, batches(burst, limit, window * 1000))),
+      ...bound((admitted) => overInAnySpan(admitted, refills(burst, limit, window * 1000))),
       toString: describe(`tokenBucket by intervals ${limit}/${window}ms burst ${burst}`, shared),
     })),
 
@@ -226,7 +226,7 @@ export const algorithms: Record<string, (shared?: Shared) => fc.Arbitrary<Promis
   gcra: (shared = {}) => bucket('gcra', gcra, shared),
 }
 
-/** Any of them: for laws over several policies at once. */
+/** Any of them, for laws over several policies at once. */
 export function anyPromised(shared?: Shared): fc.Arbitrary<Promised> {
   return fc.oneof(...Object.values(algorithms).map((algorithm) => algorithm(shared)))
 }

@@ -4,7 +4,7 @@ import { RedisStore } from '../../src/stores/redis/redis-store.ts'
 import type { Subject } from './differential.ts'
 import { unpackStates } from './states.ts'
 
-/** @param script changed, to see that the comparison notices */
+/** @param script a changed script, to see that the comparison notices it */
 export function redisSubject(client: Redis, script?: string): Subject {
   const prefix = 'diff'
   return {

@@ -1,11 +1,11 @@
 import type { Algorithm } from '../../src/algorithms/algorithm.ts'
-import { carry, isLikeNew } from '../../src/algorithms/carry.ts'
+import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
 import { Evaluation } from '../../src/algorithms/evaluation.ts'
 import { sameDefinition } from '../../src/algorithms/revive.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../../src/store.ts'
 
-/** The definition with nothing around it: a step over plain arrays, which the tests may look into. */
+/** The definition of every store: evaluations over plain arrays, which the tests can read. */
 export class ReferenceStore implements Store {
   readonly synchronous = true
   readonly #clock: Clock
@@ -19,25 +19,25 @@ export class ReferenceStore implements Store {
   }
 }
 
-/** A state, and the numbers it was written under. */
+/** A state, and the algorithm that it was written under. */
 interface Kept {
   readonly algorithm: Algorithm
   readonly s: number[]
 }
 
-/** By scope and key, a state for each policy by its name. */
+/** The states by scope and key, then by policy name. */
 type States = Map<string, Map<string, Kept>>
 
 export class ReferenceLedger implements Ledger {
   readonly #terms: LedgerTerms
   readonly #clock: Clock
-  readonly #step: Evaluation
+  readonly #evaluation: Evaluation
   readonly #states: States
 
   constructor(terms: LedgerTerms, clock: Clock, states: States = new Map()) {
     this.#terms = terms
     this.#clock = clock
-    this.#step = new Evaluation(terms.policies)
+    this.#evaluation = new Evaluation(terms.policies)
     this.#states = states
   }
 
@@ -45,7 +45,7 @@ export class ReferenceLedger implements Ledger {
     return new ReferenceLedger(terms, this.#clock, this.#states)
   }
 
-  /** The states of a scope's key, as they were last written. */
+  /** The last written states of a scope's key. */
   states(scope: string, key: string): Map<Policy, number[]> {
     const states = new Map<Policy, number[]>()
     for (const policy of this.#terms.policies) {
@@ -56,21 +56,21 @@ export class ReferenceLedger implements Ledger {
   }
 
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
-    this.#point(keys)
-    this.#step.evaluate(verb, this.#clock(), cost, 0)
-    if (verb === 'refund') this.#step.refund(extras?.tickets)
-    const decision = this.#step.commit('store', extras)
-    this.#keep(keys)
+    this.#load(keys)
+    this.#evaluation.evaluate(verb, this.#clock(), cost, 0)
+    if (verb === 'refund') this.#evaluation.refund(extras?.tickets)
+    const decision = this.#evaluation.commit('store', extras)
+    this.#save(keys)
     return decision
   }
 
   reserve(keys: readonly string[], cost: number, maxWait: number): Booking {
-    this.#point(keys)
-    this.#step.evaluate('reserve', this.#clock(), cost, maxWait)
-    const decision = this.#step.commit('store')
-    this.#keep(keys)
+    this.#load(keys)
+    this.#evaluation.evaluate('reserve', this.#clock(), cost, maxWait)
+    const decision = this.#evaluation.commit('store')
+    this.#save(keys)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.#step.delay / 1000), tickets: this.#step.tickets() }
+    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets: this.#evaluation.tickets() }
   }
 
   reset(keys: readonly string[]): void {
@@ -84,23 +84,24 @@ export class ReferenceLedger implements Ledger {
     return kept
   }
 
-  /** On copies, carried over where the numbers are others now. */
-  #point(keys: readonly string[]): void {
-    for (const weighing of this.#step.policies) {
-      const { policy, algorithm } = weighing
+  /** Points each policy to a copy of its state, carried over if its numbers have changed. */
+  #load(keys: readonly string[]): void {
+    for (const evaluation of this.#evaluation.policies) {
+      const { policy, algorithm } = evaluation
       const kept = this.#kept(policy.scope, this.#keyOf(policy, keys)).get(policy.name)
       const same = kept === undefined || sameDefinition(kept.algorithm, algorithm)
-      const lasting = kept !== undefined && !isLikeNew(kept.s, 0, kept.algorithm, this.#clock())
-      weighing.carried = !same && lasting && this.#terms.onChange !== 'retune'
-      if (kept === undefined) weighing.s = new Array(algorithm.slots).fill(0)
-      else if (same) weighing.s = kept.s.slice()
-      else weighing.s = carry(kept.s.slice(), kept.algorithm, algorithm, this.#clock(), this.#terms.onChange ?? 'keep')
+      const lasting = kept !== undefined && !hasFullQuota(kept.s, 0, kept.algorithm, this.#clock())
+      evaluation.carried = !same && lasting && this.#terms.onChange !== 'retune'
+      if (kept === undefined) evaluation.s = new Array(algorithm.slots).fill(0)
+      else if (same) evaluation.s = kept.s.slice()
+      else
+        evaluation.s = carry(kept.s.slice(), kept.algorithm, algorithm, this.#clock(), this.#terms.onChange ?? 'keep')
     }
   }
 
-  /** Writes the states that the call changed. */
-  #keep(keys: readonly string[]): void {
-    for (const { policy, algorithm, s, wrote } of this.#step.policies) {
+  /** Saves the states that the call changed. */
+  #save(keys: readonly string[]): void {
+    for (const { policy, algorithm, s, wrote } of this.#evaluation.policies) {
       if (!wrote) continue
       this.#kept(policy.scope, this.#keyOf(policy, keys)).set(policy.name, { algorithm, s: s as number[] })
     }

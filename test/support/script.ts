@@ -1,15 +1,15 @@
-/** Random timelines: steps that make sense for any policy, and a limiter with a clock that a test moves. */
+/** Random timelines for any policy, and a limiter whose clock a test moves. */
 import fc from 'fast-check'
 import { type Clock, type Policy, RateLimiter, type Store } from '../../src/index.ts'
 import type { Promised } from './promised.ts'
 
 export type CreateStore = (clock: Clock) => Store
 
-/** Time passes, then a call comes. Both are relative, so that one script suits every policy. */
+/** Time passes, then a call comes. Both are relative, so that a script suits every policy. */
 export interface Step {
-  /** Microseconds; or thousandths of a window; or until the last answer's `retryAfter` or `resetAfter`. */
+  /** Microseconds, or thousandths of a window, or until the last decision's `retryAfter` or `resetAfter`. */
   after: { us: number } | { window: number } | { until: 'retryAfter' | 'resetAfter' }
-  /** Units; or thousandths of the capacity. */
+  /** Units, or thousandths of the capacity. */
   cost: { units: number } | { capacity: number }
 }
 
@@ -43,7 +43,7 @@ export function units(cost: Step['cost'], capacity: number): number {
   return 'units' in cost ? cost.units : Math.max(1, Math.ceil((capacity * cost.capacity) / 1000))
 }
 
-/** The numbers of an answer that a step may wait for. */
+/** The times of a decision that a step may wait for. */
 export interface Waits {
   retryAfter: number
   resetAfter: number
@@ -67,7 +67,7 @@ export class Rig {
   }
 }
 
-/** Plays a script: moves the time on and calls, with the cost in units; the answer tells later steps what to wait for. */
+/** Plays a script: advances the time and calls with a cost in units. The result tells later steps how long to wait. */
 export async function play(
   steps: readonly Step[],
   { capacity, window }: Pick<Promised, 'capacity' | 'window'>,

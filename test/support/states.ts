@@ -1,10 +1,10 @@
 import type { Policy } from '../../src/index.ts'
 import { policyId } from '../../src/stores/redis/packed-plan.ts'
 
-/** A state as two stores can compare it: of a log, the last time and what each entry holds. */
+/** A state in a form that stores can compare. For a log: the last time, and each entry's time and units. */
 export type State = readonly (number | readonly [time: number, units: number])[]
 
-/** The states in the packed value of a key (see lua/states.ts), by policy name; none for a key that is not there. */
+/** The states in the packed value of a key (see lua/states.ts), by policy name; empty if there is no such key. */
 export function unpackStates(value: Buffer | null, policies: readonly Policy[]): Record<string, State> {
   const states: Record<string, State> = {}
   if (value === null) return states
@@ -22,7 +22,7 @@ export function unpackStates(value: Buffer | null, policies: readonly Policy[]):
   return withoutNew(states)
 }
 
-/** What is left out at the end is 0. */
+/** Numbers that are left out at the end are 0. */
 function numbersOf(state: Buffer, { kind, slots }: Policy['algorithm']): State {
   const fractions = kind.startsWith('smooth')
   const bytes = fractions ? 8 : 7
@@ -36,7 +36,7 @@ function seven(state: Buffer, at: number): number {
   return state.readUIntLE(at, 4) + state.readIntLE(at + 4, 3) * 2 ** 32
 }
 
-/** Of an entry there are the lower bytes alone: 6 and 3, or all 7 of both. */
+/** An entry holds the lower bytes of its time and total: 6 and 3, or 7 and 7. */
 function logOf(state: Buffer, form: number): State {
   const [last, before, base] = [0, 7, 14].map((at) => seven(state, at)) as [number, number, number]
   const [time, total] = form === 254 ? [6, 3] : [7, 7]
@@ -51,7 +51,7 @@ function low(state: Buffer, at: number, bytes: number): number {
   return bytes === 7 ? seven(state, at) : state.readUIntLE(at, bytes)
 }
 
-/** The number from `least` on that ends with these bytes. */
+/** The smallest number from `least` on that ends with these bytes. */
 function above(least: number, low: number, bytes: number): number {
   const range = BigInt(bytes === 7 ? 2 ** 53 : 256 ** bytes)
   return least + Number((((BigInt(low) - BigInt(least)) % range) + range) % range)
@@ -70,7 +70,7 @@ export function recordStates(text: string | undefined, policies: readonly Policy
   return plainStates(states)
 }
 
-/** The states of the reference, likewise. */
+/** The same of the reference store. */
 export function plainStates(all: ReadonlyMap<Policy, number[]>): Record<string, State> {
   const states: Record<string, State> = {}
   for (const [policy, s] of all) {
@@ -91,7 +91,7 @@ function entriesOf(numbers: readonly number[], first: number, before?: number, t
   return [numbers[0] as number, ...entries]
 }
 
-/** A state of zeros is that of a new key, written or not. */
+/** A state of zeros is the state of a new key, written or not. */
 function withoutNew(states: Record<string, State>): Record<string, State> {
   return Object.fromEntries(Object.entries(states).filter(([, state]) => state.some((number) => number !== 0)))
 }

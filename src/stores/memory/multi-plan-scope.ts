@@ -1,4 +1,4 @@
-import { carry, isLikeNew, type StateRule } from '../../algorithms/carry.ts'
+import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
 import type { PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { sameDefinition } from '../../algorithms/revive.ts'
 import { blank, type Capacity, KeyTable } from './key-table.ts'
@@ -88,6 +88,6 @@ function pointTo(states: readonly State[], policy: PolicyEvaluation, now: number
     policy.s = state.s
   } else {
     policy.s = carry(numbersOf(state), state.policy.algorithm, algorithm, now, rule)
-    policy.carried = rule !== 'retune' && !isLikeNew(state.s, 0, state.policy.algorithm, now)
+    policy.carried = rule !== 'retune' && !hasFullQuota(state.s, 0, state.policy.algorithm, now)
   }
 }

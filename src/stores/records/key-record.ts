@@ -9,7 +9,7 @@
  * deploy that runs at the same time, is kept as it is until the key has its full quota again under that policy.
  */
 import { type Algorithm, type Numbers, Report } from '../../algorithms/algorithm.ts'
-import { carry, isLikeNew, type StateRule } from '../../algorithms/carry.ts'
+import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
 import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { type Definition, revive, sameDefinition } from '../../algorithms/revive.ts'
 import { HeadgateError, shown } from '../../errors.ts'
@@ -72,7 +72,7 @@ export class KeyRecord {
     else if (saved === undefined || from === undefined) evaluation.s = new Array(algorithm.slots).fill(0)
     else {
       evaluation.s = carry(saved.s.slice(), from, algorithm, now, onChange)
-      evaluation.carried = onChange !== 'retune' && !isLikeNew(saved.s, 0, from, now)
+      evaluation.carried = onChange !== 'retune' && !hasFullQuota(saved.s, 0, from, now)
     }
   }
 

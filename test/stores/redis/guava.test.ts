@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { withLimit } from '../../../src/algorithms/algorithm.ts'
+import { withLimit } from '../../../src/algorithms/define-policy.ts'
 import { sameDefinition } from '../../../src/store.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart } from '../../../src/stores/redis/keys.ts'
-import { kept, policyOf } from '../../support/guava.ts'
+import { policyOf, replayedScripts } from '../../support/guava.ts'
 import { unpackStates } from '../../support/states.ts'
 import { useRedis } from '../../support/use-server.ts'
 
@@ -12,11 +12,11 @@ const { client } = await useRedis()
 let replayed = 0
 
 /**
- * As on memory (test/guava.test.ts). Times are told in milliseconds here; what is kept is compared bit for bit. Where
- * the rate is set, the state is carried over by the next call; here that is a charge of nothing.
+ * As on memory (test/algorithms/guava.test.ts). Waits are milliseconds here; states are compared bit for bit. When a rate
+ * is set, the next call carries the state over; here that call is a charge of 0.
  */
 describe('Guava on Redis', () => {
-  test.each(kept.map((script) => [String(script.config.id), script] as const))('%s', async (id, script) => {
+  test.each(replayedScripts.map((script) => [String(script.config.id), script] as const))('%s', async (id, script) => {
     const { config, operations } = script
     let now = Number(config.startUs)
     let policy = policyOf(config)
@@ -32,14 +32,14 @@ describe('Guava on Redis', () => {
 
     async function setRate(rate: number): Promise<void> {
       const next = withLimit(policy, rate)
-      if (sameDefinition(next.algorithm, policy.algorithm)) await reckonAnew()
+      if (sameDefinition(next.algorithm, policy.algorithm)) await overwrite()
       policy = next
       ledger = open()
       await ledger.decide('charge', ['x'], 0)
     }
 
-    /** As Guava does even where the rate stays what it is: overwrites the numbers, which come last. */
-    async function reckonAnew(): Promise<void> {
+    /** Guava rewrites its numbers even if the rate stays the same. In the value they come last. */
+    async function overwrite(): Promise<void> {
       const value = (await client.getBuffer(key)) as Buffer
       const s = (await state()).slice()
       policy.algorithm.adopt?.(s, 0, now, policy.algorithm)
@@ -48,16 +48,16 @@ describe('Guava on Redis', () => {
       await client.set(key, value)
     }
 
-    await ledger.decide('charge', ['x'], 0) // Guava's limiter begins when it is made
+    await ledger.decide('charge', ['x'], 0) // a limiter of Guava starts when it is created
     expect(config.init).toMatchObject(await seen())
-    for (const line of operations) {
-      const { op, n, us, rate, waitUs, ok, throws, timeoutNs, timeoutUs } = line
+    for (const recorded of operations) {
+      const { op, n, us, rate, waitUs, ok, throws, timeoutNs, timeoutUs } = recorded
       if (op === 'advance') now += Number(us)
       if (throws !== undefined) continue
       if (op === 'setRate') {
         if (rate === 'Infinity' || rate === 4.9e-324) return
         await setRate(Number(rate))
-        expect(line).toMatchObject(await seen())
+        expect(recorded).toMatchObject(await seen())
       }
       if (op !== 'acquire' && op !== 'tryAcquire') continue
       const micros = timeoutNs === undefined ? Number(timeoutUs) : Math.trunc(Number(timeoutNs) / 1000)
@@ -69,12 +69,12 @@ describe('Guava on Redis', () => {
         wait: allowed ? Math.ceil(Number(waitUs) / 1000) : 0,
       })
       if (allowed && config.sleepAdvances === true) now += Number(waitUs)
-      expect(line).toMatchObject({ now, ...(await seen()) })
+      expect(recorded).toMatchObject({ now, ...(await seen()) })
       replayed++
     }
   })
 
-  test('all acquire and tryAcquire were replayed', () => {
+  test('every recorded acquire and tryAcquire was replayed', () => {
     expect(replayed).toBe(3810)
   })
 })

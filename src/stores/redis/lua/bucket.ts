@@ -1,19 +1,7 @@
 /** Restates algorithms/bucket.ts. State: last, level, given. */
 export const bucket = `
 function makers.bucket()
-  local function level(p, s, at)
-    local elapsed = at - s[1]
-    if elapsed <= 0 then return s[2] end
-    local level = s[2] - elapsed * p.drain
-    return level > 0 and level or 0
-  end
-
-  local function topOf(p, s, at, since, mark, given)
-    local givenSince = s[3] - given
-    if givenSince < 0 or s[3] == maxSafe then return 0 end
-    return mark - givenSince * p.weight - max(0, at - since) * p.drain
-  end
-
+  local levelAt, topAt
   local bucket = {}
 
   function bucket.define(p, burst, weight, drain)
@@ -22,37 +10,49 @@ function makers.bucket()
   end
 
   function bucket.wait(p, s, at, cost)
-    if cost > p.burst then return never end
-    local excess = level(p, s, at) - (p.capacity - cost * p.weight)
+    local excess = levelAt(p, s, at) - (p.capacity - cost * p.weight)
     if excess <= 0 then return 0 end
-    return ceil(excess / p.drain)
+    return cost > p.burst and never or ceil(excess / p.drain)
+  end
+
+  function levelAt(p, s, at)
+    local level = s[2]
+    local elapsed = at - s[1]
+    if elapsed <= 0 then return level end
+    level = level - elapsed * p.drain
+    return level > 0 and level or 0
   end
 
   function bucket.fits(p, s, at, cost)
-    return level(p, s, at) + cost * p.weight <= maxSafe
+    return levelAt(p, s, at) + cost * p.weight <= maxSafe
   end
 
   function bucket.take(p, s, at, cost)
-    s[2] = level(p, s, at) + cost * p.weight
+    s[2] = levelAt(p, s, at) + cost * p.weight
     s[1] = at
   end
 
   function bucket.count(p, s, at, cost)
-    local now = level(p, s, at)
-    local brim = p.capacity
-    if cost <= p.burst then brim = min(p.capacity, now + cost * p.weight) end
-    s[2] = max(now, brim)
+    local level = levelAt(p, s, at)
+    local filled = cost > p.burst and p.capacity or min(p.capacity, level + cost * p.weight)
+    s[2] = max(level, filled)
     s[1] = at
   end
 
   function bucket.refund(p, s, at, cost, since, mark, given)
-    local now = level(p, s, at)
-    local top, promised = now, 0
-    if since then top, promised = topOf(p, s, at, since, mark, given), max(0, now - p.capacity) end
-    local back = min(now, cost * p.weight, max(0, top - promised))
-    if not since or top < now then s[3] = min(maxSafe, s[3] + ceil(back / p.weight)) end
-    s[2] = now - back
+    local level = levelAt(p, s, at)
+    local top = since and topAt(p, s, at, since, mark, given) or level
+    local promised = since and max(0, level - p.capacity) or 0
+    local back = min(level, cost * p.weight, max(0, top - promised))
+    if not since or top < level then s[3] = min(maxSafe, s[3] + ceil(back / p.weight)) end
+    s[2] = level - back
     s[1] = at
+  end
+
+  function topAt(p, s, at, since, mark, given)
+    local givenSince = s[3] - given
+    if givenSince < 0 or s[3] == maxSafe then return 0 end
+    return mark - givenSince * p.weight - max(0, at - since) * p.drain
   end
 
   function bucket.ticket(p, s)
@@ -60,16 +60,16 @@ function makers.bucket()
   end
 
   function bucket.report(p, s, at)
-    local now = level(p, s, at)
-    local room = p.capacity - now
-    return room > 0 and floor(room / p.weight) or 0, ceil(now / p.drain)
+    local level = levelAt(p, s, at)
+    local unused = p.capacity - level
+    return unused > 0 and floor(unused / p.weight) or 0, ceil(level / p.drain)
   end
 
   function bucket.adopt(p, s, at, from)
     if from.kind ~= p.kind then return false end
-    local now = level(from, s, at)
-    local units = ratioUp(now, p.weight, from.weight)
-    local booked = ceil(max(0, now - from.capacity) / from.drain)
+    local level = levelAt(from, s, at)
+    local units = ratioUp(level, p.weight, from.weight)
+    local booked = ceil(max(0, level - from.capacity) / from.drain)
     local ahead = booked == 0 and 0 or p.capacity + booked * p.drain
     s[2] = min(maxSafe, max(units, ahead))
     s[1] = at
@@ -78,8 +78,8 @@ function makers.bucket()
 
   function bucket.carry(p, s, at, from, times, per)
     if from.kind ~= p.kind then return false end
-    local now = ratioUp(level(from, s, at), times, per)
-    s[2] = now < maxSafe and min(p.capacity, ratioUp(now, p.weight, from.weight)) or p.capacity
+    local level = ratioUp(levelAt(from, s, at), times, per)
+    s[2] = level < maxSafe and min(p.capacity, ratioUp(level, p.weight, from.weight)) or p.capacity
     s[3] = min(maxSafe, s[3] + ceil(from.capacity / p.weight))
     s[1] = at
     return true

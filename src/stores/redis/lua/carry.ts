@@ -1,7 +1,7 @@
-/** Restates algorithms/carry.ts and revive.ts: a state whose definition is another than that of its policy now. */
+/** Restates algorithms/carry.ts and algorithms/revive.ts, for a state whose definition differs from its policy's. */
 export const carry = `
 function makers.carry()
-  make('ratio')
+  make('ratioUp')
 
   local function isNew(s, slots)
     for n = 1, slots do
@@ -11,44 +11,46 @@ function makers.carry()
   end
 
   local function capacity(p)
-    return (p.algorithm.report(p, new(p), 0))
+    return (p.algorithm.report(p, newState(p), 0))
   end
 
-  function carried(p, from, s, now)
-    if p.forgets or isNew(s, from.slots) then return new(p) end
-    local at = standing(from, s[1], now)
+  function carry(p, from, s, now)
+    if p.resets or isNew(s, from.slots) then return newState(p) end
+    local at = effectiveTime(from, s[1], now)
     local adopt = p.algorithm.adopt
     if p.retunes and adopt and adopt(p, s, at, from) then return s end
     local most, whole, times, per = capacity(p), capacity(from), 1, 1
     if p.scales then times, per = most, whole end
     if p.algorithm.carry(p, s, at, from, times, per) then return s end
     local used = min(most, ratioUp(whole - from.algorithm.report(from, s, at), times, per))
-    local fresh = new(p)
+    local fresh = newState(p)
     if used > 0 then p.algorithm.take(p, fresh, at, used, 0) end
     return fresh
   end
 
-  -- A number of a definition: 7 bits a byte, the lowest first; 128 and 0 stand before one that is no whole number.
-  local function decoded(definition, at)
+  -- A number of a definition: 7 bits per byte, the lowest first. If it is not whole: 128, 0, and its double.
+  local function unpackNumber(definition, position)
     local value, weight = 0, 1
-    if byte(definition, at) == 128 and byte(definition, at + 1) == 0 then return unpack('<d', definition, at + 2) end
-    while byte(definition, at) >= 128 do
-      value = value + (byte(definition, at) - 128) * weight
-      weight, at = weight * 128, at + 1
+    if byte(definition, position) == 128 and byte(definition, position + 1) == 0 then
+      return unpack('<d', definition, position + 2)
     end
-    return value + byte(definition, at) * weight, at + 1
+    while byte(definition, position) >= 128 do
+      value = value + (byte(definition, position) - 128) * weight
+      weight, position = weight * 128, position + 1
+    end
+    return value + byte(definition, position) * weight, position + 1
   end
 
-  -- The numbers of each definition that was met.
-  local known = {}
+  local revivedBy = {}
 
-  function revived(definition)
-    local from = known[definition]
+  -- A policy with that definition, for its states; false for an unknown kind.
+  function revive(definition)
+    local from = revivedBy[definition]
     if from == nil then
-      local numbers, at = {}, 2
-      while at <= #definition do numbers[#numbers + 1], at = decoded(definition, at) end
-      from = revive({}, byte(definition), spread(numbers))
-      known[definition] = from
+      local numbers, position = {}, 2
+      while position <= #definition do numbers[#numbers + 1], position = unpackNumber(definition, position) end
+      from = define({}, byte(definition), spread(numbers))
+      revivedBy[definition] = from
     end
     return from
   end

@@ -1,41 +1,44 @@
-/** Restates algorithms/step.ts: weigh, settle, refund, standing. The reply is one flat list of integers. */
-export const frame = `
-local consume, reserve, charge, refund, peek, reset = 0, 1, 2, 3, 4, 5
--- The first of the reply is the time.
+/**
+ * Restates algorithms/evaluation.ts and algorithms/policy-evaluation.ts, for one request after the other. The reply is one
+ * flat list of integers.
+ */
+export const evaluation = `
+local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET = 0, 1, 2, 3, 4, 5
+-- The first number of the reply is the time.
 local reply, size = {}, 1
--- Of the question at hand.
+-- Of the request at hand.
 local verb, now, cost, allowed, takes, delay, waits
-local canPromise, answerTickets, readTickets, giveBack, punish, settleRefused, refusal, nextAfter
+local canPromise, commitOne, commitRefused, refusalCode, nextAfter
+local readTickets, refund, countRefusal, respondTickets
 
-local function answer(number)
+local function respond(number)
   size = size + 1
   reply[size] = number == never and -1 or number
 end
 
-local function wrote(p)
-  if p.s.before then p.s.before = nil end
-  p.own.changed = true
+local function markWritten(p)
+  if p.s.oldRecord then p.s.oldRecord = nil end
+  p.scope.changed = true
 end
 
-function standing(p, last, now)
-  if now < last and last - now < p.span then return last end
-  return now
+function effectiveTime(p, last, now)
+  return now < last and last - now < p.span and last or now
 end
 
-local function caughtUp(wait, lag)
+local function withLag(wait, lag)
   return wait == 0 and 0 or wait + lag
 end
 
-local function weigh(step, maxWait)
+local function evaluate(policies, maxWait)
   delay, waits = 0, false
-  for n = 1, #step do
-    local p = step[n]
+  for n = 1, #policies do
+    local p = policies[n]
     local s = p.s
     local last, at, wait = s[1], now, 0
-    if now < last then at = standing(p, last, now) end
-    if verb == charge then
+    if now < last then at = effectiveTime(p, last, now) end
+    if verb == CHARGE then
       if not p.algorithm.fits(p, s, at, cost, 0) then wait = never end
-    elseif verb ~= refund then
+    elseif verb ~= REFUND then
       wait = p.algorithm.wait(p, s, at, cost)
     end
     if wait > 0 then
@@ -45,81 +48,15 @@ local function weigh(step, maxWait)
     end
     p.at, p.wait = at, wait
   end
-  allowed = delay == 0 or (verb == reserve and delay <= maxWait and canPromise(step))
-  takes = allowed and verb ~= peek and verb ~= refund
-end
-
-local function settleOne(p, told)
-  local s, at, own, algorithm = p.s, p.at, p.own, p.algorithm
-  if takes and p.wait == 0 then
-    algorithm.take(p, s, at, cost, 0)
-    if s.before then s.before = nil end
-    own.changed = true
-  else
-    settleRefused(p)
-  end
-  local remaining, left = algorithm.report(p, s, at)
-  if p.first or at + left > own.likeNew then own.likeNew = at + left end
-  if waits then answer(p.wait) end
-  reply[size + 1], reply[size + 2] = remaining, left + (at - now)
-  size = size + 2
-  if told then answer(nextAfter(p, remaining)) end
-end
-
--- Begins with 2 where nobody waits, which then is not told of each; else with 1 if the call is allowed, or a refusal.
-local function settle(step, told)
-  size = size + 1
-  if takes and not waits then
-    reply[size] = 2
-  else
-    make('refused')
-    waits = true
-    reply[size] = allowed and 1 or refusal(step)
-  end
-  if verb == reserve then answer(delay) end
-  if told then make('refused') end
-  for n = 1, #step do settleOne(step[n], told) end
-end
-
-function makers.refused()
-  -- What happens to a policy that does not take the call at once, or when another does not.
-  function settleRefused(p)
-    if verb == peek or verb == refund then return end
-    local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
-    local lag = at - now
-    if allowed and not p.shadow then
-      algorithm.take(p, s, at, cost, wait - lag)
-      p.wait = 0
-    elseif p.countRefused and (p.punishes or not s.carried) then
-      algorithm.count(p, s, at, cost)
-      if wait > 0 or p.punishes then p.wait = caughtUp(algorithm.wait(p, s, at, cost), lag) end
-    elseif at < s[1] then
-      algorithm.take(p, s, at, 0, 0)
-    else
-      return
-    end
-    wrote(p)
-  end
-
-  function nextAfter(p, remaining)
-    if remaining >= p.burst then return 0 end
-    return p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - now)
-  end
-
-  -- A refusal: 3 where a state was only carried over to this time, and will be anew for the next question, else 0.
-  function refusal(step)
-    for n = 1, #step do
-      if step[n].own.provisional then return 3 end
-    end
-    return 0
-  end
+  allowed = delay == 0 or (verb == RESERVE and delay <= maxWait and canPromise(policies))
+  takes = allowed and verb ~= PEEK and verb ~= REFUND
 end
 
 function makers.reserve()
-  -- A future time is promised by one enforced policy alone.
-  function canPromise(step)
+  -- Only one enforced policy alone can promise a future time.
+  function canPromise(policies)
     local only
-    for _, p in ipairs(step) do
+    for _, p in ipairs(policies) do
       if not p.shadow and (not p.punishes or p.wait > 0) then
         if only then return false end
         only = p
@@ -129,60 +66,126 @@ function makers.reserve()
     return only.algorithm.fits(only, only.s, only.at, cost, only.wait - (only.at - now))
   end
 
-  function answerTickets(step)
-    for n = 1, #step do
-      local p = step[n]
+  function respondTickets(policies)
+    for n = 1, #policies do
+      local p = policies[n]
       if p.wait == 0 then
         local since, mark, given = p.algorithm.ticket(p, p.s)
-        answer(1)
-        answer(since)
-        answer(mark)
-        answer(given)
+        respond(1)
+        respond(since)
+        respond(mark)
+        respond(given)
       else
-        answer(0)
+        respond(0)
       end
     end
   end
 end
 
+-- Responds with 2 if no policy waits, and leaves the waits out; else with 1 if the call is allowed, or a refusal code.
+local function commit(policies, withNext)
+  size = size + 1
+  if takes and not waits then
+    reply[size] = 2
+  else
+    make('refused')
+    waits = true
+    reply[size] = allowed and 1 or refusalCode(policies)
+  end
+  if verb == RESERVE then respond(delay) end
+  if withNext then make('refused') end
+  for n = 1, #policies do commitOne(policies[n], withNext) end
+end
+
+function commitOne(p, withNext)
+  local s, at, scope, algorithm = p.s, p.at, p.scope, p.algorithm
+  if p.wait == 0 and takes then
+    algorithm.take(p, s, at, cost, 0)
+    if s.oldRecord then s.oldRecord = nil end
+    scope.changed = true
+  else
+    commitRefused(p)
+  end
+  local remaining, reset = algorithm.report(p, s, at)
+  if p.first or at + reset > scope.fullAt then scope.fullAt = at + reset end
+  if waits then respond(p.wait) end
+  reply[size + 1], reply[size + 2] = remaining, reset + (at - now)
+  size = size + 2
+  if withNext then respond(nextAfter(p, remaining)) end
+end
+
+function makers.refused()
+  -- Commits to a policy that does not take the call at once, or when another policy refuses it.
+  function commitRefused(p)
+    if verb == PEEK or verb == REFUND then return end
+    local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
+    local lag = at - now
+    if allowed and not p.shadow then
+      algorithm.take(p, s, at, cost, wait - lag)
+      p.wait = 0
+    elseif p.countRefused and (p.punishes or not s.carried) then
+      algorithm.count(p, s, at, cost)
+      if wait > 0 or p.punishes then p.wait = withLag(algorithm.wait(p, s, at, cost), lag) end
+    elseif at < s[1] then
+      algorithm.take(p, s, at, 0, 0)
+    else
+      return
+    end
+    markWritten(p)
+  end
+
+  function nextAfter(p, remaining)
+    if remaining >= p.burst then return 0 end
+    return p.algorithm.wait(p, p.s, p.at, remaining + 1) + (p.at - now)
+  end
+
+  -- 3 if a state was carried over for this request only, so that the next request may get another response; else 0.
+  function refusalCode(policies)
+    for n = 1, #policies do
+      if policies[n].scope.provisional then return 3 end
+    end
+    return 0
+  end
+end
+
 function makers.refund()
-  function readTickets(step, at)
+  function readTickets(policies, position)
     local tickets, present = {}, nil
-    for n = 1, #step do
-      present, at = unpack('<B', ARGV[2], at)
+    for n = 1, #policies do
+      present, position = unpack('<B', ARGV[2], position)
       tickets[n] = false
       if present == 1 then
         local since, mark, given
-        since, mark, given, at = unpack('<ddd', ARGV[2], at)
+        since, mark, given, position = unpack('<ddd', ARGV[2], position)
         tickets[n] = { since, mark, given }
       end
     end
-    return tickets, at
+    return tickets, position
   end
 
-  function giveBack(step, tickets)
-    for n = 1, #step do
-      local p = step[n]
-      local _, left = p.algorithm.report(p, p.s, p.at)
-      if left > 0 and (not tickets or tickets[n]) then
+  function refund(policies, tickets)
+    for n = 1, #policies do
+      local p = policies[n]
+      local _, reset = p.algorithm.report(p, p.s, p.at)
+      if reset > 0 and (not tickets or tickets[n]) then
         if tickets then
           p.algorithm.refund(p, p.s, p.at, cost, spread(tickets[n]))
         else
           p.algorithm.refund(p, p.s, p.at, cost)
         end
-        wrote(p)
+        markWritten(p)
       end
     end
   end
 
-  -- The call was refused by policies of another slot.
-  function punish(step)
-    for n = 1, #step do
-      local p = step[n]
+  -- For a call that policies in another hash slot refused: penalties count it.
+  function countRefusal(policies)
+    for n = 1, #policies do
+      local p = policies[n]
       if p.punishes then
         p.algorithm.count(p, p.s, p.at)
-        wrote(p)
-        p.wait = caughtUp(p.algorithm.wait(p, p.s, p.at), p.at - now)
+        markWritten(p)
+        p.wait = withLag(p.algorithm.wait(p, p.s, p.at), p.at - now)
       end
     end
   end

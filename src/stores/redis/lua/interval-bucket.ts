@@ -1,88 +1,69 @@
-/** Restates algorithms/batches.ts. State: last, spent, start, given. */
-export const batches = `
-function makers.batches()
-  local function startOf(p, s, at)
-    local last, start = s[1], s[3]
-    if at < last then
-      if p.aligned then return at - at % p.window end
-      return start - (last - at)
-    end
-    local elapsed = at - start
-    if elapsed < p.window then return start end
-    return start + floor(elapsed / p.window) * p.window
-  end
+/** Restates algorithms/interval-bucket.ts. State: last, spent, start, given. */
+export const intervalBucket = `
+function makers.intervalBucket()
+  local startAt, spentAt, spentAfter, opensAt, topAt, sameWindows
+  local interval = {}
 
-  local function spentAt(p, s, start)
-    local elapsed = start - s[3]
-    if elapsed <= 0 then return s[2] end
-    return max(0, s[2] - (elapsed / p.window) * p.limit)
-  end
-
-  local function booked(p, spent, cost, delay)
-    local refills = 0
-    if delay > 0 then refills = ceil((spent + cost - p.burst) / p.limit) end
-    return max(spent, refills * p.limit) + cost
-  end
-
-  local function opens(p, at)
-    if p.aligned then return at - at % p.window end
-    return at
-  end
-
-  local function topOf(p, s, start, since, mark, given)
-    local givenSince = s[4] - given
-    if givenSince < 0 or s[4] == maxSafe then return 0 end
-    return mark - givenSince - ceil(max(0, start - since) / p.window) * p.limit
-  end
-
-  local function sameWindows(p, from)
-    return from.kind == p.kind and from.window == p.window and from.aligned == p.aligned
-  end
-
-  local batches = {}
-
-  function batches.define(p, limit, window, burst, aligned)
+  function interval.define(p, limit, window, burst, aligned)
     p.slots, p.limit, p.window, p.burst, p.aligned = 4, limit, window, burst, aligned == 1
     p.most = min(maxSafe, limit * floor(4503599627370496 / window))
     p.span = ceil(burst / limit) * window
   end
 
-  function batches.wait(p, s, at, cost)
-    if cost > p.burst then return never end
-    local start = startOf(p, s, at)
+  function interval.wait(p, s, at, cost)
+    local start = startAt(p, s, at)
     local short = spentAt(p, s, start) - (p.burst - cost)
     if short <= 0 then return 0 end
-    return start + ceil(short / p.limit) * p.window - at
+    return cost > p.burst and never or start + ceil(short / p.limit) * p.window - at
   end
 
-  function batches.fits(p, s, at, cost, delay)
-    return booked(p, spentAt(p, s, startOf(p, s, at)), cost, delay) <= p.most
+  function startAt(p, s, at)
+    local last, start = s[1], s[3]
+    if at < last then return p.aligned and at - at % p.window or start - (last - at) end
+    local elapsed = at - start
+    return elapsed < p.window and start or start + floor(elapsed / p.window) * p.window
   end
 
-  function batches.take(p, s, at, cost, delay)
-    local start = startOf(p, s, at)
+  function spentAt(p, s, start)
+    local spent = s[2]
+    local elapsed = start - s[3]
+    return elapsed <= 0 and spent or max(0, spent - (elapsed / p.window) * p.limit)
+  end
+
+  function interval.fits(p, s, at, cost, delay)
+    return spentAfter(p, spentAt(p, s, startAt(p, s, at)), cost, delay) <= p.most
+  end
+
+  function spentAfter(p, spent, cost, delay)
+    local refills = delay > 0 and ceil((spent + cost - p.burst) / p.limit) or 0
+    return max(spent, refills * p.limit) + cost
+  end
+
+  function interval.take(p, s, at, cost, delay)
+    local start = startAt(p, s, at)
     local spent = spentAt(p, s, start)
-    s[2] = booked(p, spent, cost, delay)
-    s[3] = spent > 0 and start or opens(p, at)
+    s[2] = spentAfter(p, spent, cost, delay)
+    s[3] = spent > 0 and start or opensAt(p, at)
     s[1] = at
   end
 
-  function batches.count(p, s, at, cost)
-    local start = startOf(p, s, at)
+  function opensAt(p, at)
+    return p.aligned and at - at % p.window or at
+  end
+
+  function interval.count(p, s, at, cost)
+    local start = startAt(p, s, at)
     local spent = spentAt(p, s, start)
     s[2] = max(spent, cost > p.burst and p.burst or min(p.burst, spent + cost))
-    s[3] = spent > 0 and start or opens(p, at)
+    s[3] = spent > 0 and start or opensAt(p, at)
     s[1] = at
   end
 
-  function batches.refund(p, s, at, cost, since, mark, given)
-    local start = startOf(p, s, at)
+  function interval.refund(p, s, at, cost, since, mark, given)
+    local start = startAt(p, s, at)
     local spent = spentAt(p, s, start)
-    local top, promised = spent, 0
-    if since then
-      top = topOf(p, s, start, since, mark, given)
-      promised = ceil(max(0, spent - p.burst) / p.limit) * p.limit
-    end
+    local top = since and topAt(p, s, start, since, mark, given) or spent
+    local promised = since and ceil(max(0, spent - p.burst) / p.limit) * p.limit or 0
     local back = min(spent, cost, max(0, top - promised))
     if not since or top < spent then s[4] = min(maxSafe, s[4] + back) end
     s[3] = start
@@ -90,19 +71,25 @@ function makers.batches()
     s[1] = at
   end
 
-  function batches.ticket(p, s)
+  function topAt(p, s, start, since, mark, given)
+    local givenSince = s[4] - given
+    if givenSince < 0 or s[4] == maxSafe then return 0 end
+    return mark - givenSince - ceil(max(0, start - since) / p.window) * p.limit
+  end
+
+  function interval.ticket(p, s)
     return s[3], s[2], s[4]
   end
 
-  function batches.report(p, s, at)
-    local start = startOf(p, s, at)
+  function interval.report(p, s, at)
+    local start = startAt(p, s, at)
     local spent = spentAt(p, s, start)
     return max(0, p.burst - spent), spent == 0 and 0 or start + ceil(spent / p.limit) * p.window - at
   end
 
-  function batches.adopt(p, s, at, from)
+  function interval.adopt(p, s, at, from)
     if not sameWindows(p, from) then return false end
-    local start = startOf(from, s, at)
+    local start = startAt(from, s, at)
     local spent = spentAt(from, s, start)
     local booked = ceil(max(0, spent - from.burst) / from.limit)
     s[2] = min(p.most, spent + booked * max(0, p.limit - from.limit))
@@ -111,9 +98,13 @@ function makers.batches()
     return true
   end
 
-  function batches.carry(p, s, at, from, times, per)
+  function sameWindows(p, from)
+    return from.kind == p.kind and from.window == p.window and from.aligned == p.aligned
+  end
+
+  function interval.carry(p, s, at, from, times, per)
     if not sameWindows(p, from) then return false end
-    local start = startOf(from, s, at)
+    local start = startAt(from, s, at)
     s[2] = min(p.burst, ratioUp(spentAt(from, s, start), times, per))
     s[3] = start
     s[4] = min(maxSafe, s[4] + from.burst)
@@ -121,6 +112,6 @@ function makers.batches()
     return true
   end
 
-  return batches
+  return interval
 end
 `

@@ -1,11 +1,8 @@
-/** Restates algorithms/penalty.ts. State: last, since, refusals, blocks, end. */
+/** Restates algorithms/penalty.ts. State: last, start of the count, refusals, blocks, end of the block. */
 export const penalty = `
 function makers.penalty()
-  local function ahead(s, at)
-    return max(0, s[1] - at)
-  end
-
   local unlimited = 4503599627370496
+  local aheadAt, block
   local penalty = {}
 
   function penalty.define(p, after, within, forget, ...)
@@ -14,7 +11,11 @@ function makers.penalty()
   end
 
   function penalty.wait(p, s, at)
-    return max(0, s[5] - ahead(s, at) - at)
+    return max(0, s[5] - aheadAt(s, at) - at)
+  end
+
+  function aheadAt(s, at)
+    return max(0, s[1] - at)
   end
 
   function penalty.fits()
@@ -22,11 +23,11 @@ function makers.penalty()
   end
 
   function penalty.take(p, s, at)
-    local shift = ahead(s, at)
-    if shift == 0 then return end
+    local ahead = aheadAt(s, at)
+    if ahead == 0 then return end
     s[1] = at
-    s[2] = max(0, s[2] - shift)
-    s[5] = max(0, s[5] - shift)
+    s[2] = max(0, s[2] - ahead)
+    s[5] = max(0, s[5] - ahead)
   end
 
   function penalty.count(p, s, at)
@@ -37,9 +38,13 @@ function makers.penalty()
     if s[3] == 0 or at - s[2] >= p.within then s[2], s[3] = at, 0 end
     s[3] = s[3] + 1
     s[1] = at
-    if s[3] < p.after then return end
-    s[5] = at + p.blocks[min(s[4] + 1, #p.blocks)]
-    s[4] = min(s[4] + 1, #p.blocks)
+    if s[3] >= p.after then block(p, s, at) end
+  end
+
+  function block(p, s, at)
+    local blocks = s[4]
+    s[5] = at + p.blocks[min(blocks + 1, #p.blocks)]
+    s[4] = min(blocks + 1, #p.blocks)
     s[3] = 0
   end
 
@@ -52,7 +57,7 @@ function makers.penalty()
   end
 
   function penalty.report(p, s, at)
-    local now = at + ahead(s, at)
+    local now = at + aheadAt(s, at)
     local counted = s[3] > 0 and s[2] + p.within or 0
     local forgotten = s[4] > 0 and s[5] + p.forget or 0
     return s[5] > now and 0 or unlimited, max(0, counted - now, forgotten - now)

@@ -1,20 +1,23 @@
 /*
- * The one script. It takes the keys of a batch of questions (each key once), and two packed arguments: the policies,
- * and the questions. It reads every key in one MGET, answers the questions in order over the unpacked states, and
- * writes what changed at the end.
+ * The one script of the store. It gets the keys of a batch of requests (each key once) and two packed arguments: the
+ * policies, and the requests. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
+ * writes the keys that changed at the end.
  *
- * Policies (see ../terms.ts): for each set of terms "<HH" policies, scopes; for each policy "<HBBdB" scope, kind, flags,
- * burst, how many numbers define it; these as doubles; and as "Hc0" texts how its records begin and are packed.
- * Questions: "<Bd" whether it is still wanted, the TTL margin in ms; for each "<HBddHHB" terms, verb and flags, time in
- * microseconds (-1: Redis TIME), cost, key, how many more like it follow at once and by how much the number of their key
- * grows each time; "<H" a key for each further scope; a reservation's maxWait; a refund's tickets; a lease's units.
+ * Policies, packed by ../terms.ts: for each set of policies "<HH" number of policies, number of scopes. Then for each
+ * policy "<HBBdB" scope, kind, flags, burst, number of definition numbers; "Hc0" texts that records of the policy begin
+ * with, and their formats; the definition numbers as doubles.
+ *
+ * Requests, packed by ../request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for each request
+ * "<HBddHHB" set of policies, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more requests like
+ * it follow, by how much the number of their key grows each time; "<H" a key for each further scope; the maxWait of a
+ * reservation; the tickets of a refund; the units of a lease.
  */
 
 import { bucket } from './bucket.ts'
 import { carry } from './carry.ts'
-import { frame } from './evaluation.ts'
-import { exact } from './exact.ts'
-import { batches } from './interval-bucket.ts'
+import { evaluation } from './evaluation.ts'
+import { exactMath } from './exact-math.ts'
+import { intervalBucket } from './interval-bucket.ts'
 import { leases } from './leases.ts'
 import { penalty } from './penalty.ts'
 import { segmentedWindow } from './segmented-window.ts'
@@ -25,10 +28,10 @@ import { smoothBursty } from './smooth-bursty.ts'
 import { smoothWarmingUp } from './smooth-warming-up.ts'
 import { states } from './states.ts'
 
-/** The algorithms by the number that stands for them on the wire, counted from 1. */
+/** The algorithms in the order of their numbers on the wire, which start with 1. */
 export const kinds: readonly string[] = [
   'bucket',
-  'batches',
+  'intervalBucket',
   'slidingWindow',
   'segmentedWindow',
   'slidingLog',
@@ -40,64 +43,63 @@ export const kinds: readonly string[] = [
 const main = `
 local kinds = { ${kinds.map((kind) => `'${kind}'`).join(', ')} }
 
--- Makes the policy one of that kind; false if there is none.
-local function define(p, kind, ...)
+-- Makes \`p\` a policy of that kind. Returns false for an unknown kind.
+function define(p, kind, ...)
   local name = kinds[kind]
   if not name then return false end
   local algorithm = make(name)
   p.kind, p.algorithm = name, algorithm
   algorithm.define(p, ...)
-  if not algorithm.number then p.grain = max(1000000, floor(p.span / 16)) end
+  if not algorithm.numberFormat then p.grain = max(1000000, floor(p.span / 16)) end
   return p
 end
-revive = define
 
-local function readPolicy(at)
+local function readPolicy(position)
   local scope, kind, flags, burst, count, head
   local longHead, longFormat, shortHead, shortFormat
-  scope, kind, flags, burst, count, head, longHead, longFormat, shortHead, shortFormat, at =
-    unpack('<HBBdBHc0Hc0Hc0Hc0Hc0', ARGV[1], at)
+  scope, kind, flags, burst, count, head, longHead, longFormat, shortHead, shortFormat, position =
+    unpack('<HBBdBHc0Hc0Hc0Hc0Hc0', ARGV[1], position)
   local p = {
-    burst = burst, head = head, s = false, at = 0, wait = 0, own = false, first = false,
+    burst = burst, head = head, s = false, at = 0, wait = 0, scope = false, first = false,
     countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
-    scales = flags % 16 >= 8, forgets = flags % 32 >= 16, retunes = flags >= 32,
+    scales = flags % 16 >= 8, resets = flags % 32 >= 16, retunes = flags >= 32,
     longHead = longHead, longFormat = longFormat, shortHead = shortHead, shortFormat = shortFormat,
   }
-  local numbers = { unpack('<' .. rep('d', count), ARGV[1], at) }
+  local numbers = { unpack('<' .. rep('d', count), ARGV[1], position) }
   define(p, kind, spread(numbers, 1, count))
-  -- A small state lies in the same place whatever the key.
+  -- A small state is read into the same buffer for every key.
   if p.slots <= 4 and not p.grows then
-    p.room, p.longSize, p.shortSize = { 0, 0, 0, 0, 0 }, #longHead + 7 * p.slots, #shortHead + 7 * p.slots - 7
+    p.buffer, p.longSize, p.shortSize = { 0, 0, 0, 0, 0 }, #longHead + 7 * p.slots, #shortHead + 7 * p.slots - 7
   end
-  return p, scope, at + 8 * count
+  return p, scope, position + 8 * count
 end
 
-local function readTerms()
-  local all, at, length = {}, 1, #ARGV[1]
-  while at <= length do
-    local step, policies = { own = {} }
-    policies, step.scopes, at = unpack('<HH', ARGV[1], at)
-    for scope = 1, step.scopes do
-      -- The policies of one scope: the key that they hold, whether they changed it, and when it is like new.
-      step.own[scope] = { key = false, changed = false, provisional = false, others = nil, likeNew = 0 }
+local function readPolicySets()
+  local sets, position, length = {}, 1, #ARGV[1]
+  while position <= length do
+    local policies, count, scopes = { scopes = {} }
+    count, scopes, position = unpack('<HH', ARGV[1], position)
+    for scope = 1, scopes do
+      -- The policies of one scope; the key that they have loaded, if they changed it, and when it has its full quota.
+      policies.scopes[scope] = { key = false, changed = false, provisional = false, others = nil, fullAt = 0 }
     end
-    for n = 1, policies do
+    for n = 1, count do
       local p, scope
-      p, scope, at = readPolicy(at)
-      local own = step.own[scope]
-      own[#own + 1], step[n], p.own, p.first = p, p, own, #own == 0
+      p, scope, position = readPolicy(position)
+      scope = policies.scopes[scope]
+      scope[#scope + 1], policies[n], p.scope, p.first = p, p, scope, #scope == 0
     end
-    all[#all + 1] = step
+    sets[#sets + 1] = policies
   end
-  return all
+  return sets
 end
 
-local questions = ARGV[2]
-if byte(questions) == 0 then return redis.error_reply('HEADGATE the answer is no longer wanted') end
-margin = unpack('<d', questions, 2) * 1000
-local all = readTerms()
+local requests = ARGV[2]
+if byte(requests) == 0 then return redis.error_reply('HEADGATE the response is no longer wanted') end
+margin = unpack('<d', requests, 2) * 1000
+local policySets = readPolicySets()
 read = call('MGET', spread(KEYS))
-if #all > 1 then heldBy = {} end
+if #policySets > 1 then loadedBy = {} end
 local serverTime
 
 local function timeNow()
@@ -108,55 +110,55 @@ local function timeNow()
   return serverTime
 end
 
-local at, length = 10, #questions
-local t, what, step, key, stride
+local position, length = 10, #requests
+local policySet, verbAndFlags, policies, key, stride
 local more = 0
-while more > 0 or at <= length do
+while more > 0 or position <= length do
   local maxWait, tickets, units
   if more > 0 then
     more, key = more - 1, key + stride
   else
-    t, what, now, cost, key, more, stride, at = unpack('<HBddHHB', questions, at)
-    step, verb = all[t], what % 8
+    policySet, verbAndFlags, now, cost, key, more, stride, position = unpack('<HBddHHB', requests, position)
+    policies, verb = policySets[policySet], verbAndFlags % 8
     if now < 0 then now = timeNow() end
   end
-  for scope = 1, step.scopes do
-    local own, id = step.own[scope], key
-    if scope > 1 then id, at = unpack('<H', questions, at) end
-    if verb == reset then
-      forget(own, id)
-    elseif own.key ~= id or own.provisional then
-      hold(own, id, now)
+  for n, scope in ipairs(policies.scopes) do
+    local id = key
+    if n > 1 then id, position = unpack('<H', requests, position) end
+    if verb == RESET then
+      forget(scope, id)
+    elseif scope.key ~= id or scope.provisional then
+      load(scope, id, now)
     end
   end
-  if verb == reset then
-    answer(1)
+  if verb == RESET then
+    respond(1)
   else
     maxWait = 0
-    if verb == reserve then
-      maxWait, at = unpack('<d', questions, at)
+    if verb == RESERVE then
+      maxWait, position = unpack('<d', requests, position)
       make('reserve')
     end
-    weigh(step, maxWait)
-    if verb == refund then
+    evaluate(policies, maxWait)
+    if verb == REFUND then
       make('refund')
-      if what % 128 >= 64 then tickets, at = readTickets(step, at) end
-      giveBack(step, tickets)
-      if what >= 128 then punish(step) end
+      if verbAndFlags % 128 >= 64 then tickets, position = readTickets(policies, position) end
+      refund(policies, tickets)
+      if verbAndFlags >= 128 then countRefusal(policies) end
     end
-    settle(step, what % 16 >= 8 or (what % 32 >= 16 and not allowed))
-    if verb == reserve and allowed then answerTickets(step) end
-    if what % 64 >= 32 then
-      units, at = unpack('<d', questions, at)
+    commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
+    if verb == RESERVE and allowed then respondTickets(policies) end
+    if verbAndFlags % 64 >= 32 then
+      units, position = unpack('<d', requests, position)
       make('lease')
-      lease(step, units)
+      lease(policies, units)
     end
   end
 end
 
-for _, step in ipairs(all) do
-  for _, own in ipairs(step.own) do
-    if own.key then release(own) end
+for _, policies in ipairs(policySets) do
+  for _, scope in ipairs(policies.scopes) do
+    if scope.key then unload(scope) end
   end
 end
 for n = 1, #KEYS do save(n, KEYS[n], now) end
@@ -165,32 +167,15 @@ return reply
 end)()
 `
 
-export type Part =
-  | 'exact'
-  | 'states'
-  | 'frame'
-  | 'carry'
-  | 'leases'
-  | 'bucket'
-  | 'batches'
-  | 'slidingWindow'
-  | 'segmentedWindow'
-  | 'slidingLog'
-  | 'smooth'
-  | 'smoothBursty'
-  | 'smoothWarmingUp'
-  | 'penalty'
-  | 'main'
-
-/** The parts by name: the algorithms are each a restated step. */
+/** The parts of the script by name, in the order of their use. */
 export const parts: Readonly<Record<Part, string>> = {
-  exact,
+  exactMath,
   states,
-  frame,
+  evaluation,
   carry,
   leases,
   bucket,
-  batches,
+  intervalBucket,
   slidingWindow,
   segmentedWindow,
   slidingLog,
@@ -201,9 +186,29 @@ export const parts: Readonly<Record<Part, string>> = {
   main,
 }
 
-/** The parts in the order of their use. Comments and indents stay here: the server need not keep them. */
-export function assemble(text: Readonly<Partial<Record<Part, string>>>): string {
-  return Object.values({ ...parts, ...text })
+export type Part =
+  | 'exactMath'
+  | 'states'
+  | 'evaluation'
+  | 'carry'
+  | 'leases'
+  | 'bucket'
+  | 'intervalBucket'
+  | 'slidingWindow'
+  | 'segmentedWindow'
+  | 'slidingLog'
+  | 'smooth'
+  | 'smoothBursty'
+  | 'smoothWarmingUp'
+  | 'penalty'
+  | 'main'
+
+/**
+ * Puts the parts together, without comments and indentation, which the server need not keep.
+ * @param changed parts that replace those of the same name; the tests change some
+ */
+export function assemble(changed: Readonly<Partial<Record<Part, string>>>): string {
+  return Object.values({ ...parts, ...changed })
     .join('')
     .replace(/^\s*(--.*)?\n/gm, '')
     .replace(/^ +/gm, '')

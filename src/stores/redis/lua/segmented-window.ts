@@ -1,28 +1,14 @@
 /** Restates algorithms/segmented-window.ts. State: last, index of the newest segment, its counter, then the older ones. */
 export const segmentedWindow = `
 function makers.segmentedWindow()
-  local function ageAt(p, s, at)
-    if at < s[1] then return 0 end
-    return floor(at / p.width) - s[2]
+  local ageAt, untilLeft, usedAt
+  local window = {}
+
+  function window.define(p, span, limit, segments)
+    p.slots, p.span, p.limit, p.segments, p.width = 3 + segments, span, limit, segments, ceil(span / segments)
   end
 
-  local function leaves(p, n, age, at)
-    return (floor(at / p.width) - age - n + p.segments + 1) * p.width - at
-  end
-
-  local function usedAt(p, s, age)
-    local used = 0
-    for n = p.segments - age, 0, -1 do used = used + s[3 + n] end
-    return used
-  end
-
-  local segments = {}
-
-  function segments.define(p, span, limit, count)
-    p.slots, p.span, p.limit, p.segments, p.width = 3 + count, span, limit, count, ceil(span / count)
-  end
-
-  function segments.wait(p, s, at, cost)
+  function window.wait(p, s, at, cost)
     if cost > p.limit then return never end
     local age = ageAt(p, s, at)
     local over = usedAt(p, s, age) + cost - p.limit
@@ -32,14 +18,28 @@ function makers.segmentedWindow()
       over = over - s[3 + n]
       n = n - 1
     end
-    return leaves(p, n, age, at)
+    return untilLeft(p, n, age, at)
   end
 
-  function segments.fits(p, s, at, cost)
+  function ageAt(p, s, at)
+    return at < s[1] and 0 or floor(at / p.width) - s[2]
+  end
+
+  function untilLeft(p, n, age, at)
+    return (floor(at / p.width) - age - n + p.segments + 1) * p.width - at
+  end
+
+  function usedAt(p, s, age)
+    local used = 0
+    for n = p.segments - age, 0, -1 do used = used + s[3 + n] end
+    return used
+  end
+
+  function window.fits(p, s, at, cost)
     return usedAt(p, s, ageAt(p, s, at)) + cost <= maxSafe
   end
 
-  function segments.take(p, s, at, cost)
+  function window.take(p, s, at, cost)
     local age = ageAt(p, s, at)
     if age > 0 then
       for n = p.segments, 0, -1 do s[3 + n] = n >= age and s[3 + n - age] or 0 end
@@ -49,12 +49,12 @@ function makers.segmentedWindow()
     s[1] = at
   end
 
-  function segments.count(p, s, at, cost)
-    segments.take(p, s, at, min(cost, maxSafe - usedAt(p, s, ageAt(p, s, at))))
+  function window.count(p, s, at, cost)
+    window.take(p, s, at, min(cost, maxSafe - usedAt(p, s, ageAt(p, s, at))))
   end
 
-  function segments.refund(p, s, at, cost, since)
-    segments.take(p, s, at, 0)
+  function window.refund(p, s, at, cost, since)
+    window.take(p, s, at, 0)
     local first = since and max(0, s[2] - since) or 0
     local last = since and min(first, p.segments) or p.segments
     for n = first, last do
@@ -64,29 +64,29 @@ function makers.segmentedWindow()
     end
   end
 
-  function segments.ticket(p, s)
+  function window.ticket(p, s)
     return s[2], 0, 0
   end
 
-  function segments.report(p, s, at)
+  function window.report(p, s, at)
     local age = ageAt(p, s, at)
     local used = usedAt(p, s, age)
     local newest = 0
     while newest <= p.segments - age and s[3 + newest] == 0 do newest = newest + 1 end
-    return max(0, p.limit - used), used == 0 and 0 or leaves(p, newest, age, at)
+    return max(0, p.limit - used), used == 0 and 0 or untilLeft(p, newest, age, at)
   end
 
-  function segments.carry(p, s, at, from, times, per)
+  function window.carry(p, s, at, from, times, per)
     if from.kind ~= p.kind or from.span ~= p.span or from.segments ~= p.segments then return false end
-    segments.take(p, s, at, 0)
-    local room = p.limit
+    window.take(p, s, at, 0)
+    local left = p.limit
     for n = 0, p.segments do
-      s[3 + n] = min(room, ratioUp(s[3 + n], times, per))
-      room = room - s[3 + n]
+      s[3 + n] = min(left, ratioUp(s[3 + n], times, per))
+      left = left - s[3 + n]
     end
     return true
   end
 
-  return segments
+  return window
 end
 `

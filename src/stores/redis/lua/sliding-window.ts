@@ -1,28 +1,7 @@
 /** Restates algorithms/sliding-window.ts. State: last, start, current, previous. */
 export const slidingWindow = `
 function makers.slidingWindow()
-  local function startOf(p, s, at)
-    local elapsed = at - s[2]
-    if elapsed >= 0 and elapsed < p.span then return s[2] end
-    return at - at % p.span
-  end
-
-  local function currentAt(p, s, start)
-    if start <= s[2] then return s[3] end
-    return 0
-  end
-
-  local function previousAt(p, s, start)
-    local windows = start - s[2]
-    if windows <= 0 then return s[4] end
-    if windows == p.span then return s[3] end
-    return 0
-  end
-
-  local function faded(p, held, units)
-    return p.span - mulDiv(p.span, held - units, held)
-  end
-
+  local fadingWait, fadeTime, startAt, currentAt, previousAt
   local window = {}
 
   function window.define(p, span, limit)
@@ -30,31 +9,58 @@ function makers.slidingWindow()
   end
 
   function window.wait(p, s, at, cost)
-    if cost > p.limit then return never end
-    local start = startOf(p, s, at)
+    local start = startAt(p, s, at)
     local current = currentAt(p, s, start)
     local previous = previousAt(p, s, start)
-    local room = p.limit - cost - current
-    if room >= previous - mulDiv(previous, at - start, p.span) then return 0 end
-    if room >= 0 then return start + faded(p, previous, previous - room) - at end
-    return start + p.span + faded(p, current, -room) - at
+    local spare = p.limit - cost - current
+    return spare >= previous and 0 or fadingWait(p, start, current, previous, spare, at)
+  end
+
+  function fadingWait(p, start, current, previous, spare, at)
+    if spare >= previous - mulDiv(previous, at - start, p.span) then return 0 end
+    if spare >= 0 then return start + fadeTime(p, previous, previous - spare) - at end
+    if spare < -current then return never end
+    return start + p.span + fadeTime(p, current, -spare) - at
+  end
+
+  function fadeTime(p, count, units)
+    return p.span - mulDiv(p.span, count - units, count)
+  end
+
+  function startAt(p, s, at)
+    local start = s[2]
+    local elapsed = at - start
+    return elapsed >= 0 and elapsed < p.span and start or at - at % p.span
+  end
+
+  function currentAt(p, s, start)
+    return start <= s[2] and s[3] or 0
+  end
+
+  function previousAt(p, s, start)
+    local elapsed = start - s[2]
+    if elapsed <= 0 then return s[4] end
+    return elapsed == p.span and s[3] or 0
   end
 
   function window.fits(p, s, at, cost)
-    return currentAt(p, s, startOf(p, s, at)) + cost <= maxFactor
+    return currentAt(p, s, startAt(p, s, at)) + cost <= maxFactor
   end
 
   function window.take(p, s, at, cost)
-    local start = startOf(p, s, at)
-    local current = currentAt(p, s, start)
-    s[4] = previousAt(p, s, start)
-    s[3] = current + cost
-    s[2] = start
+    local start = startAt(p, s, at)
+    if start ~= s[2] then
+      local current = currentAt(p, s, start)
+      s[4] = previousAt(p, s, start)
+      s[3] = current
+      s[2] = start
+    end
+    s[3] = s[3] + cost
     s[1] = at
   end
 
   function window.count(p, s, at, cost)
-    window.take(p, s, at, min(cost, maxFactor - currentAt(p, s, startOf(p, s, at))))
+    window.take(p, s, at, min(cost, maxFactor - currentAt(p, s, startAt(p, s, at))))
   end
 
   function window.refund(p, s, at, cost, since)
@@ -72,14 +78,13 @@ function makers.slidingWindow()
   end
 
   function window.report(p, s, at)
-    local start = startOf(p, s, at)
+    local start = startAt(p, s, at)
     local current = currentAt(p, s, start)
     local previous = previousAt(p, s, start)
-    local gone = mulDiv(previous, at - start, p.span)
-    local toWindow = start + p.span - at
-    local reset = 0
-    if current > 0 then reset = toWindow + p.span elseif previous > 0 then reset = toWindow end
-    return max(0, p.limit - current - (previous - gone)), reset
+    local faded = previous == 0 and 0 or mulDiv(previous, at - start, p.span)
+    local toNextWindow = start + p.span - at
+    local remaining = max(0, p.limit - current - (previous - faded))
+    return remaining, current > 0 and toNextWindow + p.span or previous > 0 and toNextWindow or 0
   end
 
   function window.carry(p, s, at, from, times, per)

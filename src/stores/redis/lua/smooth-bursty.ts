@@ -9,7 +9,7 @@ function makers.smoothBursty()
     return most == 0 and 0 or (stored * p.max) / most
   end
 
-  local bursty = smooth(price, rescaled)
+  local bursty = makeSmooth(price, rescaled)
 
   function bursty.define(p, stable, most)
     bursty.set(p, stable, most, stable, stable, 0)

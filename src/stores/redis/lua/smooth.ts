@@ -1,51 +1,18 @@
 /**
- * Restates algorithms/smooth.ts. State: last, free, stored, commits, found free, found
- * stored, taken. Stored permits are doubles on both sides, and kept as such: the same bits.
+ * Restates algorithms/smooth.ts. State: last, free, stored, commits, found free, found stored, taken. Stored permits are
+ * doubles on both sides, and are kept as doubles: the same bits.
  */
 export const smooth = `
-local function smooth(price, rescaled)
+local function makeSmooth(price, rescaled)
   local mostPermits, longest, patience = 2147483647, 4503599627370496, 60000000
+  local freeAt, aheadAt, storedAt, spend, unspend, restart
 
   local function trunc(number)
     return number < 0 and ceil(number) or floor(number)
   end
 
-  local function ahead(p, s, at)
-    local ahead = s[1] - at
-    return ahead > p.patience and ahead or 0
-  end
-
-  local function freeAt(p, s, at)
-    if s[4] == 0 then return at end
-    return s[2] - ahead(p, s, at)
-  end
-
-  local function storedAt(p, s, at, free)
-    if s[4] == 0 then return p.initial end
-    if at > free then return min(p.max, s[3] + (at - free) / p.coolDown) end
-    return s[3]
-  end
-
-  local function book(p, s, cost)
-    local stored = s[6]
-    local spent = min(cost, stored)
-    s[2] = s[5] + price(p, stored, spent) + trunc((cost - spent) * p.stable)
-    s[3] = stored - spent
-    s[7] = cost
-  end
-
-  local function unbook(p, s, at, cost)
-    local stored = s[3]
-    local free = freeAt(p, s, at)
-    if free <= at then return end
-    local spent = min(cost, p.max - stored)
-    local back = stored > 0 and price(p, stored + spent, spent) or trunc(cost * p.stable)
-    if stored > 0 then s[3] = min(p.max, stored + spent) end
-    s[2] = max(at, free - back)
-  end
-
   -- Stored permits may be fractions.
-  local smooth = { trunc = trunc, number = 'd' }
+  local smooth = { trunc = trunc, numberFormat = 'd' }
 
   function smooth.set(p, stable, most, coolDown, dearest, initial)
     p.slots, p.span, p.stable, p.max, p.coolDown, p.initial = 7, 0, stable, most, coolDown, initial
@@ -58,12 +25,21 @@ local function smooth(price, rescaled)
     return max(0, freeAt(p, s, at) - at)
   end
 
+  function freeAt(p, s, at)
+    return s[4] == 0 and at or s[2] - aheadAt(p, s, at)
+  end
+
+  function aheadAt(p, s, at)
+    local ahead = s[1] - at
+    return ahead > p.patience and ahead or 0
+  end
+
   function smooth.fits(p, s, at, cost)
     return freeAt(p, s, at) - at + cost * (longest / p.most) <= 2 * longest and cost <= p.most
   end
 
   function smooth.take(p, s, at, cost)
-    local ahead = ahead(p, s, at)
+    local ahead = aheadAt(p, s, at)
     if cost == 0 and ahead == 0 and s[4] ~= 0 then return end
     local free = freeAt(p, s, at)
     local stored = storedAt(p, s, at, free)
@@ -71,7 +47,21 @@ local function smooth(price, rescaled)
     s[4] = s[4] + 1
     s[5] = max(free, at)
     s[6] = stored
-    book(p, s, cost)
+    spend(p, s, cost)
+  end
+
+  function storedAt(p, s, at, free)
+    if s[4] == 0 then return p.initial end
+    local stored = s[3]
+    return at > free and min(p.max, stored + (at - free) / p.coolDown) or stored
+  end
+
+  function spend(p, s, cost)
+    local stored = s[6]
+    local spent = min(cost, stored)
+    s[2] = s[5] + price(p, stored, spent) + trunc((cost - spent) * p.stable)
+    s[3] = stored - spent
+    s[7] = cost
   end
 
   function smooth.count(p, s, at, cost)
@@ -79,13 +69,23 @@ local function smooth(price, rescaled)
   end
 
   function smooth.refund(p, s, at, cost, since)
-    if (since and since ~= s[4]) or ahead(p, s, at) > 0 then return end
+    if (since and since ~= s[4]) or aheadAt(p, s, at) > 0 then return end
     local taken = s[7]
-    if taken == 0 then unbook(p, s, at, cost) else book(p, s, max(0, taken - cost)) end
+    if taken == 0 then unspend(p, s, at, cost) else spend(p, s, max(0, taken - cost)) end
     if cost >= taken then
       s[7] = 0
       s[4] = max(1, s[4] - 1)
     end
+  end
+
+  function unspend(p, s, at, cost)
+    local stored = s[3]
+    local free = freeAt(p, s, at)
+    if free <= at then return end
+    local spent = min(cost, p.max - stored)
+    local back = stored > 0 and price(p, stored + spent, spent) or trunc(cost * p.stable)
+    if stored > 0 then s[3] = min(p.max, stored + spent) end
+    s[2] = max(at, free - back)
   end
 
   function smooth.ticket(p, s)
@@ -104,15 +104,16 @@ local function smooth(price, rescaled)
     if from.kind ~= p.kind then return false end
     if s[4] == 0 then return true end
     local free = freeAt(from, s, at)
-    s[3] = rescaled(p, storedAt(from, s, at, free), from.max)
-    s[2] = max(free, at)
-    s[1] = at
-    s[4] = s[4] + 1
-    s[5], s[6], s[7] = s[2], s[3], 0
+    local stored = rescaled(p, storedAt(from, s, at, free), from.max)
+    restart(s, at, max(free, at), stored, s[4] + 1)
     return true
   end
 
   smooth.carry = smooth.adopt
+
+  function restart(s, at, free, stored, commits)
+    s[1], s[2], s[3], s[4], s[5], s[6], s[7] = at, free, stored, commits, free, stored, 0
+  end
 
   return smooth
 end

@@ -1,5 +1,5 @@
-/** Restates algorithms/exact.ts, and names the functions that every other part calls. */
-export const exact = `
+/** Restates algorithms/exact-math.ts, and gives names to the functions that every other part calls. */
+export const exactMath = `
 local floor, ceil, max, min, never = math.floor, math.ceil, math.max, math.min, math.huge
 local sub, byte, char, rep, concat = string.sub, string.byte, string.char, string.rep, table.concat
 local call, format = redis.call, string.format
@@ -21,7 +21,7 @@ local function mulDiv(a, b, c)
   return quotient
 end
 
--- What most calls do not need is made when one does: each function made costs a little, at every call.
+-- Functions that most calls do not need are made on first use, because each function made costs time at every call.
 local makers, made = {}, {}
 
 local function make(name)
@@ -31,7 +31,7 @@ end
 
 local ratioUp
 
-function makers.ratio()
+function makers.ratioUp()
   local function gcd(a, b)
     while b ~= 0 do a, b = b, a % b end
     return a
@@ -46,6 +46,6 @@ function makers.ratio()
   end
 end
 
--- All that follows is one function: what it shares of the above, its own functions find at once.
+-- The rest is one function: its own functions then find the names above faster.
 return (function()
 `

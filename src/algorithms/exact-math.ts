@@ -2,19 +2,15 @@
 
 export const maxSafe: number = Number.MAX_SAFE_INTEGER
 
-/** The largest factor and divisor that `mulDiv` takes; 366 days in microseconds is just below it. */
+/** The largest factor and divisor that `mulDiv` takes. 366 days in microseconds are just below it. */
 export const maxFactor: number = 2 ** 45
 
-export function gcd(a: number, b: number): number {
-  return b === 0 ? a : gcd(b, a % b)
-}
-
 /**
- * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a < 2^53, also where a * b passes 2^53: then by long
- * division in digits of 7 bits, as 2^45 * 2^7 * 2 is the most that a double still holds exactly.
+ * floor(a * b / c) for integers 0 <= b <= c <= 2^45 and 0 <= a < 2^53. It is exact also if a * b passes 2^53: then by
+ * long division in digits of 7 bits, because 2^45 * 2^7 * 2 is the most that a double holds exactly.
  *
- * A quotient of integers below 2^53 is never rounded up to the next integer by a division of doubles, so `Math.floor`
- * and `Math.ceil` of one are exact, here and everywhere in this folder.
+ * A division of doubles never rounds a quotient of integers below 2^53 up to the next integer. So `Math.floor` and
+ * `Math.ceil` of such a quotient are exact, here and everywhere in this folder.
  */
 export function mulDiv(a: number, b: number, c: number): number {
   const product = a * b
@@ -34,9 +30,13 @@ function longMulDiv(a: number, b: number, c: number): number {
   return quotient
 }
 
+export function gcd(a: number, b: number): number {
+  return b === 0 ? a : gcd(b, a % b)
+}
+
 /**
- * ceil(a * times / per) for integers 0 <= a < 2^53 and times, per > 0; more than that, never less, where it passes 2^53
- * or the parts of the fraction pass 2^45 once they are reduced.
+ * ceil(a * times / per) for integers 0 <= a < 2^53 and times, per > 0. The result is larger, never smaller, if it
+ * passes 2^53, or if `per` passes 2^45 once the fraction is reduced.
  */
 export function ratioUp(a: number, times: number, per: number): number {
   const divisor = gcd(times, per)

@@ -1,24 +1,26 @@
 import { milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions } from '../options.ts'
-import { terms as commonTerms, type PolicyOptions } from '../policy.ts'
-import { makePolicy, type Policy } from './algorithm.ts'
+import { type PolicyOptions, policySettings } from '../policy.ts'
+import type { Policy } from './algorithm.ts'
+import { makePolicy } from './define-policy.ts'
 import type { Smooth } from './smooth.ts'
 
 export interface SmoothOptions extends Pick<PolicyOptions, 'name' | 'scope' | 'countRefused' | 'shadow'> {
-  /** Permits in `per`: any positive number. */
+  /** Permits in `per`: any positive number, such as 5 or 0.5. */
   rate: number
-  /** Default `'1s'`. */
+  /** The time in which `rate` permits come. Default `'1s'`. */
   per?: PolicyOptions['window']
 }
 
 const common = ['rate', 'per', 'name', 'scope', 'countRefused', 'shadow']
 
 /**
- * Validates the options and joins them with the arithmetic that `build` makes of the rate and `per` in milliseconds.
- * @throws HeadgateError `HEADGATE_RATE` unless the rate is positive and finite, else the code of what is out of range
+ * `definePolicy` for Guava's limiters, which take a rate in place of a limit.
+ * @param build makes the arithmetic from the rate, and from `per` in milliseconds
+ * @throws HeadgateError `HEADGATE_RATE` if the rate is not positive and finite, or the code of another invalid option
  */
-export function defineSmooth<Options extends SmoothOptions>(
+export function defineSmoothPolicy<Options extends SmoothOptions>(
   name: string,
   options: Options,
   extra: readonly string[],
@@ -41,6 +43,6 @@ export function defineSmooth<Options extends SmoothOptions>(
   const window = milliseconds(per, `${name}: per`, 'HEADGATE_WINDOW')
   const plain = Object.fromEntries(Object.entries(rest).filter(([option]) => !extra.includes(option)))
   const algorithm = build(rate, window)
-  const promise = { ...commonTerms(name, { ...plain, limit: 1, window }), limit: rate, burst: algorithm.most }
-  return makePolicy(promise, algorithm, (limit) => defineSmooth(name, { ...options, rate: limit }, extra, build))
+  const settings = { ...policySettings(name, { ...plain, limit: 1, window }), limit: rate, burst: algorithm.most }
+  return makePolicy(settings, algorithm, (limit) => defineSmoothPolicy(name, { ...options, rate: limit }, extra, build))
 }

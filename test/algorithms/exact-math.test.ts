@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { gcd, maxFactor, mulDiv } from '../../src/algorithms/exact.ts'
+import { gcd, maxFactor, mulDiv } from '../../src/algorithms/exact-math.ts'
 
 const anything = fc.integer({ min: 0, max: maxFactor })
 const factor = fc.oneof(
@@ -10,7 +10,7 @@ const factor = fc.oneof(
 )
 const part = fc.tuple(factor, factor).filter(([a, b]) => a + b > 0)
 
-test('mulDiv(a, b, c) is floor(a * b / c), also where a * b passes 2^53', () => {
+test('mulDiv(a, b, c) is floor(a * b / c), also if a * b passes 2^53', () => {
   fc.assert(
     fc.property(factor, part, (a, [one, other]) => {
       const [b, c] = one < other ? [one, other] : [other, one]
@@ -29,7 +29,7 @@ test.each([
   { a: maxFactor, b: 1, c: maxFactor - 1, floor: 1 },
 ])('mulDiv($a, $b, $c) = $floor', ({ a, b, c, floor }) => expect(mulDiv(a, b, c)).toBe(floor))
 
-test('a quotient of integers below 2^53 keeps its floor and its ceiling in doubles', () => {
+test('floor and ceil of a quotient of integers below 2^53 are exact in doubles', () => {
   const safe = fc.oneof(
     fc.maxSafeNat(),
     fc.nat({ max: 1000 }).map((n) => Number.MAX_SAFE_INTEGER - n),
@@ -48,7 +48,7 @@ test('a quotient of integers below 2^53 keeps its floor and its ceiling in doubl
   )
 })
 
-test('gcd divides both, and what is left shares nothing', () => {
+test('gcd divides both numbers, and the quotients share no divisor', () => {
   const positive = fc.integer({ min: 1, max: Number.MAX_SAFE_INTEGER })
   fc.assert(
     fc.property(positive, positive, (a, b) => {

@@ -1,5 +1,6 @@
 /*
- * The differential test must see one changed token in any function of any Lua step; else it proves little.
+ * The differential test has to notice one changed token in any function of the Lua script, else it proves little. Each
+ * mutation names the text that it changes, which must occur once in its part; line breaks and indentation do not matter.
  */
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -14,14 +15,14 @@ const { client } = await useRedis()
 
 type Algorithm = keyof typeof algorithms
 type Name = Parameters<typeof policiesOf>[0] | StateRule
-/** A piece of a part's text, and what stands there instead. */
+/** A piece of the text of a part, and its replacement. */
 type Mutation = readonly [from: string, to: string]
 
 interface Mutations {
   part: Part
-  /** What shows it: policies, or plans under a rule, */
+  /** Random scripts that notice the mutation: of these policies, or of plans under these carry rules. */
   on: readonly Name[]
-  /** of this algorithm alone. */
+  /** The only algorithm of those plans. */
   of?: Algorithm | undefined
   changes: readonly Mutation[]
 }
@@ -31,44 +32,41 @@ const mutations: readonly Mutations[] = [
     part: 'bucket',
     on: ['bucket'],
     changes: [
-      ['s[2] - elapsed', 's[2] + elapsed'],
+      ['level - elapsed', 'level + elapsed'],
       ['elapsed <= 0', 'elapsed <= 1'],
-      ['burst * weight\n', 'burst + weight\n'],
-      ['cost > p.burst then return never', 'cost >= p.burst then return never'],
+      ['drain, burst * weight', 'drain, burst + weight'],
+      ['cost > p.burst and never', 'cost >= p.burst and never'],
       ['if excess <= 0', 'if excess >= 0'],
-      ['return ceil(excess', 'return floor(excess'],
-      ['s[2] = level(p, s, at) + cost', 's[2] = level(p, s, at) - cost'],
-      ['p.capacity, now + cost', 'p.capacity, now - cost'],
-      ['s[2] = max(now, brim)', 's[2] = min(now, brim)'],
+      ['or ceil(excess', 'or floor(excess'],
+      ['s[2] = levelAt(p, s, at) + cost', 's[2] = levelAt(p, s, at) - cost'],
+      ['p.capacity, level + cost', 'p.capacity, level - cost'],
+      ['s[2] = max(level, filled)', 's[2] = min(level, filled)'],
       ['max(0, at - since)', 'min(0, at - since)'],
       ['s[3] - given', 's[3] + given'],
-      ['s[2] = now - back', 's[2] = now + back'],
+      ['s[2] = level - back', 's[2] = level + back'],
       ['return s[1], s[2], s[3]', 'return s[1], s[2], s[1]'],
-      ['floor(room / p.weight)', 'ceil(room / p.weight)'],
-      ['ceil(now / p.drain)', 'floor(now / p.drain)'],
+      ['floor(unused / p.weight)', 'ceil(unused / p.weight)'],
+      ['ceil(level / p.drain)', 'floor(level / p.drain)'],
     ],
   },
   {
-    part: 'batches',
+    part: 'intervalBucket',
     on: ['interval', 'clockWindow', 'firstRequest'],
     changes: [
       ['if at < last then', 'if at > last then'],
       ['start - (last - at)', 'start + (last - at)'],
       ['elapsed < p.window', 'elapsed <= p.window'],
-      ['s[2] - (elapsed', 's[2] + (elapsed'],
+      ['spent - (elapsed', 'spent + (elapsed'],
       ['ceil((spent + cost - p.burst)', 'floor((spent + cost - p.burst)'],
       ['max(spent, refills', 'min(spent, refills'],
-      [
-        'if p.aligned then return at - at % p.window end\n    return at',
-        'if p.aligned then return at end\n    return at',
-      ],
-      ['cost > p.burst then', 'cost >= p.burst then'],
+      ['return p.aligned and at - at % p.window or at end', 'return at end'],
+      ['cost > p.burst and never', 'cost >= p.burst and never'],
       ['if short <= 0', 'if short < 0'],
       ['start + ceil(short', 'start + floor(short'],
-      ['s[2] = booked(p, spent, cost, delay)', 's[2] = booked(p, spent, cost, 0)'],
+      ['s[2] = spentAfter(p, spent, cost, delay)', 's[2] = spentAfter(p, spent, cost, 0)'],
       [
-        'spent > 0 and start or opens(p, at)\n    s[1] = at\n  end\n\n  function batches.count',
-        'spent >= 0 and start or opens(p, at)\n    s[1] = at\n  end\n\n  function batches.count',
+        'spent > 0 and start or opensAt(p, at) s[1] = at end function opensAt',
+        'spent >= 0 and start or opensAt(p, at) s[1] = at end function opensAt',
       ],
       ['or min(p.burst, spent + cost)', 'or max(p.burst, spent + cost)'],
       ['max(0, start - since)', 'min(0, start - since)'],
@@ -82,28 +80,30 @@ const mutations: readonly Mutations[] = [
     part: 'slidingWindow',
     on: ['slidingWindow'],
     changes: [
-      ['at - at % p.span', 'at + at % p.span'],
+      ['or at - at % p.span', 'or at + at % p.span'],
       ['start <= s[2]', 'start < s[2]'],
-      ['windows == p.span', 'windows >= p.span'],
+      ['return elapsed == p.span', 'return elapsed >= p.span'],
       ['p.span - mulDiv(p.span', 'p.span + mulDiv(p.span'],
-      ['room >= previous -', 'room > previous -'],
-      ['if room >= 0', 'if room > 0'],
-      ['s[3] = current + cost', 's[3] = current - cost'],
+      ['spare >= previous and 0', 'spare >= 0 and 0'],
+      ['at - start, p.span) then return 0', 'at, p.span) then return 0'],
+      ['if spare >= 0', 'if spare > 0'],
+      ['if spare < -current', 'if spare > -current'],
+      ['s[3] = s[3] + cost', 's[3] = s[3] - cost'],
       ['s[4] = previousAt', 's[4] = currentAt'],
       ['maxFactor - currentAt', 'currentAt'],
       ['age <= 0 and', 'age < 0 and'],
       ['further = age == 1', 'further = age ~= 1'],
       ['s[4] - (cost', 's[4] + (cost'],
       ['return s[2], 0, 0', 'return s[1], 0, 0'],
-      ['reset = toWindow + p.span', 'reset = toWindow'],
-      ['(previous - gone)', '(previous + gone)'],
+      ['toNextWindow + p.span or', 'toNextWindow or'],
+      ['(previous - faded)', '(previous + faded)'],
     ],
   },
   {
     part: 'segmentedWindow',
     on: ['segmentedWindow'],
     changes: [
-      ['if at < s[1] then return 0', 'if at > s[1] then return 0'],
+      ['return at < s[1] and 0', 'return at > s[1] and 0'],
       ['p.segments + 1)', 'p.segments)'],
       ['for n = p.segments - age', 'for n = p.segments'],
       ['if over <= 0', 'if over < 0'],
@@ -124,24 +124,24 @@ const mutations: readonly Mutations[] = [
     on: ['slidingLog'],
     changes: [
       ['max(0, s[1] - at)', 'min(0, s[1] - at)'],
-      ['at + ahead(s, at) - p.span\n', 'at + ahead(s, at) + p.span\n'],
-      ['if time(s, middle) > left', 'if time(s, middle) >= left'],
-      ['time(s, n) - sooner', 'time(s, n) + sooner'],
-      ['s[4] = total(s, first - 1)', 's[4] = total(s, first)'],
-      ['sum = total(s, last - 1) + cost', 'sum = total(s, last - 1) - cost'],
-      ['newest >= at then', 'newest > at then'],
+      ['firstAfter(s, at + aheadAt(s, at) - p.span)', 'firstAfter(s, at + aheadAt(s, at) + p.span)'],
+      ['if timeOf(s, middle) > time', 'if timeOf(s, middle) >= time'],
+      ['timeOf(s, n) - sooner', 'timeOf(s, n) + sooner'],
+      ['s[4] = totalOf(s, first - 1)', 's[4] = totalOf(s, first)'],
+      ['total = totalOf(s, last - 1) + cost', 'total = totalOf(s, last - 1) - cost'],
+      ['newest >= time then', 'newest > time then'],
       ['low - s.base) % s.times', 'low - s.base)'],
       ['s[3] = last + 1', 's[3] = last'],
       ['s[3] = s[3] - 1', 's[3] = s[3] - 2'],
-      ['p.limit\n    local low', 'p.limit + 1\n    local low'],
-      ['if total(s, middle) >= target', 'if total(s, middle) > target'],
-      ['max(queued, time', 'min(queued, time'],
+      ['cost - p.limit local first', 'cost - p.limit + 1 local first'],
+      ['if totalOf(s, middle) >= total', 'if totalOf(s, middle) > total'],
+      ['max(queued, timeOf', 'min(queued, timeOf'],
       ['append(s, at + delay', 'append(s, at - delay'],
       ['min(cost, p.limit), 0)', 'max(cost, p.limit), 0)'],
-      ['total(s, first) <= spare', 'total(s, first) < spare'],
-      ['time(s, entry) > since', 'time(s, entry) >= since'],
-      ['time(s, entry) ~= since', 'time(s, entry) == since'],
-      ['return time(s, s[3] - 1), 0, 0', 'return time(s, s[2]), 0, 0'],
+      ['totalOf(s, first) <= spare', 'totalOf(s, first) < spare'],
+      ['timeOf(s, entry) > since', 'timeOf(s, entry) >= since'],
+      ['timeOf(s, entry) ~= since', 'timeOf(s, entry) == since'],
+      ['return timeOf(s, s[3] - 1), 0, 0', 'return timeOf(s, s[2]), 0, 0'],
       ['newest > now and 0', 'newest < now and 0'],
       ['newest + p.span - now', 'newest - p.span + now'],
     ],
@@ -152,9 +152,9 @@ const mutations: readonly Mutations[] = [
     changes: [
       ['ceil(number) or floor(number)', 'ceil(number) or ceil(number)'],
       ['ahead > p.patience and ahead', 'ahead >= 0 and ahead'],
-      ['return s[2] - ahead', 'return s[2] + ahead'],
-      ['return min(p.max, s[3]', 'return max(p.max, s[3]'],
-      ['(at - free) / p.coolDown) end', '(at - free) * p.coolDown) end'],
+      ['s[2] - aheadAt', 's[2] + aheadAt'],
+      ['min(p.max, stored + (at', 'max(p.max, stored + (at'],
+      ['(at - free) / p.coolDown)', '(at - free) * p.coolDown)'],
       ['min(cost, stored)', 'max(cost, stored)'],
       ['(cost - spent) * p.stable', '(cost + spent) * p.stable'],
       ['s[3] = stored - spent', 's[3] = stored'],
@@ -165,11 +165,11 @@ const mutations: readonly Mutations[] = [
       ['max(stable, dearest)', 'min(stable, dearest) / 2'],
       ['max(patience, ceil', 'min(patience, ceil'],
       ['cost > p.most then return never', 'cost >= p.most then return never'],
-      ['max(0, freeAt(p, s, at) - at)\n', 'max(1, freeAt(p, s, at) - at)\n'],
+      ['return max(0, freeAt(p, s, at) - at) end', 'return max(1, freeAt(p, s, at) - at) end'],
       ['<= 2 * longest', '<= longest'],
       ['cost == 0 and', 'cost == 1 and'],
       ['s[1] = ahead > 0 and at or max', 's[1] = ahead > 0 and at or min'],
-      ['s[4] = s[4] + 1\n    s[5] = max', 's[4] = s[4] + 2\n    s[5] = max'],
+      ['s[4] = s[4] + 1 s[5] = max', 's[4] = s[4] + 2 s[5] = max'],
       ['s[5] = max(free, at)', 's[5] = min(free, at)'],
       ['if smooth.fits(p, s, at, cost) then', 'if not smooth.fits(p, s, at, cost) then'],
       ['since ~= s[4]', 'since == s[4]'],
@@ -207,7 +207,7 @@ const mutations: readonly Mutations[] = [
     ],
   },
   {
-    part: 'frame',
+    part: 'evaluation',
     on: ['several', 'firstRequest', 'slidingLog', 'bucket'],
     changes: [
       ['last - now < p.span', 'last - now <= p.span'],
@@ -216,13 +216,13 @@ const mutations: readonly Mutations[] = [
       ['wait = wait + (at - now)', 'wait = wait'],
       ['wait > delay and not p.shadow', 'wait > delay and p.shadow'],
       ['delay <= maxWait', 'delay >= maxWait'],
-      ['if left > 0 and', 'if left >= 0 and'],
+      ['if reset > 0 and', 'if reset >= 0 and'],
       ['cost, spread(tickets[n]))', 'cost)'],
       ['cost, wait - lag)', 'cost, wait)'],
       ['elseif p.countRefused and', 'elseif not p.countRefused and'],
       ['cost), lag) end', 'cost), 0) end'],
       ['elseif at < s[1]', 'elseif at > s[1]'],
-      ['remaining, left + (at - now)', 'remaining, left'],
+      ['remaining, reset + (at - now)', 'remaining, reset'],
       ['if takes and not waits', 'if takes'],
       ['remaining + 1) + (p.at', 'remaining) + (p.at'],
       ['if p.wait == 0 then', 'if p.wait ~= 0 then'],
@@ -232,12 +232,12 @@ const mutations: readonly Mutations[] = [
     part: 'states',
     on: ['bucket', 'keep', 'several'],
     changes: [
-      ['    s[p.slots] = 0\n', ''],
+      ['head == p.shortHead then s[p.slots] = 0', 'head == p.shortHead then'],
       ['if s[slots] ~= 0 then', 'if s[slots] > 5 then'],
-      ['s.before, s.expires, s.carried = text', "s.before, s.expires, s.carried = ''"],
-      ['if s.before then return s.before end', ''],
-      ['if heldBy[key] then release(heldBy[key]) end', ''],
-      ['  written[key] = false\n', ''],
+      ['s.oldRecord, s.expires, s.carried = record', "s.oldRecord, s.expires, s.carried = ''"],
+      ['if s.oldRecord then return s.oldRecord end', ''],
+      ['if loadedBy[key] then unload(loadedBy[key]) end', ''],
+      ['written[key] = false', ''],
       ['not p.retunes', 'false'],
     ],
   },
@@ -246,16 +246,16 @@ const mutations: readonly Mutations[] = [
     on: ['punished'],
     changes: [
       ['max(0, s[1] - at)', 'min(0, s[1] - at)'],
-      ['s[5] - ahead(s, at) - at)', 's[5] + ahead(s, at) - at)'],
-      ['s[2] = max(0, s[2] - shift)', 's[2] = max(0, s[2])'],
-      ['s[5] = max(0, s[5] - shift)', 's[5] = max(0, s[5])'],
+      ['s[5] - aheadAt(s, at) - at)', 's[5] + aheadAt(s, at) - at)'],
+      ['s[2] = max(0, s[2] - ahead)', 's[2] = max(0, s[2])'],
+      ['s[5] = max(0, s[5] - ahead)', 's[5] = max(0, s[5])'],
       ['if since < 0 then', 'if since <= 0 then'],
       ['since >= p.forget', 'since > p.forget'],
       ['at - s[2] >= p.within', 'at - s[2] > p.within'],
       ['s[3] = s[3] + 1', 's[3] = s[3] + 2'],
-      ['s[3] < p.after', 's[3] <= p.after'],
-      ['p.blocks[min(s[4] + 1, #p.blocks)]', 'p.blocks[1]'],
-      ['s[4] = min(s[4] + 1, #p.blocks)', 's[4] = s[4] + 1'],
+      ['s[3] >= p.after', 's[3] > p.after'],
+      ['p.blocks[min(blocks + 1, #p.blocks)]', 'p.blocks[1]'],
+      ['s[4] = min(blocks + 1, #p.blocks)', 's[4] = blocks + 1'],
       ['s[2] + p.within or 0', 's[2] - p.within or 0'],
       ['s[5] + p.forget or 0', 's[5] - p.forget or 0'],
       ['s[5] > now and 0', 's[5] >= now and 0'],
@@ -265,8 +265,8 @@ const mutations: readonly Mutations[] = [
     part: 'carry',
     on: ['keep', 'scale', 'reset'],
     changes: [
-      ['p.forgets or', 'not p.forgets or'],
-      ['standing(from, s[1], now)', 'standing(p, s[1], now)'],
+      ['p.resets or', 'not p.resets or'],
+      ['effectiveTime(from, s[1], now)', 'effectiveTime(p, s[1], now)'],
       ['if p.scales then', 'if not p.scales then'],
       ['times, per = most, whole', 'times, per = whole, most'],
       ['min(most, ratioUp', 'max(most, ratioUp'],
@@ -274,61 +274,72 @@ const mutations: readonly Mutations[] = [
     ],
   },
   ...[
-    ['bucket', 'min(p.capacity, ratioUp(now, p.weight', 'min(p.capacity, ratioUp(now, 1 + p.weight'],
-    ['bucket', 'ratioUp(level(from, s, at)', 'ratioUp(level(p, s, at)'],
+    ['bucket', 'min(p.capacity, ratioUp(level, p.weight', 'min(p.capacity, ratioUp(level, 1 + p.weight'],
+    ['bucket', 'ratioUp(levelAt(from, s, at)', 'ratioUp(levelAt(p, s, at)'],
     ['bucket', 's[3] + ceil(from.capacity / p.weight)', 's[3]'],
     ['bucket', 'booked == 0 and 0 or', ''],
     ['bucket', 'p.capacity + booked * p.drain', 'booked * p.drain'],
     ['bucket', 'max(units, ahead)', 'units'],
-    ['batches', 'max(0, p.limit - from.limit)', '0'],
-    ['batches', 'spentAt(from, s, start)\n    local booked', 'spentAt(p, s, start)\n    local booked'],
-    ['batches', 'from.window == p.window and', ''],
-    ['batches', 'and from.aligned == p.aligned', ''],
-    ['batches', 'min(p.burst, ratioUp(spentAt(from', 'min(p.burst, ratioUp(spentAt(p'],
-    ['batches', 's[4] + from.burst', 's[4]'],
+    ['intervalBucket', 'max(0, p.limit - from.limit)', '0'],
+    ['intervalBucket', 'spentAt(from, s, start) local booked', 'spentAt(p, s, start) local booked'],
+    ['intervalBucket', 'from.window == p.window and', ''],
+    ['intervalBucket', 'and from.aligned == p.aligned', ''],
+    ['intervalBucket', 'min(p.burst, ratioUp(spentAt(from', 'min(p.burst, ratioUp(spentAt(p'],
+    ['intervalBucket', 's[4] + from.burst', 's[4]'],
     ['slidingWindow', 'or from.span ~= p.span', ''],
     ['slidingWindow', 's[4] = min(p.limit, ratioUp(s[4]', 's[4] = min(p.limit, ratioUp(s[3]'],
     ['slidingWindow', 's[3] = min(p.limit, ratioUp(s[3]', 's[3] = max(p.limit, ratioUp(s[3]'],
     ['segmentedWindow', 'from.span ~= p.span or', ''],
     ['segmentedWindow', 'or from.segments ~= p.segments', ''],
-    ['segmentedWindow', 'room = room - s[3 + n]', ''],
+    ['segmentedWindow', 'left = left - s[3 + n]', ''],
     ['slidingLog', 'or from.span ~= p.span', ''],
-    ['slidingLog', 'ratioUp(total(s, n) - before', 'ratioUp(total(s, n)'],
+    ['slidingLog', 'ratioUp(totalOf(s, n) - before', 'ratioUp(totalOf(s, n)'],
     ['smooth', 'if from.kind ~= p.kind then return false end', ''],
-    ['smooth', 's[2] = max(free, at)', 's[2] = min(free, at)'],
-    ['smooth', 's[3] = rescaled(p, storedAt(from', 's[3] = rescaled(p, storedAt(p'],
+    ['smooth', 'restart(s, at, max(free, at)', 'restart(s, at, min(free, at)'],
+    ['smooth', 'rescaled(p, storedAt(from', 'rescaled(p, storedAt(p'],
     ['smoothBursty', '(stored * p.max) / most', 'stored'],
     ['smoothWarmingUp', '(stored * p.max) / most', 'stored'],
   ].map(
     ([part, from, to]): Mutations => ({
       part: part as Part,
-      on: part === 'batches' || part === 'bucket' ? ['keep', 'scale', 'retune'] : ['keep', 'scale'],
+      on: part === 'intervalBucket' || part === 'bucket' ? ['keep', 'scale', 'retune'] : ['keep', 'scale'],
       of: algorithmOf(part as Part, from as string),
       changes: [[from as string, to as string]],
     }),
   ),
 ]
 
-/** Undefined where it takes two different ones. */
+/** The algorithm of the plans; undefined if the mutation shows only with two different ones. */
 function algorithmOf(part: Part, from: string): Algorithm | undefined {
   if (part === 'smooth' || from.includes('aligned')) return undefined
-  return part === 'batches' ? 'firstRequest' : (part as Algorithm)
+  return part === 'intervalBucket' ? 'firstRequest' : (part as Algorithm)
+}
+
+/** The script with one piece of a part changed. */
+function mutant(part: Part, from: string, to: string): string {
+  const lines = (text: string) => text.replace(/^\s*(--.*)?\n/gm, '').replace(/\s+/g, ' ')
+  const pieces = lines(parts[part]).split(from)
+  if (pieces.length !== 2) throw new Error(`${part} has ${pieces.length - 1} times ${from}: update this mutation`)
+  return assemble({ [part]: `${pieces.join(to)}\n` })
 }
 
 describe.each(mutations)('$part', ({ part, on, of, changes }) => {
-  test.each(changes)('%s => %s', async (from, to) => {
-    expect(parts[part].split(from)).toHaveLength(2)
-    const text = assemble({ [part]: parts[part].replace(from, to) })
-    const seen = async (name: Name) => {
-      const rule = [...carryRules, 'retune' as const].find((each) => each === name)
-      const policies = rule === undefined ? policiesOf(name as Parameters<typeof policiesOf>[0]) : plansOf(of)
-      const property = fc.asyncProperty<[Policy[] | Policy[][], Script]>(policies, scripts, (all, script) =>
-        compare(redisSubject(client, text), all, script, rule),
-      )
-      return (await fc.check(property, { numRuns: 1000, seed: 7, endOnFailure: true })).failed
-    }
-    let failed = false
-    for (const name of on) failed ||= await seen(name)
-    expect(failed).toBe(true)
-  })
+  test.each(changes)(
+    'the differential test notices: %s => %s',
+    async (from, to) => {
+      const text = mutant(part, from, to)
+      const noticed = async (name: Name) => {
+        const rule = [...carryRules, 'retune' as const].find((each) => each === name)
+        const policies = rule === undefined ? policiesOf(name as Parameters<typeof policiesOf>[0]) : plansOf(of)
+        const property = fc.asyncProperty<[Policy[] | Policy[][], Script]>(policies, scripts, (all, script) =>
+          compare(redisSubject(client, text), all, script, rule),
+        )
+        return (await fc.check(property, { numRuns: 1000, seed: 7, endOnFailure: true })).failed
+      }
+      let failed = false
+      for (const name of on) failed ||= await noticed(name)
+      expect(failed).toBe(true)
+    },
+    300_000,
+  )
 })

@@ -1,0 +1,47 @@
+import { HeadgateError } from '../errors.ts'
+import { type BurstOptions, type PolicySettings, policySettings } from '../policy.ts'
+import type { Algorithm, Policy } from './algorithm.ts'
+
+type Remake = (limit: number, burst: number | undefined) => Policy
+
+/** How to make each policy again with another limit. */
+const remakers = new WeakMap<Policy, Remake>()
+
+/**
+ * Validates the options and joins them with their arithmetic.
+ * @param extra names of the options that this algorithm has besides the common ones
+ * @param build makes the arithmetic from the settings, and from the window in microseconds
+ * @throws HeadgateError if an option is unknown or out of range
+ */
+export function definePolicy(
+  name: string,
+  options: BurstOptions,
+  extra: readonly string[],
+  build: (settings: PolicySettings, window: number) => Algorithm,
+): Policy {
+  const settings = policySettings(name, options, extra)
+  return makePolicy(settings, build(settings, settings.window * 1000), (limit, burst) =>
+    definePolicy(name, { ...options, limit, ...(options.burst && burst ? { burst } : {}) }, extra, build),
+  )
+}
+
+/** Joins settings with their arithmetic. @param remake makes the same policy with another limit */
+export function makePolicy(settings: PolicySettings, algorithm: Algorithm, remake: Remake): Policy {
+  const policy = Object.freeze({ ...settings, algorithm: Object.freeze(algorithm) })
+  remakers.set(policy, remake)
+  return policy
+}
+
+/**
+ * The same policy with another limit, which can adopt the states of the first. A burst that was not given follows the limit.
+ * @param burst replaces a burst that was given; left out, that burst stays
+ * @throws HeadgateError as the constructor of the policy does, or `HEADGATE_POLICY` if no constructor made the policy
+ */
+export function withLimit(policy: Policy, limit: number, burst?: number): Policy {
+  const remake = remakers.get(policy)
+  if (remake !== undefined) return remake(limit, burst)
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    'This policy was not made by a constructor. Use one such as tokenBucket({ limit, window }).',
+  )
+}

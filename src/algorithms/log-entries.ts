@@ -1,0 +1,117 @@
+/*
+ * The entries of a sliding log: the times at which units were admitted, the oldest first.
+ *
+ * An entry is two numbers: its time, and the running total up to and including it. So the units between two entries are a
+ * subtraction. Entries before the first one have left. Their place is reclaimed when a third of the array is empty (at
+ * half, V8 would give the memory back, and allocate and clear as much again).
+ *
+ *     s[i]   last      s[i + 1]  index of the first entry      s[i + 2]  one past the last entry
+ *                      s[i + 3]  total before the first entry  s[i + 4 ...]  time, total, time, total, ...
+ */
+import type { Numbers } from './algorithm.ts'
+import { maxSafe, ratioUp } from './exact-math.ts'
+
+/** How many numbers stand before the entries. */
+export const header = 4
+
+export function timeOf(s: Numbers, i: number, entry: number): number {
+  return s[i + header + 2 * entry] as number
+}
+
+/** The running total up to and including `entry`. */
+export function totalOf(s: Numbers, i: number, entry: number): number {
+  return entry < (s[i + 1] as number) ? (s[i + 3] as number) : (s[i + header + 2 * entry + 1] as number)
+}
+
+/** The first entry from the oldest on whose time is after `time`; one past the last entry if none is. */
+export function firstAfter(s: Numbers, i: number, time: number): number {
+  return firstAbove(s, i + header, s[i + 1] as number, s[i + 2] as number, time)
+}
+
+/** The first entry from `first` to the newest whose total reaches `total`; the newest one must. */
+export function firstReaching(s: Numbers, i: number, first: number, total: number): number {
+  return firstAbove(s, i + header + 1, first, (s[i + 2] as number) - 1, total - 1)
+}
+
+/** The entry that is sought is mostly near the oldest: the search doubles its steps from there, and then halves. */
+function firstAbove(s: Numbers, from: number, low: number, high: number, bound: number): number {
+  let step = 1
+  for (; low + step <= high && (s[from + 2 * (low + step - 1)] as number) <= bound; step *= 2) low += step
+  high = Math.min(high, low + step - 1)
+  while (low < high) {
+    const middle = (low + high) >>> 1
+    if ((s[from + 2 * middle] as number) > bound) high = middle
+    else low = middle + 1
+  }
+  return low
+}
+
+/** Adds units at a time. Calls of one microsecond share an entry, and none is before the newest. */
+export function append(s: Numbers, i: number, time: number, cost: number): void {
+  if (totalOf(s, i, (s[i + 2] as number) - 1) + cost > maxSafe) closeUp(s, i, s[i + 1] as number)
+  const end = s[i + 2] as number
+  const total = totalOf(s, i, end - 1) + cost
+  const newest = end > (s[i + 1] as number) ? timeOf(s, i, end - 1) : -1
+  if (newest >= time) {
+    s[i + header + 2 * end - 1] = total
+  } else {
+    s[i + header + 2 * end] = time
+    s[i + header + 2 * end + 1] = total
+    s[i + 2] = end + 1
+  }
+}
+
+/** Removes the entries before `first`. */
+export function dropBefore(s: Numbers, i: number, first: number): void {
+  s[i + 3] = totalOf(s, i, first - 1)
+  s[i + 1] = first
+  const end = s[i + 2] as number
+  if (first === end || (first >= 16 && first >= end / 3)) closeUp(s, i, first)
+}
+
+/** Moves the entries to the front, and starts the totals from 0 again. */
+export function closeUp(s: Numbers, i: number, first: number): void {
+  const end = s[i + 2] as number
+  const before = s[i + 3] as number
+  for (let n = first; n < end; n++) {
+    s[i + header + 2 * (n - first)] = timeOf(s, i, n)
+    s[i + header + 2 * (n - first) + 1] = (s[i + header + 2 * n + 1] as number) - before
+  }
+  s[i + 1] = 0
+  s[i + 2] = end - first
+  s[i + 3] = 0
+  if (Array.isArray(s)) s.length = i + header + 2 * (end - first)
+}
+
+/** Keeps the entries that hold the newest `units`. */
+export function keepNewest(s: Numbers, i: number, units: number): void {
+  const spare = totalOf(s, i, (s[i + 2] as number) - 1) - units
+  let first = s[i + 1] as number
+  while (totalOf(s, i, first) <= spare) first++
+  dropBefore(s, i, first)
+}
+
+/** Takes up to `cost` units out of an entry, and removes it if it is empty then. Returns how many it took. */
+export function lighten(s: Numbers, i: number, entry: number, cost: number): number {
+  const end = s[i + 2] as number
+  const back = Math.min(cost, totalOf(s, i, entry) - totalOf(s, i, entry - 1))
+  for (let n = entry; n < end; n++) s[i + header + 2 * n + 1]! -= back
+  if (totalOf(s, i, entry) === totalOf(s, i, entry - 1)) {
+    s.copyWithin(i + header + 2 * entry, i + header + 2 * (entry + 1), i + header + 2 * end)
+    s[i + 2] = end - 1
+  }
+  return back
+}
+
+/** Moves all entries to earlier times. */
+export function shift(s: Numbers, i: number, by: number): void {
+  for (let n = s[i + 1] as number; n < (s[i + 2] as number); n++) s[i + header + 2 * n]! -= by
+}
+
+/** Counts all units `times / per` as much. */
+export function scale(s: Numbers, i: number, times: number, per: number): void {
+  closeUp(s, i, s[i + 1] as number)
+  for (let n = 0; n < (s[i + 2] as number); n++) {
+    s[i + header + 2 * n + 1] = Math.min(maxSafe, ratioUp(totalOf(s, i, n), times, per))
+  }
+}
