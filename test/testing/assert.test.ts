@@ -29,7 +29,10 @@ describe('assertEqual', () => {
   })
 
   test('shows both values as JavaScript, and keeps them for the test runner', () => {
-    const [actual, expected] = [{ wait: Infinity, keys: ['a'] }, { wait: 5, keys: ['a', 'b'] }]
+    const [actual, expected] = [
+      { wait: Infinity, keys: ['a'] },
+      { wait: 5, keys: ['a', 'b'] },
+    ]
     expect(() => assertEqual(actual, expected, 'the second call')).toThrow(
       expect.objectContaining({
         message: 'the second call: expected { wait: 5, keys: ["a", "b"] }, got { wait: Infinity, keys: ["a"] }',
