@@ -114,6 +114,12 @@ async function tryRuntime(check) {
   await Promise.all([1, 2, 3].map((n) => pacer.throttle(() => order.push(n))))
   check('a pacer by the timers of the runtime', order, [1, 2, 3])
 
+  const clock = new ManualClock()
+  const naps = []
+  clock.sleeper(50, () => void Promise.resolve().then(() => naps.push(clock.now())))
+  await clock.pass('1s')
+  check('a manual clock lets promises continue', naps.length, 1)
+
   check('the key of an IPv6 address', addressKey('2001:db8:0:0:1::1', 64), addressKey('2001:db8::2', 64))
   const [algorithm] = limiter.policies.map((policy) => policy.algorithm)
   check('a policy that is revived', sameDefinition(revive(JSON.parse(JSON.stringify(algorithm))), algorithm), true)

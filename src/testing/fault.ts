@@ -4,22 +4,24 @@ import { knownOptions } from '../options.ts'
 
 const kinds = ['delay', 'error', 'hang', 'lost-reply', 'partition'] as const
 
-/** What can go wrong between a limiter and its store: see `faultyStore`. */
+/** A way in which a store can fail; `faultyStore` explains each. */
 export type FaultKind = (typeof kinds)[number]
 
 export interface Fault {
   kind: FaultKind
-  /** How long a delay is, there and back together. */
+  /** The length of a delay in milliseconds or text such as `'50ms'`: half of it before the call, half after. */
   by?: Duration
 }
 
-/** A fault that is met from `from` (default: at once) to before `to` (default: for ever), since the store was wrapped. */
+/** A fault for some time. Both times count from when the store was wrapped. */
 export interface ScheduledFault extends Fault {
+  /** When the fault begins. Default: at once. */
   from?: Duration
+  /** When the fault ends. Default: never. */
   to?: Duration
 }
 
-/** A fault, checked, in milliseconds. */
+/** A checked fault, with its times in milliseconds. */
 export interface TimedFault {
   readonly kind: FaultKind
   readonly by: number
@@ -42,7 +44,7 @@ export function timedFault(fault: ScheduledFault): TimedFault {
     from: read(from, 'from'),
     to: to === undefined ? Infinity : read(to, 'to'),
   }
-  if (timed.from >= timed.to) throw wrong(`from ${shown(from)} to ${shown(to)} is no time`, 'Give a later `to`.')
+  if (timed.from >= timed.to) throw wrong(`from ${shown(from)} to ${shown(to)} is an empty time`, 'Give a later `to`.')
   return timed
 }
 

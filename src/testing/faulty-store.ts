@@ -1,13 +1,13 @@
 /*
- * A store that goes wrong when told to: what a limiter, and the service around it, does then can be tested without a
- * network. The wrapper is one client's way to the store; the store itself stays well.
+ * A store that fails on demand, to test a limiter and the service around it without a network. The wrapper stands for one
+ * client's connection to the store. The store itself keeps working.
  *
- *     fault          the call takes effect      the answer comes
- *     delay          half-way                   later
- *     error          not                        at once, an error
- *     hang           not                        never
+ *     fault          the call takes effect      the reply arrives
+ *     delay          after half of the delay    after the delay
+ *     error          never                      at once, as an error
+ *     hang           never                      never
  *     lost-reply     at once                    never
- *     partition      when that is over          then
+ *     partition      after the partition        after the partition
  */
 import { HeadgateError } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
@@ -19,15 +19,15 @@ import { type Fault, type FaultKind, type ScheduledFault, type TimedFault, timed
 import type { ManualClock } from './manual-clock.ts'
 
 export interface FaultyStoreOptions {
-  /** Whose time the faults go by. Default: real time. */
+  /** The clock of the schedule and of delays. Default: real time. */
   clock?: ManualClock
-  /** What goes wrong when. Of several at a time the first counts. */
+  /** The schedule. If several faults overlap, the first of the list applies. Default: no faults. */
   faults?: readonly ScheduledFault[]
 }
 
 /**
- * Wraps a store so that calls fail on a schedule, or by `fail` and `heal`. Where nothing is wrong it answers as the store
- * does, but with a promise, as behind a network.
+ * Wraps a store so that calls fail on a schedule, or from `fail` to `heal`. Without a fault it returns what the store
+ * returns, but as a promise, as a store behind a network does.
  *
  *     const store = faultyStore(memoryStore(), { faults: [{ from: '1s', to: '5s', kind: 'hang' }] })
  *
@@ -45,13 +45,13 @@ export class FaultyStore implements Store {
   readonly #deadlines: Deadlines | undefined
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
   readonly #store: Store
-  /** By the name of a limiter: what is opened again has the same states. */
+  /** The ledger of each limiter, by its name. A limiter that is opened again has the same states. */
   readonly #opened = new Map<string, Ledger>()
   readonly #clock: ManualClock | undefined
   readonly #schedule: readonly TimedFault[]
   readonly #start: number
   #switched: TimedFault | undefined
-  /** Calls that a partition holds up, in their order. */
+  /** Calls that wait for the end of a partition, in their order. */
   readonly #heldUp: (() => void)[] = []
 
   constructor(store: Store, { clock, faults = [] }: FaultyStoreOptions) {
@@ -74,18 +74,21 @@ export class FaultyStore implements Store {
     }
   }
 
-  /** How many calls came, and how many of them met each fault. */
+  /** The number of calls, and how many of them each fault affected. */
   get counts(): Readonly<Record<'calls' | FaultKind, number>> {
     return { ...this.#counts }
   }
 
-  /** From now on every call meets this fault, whatever the schedule says, until `heal`. */
+  /** Applies this fault to every call until `heal`, in place of the schedule. */
   fail(fault: FaultKind | Fault): void {
     this.#switched = timedFault(typeof fault === 'string' ? { kind: fault } : fault)
     this.#release()
   }
 
-  /** Ends what `fail` began. What a partition held up arrives now, in order; what hangs or was lost is never answered. */
+  /**
+   * Ends the fault that `fail` began. Calls that waited for the end of a partition arrive now, in their order. Calls that
+   * hang or lost their reply never complete.
+   */
   heal(): void {
     this.#switched = undefined
     this.#release()
@@ -100,17 +103,20 @@ export class FaultyStore implements Store {
   async #meet<T>(send: () => MaybePromise<T>): Promise<T> {
     this.#counts.calls++
     const fault = this.#fault
-    if (fault?.kind !== 'partition') this.#release() // where the timer is late nobody overtakes
+    if (fault?.kind !== 'partition') this.#release() // a late timer must not let this call overtake others
     if (fault === undefined) return send()
     this.#counts[fault.kind]++
     if (fault.kind === 'hang') return never()
     if (fault.kind === 'error')
-      throw new HeadgateError('HEADGATE_STORE', 'This store fails because a test wants it to.')
+      throw new HeadgateError(
+        'HEADGATE_STORE',
+        'This store fails because a test asked for it. Call heal() to end the fault.',
+      )
     if (fault.kind === 'partition') return this.#holdUp(send)
     await this.#sleep(Math.floor(fault.by / 2))
-    const answer = await send()
+    const reply = await send()
     await this.#sleep(Math.ceil(fault.by / 2))
-    return fault.kind === 'lost-reply' ? never() : answer
+    return fault.kind === 'lost-reply' ? never() : reply
   }
 
   get #fault(): TimedFault | undefined {
@@ -126,7 +132,7 @@ export class FaultyStore implements Store {
     })
   }
 
-  /** Lets arrive what was held up, unless a partition is on: then looks again when that is to end. */
+  /** Sends the calls that waited, unless a partition is in progress. Then it tries again at the partition's end. */
   #release(): void {
     if (this.#heldUp.length === 0) return
     const fault = this.#fault
@@ -134,7 +140,7 @@ export class FaultyStore implements Store {
     else if (fault.to < Infinity) void this.#sleep(this.#start + fault.to - this.#now)?.then(() => this.#release())
   }
 
-  /** Milliseconds. */
+  /** The time in milliseconds. */
   get #now(): number {
     return this.#clock?.milliseconds ?? performance.now()
   }

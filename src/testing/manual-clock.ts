@@ -1,24 +1,28 @@
+import { afterPendingEvents } from '#platform'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 
 interface Sleep {
-  /** Microseconds. */
+  /** When the sleep ends, in microseconds. */
   readonly at: number
   readonly wake: () => void
 }
 
-/** A clock that moves only when told: hand its `now` to a store, `memoryStore({ clock: clock.now })`. */
+/** A clock that moves only when a test moves it. Pass its `now` to a store: `memoryStore({ clock: clock.now })`. */
 export class ManualClock {
   #microseconds: number
   readonly #sleeps = new Set<Sleep>()
 
-  /** @param start whole milliseconds since the epoch; default the start of 2026 */
+  /**
+   * @param start whole milliseconds since the epoch; default the start of 2026
+   * @throws HeadgateError `HEADGATE_CLOCK` if the start is invalid
+   */
   constructor(start: number = Date.UTC(2026, 0, 1)) {
     this.#microseconds = start * 1000
     this.#check(this.#microseconds, start)
   }
 
-  /** The time in whole microseconds since the epoch. Bound: pass it on as it is. */
+  /** The time in whole microseconds since the epoch. Works without `this`. */
   readonly now = (): number => this.#microseconds
 
   /** The time in milliseconds since the epoch. */
@@ -26,14 +30,20 @@ export class ManualClock {
     return this.#microseconds / 1000
   }
 
-  /** Moves the time on by milliseconds or text such as `'10s'`. Who sleeps is woken on the way, each at its own time. */
+  /**
+   * Moves the time on by milliseconds or text such as `'10s'`. Wakes every sleeper whose time comes, each at its own time.
+   * @throws HeadgateError `HEADGATE_CLOCK` if the duration is invalid
+   */
   advance(by: Duration): void {
     const until = this.#after(by)
     for (let next = this.#next(until); next !== undefined; next = this.#next(until)) this.#wake(next)
     this.#microseconds = Math.max(this.#microseconds, until)
   }
 
-  /** `advance` that lets promises go on, too, wherever somebody wakes. Resolves when nothing is left to do by then. */
+  /**
+   * As `advance`, and lets pending promises continue after each sleeper that wakes. Resolves when nothing is left to do.
+   * Rejects with HeadgateError `HEADGATE_CLOCK` if the duration is invalid.
+   */
   async pass(by: Duration): Promise<void> {
     const until = this.#after(by)
     await settled()
@@ -44,7 +54,10 @@ export class ManualClock {
     this.#microseconds = Math.max(this.#microseconds, until)
   }
 
-  /** Sets the time, in milliseconds since the epoch with at most three decimals; backwards too. Wakes who is due then. */
+  /**
+   * Sets the time in milliseconds since the epoch, with up to three decimals; backwards too. Wakes every sleeper that is due.
+   * @throws HeadgateError `HEADGATE_CLOCK` if the time is invalid
+   */
   set(time: number): void {
     this.#check(Math.round(time * 1000), time)
     this.#microseconds = Math.round(time * 1000)
@@ -53,14 +66,14 @@ export class ManualClock {
     }
   }
 
-  /** Calls `wake` after so many milliseconds of this clock; returns what calls it off. Bound: a `Pacer` takes it as `sleeper`. */
+  /** Calls `wake` after that many milliseconds; returns a function that cancels it. Pass it to a `Pacer` as `sleeper`. */
   readonly sleeper = (milliseconds: number, wake: () => void): (() => void) => {
     const sleep = { at: this.#microseconds + Math.ceil(milliseconds * 1000), wake }
     this.#sleeps.add(sleep)
     return () => this.#sleeps.delete(sleep)
   }
 
-  /** How many sleep: 0 when nothing was left behind. */
+  /** The number of sleepers. 0 at the end of a test shows that no timer was left behind. */
   get sleeping(): number {
     return this.#sleeps.size
   }
@@ -69,7 +82,7 @@ export class ManualClock {
     return this.#microseconds + milliseconds(by, 'advance', 'HEADGATE_CLOCK', 0) * 1000
   }
 
-  /** Who is woken next, up to that time; of those due at the same time who went to sleep first. */
+  /** The next sleeper that is due by that time. Sleepers of the same time wake in the order in which they began. */
   #next(until: number): Sleep | undefined {
     let next: Sleep | undefined
     for (const sleep of this.#sleeps) {
@@ -86,11 +99,14 @@ export class ManualClock {
 
   #check(microseconds: number, given: number): void {
     if (Number.isSafeInteger(microseconds) && microseconds >= 0) return
-    throw new HeadgateError('HEADGATE_CLOCK', `A time must be milliseconds since the epoch, got ${shown(given)}.`)
+    throw new HeadgateError(
+      'HEADGATE_CLOCK',
+      `A time must be milliseconds since the epoch, got ${shown(given)}. Use Date.UTC(2026, 0, 1).`,
+    )
   }
 }
 
-/** Lets every promise that can go on do so. */
+/** Resolves after every promise that can continue has done so. */
 function settled(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve))
+  return new Promise((resolve) => afterPendingEvents(resolve))
 }

@@ -5,7 +5,7 @@ import type { ManualClock } from './manual-clock.ts'
 
 const steps = 400
 
-/** Steps of time in milliseconds: none, parts of one, parts of the windows in use, whole ones, long silence, and back. */
+/** How far the clock moves, in milliseconds: not at all, within a window, whole windows, far ahead, and back. */
 const pauses = [
   0, 0, 0, 0.001, 0.7, 1, 33, 100, 142.857, 250, 500, 999, 1000, 1100, 2500, 5000, -0.001, -300, -900, -7000,
 ]
@@ -18,22 +18,22 @@ const verbs: readonly Verb[] = [
 ]
 
 /**
- * Plays one timeline of every verb on two limiters that share a clock, and asserts that they never answer differently.
- * The timeline looks random and is always the same, so that a failure can be told and met again.
+ * Plays one timeline of every verb on two limiters that share a clock, and asserts that both return the same. The timeline
+ * looks random and is always the same, so that a failure can be reproduced.
  */
 export async function play(clock: ManualClock, limiter: RateLimiter, definition: RateLimiter): Promise<void> {
   const pick = picker()
   const open: [Reservation, Reservation][] = []
-  let story = ''
+  let history = ''
   for (let step = 0; step < steps; step++) {
     clock.set(clock.milliseconds + pick(pauses))
     const key = { user: pick(['u', 'v']), address: pick(['a', 'b']) }
     const cost = pick([1, 1, 1, 2, 3, 5, 8, 20])
     const verb = pick(verbs)
     const keys = limiter.scopes.length === 1 ? key.user : key
-    story = `${story}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${cost}`.slice(-1000)
+    history = `${history}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${cost}`.slice(-1000)
     const same = (actual: unknown, expected: unknown) =>
-      assertEqual(actual, expected, `differs from the definition after:${story}`)
+      assertEqual(actual, expected, `differs from the definition after:${history}`)
 
     if (verb === 'consume' || verb === 'peek' || verb === 'refund' || verb === 'charge') {
       same(await limiter[verb](keys, { cost }), await definition[verb](keys, { cost }))
@@ -52,7 +52,7 @@ export async function play(clock: ManualClock, limiter: RateLimiter, definition:
   }
 }
 
-/** Picks from lists: the Park-Miller generator, always from the same seed. */
+/** Picks from lists, by the Park-Miller generator with a fixed seed. */
 function picker(): <T>(from: readonly T[]) => T {
   let seed = 2026
   return (from) => {

@@ -6,7 +6,7 @@ import type { Store } from '../stores/store.ts'
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 
-/** What a test of a store is given. */
+/** What each test of a store runs on. */
 export interface World {
   store: Store
   clock: ManualClock
@@ -14,9 +14,9 @@ export interface World {
   at: (milliseconds: number) => void
 }
 
-const told = ({ allowed, remaining }: Decision) => `${allowed ? 'ok' : 'no'} ${remaining}`
+const summary = ({ allowed, remaining }: Decision) => `${allowed ? 'ok' : 'no'} ${remaining}`
 
-/** Keys that break what splices, splits, matches, trims, folds or encodes without care. */
+/** Keys that break a store which joins, splits, matches, trims, folds or encodes keys without care. */
 const hostileKeys: readonly string[] = [
   ...[
     '',
@@ -45,18 +45,18 @@ const hostileKeys: readonly string[] = [
   `${'k'.repeat(9_999)}K`,
 ]
 
-/** What no single algorithm is about, by what it shows. */
+/** Tests that concern no single algorithm, by their titles. */
 export const storeCases: Readonly<Record<string, (world: World) => Promise<void>>> = {
-  'several policies and scopes: all commit or none does': async ({ store, at }) => {
+  'several policies and scopes: all of them commit or none does': async ({ store, at }) => {
     const address = fixedWindow({ name: 'address', scope: 'address', limit: 3, window: '1s' })
     const user = tokenBucket({ name: 'user', scope: 'user', limit: 5, window: '1d' })
     const limiter = new RateLimiter({ policies: [address, user], store })
     const call = async (address: string, user: string, cost = 1) =>
-      told(await limiter.consume({ address, user }, { cost }))
+      summary(await limiter.consume({ address, user }, { cost }))
     assertEqual(await call('a', 'u', 3), 'ok 0')
-    assertEqual(await call('a', 'u'), 'no 0', 'the address has none left')
+    assertEqual(await call('a', 'u'), 'no 0', 'the address has no units left')
     assertEqual(await call('b', 'u', 2), 'ok 0', 'and nothing was taken from the user')
-    assertEqual(await call('c', 'u'), 'no 0', 'the user has none left')
+    assertEqual(await call('c', 'u'), 'no 0', 'the user has no units left')
     assertEqual(await call('c', 'v', 3), 'ok 0', 'and nothing was taken from the address')
     at(1000)
     assertEqual(await call('a', 'w'), 'ok 2')
@@ -64,7 +64,7 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     assertEqual(await call('a', 'u', 3), 'ok 0')
   },
 
-  'a hundred calls at once on one key: one at a time': async ({ store }) => {
+  'a hundred calls at once on one key are decided one at a time': async ({ store }) => {
     const limiter = new RateLimiter({ policies: ['60/1h fixed-window', '37/1d sliding-log'], store })
     const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('k')))
     const admitted = decisions.filter(({ allowed }) => allowed).map(({ remaining }) => remaining)
@@ -74,7 +74,7 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     )
   },
 
-  'a hundred reservations at once on one key: each its own slot': async ({ store }) => {
+  'a hundred reservations at once on one key get a slot each': async ({ store }) => {
     const limiter = new RateLimiter({ policies: '10/1s gcra burst 1', store })
     const booked = await Promise.all(Array.from({ length: 100 }, () => limiter.reserve('k', { maxWait: '1h' })))
     const waits = booked.map(({ wait }) => wait).sort((a, b) => a - b)
@@ -84,7 +84,7 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     )
   },
 
-  'hostile keys: each is its own': async ({ store }) => {
+  'hostile keys never share a state': async ({ store }) => {
     const limiter = new RateLimiter({ policies: '1/1h', store })
     const first = await Promise.all(hostileKeys.map((key) => limiter.consume(key)))
     const second = await Promise.all(hostileKeys.map((key) => limiter.consume(key)))
@@ -94,10 +94,10 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     }
     await limiter.reset('*')
     assertEqual((await limiter.consume('*')).allowed, true)
-    assertEqual((await limiter.consume('k')).allowed, false, 'a reset forgets one key only')
+    assertEqual((await limiter.consume('k')).allowed, false, 'a reset removes one key only')
   },
 
-  'hostile scopes, and limiters of other names: each is its own': async ({ store }) => {
+  'hostile scopes and limiters of other names never share a state': async ({ store }) => {
     const limiters = ['a', 'a:b', 'a:b:c', 'A', '{a}', 'default', '*'].map(
       (name) => new RateLimiter({ name, policies: fixedWindow({ limit: 1, window: '1h' }), store }),
     )
@@ -112,7 +112,7 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     assertEqual((await scoped.consume({ s: 'x', 's:t': 't:x', t: 's:x' })).allowed, true)
   },
 
-  'a window of 60 days': async ({ store, at }) => {
+  'a window of 60 days is exact': async ({ store, at }) => {
     const limiter = new RateLimiter({ policies: '1/60d sliding-log', store })
     const day = 86_400_000
     assertEqual((await limiter.consume('k')).allowed, true)
@@ -122,10 +122,10 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     assertEqual((await limiter.consume('k')).allowed, true)
   },
 
-  'a clock that goes back mints nothing, and locks nobody out': async ({ store, at }) => {
+  'a clock that goes back adds no quota and locks no key out': async ({ store, at }) => {
     const limiter = new RateLimiter({ policies: '10/1s token-bucket', store })
     at(100_000)
-    assertEqual(told(await limiter.consume('k', { cost: 10 })), 'ok 0')
+    assertEqual(summary(await limiter.consume('k', { cost: 10 })), 'ok 0')
     for (let back = 0; back < 50; back++) {
       at(99_500)
       assertEqual((await limiter.consume('k')).allowed, false)
@@ -135,10 +135,10 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     at(10_000)
     assertEqual((await limiter.consume('k')).retryAfter, 100)
     at(10_100)
-    assertEqual(told(await limiter.consume('k')), 'ok 0')
+    assertEqual(summary(await limiter.consume('k')), 'ok 0')
   },
 
-  'peek and refused calls write nothing; settling counts once': async ({ store }) => {
+  'peek and refused calls write nothing, and only the first settlement counts': async ({ store }) => {
     const limiter = new RateLimiter({ policies: '10/1h fixed-window', store })
     await limiter.peek('k', { cost: 10 })
     await limiter.consume('k', { cost: 11 })
@@ -151,22 +151,22 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
     assertEqual((await limiter.refund('k', { cost: 1000 })).remaining, 10)
   },
 
-  'policies that vary, side by side: a refusal that is counted leaves what others have used': async ({ store }) => {
+  'a refusal that one plan counts leaves the units that other plans have used': async ({ store }) => {
     const penalty = { after: 50, within: '1h', block: '1h' }
     const large = new RateLimiter({ policies: '5/1h fixed-window', penalty, store })
     const small = large.under('3/1h fixed-window')
-    assertEqual(told(await large.consume('k', { cost: 5 })), 'ok 0')
+    assertEqual(summary(await large.consume('k', { cost: 5 })), 'ok 0')
     for (let n = 0; n < 5; n++) {
-      assertEqual(told(await small.consume('k')), 'no 0')
-      assertEqual(told(await large.consume('k')), 'no 0')
+      assertEqual(summary(await small.consume('k')), 'no 0')
+      assertEqual(summary(await large.consume('k')), 'no 0')
     }
     assertEqual((await small.reserve('k', { maxWait: '5h' })).allowed, false)
-    assertEqual(told(await large.consume('k')), 'no 0')
+    assertEqual(summary(await large.consume('k')), 'no 0')
     const both = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? small : large).consume('k')))
     assertEqual(both.filter(({ allowed }) => allowed).length, 0)
   },
 
-  'what is asked for besides is told, of a reservation too': async ({ store, at }) => {
+  'decisions and reservations carry the details that were asked for': async ({ store, at }) => {
     const limiter = new RateLimiter({ policies: '10/1h fixed-window', store })
     const details = { at: true, nextAfter: true }
     at(3_600_000)
@@ -188,9 +188,9 @@ export const storeCases: Readonly<Record<string, (world: World) => Promise<void>
   'costs and limits near 2^53 stay exact': async ({ store }) => {
     const limit = 2 ** 53 - 1
     const limiter = new RateLimiter({ policies: fixedWindow({ limit, window: '1h' }), store })
-    assertEqual(told(await limiter.consume('k', { cost: limit - 2 })), 'ok 2')
-    assertEqual(told(await limiter.consume('k')), 'ok 1')
-    assertEqual(told(await limiter.consume('k', { cost: 2 })), 'no 1')
-    assertEqual(told(await limiter.consume('k')), 'ok 0')
+    assertEqual(summary(await limiter.consume('k', { cost: limit - 2 })), 'ok 2')
+    assertEqual(summary(await limiter.consume('k')), 'ok 1')
+    assertEqual(summary(await limiter.consume('k', { cost: 2 })), 'no 1')
+    assertEqual(summary(await limiter.consume('k')), 'ok 0')
   },
 }

@@ -17,20 +17,20 @@ import { play } from './play.ts'
 import { storeCases, type World } from './store-cases.ts'
 
 export interface StoreContract {
-  /** What the tests call the store. */
+  /** The store's name in the titles of the tests. */
   name: string
-  /** An empty store that goes by this clock. Called once for each test. */
+  /** Creates an empty store on this clock. Called once for each test. */
   create: (clock: Clock) => Store | Promise<Store>
-  /** The runner's own: `test` of vitest, of node:test, of jest. */
+  /** The test runner's `test`, for example of vitest, node:test or jest. */
   test: (name: string, run: () => Promise<void>) => unknown
-  /** Called with the store when a test is over, whatever came of it. */
+  /** Called with the store after each test, passed or failed. */
   close?: (store: Store) => unknown
 }
 
 /**
- * Declares the tests that every store has to pass: the same answers as the definition, by every algorithm and verb, all
- * or nothing over several policies and scopes, apart for every key and limiter, one at a time under concurrency.
- * No test sleeps: the time is a `ManualClock`, which runs back too.
+ * Declares the tests that every store must pass. Every algorithm and verb returns what the memory store returns. Several
+ * policies and scopes commit together or not at all. Keys and limiters never share a state. Concurrent calls are decided
+ * one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
  *
  *     import { test } from 'node:test'
  *     import { testStore } from 'headgate/testing'
@@ -50,17 +50,21 @@ export function testStore({ name, create, test, close }: StoreContract): void {
     })
   }
   for (const [algorithm, make] of Object.entries(algorithms)) {
-    declare(`${algorithm}: refuses, and admits at retryAfter`, (world) =>
-      waits(world, make({ limit: 5, window: '10s' })),
+    declare(`${algorithm}: a refused call is admitted at retryAfter and no sooner`, (world) =>
+      checkRetryAfter(world, make({ limit: 5, window: '10s' })),
     )
     for (const options of [{}, { countRefused: true }, { shadow: true }]) {
       const policy = make({ limit: 7, window: '1s', ...options })
       const kind = Object.keys(options)[0] ?? 'every verb'
-      declare(`${algorithm}, ${kind}: the answers of the definition`, (world) => answers(world, [policy]))
+      declare(`${algorithm}, ${kind}: the same decisions as the memory store`, (world) =>
+        checkDecisions(world, [policy]),
+      )
     }
   }
   const all = Object.entries(algorithms).map(([name, make], n) => make({ name, limit: 5 + n, window: 1000 + 100 * n }))
-  declare('all algorithms in one limiter: the answers of the definition', (world) => answers(world, all))
+  declare('all algorithms in one limiter: the same decisions as the memory store', (world) =>
+    checkDecisions(world, all),
+  )
   for (const [what, run] of Object.entries(storeCases)) declare(what, run)
 }
 
@@ -78,8 +82,8 @@ const algorithms: Readonly<Record<string, (options: PolicyOptions) => Policy>> =
   gcra: (options) => gcra({ ...options, burst: 2 }),
 }
 
-/** Uses up a key, asks 1 ms too soon and in time. */
-async function waits({ store, clock }: World, policy: Policy): Promise<void> {
+/** Uses up a key, then calls 1 ms too soon and in time. */
+async function checkRetryAfter({ store, clock }: World, policy: Policy): Promise<void> {
   const limiter = new RateLimiter({ policies: policy, store })
   assertEqual((await limiter.consume('k', { cost: policy.burst })).allowed, true)
   const { allowed, remaining, retryAfter } = await limiter.consume('k')
@@ -91,11 +95,11 @@ async function waits({ store, clock }: World, policy: Policy): Promise<void> {
   assertEqual((await limiter.consume('k')).allowed, true, 'in time')
   const { resetAfter } = await limiter.peek('k')
   clock.advance(resetAfter)
-  assertEqual((await limiter.peek('k')).remaining, policy.burst, 'like new')
+  assertEqual((await limiter.peek('k')).remaining, policy.burst, 'a key with its full quota again')
 }
 
-/** Plays one timeline, the clock running back included, on the store and on the definition: a memory store. */
-async function answers({ store, clock }: World, policies: readonly Policy[]): Promise<void> {
+/** Plays one timeline on the store and on a memory store, which is the definition. The clock goes back at times. */
+async function checkDecisions({ store, clock }: World, policies: readonly Policy[]): Promise<void> {
   const scoped = policies.map((policy, n) => ({ ...policy, scope: n % 2 === 0 ? 'user' : 'address' }))
   const limiter = new RateLimiter({ policies: scoped, store })
   const definition = new RateLimiter({ policies: scoped, store: memoryStore({ clock: clock.now }) })

@@ -17,7 +17,7 @@ beforeEach(() => {
 function world(...faults: ScheduledFault[]) {
   const store = faultyStore(memoryStore({ clock: clock.now }), { clock, faults })
   const ledger = open(store)
-  /** Writes a call down when it ends, with what it left: "A 4+0", or "A!HEADGATE_STORE+0". */
+  /** Makes a call and records its end, with the remaining units and the time: "A 4+0", or "A!HEADGATE_STORE+0". */
   const call = (name: string) => {
     Promise.resolve(ledger.decide('consume', ['k'], 1)).then(
       ({ remaining }) => events.push(`${name} ${remaining}+${clock.milliseconds - start}`),
@@ -27,12 +27,12 @@ function world(...faults: ScheduledFault[]) {
   return { store, ledger, call }
 }
 
-/** What a limiter asks, without what that does when the store fails. */
+/** A ledger without the limiter above it, which would handle failures. */
 function open(store: Store): Ledger {
   return store.open({ name: 'faulty', policies: [policy('5/1h fixed-window')], scopes: ['default'] })
 }
 
-test('a limiter waits for it as long as for the store itself', () => {
+test('it has the timeout of the store that it wraps', () => {
   const store = { synchronous: false, timeout: 400, open: () => undefined as never }
   expect([faultyStore(store).timeout, faultyStore(memoryStore()).timeout]).toEqual([400, undefined])
 })
@@ -46,7 +46,7 @@ test('it keeps the timeout of the store, also for a call that hangs', async () =
   await call
 })
 
-describe('what each fault does: B meets it, then all is well', () => {
+describe('what each fault does to call B, but not to A and C', () => {
   test.each<[Fault, string, number]>([
     [{ kind: 'error' }, 'A 4+0 B!HEADGATE_STORE+1000 C 3+5000', 0],
     [{ kind: 'hang' }, 'A 4+0 C 3+5000', 0],
@@ -81,7 +81,7 @@ describe('what each fault does: B meets it, then all is well', () => {
 })
 
 describe('the schedule', () => {
-  test('a fault lasts from `from` to before `to`; of several the first counts; without times it lasts for ever', async () => {
+  test('a fault lasts from `from` to before `to`; the first of several applies; without times a fault never ends', async () => {
     const { call } = world({ kind: 'error', from: 1000, to: 2000 }, { kind: 'delay', by: 10, to: 3000 })
     for (const name of 'ABCDEFG') {
       call(name)
@@ -92,7 +92,7 @@ describe('the schedule', () => {
     )
   })
 
-  test('a switch goes before it, the last one set counts, and heal gives back to it', async () => {
+  test('fail replaces the schedule, the last fail applies, and heal returns to the schedule', async () => {
     const { store, call } = world({ kind: 'error' })
     store.fail('partition')
     call('A')
@@ -106,7 +106,7 @@ describe('the schedule', () => {
     expect(events.join(' ')).toBe('A 4+10 B 3+17 C!HEADGATE_STORE+20')
   })
 
-  test('partitions that follow on each other are one; what they hold up arrives in order', async () => {
+  test('consecutive partitions act as one, and the calls that wait for their end arrive in order', async () => {
     const { store, call } = world({ kind: 'partition', to: 1000 }, { kind: 'partition', from: 1000, to: 1500 })
     for (const name of 'ABC') call(name)
     expect(clock.sleeping).toBe(1)
@@ -120,7 +120,7 @@ describe('the schedule', () => {
     expect(events.join(' ')).toBe('A 4+2200 B 3+2200 C 2+2200 D 1+2200')
   })
 
-  test('real time without a clock', async () => {
+  test('without a clock the store uses real time', async () => {
     const store = faultyStore(memoryStore(), { faults: [{ kind: 'delay', by: '40ms', to: '1h' }] })
     const ledger = open(store)
     const before = performance.now()
@@ -129,7 +129,7 @@ describe('the schedule', () => {
   })
 })
 
-test('every verb goes the same way', async () => {
+test('every verb meets the fault', async () => {
   const { store, ledger } = world()
   store.fail('error')
   const verbs = [
@@ -150,11 +150,11 @@ test.each([
   [{ kind: 'hang', from: 5, to: 5 }],
   [{ kind: 'hang', until: 5 }],
   ['hang'],
-])('%j is refused', (fault) => {
+])('%j is rejected with HEADGATE_OPTION', (fault) => {
   expect(() => world(fault as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
 })
 
-test('a switch that is refused changes nothing', async () => {
+test('an invalid fault changes nothing', async () => {
   const { store, call } = world()
   store.fail('error')
   expect(() => store.fail('explosion' as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
@@ -163,11 +163,11 @@ test('a switch that is refused changes nothing', async () => {
   expect(events.join(' ')).toBe('A!HEADGATE_STORE+0')
 })
 
-describe('sleeping by a manual clock', () => {
+describe('sleepers of a manual clock', () => {
   const sleep = (name: string, milliseconds: number) =>
     clock.sleeper(milliseconds, () => events.push(`${name}+${clock.milliseconds - start}`))
 
-  test('advance wakes each at its own time, in order, and no sooner', () => {
+  test('advance wakes each sleeper at its own time, in order, and no sooner', () => {
     sleep('C', 200)
     sleep('A', 100)
     sleep('B', 100)
@@ -180,7 +180,7 @@ describe('sleeping by a manual clock', () => {
     expect(events.at(-1)).toBe('C+200')
   })
 
-  test('who was called off is not woken; who goes to sleep again is', () => {
+  test('a cancelled sleeper does not wake; one that sleeps again does', () => {
     sleep('A', 100)()
     clock.sleeper(50, () => sleep('B', 50))
     expect(clock.sleeping).toBe(1)
@@ -189,7 +189,7 @@ describe('sleeping by a manual clock', () => {
     expect(clock.sleeping).toBe(0)
   })
 
-  test('set jumps there, forwards waking who is due, backwards nobody', () => {
+  test('set wakes the sleepers that are due when it goes forwards, and none when it goes backwards', () => {
     sleep('A', 100)
     clock.set(start - 1000)
     expect(events).toEqual([])
@@ -197,7 +197,7 @@ describe('sleeping by a manual clock', () => {
     expect(events.join(' ')).toBe('A+500')
   })
 
-  test('pass lets promises go on wherever somebody wakes', async () => {
+  test('pass lets promises continue after each sleeper that wakes', async () => {
     const napping = async () => {
       for (let n = 0; n < 3; n++) {
         await new Promise<void>((resolve) => clock.sleeper(100, resolve))
