@@ -171,7 +171,7 @@ export class KeyPacer implements QueueOwner {
 
   #done(waiter: Waiter): void {
     waiter.stage = 'done'
-    if (waiter.waits) this.#waiting.remove()
+    if (waiter.waits) this.#waiting.removeDone()
     if (this.waiting === 0) this.#hold.unwatch()
     if (waiter.deadline === undefined) return
     this.context.scheduler.remove(waiter.deadline)

@@ -121,8 +121,8 @@ export class Permits {
   }
 
   /**
-   * Makes sure that no slot is booked before `until`, after the rate was set. A state may have room there: units that were
-   * given back at the old rate are worth less time at a higher one. On a shared store no slot is booked at `until` either.
+   * Makes sure that no slot is booked before `until`, after the rate was set. Units that were given back at the old rate
+   * count for less time at a higher one, so slots may be free there. On a shared store no slot is booked at `until` either.
    * @param until microseconds
    */
   block(keys: readonly string[], until: number): void {

@@ -10,8 +10,8 @@
  *
  * Slots of different costs cannot be exchanged without breaking a promise. There, priority decides among equal costs only.
  * When a waiter gives up, all slots behind its own are given back and booked again, which is never later. Where others may
- * book too (a fleet, reservations), no promised slot can move: waiters of the same cost move up, and of the last slot goes
- * back what no later slot relies on.
+ * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the part of the last
+ * slot that no later slot relies on goes back.
  */
 
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
@@ -177,8 +177,8 @@ export class ReservingQueue implements Queue {
   }
 
   /**
-   * The last slot goes back whole if it is still to come and nobody else books. Of any other slot, only what later slots do
-   * not rely on goes back: the rule of golang.org/x/time/rate.
+   * The last slot goes back whole if it is still to come and nobody else books. For any other slot, only the part that no
+   * later slot relies on goes back: the rule of golang.org/x/time/rate.
    */
   giveBack(slot: Slot, units: number): MaybePromise<unknown> {
     const { context, keys, now } = this.#owner

@@ -1,12 +1,13 @@
 import { Fifo } from './fifo.ts'
 import type { Waiter } from './waiter.ts'
 
-/** How many waiters that are done may stay in the list, whatever its size. */
+/** How many waiters that are done may stay in a list, whatever its size. */
 const spare = 32
 
-/** All waiters of a key, in the order they began to wait. A waiter that is done leaves when a later call passes it. */
+/** All waiters of a key, in the order they began to wait. Those that are done are removed later, many at a time. */
 export class WaitingList {
   readonly #waiters = new Fifo<Waiter>()
+  /** How many of them still wait. */
   size = 0
 
   /** The waiter that has waited the longest. */
@@ -19,8 +20,8 @@ export class WaitingList {
     this.size++
   }
 
-  /** Removes a waiter that is done. */
-  remove(): void {
+  /** To be called for every waiter that becomes `done`. */
+  removeDone(): void {
     this.size--
     while (this.first?.stage === 'done') this.#waiters.shift()
     if (this.#waiters.length > this.size * 2 + spare) this.#waiters.filter(({ stage }) => stage !== 'done')

@@ -69,6 +69,29 @@ describe('maxQueue', () => {
     }
   })
 
+  test('the oldest call is refused, after however many that came later and were admitted', async () => {
+    const timeline = new Timeline()
+    const pacer = timeline.pacer(even, { maxQueue: 3, order: 'oldest' })
+    timeline.write('A', pacer.acquire())
+    const oldest = timeline.write('oldest', pacer.acquire(1, { priority: -1 }))
+    const controller = new AbortController()
+    timeline.write('second', pacer.acquire(1, { priority: -1, signal: controller.signal }))
+    for (let n = 0; n < 200; n++) {
+      const call = pacer.acquire()
+      await timeline.pass(100)
+      expect(await call).toBe(100)
+    }
+    controller.abort('gone')
+    for (const name of 'BC') timeline.write(name, pacer.acquire())
+    await timeline.pass(0)
+    expect(pacer.waiting).toBe(3)
+    timeline.write('D', pacer.acquire())
+    await oldest
+    const end = 'B+20100 C+20200 D+20300'
+    expect(await timeline.read()).toBe(`A+0 second!gone+20000 oldest!HEADGATE_QUEUE_FULL+20000 ${end}`)
+    expect(timeline.sleeps.size).toBe(0)
+  })
+
   test('with maxQueue: 0 nobody waits, as in a limiter', async () => {
     for (const policy of [even, slidingWindow({ limit: 1, window: '1s' })]) {
       const timeline = new Timeline()

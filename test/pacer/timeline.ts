@@ -7,7 +7,7 @@ interface Sleep {
   wake: () => void
 }
 
-/** A pacer on a manual clock, and what happens on it as a line of text: "A+0 B+200 C+400". */
+/** A pacer on a manual clock, and what happens on it as text: "A+0 B+200 C+400". */
 export class Timeline {
   readonly clock: ManualClock
   readonly start: number
