@@ -1,7 +1,7 @@
 import type { Store } from '../../src/index.ts'
 import type { Ledger, LedgerTerms } from '../../src/store.ts'
 
-/** A store whose every answer comes later, as over a network; what is opened twice under one name is the same. */
+/** A store whose results always come later, as over a network. Opening a name again opens the same states. */
 export function asyncStore(store: Store): Store {
   const opened = new Map<string, Ledger>()
   return {
@@ -18,7 +18,7 @@ export function asyncStore(store: Store): Store {
   }
 }
 
-async function later<T>(answer: () => T): Promise<Awaited<T>> {
+async function later<T>(call: () => T): Promise<Awaited<T>> {
   await Promise.resolve()
-  return await answer()
+  return await call()
 }

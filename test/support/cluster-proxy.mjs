@@ -1,6 +1,6 @@
 /*
- * A worker of node:cluster that carries out what the primary, a test, tells it: calls of ledgers on its clusterStore.
- * Whatever `headgate` is in a message is between the stores; `proxy` is between this and the test.
+ * A worker of node:cluster that makes calls for a test, which is the primary: calls of ledgers on its clusterStore.
+ * Messages with `headgate` are between the stores. Messages with `proxy` are between this worker and the test.
  */
 import { deserialize, serialize } from 'node:v8'
 import { clusterStore } from 'headgate/cluster'
@@ -32,8 +32,8 @@ process.on('message', async (message) => {
   if (message?.proxy === undefined) return
   const { proxy, name, timeout, terms, method, call } = message
   try {
-    const answer = await ledgerOf(name, timeout, terms)[method](...deserialize(Buffer.from(call, 'base64')))
-    process.send({ proxy, answer: serialize(answer).toString('base64') })
+    const result = await ledgerOf(name, timeout, terms)[method](...deserialize(Buffer.from(call, 'base64')))
+    process.send({ proxy, result: serialize(result).toString('base64') })
   } catch ({ code, message }) {
     process.send({ proxy, failure: { code, message } })
   }

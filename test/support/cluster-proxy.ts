@@ -8,18 +8,18 @@ import { packTerms } from '../../src/stores/cluster/messages.ts'
 
 export interface ProxyWorker {
   readonly worker: Worker
-  /** A store whose calls are made by the worker, on its `clusterStore({ name, timeout })`. */
+  /** A store whose calls the worker makes, on its `clusterStore({ name, timeout })`. */
   store(name: string, timeout?: number): Store
   stop(): Promise<void>
 }
 
 interface Reply {
   readonly proxy: number
-  readonly answer?: string
+  readonly result?: string
   readonly failure?: { code: HeadgateError['code']; message: string }
 }
 
-/** A real worker of this process, which is the primary of its own node:cluster. */
+/** Starts a real worker of this process, which is the primary of a node:cluster. */
 export async function startWorker(serialization: 'json' | 'advanced' = 'json'): Promise<ProxyWorker> {
   cluster.setupPrimary({ exec: fileURLToPath(new URL('./cluster-proxy.mjs', import.meta.url)), serialization })
   const worker = cluster.fork()
@@ -41,9 +41,9 @@ export async function startWorker(serialization: 'json' | 'advanced' = 'json'): 
     const ask = (method: keyof Ledger, call: readonly unknown[]) => {
       return new Promise<never>((resolve, reject) => {
         const proxy = calls++
-        waiting.set(proxy, ({ answer, failure }) => {
+        waiting.set(proxy, ({ result, failure }) => {
           if (failure !== undefined) reject(new HeadgateError(failure.code, failure.message))
-          else resolve(deserialize(Buffer.from(answer as string, 'base64')) as never)
+          else resolve(deserialize(Buffer.from(result as string, 'base64')) as never)
         })
         worker.send({ proxy, name, timeout, terms: packed, method, call: serialize(call).toString('base64') })
       })
@@ -59,7 +59,7 @@ export async function startWorker(serialization: 'json' | 'advanced' = 'json'): 
     worker,
     store: (name, timeout = 10_000) => ({
       synchronous: false,
-      timeout, // else the limiter's own is shorter
+      timeout, // otherwise the limiter's own timeout is shorter
       open: (terms) => ledgerOf(name, timeout, terms),
     }),
     async stop() {

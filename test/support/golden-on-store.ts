@@ -3,26 +3,26 @@ import { type Decision, RateLimiter, type Store } from '../../src/index.ts'
 import type { ManualClock } from '../../src/testing/index.ts'
 import { oracles, scripts } from './golden.ts'
 
-/** The exact oracles, bit for bit, as on memory (test/algorithms/golden.test.ts). */
+/** The traces of the exact oracles, bit for bit, as on memory (test/algorithms/golden.test.ts). */
 export function describeGolden(name: string, clock: ManualClock, store: () => Store): void {
   describe.each(oracles)(`oracle %s on ${name}`, (oracle) => {
     test.each(scripts(oracle))('$id', async ({ id, policy, operations }) => {
       const limiter = new RateLimiter({ name: id, policies: policy, store: store() })
       for (const { t, key, cost, allowed, remaining, retryAfterMs, resetAfterMs, nextMs } of operations) {
         clock.set(t)
-        // Called at once, so these three are sent together and served in order.
+        // Calls of one turn: these three travel together and are decided in their order.
         const [before, decision, after] = await Promise.all([
           limiter.peek(key, { cost }),
           limiter.consume(key, { cost }),
           limiter.peek(key, { cost }),
         ])
-        const answer = { allowed, remaining, retryAfter: retryAfterMs ?? Infinity, resetAfter: resetAfterMs }
+        const expected = { allowed, remaining, retryAfter: retryAfterMs ?? Infinity, resetAfter: resetAfterMs }
         expect({ t, key, before: before.allowed, next: after.retryAfter, ...pick(decision) }).toEqual({
           t,
           key,
           before: allowed,
           next: nextMs ?? Infinity,
-          ...answer,
+          ...expected,
         })
       }
     })

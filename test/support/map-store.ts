@@ -2,12 +2,12 @@ import { setImmediate as turn } from 'node:timers/promises'
 import type { Store } from '../../src/index.ts'
 import { type CompareAndSetOptions, compareAndSetStore } from '../../src/store.ts'
 
-/** Texts with their revisions, as a database would keep them: several stores, as of several processes, may share one. */
+/** Texts with revisions, as a database keeps them. Several stores can share it, as several processes would. */
 export class MapDatabase {
   readonly texts = new Map<string, { text: string; revision: number; ttl: number }>()
   reads = 0
   swaps = 0
-  /** Called before each swap: to race it, to fail, to wait. */
+  /** Called before each swap, so that a test can write first, fail or wait. */
   before: (key: string) => unknown = () => {}
 
   async read(key: string) {

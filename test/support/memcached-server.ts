@@ -8,7 +8,7 @@ const host = '127.0.0.1'
 export interface MemcachedServer {
   readonly port: number
   readonly pid: number
-  /** Stops it; with `start` it comes up again on the same port, empty. */
+  /** Stops the server. `start` starts it again on the same port, without any data. */
   stop(): Promise<void>
   start(): Promise<void>
 }
@@ -26,7 +26,7 @@ export async function startMemcached(...options: string[]): Promise<MemcachedSer
       const user = process.getuid?.() === 0 ? ['-u', 'nobody'] : []
       const args = ['-l', host, '-p', `${port}`, '-U', '0', ...user, ...options]
       child = spawn(programPath('memcached') as string, args, { stdio: 'ignore' })
-      await until('memcached', () => answers(port))
+      await until('memcached', () => isReady(port))
     },
     async stop() {
       const ending = child
@@ -42,7 +42,7 @@ export async function startMemcached(...options: string[]): Promise<MemcachedSer
   return server
 }
 
-function answers(port: number): Promise<boolean> {
+function isReady(port: number): Promise<boolean> {
   return new Promise((resolve, reject) => {
     const socket = connect(port, host)
     socket.once('error', reject)

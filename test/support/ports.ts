@@ -4,9 +4,8 @@ import { setTimeout as sleep } from 'node:timers/promises'
 const host = '127.0.0.1'
 
 /**
- * A free port whose Redis cluster bus port (10000 above) is none that the system gives to clients either: a client that
- * tries again and again while its server is down would some time be given the server's own port, connect to itself, and
- * keep the server out.
+ * A free port below those that the system assigns to clients, and so is its Redis cluster bus port, 10000 above. A client
+ * that keeps reconnecting while its server is down could otherwise be assigned the server's port and connect to itself.
  */
 export async function freePort(): Promise<number> {
   for (;;) {

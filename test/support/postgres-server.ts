@@ -1,6 +1,6 @@
 /*
- * A real PostgreSQL for the tests: a cluster of its own in a temporary folder, on a free loopback port. It refuses to
- * run as root; then it runs as the user that its package makes.
+ * A real PostgreSQL server for the tests: a new database cluster in a temporary folder, on a free loopback port.
+ * PostgreSQL refuses to run as root: then it runs as the user that its package creates.
  */
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
 import { chownSync, mkdtempSync, rmSync } from 'node:fs'
@@ -15,9 +15,9 @@ const user = 'headgate'
 
 export interface PostgresServer {
   readonly port: number
-  /** What a pool or a client is made with. */
+  /** The configuration of a pool or a client. */
   readonly config: ClientConfig
-  /** Stops it at once, as if it had crashed; with `start` it comes up again on the same port, with what it had. */
+  /** Stops the server at once, as a crash would. `start` starts it again on the same port, with its data. */
   stop(): Promise<void>
   start(): Promise<void>
 }
@@ -42,7 +42,7 @@ export async function startPostgres(): Promise<PostgresServer> {
     async start() {
       const args = ['-D', folder, ...settings.flatMap((setting) => ['-c', setting])]
       child = spawn(programPath('postgres') as string, args, options)
-      await until('PostgreSQL', () => answers(config))
+      await until('PostgreSQL', () => isReady(config))
     },
     async stop() {
       const ending = child
@@ -61,14 +61,14 @@ export async function startPostgres(): Promise<PostgresServer> {
   return server
 }
 
-/** As root, the ids of the user `postgres`. */
+/** The ids of the user `postgres`, if this process is root. */
 function unprivileged(): { uid?: number; gid?: number } {
   if (process.getuid?.() !== 0) return {}
   const [uid, gid] = ['-u', '-g'].map((which) => Number(execFileSync('id', [which, 'postgres'], { encoding: 'utf8' })))
   return { uid: uid as number, gid: gid as number }
 }
 
-async function answers(config: ClientConfig): Promise<boolean> {
+async function isReady(config: ClientConfig): Promise<boolean> {
   const client = new Client(config)
   client.on('error', () => {})
   await client.connect()

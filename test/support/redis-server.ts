@@ -1,5 +1,6 @@
 /*
- * Real servers for the tests: redis-server on free loopback ports, single or three masters, stopped by their process.
+ * Real Redis servers for the tests, on free loopback ports: one server, or a cluster of three masters. They stop with the
+ * process of the test.
  */
 import { type ChildProcess, spawn } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
@@ -10,7 +11,7 @@ import { freePort, until } from './ports.ts'
 
 const host = '127.0.0.1'
 
-/** What is left to do when the process ends, however it ends. */
+/** Functions to run when the process ends. */
 const cleanups: (() => void)[] = []
 process.once('exit', () => {
   for (const cleanup of cleanups) cleanup()
@@ -19,12 +20,12 @@ process.once('exit', () => {
 export interface RedisServer {
   readonly port: number
   readonly pid: number
-  /** Sends one command on a connection of its own and returns the raw reply. */
+  /** Sends one command on a new connection and returns the raw reply. */
   command(...words: string[]): Promise<string>
-  /** Stops it; with `start` it comes up again on the same port, empty. */
+  /** Stops the server. `start` starts it again on the same port, without any data. */
   stop(): Promise<void>
   start(): Promise<void>
-  /** Starts it without waiting until it answers. */
+  /** Starts the server without waiting until it is ready. */
   launch(...options: string[]): void
 }
 

@@ -6,7 +6,7 @@ interface Stoppable {
   stop(): unknown
 }
 
-/** A server for the tests of one file, stopped when they are over and what was registered after it is done. */
+/** A server for the tests of one file. It stops after the tests, and after every `afterAll` that was added later. */
 export async function useServer<Server extends Stoppable>(starting: Promise<Server>): Promise<Server> {
   const server = await starting
   afterAll(async () => {
@@ -15,7 +15,7 @@ export async function useServer<Server extends Stoppable>(starting: Promise<Serv
   return server
 }
 
-/** A redis-server of a file's own, and a client of it. */
+/** A redis-server for the tests of one file, with a client. */
 export async function useRedis(): Promise<{ server: RedisServer; client: Redis }> {
   const server = await useServer(startRedis())
   const client = new Redis(server.port)

@@ -17,7 +17,7 @@ import { HeadgateError, shown } from '../../errors.ts'
 const version = 1
 
 type PackedDefinition = readonly [kind: string, span: number, ...parameters: number[]]
-type Entry = readonly [name: string, definition: PackedDefinition, fullAt: number, state: number[]]
+type PackedState = readonly [name: string, definition: PackedDefinition, fullAt: number, state: number[]]
 
 /** One state, with the numbers of the policy that wrote it. */
 interface SavedState {
@@ -94,22 +94,22 @@ export class KeyRecord {
   }
 
   save(now: number): SavedText {
-    const entries: Entry[] = []
+    const states: PackedState[] = []
     let latest = now
     for (const [name, { definition, fullAt, s }] of this.#states) {
       if (fullAt <= now && !this.#used.has(name)) continue
       const { kind, span, parameters } = definition
-      entries.push([name, [kind, span, ...parameters], fullAt, s])
+      states.push([name, [kind, span, ...parameters], fullAt, s])
       latest = Math.max(latest, fullAt)
     }
-    return { text: JSON.stringify([version, ...entries]), life: latest - now }
+    return { text: JSON.stringify([version, ...states]), life: latest - now }
   }
 }
 
-function parse(text: string): readonly Entry[] {
+function parse(text: string): readonly PackedState[] {
   try {
-    const [found, ...entries] = JSON.parse(text) as [number, ...Entry[]]
-    if (found === version && entries.every(([, , fullAt, state]) => fullAt >= 0 && Array.isArray(state))) return entries
+    const [found, ...states] = JSON.parse(text) as [number, ...PackedState[]]
+    if (found === version && states.every(([, , fullAt, s]) => fullAt >= 0 && Array.isArray(s))) return states
   } catch {}
   throw new HeadgateError(
     'HEADGATE_STORE',
@@ -117,7 +117,7 @@ function parse(text: string): readonly Entry[] {
   )
 }
 
-function stateOf([name, [kind, span, ...parameters], fullAt, s]: Entry): [name: string, state: SavedState] {
+function stateOf([name, [kind, span, ...parameters], fullAt, s]: PackedState): [name: string, state: SavedState] {
   return [name, { definition: { kind, span, parameters }, fullAt, s }]
 }
 

@@ -14,7 +14,7 @@ export interface IoredisLike {
   on(event: string, listener: () => void): unknown
 }
 
-/** The keys and arguments of a script call. headgate passes texts as keys and bytes as arguments, and always both. */
+/** The keys and arguments of a script call. headgate always passes both: texts as keys, bytes as arguments. */
 export interface NodeRedisEvalOptions {
   keys?: (string | Uint8Array)[]
   arguments?: (string | Uint8Array)[]

@@ -45,9 +45,9 @@ export class ReplyReader {
     return Number(this.#reply[this.#at++])
   }
 
-  read({ plan, verb, now: asked, extras }: ScriptRequest): ScriptResponse {
+  read({ plan, verb, now: requestTime, extras }: ScriptRequest): ScriptResponse {
     const { details, cacheable, lease } = extras
-    const now = asked < 0 ? this.#now : asked
+    const now = requestTime < 0 ? this.#now : requestTime
     const outcome = this.#next()
     const allowed = outcome === 1 || outcome === 2
     const repeats = outcome === 0
