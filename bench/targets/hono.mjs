@@ -1,8 +1,7 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
 import { Hono } from 'hono'
 import { rateLimiter as honoPeer } from 'hono-rate-limiter'
-import { routeName } from '../../dist/src/http/framework.js'
-import { guardOf } from '../../dist/src/http/plans.js'
+import { createGuard, routeName } from '../../dist/src/http/index.js'
 
 /* A fetch handler: Hono, whose `fetch` takes a Request and gives a Response. */
 
@@ -33,7 +32,7 @@ const hono = {
 }
 
 export function headgate(limit, window) {
-  const guard = guardOf(hono, { limit, window })
+  const guard = createGuard(hono, { limit, window })
   return async (context, next) => {
     const admitted = guard.check(context, context)
     if (admitted === true || (await admitted)) await next()
