@@ -4,12 +4,12 @@ import { memoryStore, type Store } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { type App, type AppOptions, frameworks, get } from './frameworks.ts'
 
-/** Midnight of 1 January 2026 UTC: a window of a minute begins here. */
+/** Midnight of 1 January 2026 UTC. A window of a minute begins here. */
 export const midnight: number = Date.UTC(2026, 0, 1)
 
 export type StartApp = (limit: unknown, options?: Omit<AppOptions, 'limit'>) => Promise<App>
 
-/** Tests that every framework must pass. The apps that a test starts are closed after it. */
+/** Tests that hold on every framework; the apps they start are closed after each. */
 export function contract(tests: (app: StartApp) => void): void {
   describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     const running: App[] = []
@@ -30,13 +30,13 @@ export async function statuses(url: string, requests: readonly Record<string, st
   return all
 }
 
-/** A memory store whose time stands still until a test advances it. */
+/** A memory store on a manual clock. */
 export function stillStore(): { store: Store; clock: ManualClock } {
   const clock = new ManualClock(midnight)
   return { store: memoryStore({ clock: clock.now }), clock }
 }
 
-/** Sends a request whose client hangs up when the promise resolves. Resolves when it has. */
+/** Sends a request whose client disconnects when `when` is fulfilled. Resolves when it has disconnected. */
 export function hangUp(url: string, when: Promise<unknown>): Promise<void> {
   return new Promise((resolve) => {
     const request = send(url, { agent: false })
@@ -47,16 +47,16 @@ export function hangUp(url: string, when: Promise<unknown>): Promise<void> {
   })
 }
 
-/** Waits, without a clock, until a condition is true. It is checked once in each iteration of the event loop. */
+/** Waits until a condition holds, without a clock: it checks once in each turn of the event loop. */
 export async function until(condition: () => boolean): Promise<void> {
-  for (let checks = 0; checks < 100_000; checks++) {
+  for (let turn = 0; turn < 100_000; turn++) {
     if (condition()) return
     await new Promise((resolve) => setImmediate(resolve))
   }
-  throw new Error('the condition never became true')
+  throw new Error('the condition never held')
 }
 
-/** A promise that a test resolves. */
+/** A promise that `give` resolves. */
 export function signal(): { promise: Promise<void>; give: () => void } {
   let give = () => {}
   const promise = new Promise<void>((resolve) => {
