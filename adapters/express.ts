@@ -71,8 +71,9 @@ type Options = GuardOptions<Request, Response>
 
 /**
  * Express middleware (4 and 5). The decision is on `req.rateLimit`. A refusal is answered with 429. An error of a key
- * extractor, of another option that is a function, or of the store goes to `next(error)`. The middleware has its
- * `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
+ * extractor, of another option that is a function, or of a synchronous store goes to `next(error)`. If another store
+ * fails, `onStoreError` decides. The middleware has its `limiter`; if the policies are a function of the request, that
+ * is a `PlanLimiter`.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)
@@ -80,18 +81,18 @@ type Options = GuardOptions<Request, Response>
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(what: PolicyArgument<Request, Response>, options?: Options): ExpressMiddleware
+export function rateLimit(limit: PolicyArgument<Request, Response>, options?: Options): ExpressMiddleware
 /** The policies are a function of the request. */
-export function rateLimit(what: PlanOptions<Request, Response>, options?: Options): ExpressMiddleware<PlanLimiter>
+export function rateLimit(limit: PlanOptions<Request, Response>, options?: Options): ExpressMiddleware<PlanLimiter>
 export function rateLimit(
-  what: RateLimitArgument<Request, Response>,
+  limit: RateLimitArgument<Request, Response>,
   options?: Options,
 ): ExpressMiddleware<RateLimiter | PlanLimiter>
 export function rateLimit(
-  what: RateLimitArgument<Request, Response>,
+  limit: RateLimitArgument<Request, Response>,
   options?: Options,
 ): ExpressMiddleware<RateLimiter | PlanLimiter> {
-  const guard = createGuard(expressFramework, what, options)
+  const guard = createGuard(expressFramework, limit, options)
   const middleware: <Params>(request: Request<Params>, response: Response, next: NextFunction) => void = (
     request,
     response,

@@ -10,7 +10,6 @@ import plugin from 'fastify-plugin'
 import {
   type AnyGuard,
   createGuard,
-  type Framework,
   type GuardOptions,
   type PlanLimiter,
   type PlanOptions,
@@ -20,8 +19,10 @@ import {
   type RateLimitOptions,
   type RequestDecision,
   routeName,
-  whenEnded,
 } from '../src/http/index.ts'
+import { fastifyFramework } from './fastify-framework.ts'
+
+export { fastifyFramework }
 
 type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 type Plans = PlanOptions<FastifyRequest, FastifyReply>
@@ -45,58 +46,6 @@ declare module 'fastify' {
   }
 }
 
-/** True if the server trusts every hop: it then follows a long forwarding chain of documentation addresses (RFC 5737). */
-function trustsEveryHop(request: FastifyRequest): boolean {
-  const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
-  const raw = { headers: { 'x-forwarded-for': chain.join(', ') }, socket: { remoteAddress: '192.0.2.1' } }
-  return (Object.create(request, { raw: { value: raw } }) as FastifyRequest).ips?.length === chain.length + 1
-}
-
-const everyHopTrusted = new WeakMap<FastifyInstance, boolean>()
-
-function forwardedAddress(request: FastifyRequest, ips: readonly string[]): string | undefined {
-  const everyHop = everyHopTrusted.get(request.server) ?? trustsEveryHop(request)
-  everyHopTrusted.set(request.server, everyHop)
-  return everyHop ? (ips[1] ?? ips[0]) : request.ip
-}
-
-/** Field names in lower case, by the names that were set. Fastify would convert a name at every request. */
-const lowerCaseNames = new Map<string, string>()
-
-function toLowerCase(name: string): string {
-  const lower = name.toLowerCase()
-  lowerCaseNames.set(name, lower)
-  return lower
-}
-
-/** What the guard needs from Fastify. */
-export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
-  address(request) {
-    const { ips } = request
-    return ips === undefined ? request.ip : forwardedAddress(request, ips)
-  },
-  peer: (request) => request.raw.socket.remoteAddress,
-  trustsProxy: ({ ips }) => ips !== undefined,
-  param({ params }, name) {
-    const all = params as Record<string, string> | undefined
-    return all && Object.hasOwn(all, name) ? all[name] : undefined
-  },
-  header: (request, name) => request.headers[name]?.toString(),
-  route: (request) => routeName(request.method, request.routeOptions.url),
-  attach(request, _reply, decision) {
-    request.rateLimit = decision
-  },
-  headersSent: (reply) => reply.sent || reply.raw.headersSent,
-  complete: ({ raw }) => raw.writableEnded,
-  ended: ({ raw }, done) => whenEnded(raw, done),
-  setHeader: (reply, name, value) => void reply.header(lowerCaseNames.get(name) ?? toLowerCase(name), value),
-  setStatus: (reply, status) => void reply.code(status),
-  send: (reply, type, body) => void reply.type(type).send(body),
-  returned(reply, value) {
-    if (value !== undefined && value !== reply && !reply.sent) reply.send(value)
-  },
-}
-
 /** A plugin with its limiter, for `peek`, `reset` and `health()`. */
 export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & { readonly limiter: Limiter }
 
@@ -104,8 +53,8 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & { 
  * A Fastify plugin for every route of the instance that it is registered on, 404s included. A route has its own limit
  * with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
  * `request.rateLimit`. A refusal is answered with 429. An error of a key extractor, of another option that is a function,
- * or of the store goes to the error handler. The plugin has its `limiter`; if the policies are a function of the request,
- * that is a `PlanLimiter`.
+ * or of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides. The plugin has its
+ * `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
  *
  *     const limit = rateLimit('100/15m')
  *     await app.register(limit)
@@ -116,22 +65,22 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & { 
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(what: Policies, options?: Options): FastifyRateLimit
+export function rateLimit(limit: Policies, options?: Options): FastifyRateLimit
 /** The policies are a function of the request. */
-export function rateLimit(what: Plans, options?: Options): FastifyRateLimit<PlanLimiter>
+export function rateLimit(limit: Plans, options?: Options): FastifyRateLimit<PlanLimiter>
 /** False: only routes have limits. They inherit the options. */
-export function rateLimit(what: false, options?: Options): FastifyPluginCallback
-export function rateLimit(what: Argument | false, options?: Options): FastifyPluginCallback
+export function rateLimit(limit: false, options?: Options): FastifyPluginCallback
+export function rateLimit(limit: Argument | false, options?: Options): FastifyPluginCallback
 export function rateLimit(app: FastifyInstance, options: PluginOptions, done: (error?: Error) => void): void
 export function rateLimit(
-  what: Argument | false | FastifyInstance,
+  limit: Argument | false | FastifyInstance,
   options?: Options | Argument,
   done?: (error?: Error) => void,
 ): unknown {
   if (done !== undefined) {
-    return install(what as FastifyInstance, () => createGuard(fastifyFramework, options as Argument), {}, done)
+    return install(limit as FastifyInstance, () => createGuard(fastifyFramework, options as Argument), {}, done)
   }
-  const guard = what === false ? undefined : createGuard(fastifyFramework, what as Argument, options as Options)
+  const guard = limit === false ? undefined : createGuard(fastifyFramework, limit as Argument, options as Options)
   const installed = plugin((app, _none, ready) => install(app, () => guard, options as Options, ready), metadata)
   return guard === undefined ? installed : Object.assign(installed, { limiter: guard.limiter })
 }
@@ -153,10 +102,10 @@ function install(
     const declared: RouteOptions[] = []
     const isFirst = app.printRoutes() === '(empty tree)' // if not, onRoute is not called for the routes that exist
     /** True if every route has the global guard. Then no config is read, which Fastify makes anew at each reading. */
-    let alike = false
+    let onlyGlobal = false
     if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', null)
     app.addHook('onReady', (ready) => {
-      alike = isFirst && declared.every(({ config }) => routes.of(config ?? {}, guard) === guard)
+      onlyGlobal = isFirst && declared.every(({ config }) => routes.of(config ?? {}, guard) === guard)
       ready()
     })
     app.addHook('onRoute', (route) => {
@@ -168,7 +117,7 @@ function install(
     })
     app.addHook('onRequest', (request, reply, next) => {
       if (request.rateLimit !== null) return next()
-      const chosen = alike ? guard : routes.of(request.routeOptions.config, guard)
+      const chosen = onlyGlobal ? guard : routes.of(request.routeOptions.config, guard)
       if (chosen === undefined) next()
       else chosen.handle(request, reply, next as (error?: unknown) => void)
     })

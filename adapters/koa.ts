@@ -57,8 +57,9 @@ type Options = GuardOptions<Context, Context>
 
 /**
  * Koa middleware. The decision is on `ctx.state.rateLimit`. A refusal is answered with 429. An error of a key extractor,
- * of another option that is a function, or of the store rejects the middleware, so Koa's error handling gets it. The
- * middleware has its `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
+ * of another option that is a function, or of a synchronous store rejects the middleware, so Koa's error handling gets
+ * it. If another store fails, `onStoreError` decides. The middleware has its `limiter`; if the policies are a function of
+ * the request, that is a `PlanLimiter`.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)
@@ -66,18 +67,18 @@ type Options = GuardOptions<Context, Context>
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(what: PolicyArgument<Context, Context>, options?: Options): KoaMiddleware
+export function rateLimit(limit: PolicyArgument<Context, Context>, options?: Options): KoaMiddleware
 /** The policies are a function of the request. */
-export function rateLimit(what: PlanOptions<Context, Context>, options?: Options): KoaMiddleware<PlanLimiter>
+export function rateLimit(limit: PlanOptions<Context, Context>, options?: Options): KoaMiddleware<PlanLimiter>
 export function rateLimit(
-  what: RateLimitArgument<Context, Context>,
+  limit: RateLimitArgument<Context, Context>,
   options?: Options,
 ): KoaMiddleware<RateLimiter | PlanLimiter>
 export function rateLimit(
-  what: RateLimitArgument<Context, Context>,
+  limit: RateLimitArgument<Context, Context>,
   options?: Options,
 ): KoaMiddleware<RateLimiter | PlanLimiter> {
-  const guard = createGuard(koaFramework, what, options)
+  const guard = createGuard(koaFramework, limit, options)
   // Not async: that would add a promise to those that Koa makes.
   const middleware: Middleware = (context, next) => {
     try {

@@ -1,5 +1,5 @@
 import { getConnInfo } from '@hono/node-server/conninfo'
-import { guardOf, routeName } from 'headgate/http'
+import { createGuard, routeName } from 'headgate/http'
 import { Hono } from 'hono'
 import { rateLimiter as honoPeer } from 'hono-rate-limiter'
 
@@ -32,7 +32,7 @@ const hono = {
 }
 
 export function headgate(limit, window) {
-  const guard = guardOf(hono, { limit, window })
+  const guard = createGuard(hono, { limit, window })
   return async (context, next) => {
     const admitted = guard.check(context, context)
     if (admitted === true || (await admitted)) await next()

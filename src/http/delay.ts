@@ -15,7 +15,10 @@ export interface DelayOptions {
 
 const anHour = 3_600_000
 
-/** Requests that wait until they are admitted. A place is taken before the store is called, so a burst cannot overfill. */
+/**
+ * Requests that wait until they are admitted. A place is taken before the store is called, so a burst cannot overfill
+ * the queue.
+ */
 export class Delay {
   readonly #max: number
   readonly #queue: number

@@ -1,5 +1,4 @@
-import type { MaybePromise } from '../maybe-promise.ts'
-import { isPromise } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { callback } from '../options.ts'
 import type { Framework } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'

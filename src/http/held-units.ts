@@ -1,7 +1,6 @@
 import { HeadgateError } from '../errors.ts'
 import { book, type Key, type RateLimiter } from '../limiter.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
-import { isPromise } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { flag } from '../options.ts'
 import type { Reservation } from '../reservation.ts'
 import type { CallOptions } from '../stores/store.ts'

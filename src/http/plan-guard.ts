@@ -1,7 +1,6 @@
 import type { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
-import { isPromise } from '../maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { type Exemption, Exemptions } from './exemptions.ts'
 import type { Framework } from './framework.ts'
 import { Guard } from './guard.ts'

@@ -1,6 +1,11 @@
+import express from 'express'
 import fc from 'fast-check'
 import { parseList } from 'structured-headers'
+import request from 'supertest'
 import { expect, test, vi } from 'vitest'
+import { expressFramework } from '../../adapters/express.ts'
+import { fastifyFramework } from '../../adapters/fastify.ts'
+import { koaFramework } from '../../adapters/koa.ts'
 import { type AnyGuard, addressKey, createGuard } from '../../src/http/index.ts'
 import { fixedWindow, type Policy, type PolicyOptions, slidingLog, tokenBucket } from '../../src/index.ts'
 import { stillStore } from '../support/contract.ts'
@@ -43,6 +48,18 @@ test('check returns at once if nothing has to wait, and else a promise', async (
   expect(synchronous.check({ address: '::1' }, new PlainResponse())).toBe(false)
   const later = createGuard(plainFramework, { limit: 1, window: '1h', keys: async () => 'k' })
   expect(await later.check({}, new PlainResponse())).toBe(true)
+})
+
+test('each adapter exports its table, to build a middleware of your own', async () => {
+  const app = express()
+  const guard = createGuard(expressFramework, { limit: 1, window: '1h' })
+  app.use(async (request, response, next) => {
+    if (await guard.check(request, response)) next()
+  })
+  app.get('/', (_request, response) => void response.send('handled'))
+  await request(app).get('/').expect(200, 'handled')
+  await request(app).get('/').expect(429)
+  expect([koaFramework, fastifyFramework].map(({ route }) => typeof route)).toEqual(['function', 'function'])
 })
 
 test('an error reaches the callback, also one that is undefined', async () => {

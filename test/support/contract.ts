@@ -9,7 +9,7 @@ export const midnight: number = Date.UTC(2026, 0, 1)
 
 export type StartApp = (limit: unknown, options?: Omit<AppOptions, 'limit'>) => Promise<App>
 
-/** Tests that every framework must pass. The apps that a test starts are closed after it. */
+/** Tests that hold on every framework; the apps they start are closed after each. */
 export function contract(tests: (app: StartApp) => void): void {
   describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     const running: App[] = []

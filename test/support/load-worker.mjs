@@ -1,4 +1,4 @@
-/* Loads a server from a process of its own: the JSON of `autocannon`'s options is the argument, its result the message. */
+/* Loads a server from another process. The argument is the JSON of autocannon's options; its result is sent as a message. */
 import autocannon from 'autocannon'
 
 const result = await autocannon(JSON.parse(process.argv[2]))

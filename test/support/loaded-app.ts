@@ -1,6 +1,6 @@
 /*
- * A real Express server whose limiters are on one Redis, one for each choice; a load from autocannon in a process of its
- * own; and what came of every request, told as it was decided.
+ * A real Express server with a limiter for each choice, all on one Redis. autocannon loads it from another process. The
+ * outcome of every request is recorded when it is decided.
  */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
@@ -15,24 +15,24 @@ import { watchLag } from './lag.ts'
 
 export const choices: readonly StoreErrorAction[] = ['deny', 'allow', 'local']
 export const limit = 50
-/** More than the default: a machine with other work to do may well keep a healthy Redis waiting for 100 ms. */
+/** More than the default: on a busy machine, a healthy Redis may take longer than 100 ms. */
 export const timeout = 300
 
-/** What came of the requests of one choice. */
+/** The outcomes of the requests of one choice. */
 interface Seen {
-  /** How many, by status and by who decided: '200 fallback'. */
+  /** How many, by status and source: '200 fallback'. */
   readonly answers: Record<string, number>
-  /** The longest that the limiter took for one, in milliseconds, less what the process was kept from it. */
+  /** The longest time that the limiter took for a request, in milliseconds, without the lag of the event loop. */
   slowest: number
 }
 
 export interface LoadedApp {
   readonly client: Redis
   readonly limiters: Readonly<Record<StoreErrorAction, RateLimiter>>
-  /** What came of the requests since this was last asked. */
+  /** The outcomes since the last call of this function. */
   seen(): Record<StoreErrorAction, Seen>
   get(choice: StoreErrorAction, key?: string): Promise<Response>
-  /** So many requests on each of the three, 200 a second at most. */
+  /** Sends so many requests to each of the three, at most 200 a second. */
   load(each: number): Promise<{ statusCodeStats: Record<string, { count: number }>; errors: number }>
   close(): Promise<void>
 }
@@ -49,7 +49,7 @@ export async function startApp(port: number, options: object = {}): Promise<Load
   let seen = blank()
   const limiters = {} as Record<StoreErrorAction, RateLimiter>
   for (const choice of choices) {
-    // A store each, so that each has a breaker of its own.
+    // A store for each, because each store has a breaker.
     const store = redisStore({ client, timeout })
     const policies = fixedWindow({ limit, window: '1d', align: 'first-request' })
     const limiter = new RateLimiter({ name: `${name}-${choice}`, policies, store })

@@ -58,7 +58,7 @@ function warnOfForwarded<Request>(request: Request, view: RequestView<Request>):
   warnOnce(
     'HEADGATE_FORWARDED',
     'A request has X-Forwarded-For, but no proxy is trusted. If a proxy is in front, all its clients share one limit. ' +
-      "Tell the framework (Express: app.set('trust proxy', 1), Koa: new Koa({ proxy: true, maxIpsCount: 1 }), " +
+      "Set it in the framework (Express: app.set('trust proxy', 1), Koa: new Koa({ proxy: true, maxIpsCount: 1 }), " +
       "Fastify: fastify({ trustProxy: '10.0.0.0/8' })), or write byIp({ trustedProxies: 1 }). If there is no proxy, " +
       'write keys: byIp({ warn: false }).',
   )
