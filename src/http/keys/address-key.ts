@@ -34,7 +34,7 @@ function hexText(group: number | undefined): string {
   return (group as number).toString(16)
 }
 
-/** How many keys are remembered: about 3 MB. */
+/** How many keys are remembered: about 5 MB. */
 const maxRemembered = 16_384
 /** About the length of `[0000:0000:0000:0000:0000:ffff:255.255.255.255%interface]:65535`. A longer text is no address. */
 const maxLength = 64
