@@ -88,7 +88,7 @@ export function isBare({ verb, terms }: Request, what: number): boolean {
 }
 
 /**
- * Writes what comes before the question's first key, as lua/script.ts has it, and returns where that begins.
+ * Writes what comes before the question's first key, as lua/main.ts has it, and returns where that begins.
  * @param termsIndex which of the call's terms are its own, counted from 1
  */
 export function writeHead(buffer: Buffer, at: number, question: Request, what: number, termsIndex: number): number {

@@ -59,7 +59,7 @@ function numbersOf({ kind, span, parameters }: Algorithm): readonly number[] {
   return ['slidingWindow', 'segmentedWindow', 'slidingLog'].includes(kind) ? [span, ...parameters] : parameters
 }
 
-/** How the records of a policy begin, and how they are packed: see lua/states.ts. */
+/** How the records of a policy begin, and how they are packed: see lua/records.ts. */
 function recordTexts(policy: Policy, kind: number, numbers: readonly number[]): Buffer[] {
   const { slots, grows } = policy.algorithm
   const definition = Buffer.concat([Buffer.from([kind]), ...numbers.map(compact)])
