@@ -4,7 +4,7 @@ import { policyId } from '../../src/stores/redis/packed-plan.ts'
 /** A state in a form that stores can compare. For a log: the last time, and each entry's time and units. */
 export type State = readonly (number | readonly [time: number, units: number])[]
 
-/** The states in the packed value of a key (see lua/states.ts), by policy name; empty if there is no such key. */
+/** The states in the packed value of a key (see lua/records.ts), by policy name; empty if there is no such key. */
 export function unpackStates(value: Buffer | null, policies: readonly Policy[]): Record<string, State> {
   const states: Record<string, State> = {}
   if (value === null) return states

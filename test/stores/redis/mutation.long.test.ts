@@ -229,16 +229,22 @@ const mutations: readonly Mutations[] = [
     ],
   },
   {
-    part: 'states',
+    part: 'records',
     on: ['bucket', 'keep', 'several'],
     changes: [
       ['head == p.shortHead then s[p.slots] = 0', 'head == p.shortHead then'],
       ['if s[slots] ~= 0 then', 'if s[slots] > 5 then'],
       ['s.oldRecord, s.expires, s.carried = record', "s.oldRecord, s.expires, s.carried = ''"],
       ['if s.oldRecord then return s.oldRecord end', ''],
+      ['not p.retunes', 'false'],
+    ],
+  },
+  {
+    part: 'states',
+    on: ['bucket', 'keep', 'several'],
+    changes: [
       ['if loadedBy[key] then unload(loadedBy[key]) end', ''],
       ['written[key] = false', ''],
-      ['not p.retunes', 'false'],
     ],
   },
   {

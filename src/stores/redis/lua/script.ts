@@ -1,16 +1,6 @@
 /*
- * The one script of the store. It gets the keys of a batch of requests (each key once) and two packed arguments: the
- * policies, and the requests. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
- * writes the keys that changed at the end.
- *
- * Policies, packed by ../terms.ts: for each set of policies "<HH" number of policies, number of scopes. Then for each
- * policy "<HBBdB" scope, kind, flags, burst, number of definition numbers; "Hc0" texts that records of the policy begin
- * with, and their formats; the definition numbers as doubles.
- *
- * Requests, packed by ../request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for each request
- * "<HBddHHB" set of policies, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more requests like
- * it follow, by how much the number of their key grows each time; "<H" a key for each further scope; the maxWait of a
- * reservation; the tickets of a refund; the units of a lease.
+ * The one script of the store, put together from its parts. Each algorithm restates the TypeScript of the same name: the
+ * same functions in the same order.
  */
 
 import { bucket } from './bucket.ts'
@@ -19,7 +9,9 @@ import { evaluation } from './evaluation.ts'
 import { exactMath } from './exact-math.ts'
 import { intervalBucket } from './interval-bucket.ts'
 import { leases } from './leases.ts'
+import { main } from './main.ts'
 import { penalty } from './penalty.ts'
+import { records } from './records.ts'
 import { segmentedWindow } from './segmented-window.ts'
 import { slidingLog } from './sliding-log.ts'
 import { slidingWindow } from './sliding-window.ts'
@@ -28,148 +20,12 @@ import { smoothBursty } from './smooth-bursty.ts'
 import { smoothWarmingUp } from './smooth-warming-up.ts'
 import { states } from './states.ts'
 
-/** The algorithms in the order of their numbers on the wire, which start with 1. */
-export const kinds: readonly string[] = [
-  'bucket',
-  'intervalBucket',
-  'slidingWindow',
-  'segmentedWindow',
-  'slidingLog',
-  'smoothBursty',
-  'smoothWarmingUp',
-  'penalty',
-]
-
-const main = `
-local kinds = { ${kinds.map((kind) => `'${kind}'`).join(', ')} }
-
--- Makes \`p\` a policy of that kind. Returns false for an unknown kind.
-function define(p, kind, ...)
-  local name = kinds[kind]
-  if not name then return false end
-  local algorithm = make(name)
-  p.kind, p.algorithm = name, algorithm
-  algorithm.define(p, ...)
-  if not algorithm.numberFormat then p.grain = max(1000000, floor(p.span / 16)) end
-  return p
-end
-
-local function readPolicy(position)
-  local scope, kind, flags, burst, count, head
-  local longHead, longFormat, shortHead, shortFormat
-  scope, kind, flags, burst, count, head, longHead, longFormat, shortHead, shortFormat, position =
-    unpack('<HBBdBHc0Hc0Hc0Hc0Hc0', ARGV[1], position)
-  local p = {
-    burst = burst, head = head, s = false, at = 0, wait = 0, scope = false, first = false,
-    countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
-    scales = flags % 16 >= 8, resets = flags % 32 >= 16, retunes = flags >= 32,
-    longHead = longHead, longFormat = longFormat, shortHead = shortHead, shortFormat = shortFormat,
-  }
-  local numbers = { unpack('<' .. rep('d', count), ARGV[1], position) }
-  define(p, kind, spread(numbers, 1, count))
-  -- A small state is read into the same buffer for every key.
-  if p.slots <= 4 and not p.grows then
-    p.buffer, p.longSize, p.shortSize = { 0, 0, 0, 0, 0 }, #longHead + 7 * p.slots, #shortHead + 7 * p.slots - 7
-  end
-  return p, scope, position + 8 * count
-end
-
-local function readPolicySets()
-  local sets, position, length = {}, 1, #ARGV[1]
-  while position <= length do
-    local policies, count, scopes = { scopes = {} }
-    count, scopes, position = unpack('<HH', ARGV[1], position)
-    for scope = 1, scopes do
-      -- The policies of one scope; the key that they have loaded, if they changed it, and when it has its full quota.
-      policies.scopes[scope] = { key = false, changed = false, provisional = false, others = nil, fullAt = 0 }
-    end
-    for n = 1, count do
-      local p, scope
-      p, scope, position = readPolicy(position)
-      scope = policies.scopes[scope]
-      scope[#scope + 1], policies[n], p.scope, p.first = p, p, scope, #scope == 0
-    end
-    sets[#sets + 1] = policies
-  end
-  return sets
-end
-
-local requests = ARGV[2]
-if byte(requests) == 0 then return redis.error_reply('HEADGATE the response is no longer wanted') end
-margin = unpack('<d', requests, 2) * 1000
-local policySets = readPolicySets()
-read = call('MGET', spread(KEYS))
-if #policySets > 1 then loadedBy = {} end
-local serverTime
-
-local function timeNow()
-  if not serverTime then
-    local time = call('TIME')
-    serverTime = time[1] * 1000000 + time[2]
-  end
-  return serverTime
-end
-
-local position, length = 10, #requests
-local policySet, verbAndFlags, policies, key, stride
-local more = 0
-while more > 0 or position <= length do
-  local maxWait, tickets, units
-  if more > 0 then
-    more, key = more - 1, key + stride
-  else
-    policySet, verbAndFlags, now, cost, key, more, stride, position = unpack('<HBddHHB', requests, position)
-    policies, verb = policySets[policySet], verbAndFlags % 8
-    if now < 0 then now = timeNow() end
-  end
-  for n, scope in ipairs(policies.scopes) do
-    local id = key
-    if n > 1 then id, position = unpack('<H', requests, position) end
-    if verb == RESET then
-      forget(scope, id)
-    elseif scope.key ~= id or scope.provisional then
-      load(scope, id, now)
-    end
-  end
-  if verb == RESET then
-    respond(1)
-  else
-    maxWait = 0
-    if verb == RESERVE then
-      maxWait, position = unpack('<d', requests, position)
-      make('reserve')
-    end
-    evaluate(policies, maxWait)
-    if verb == REFUND then
-      make('refund')
-      if verbAndFlags % 128 >= 64 then tickets, position = readTickets(policies, position) end
-      refund(policies, tickets)
-      if verbAndFlags >= 128 then countRefusal(policies) end
-    end
-    commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
-    if verb == RESERVE and allowed then respondTickets(policies) end
-    if verbAndFlags % 64 >= 32 then
-      units, position = unpack('<d', requests, position)
-      make('lease')
-      lease(policies, units)
-    end
-  end
-end
-
-for _, policies in ipairs(policySets) do
-  for _, scope in ipairs(policies.scopes) do
-    if scope.key then unload(scope) end
-  end
-end
-for n = 1, #KEYS do save(n, KEYS[n], now) end
-reply[1] = serverTime or -1
-return reply
-end)()
-`
+export { kinds } from './main.ts'
 
 /** The parts of the script by name, in the order of their use. */
 export const parts: Readonly<Record<Part, string>> = {
   exactMath,
+  records,
   states,
   evaluation,
   carry,
@@ -188,6 +44,7 @@ export const parts: Readonly<Record<Part, string>> = {
 
 export type Part =
   | 'exactMath'
+  | 'records'
   | 'states'
   | 'evaluation'
   | 'carry'
