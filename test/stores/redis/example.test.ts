@@ -8,7 +8,7 @@ import { useServer } from '../../support/use-server.ts'
 const server = await useServer(startRedis())
 
 test('the fleet example: two processes share one limit', async () => {
-  const main = fileURLToPath(new URL('../../examples/fleet/main.mjs', import.meta.url))
+  const main = fileURLToPath(new URL('../../../examples/fleet/main.mjs', import.meta.url))
   const { stdout } = await promisify(execFile)(process.execPath, [main], {
     env: { ...process.env, REDIS_PORT: `${server.port}` },
   })
