@@ -6,6 +6,8 @@ export interface Proxy {
   fault: 'hang' | 'lose replies' | undefined
   /** How many replies still pass before the next one is lost. */
   spared: number
+  /** How many replies were lost. */
+  lost: number
   close(): void
 }
 
@@ -19,6 +21,7 @@ export async function startProxy(port: number): Promise<Proxy> {
     },
     fault: undefined,
     spared: 0,
+    lost: 0,
     close() {
       for (const socket of sockets) socket.destroy()
       server.close()
@@ -40,7 +43,10 @@ export async function startProxy(port: number): Promise<Proxy> {
     })
     far.on('data', (reply) => {
       if (proxy.fault === undefined || (proxy.fault === 'lose replies' && proxy.spared-- > 0)) near.write(reply)
-      else if (proxy.fault === 'lose replies') near.destroy()
+      else if (proxy.fault === 'lose replies') {
+        proxy.lost++
+        near.destroy()
+      }
     })
   })
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))

@@ -18,7 +18,7 @@ export interface WholeStore {
   usesArrivalTime?: boolean
   /** How many random scripts each algorithm plays. */
   runs: number
-  /** True to leave out of the contract the timelines of single algorithms. The one with all algorithms stays. */
+  /** True to run the contract with `quickTest`. */
   quick?: boolean
 }
 
@@ -26,15 +26,15 @@ let prefixes = 0
 
 const singleAlgorithm = /, (every verb|countRefused|shadow): /
 
+/** A `test` for the contract of a store that leaves out the timelines of single algorithms: one has all algorithms. */
+export function quickTest(title: string, run: () => Promise<void>): void {
+  if (!singleAlgorithm.test(title)) test.concurrent(title, run)
+}
+
 /** All tests that a store decides as the definition does: the contract, random scripts and the exact oracles. */
 export function describeWholeStore({ name, create, text, usesArrivalTime, runs, quick = false }: WholeStore): void {
-  testStore({
-    name,
-    test: (title, run) => {
-      if (!quick || !singleAlgorithm.test(title)) test.concurrent(title, run)
-    },
-    create: (clock) => create(clock, `contract-${prefixes++}`),
-  })
+  const declare = quick ? quickTest : test.concurrent
+  testStore({ name, test: declare, create: (clock) => create(clock, `contract-${prefixes++}`) })
 
   const played = (script: Script): Script => (usesArrivalTime ? { ...script, awaited: true } : script)
   const subjectOf = (): Subject => {

@@ -1,8 +1,8 @@
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
 import type { RecordCall } from './job.ts'
+import type { RecordContext } from './record-context.ts'
 import { recordKey, recordKeyStart } from './record-key.ts'
-import type { RecordContext } from './record-store.ts'
 import { ScopedEvaluation } from './scoped-evaluation.ts'
 
 export class RecordLedger implements Ledger {

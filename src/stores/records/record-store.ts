@@ -1,22 +1,7 @@
-import type { Clock } from '../../clock.ts'
-import type { PendingCalls } from '../pending-call.ts'
 import type { Ledger, LedgerTerms, Store } from '../store.ts'
-import type { KeyQueue } from './key-queue.ts'
+import type { RecordContext } from './record-context.ts'
 import { RecordLedger } from './record-ledger.ts'
-import { checkPolicySizes, type SizeLimit } from './size-limit.ts'
-
-/** What the ledgers of one record store share. */
-export interface RecordContext {
-  readonly prefix: string
-  /** In milliseconds. */
-  readonly timeout: number
-  /** The time of this process. */
-  readonly clock: Clock
-  readonly pendingCalls: PendingCalls
-  readonly queue: KeyQueue
-  /** The most that the store holds for a key, if it has a bound. */
-  readonly size?: SizeLimit | undefined
-}
+import { checkPolicySizes } from './size-limit.ts'
 
 /** A store that keeps the states of each key as a text, the record. */
 export class RecordStore implements Store {

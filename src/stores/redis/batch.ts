@@ -2,6 +2,7 @@ import { HeadgateError } from '../../errors.ts'
 import { Due } from '../deadlines.ts'
 import { unanswered } from '../unanswered.ts'
 import type { PackedPlan } from './packed-plan.ts'
+import { ReplyReader } from './reply-reader.ts'
 import {
   isRepeatable,
   largestSizeOf,
@@ -10,7 +11,6 @@ import {
   writeExtras,
   writeHead,
 } from './script-request.ts'
-import { ReplyReader } from './script-response.ts'
 
 /** The first bytes of the requests: one that says if they are still wanted, and the TTL margin. */
 const headBytes = 9

@@ -1,7 +1,7 @@
-import { test } from 'vitest'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { testStore } from '../../../src/testing/index.ts'
 import { useRedis } from '../../support/use-server.ts'
+import { quickTest } from '../../support/whole-store.ts'
 
 const { client } = await useRedis()
 
@@ -9,6 +9,6 @@ let stores = 0
 
 testStore({
   name: 'Redis',
-  test: test.concurrent,
+  test: quickTest,
   create: (clock) => redisStore({ client, clock, ttlMargin: '1d', timeout: '10s', prefix: `store-${stores++}` }),
 })

@@ -1,4 +1,4 @@
-/* Properties of batches, at full depth, and the contract without batches and deny cache. */
+/* Batches at full depth, and the whole contract, also without batches and deny cache. */
 import { test } from 'vitest'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { testStore } from '../../../src/testing/index.ts'
@@ -13,11 +13,16 @@ test(
   120_000,
 )
 
-const options = { client, ttlMargin: '1d', timeout: '10s', batch: false, denyCache: false }
 let stores = 0
 
-testStore({
-  name: 'Redis without batches and deny cache',
-  test: test.concurrent,
-  create: (clock) => redisStore({ ...options, clock, prefix: `store-${stores++}` }),
-})
+for (const [name, options] of Object.entries({
+  Redis: {},
+  'Redis without batches and deny cache': { batch: false, denyCache: false },
+})) {
+  testStore({
+    name,
+    test: test.concurrent,
+    create: (clock) =>
+      redisStore({ client, clock, ttlMargin: '1d', timeout: '10s', prefix: `store-${stores++}`, ...options }),
+  })
+}

@@ -115,10 +115,10 @@ test.each(['ioredis', 'node-redis'])('%s: a call whose reply was lost is not rep
   await limiter.peek('id')
   proxy.fault = 'lose replies'
   const lost = failure(limiter.consume('id'))
-  await sleep(40)
+  await expect.poll(() => proxy.lost).toBeGreaterThan(0)
   proxy.fault = undefined
   expect((await lost).code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
-  await sleep(100)
+  await sleep(100) // time for the client to send the call again
   const direct = new RateLimiter({ name: limiter.name, policies, store: redisStore({ client: ioredis(server.port) }) })
   expect((await direct.peek('id')).remaining).toBe(99)
 })

@@ -1,0 +1,17 @@
+import type { Clock } from '../../clock.ts'
+import type { PendingCalls } from '../pending-call.ts'
+import type { KeyQueue } from './key-queue.ts'
+import type { SizeLimit } from './size-limit.ts'
+
+/** What the ledgers of one record store share. */
+export interface RecordContext {
+  readonly prefix: string
+  /** In milliseconds. */
+  readonly timeout: number
+  /** The time of this process. */
+  readonly clock: Clock
+  readonly pendingCalls: PendingCalls
+  readonly queue: KeyQueue
+  /** The most that the store holds for a key, if it has a bound. */
+  readonly size?: SizeLimit | undefined
+}
