@@ -18,7 +18,7 @@ import { ManualClock } from '../../src/testing/index.ts'
 import { dice } from '../support/dice.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
-describeWholeStore({ name: 'lru', create: (clock) => lruStore({ clock }), runs: 20 })
+describeWholeStore({ name: 'lru', create: (clock) => lruStore({ clock, maxKeys: 1000 }), runs: 20 })
 
 const verbs = ['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset', 'settle'] as const
 
@@ -60,17 +60,17 @@ describe('the memory store and the LRU store decide alike', () => {
       ledgersOf(each, all),
     )
     const reservations: { keys: string[]; tickets: unknown[] }[] = []
-    const roll = dice(11)
+    const random = dice(11)
     const scopes = new Set(all.flat().map(({ scope }) => scope)).size
-    for (let step = 0; step < 4000; step++) {
-      clock.set(clock.milliseconds + roll(200) - (roll(20) === 0 ? roll(3000) : 0))
-      const plan = roll(all.length)
-      const keys = Array.from({ length: scopes }, () => `${roll(6)}`)
-      const cost = 1 + roll(3)
-      const verb = verbs[roll(verbs.length)] as (typeof verbs)[number]
+    for (let step = 0; step < 3000; step++) {
+      clock.set(clock.milliseconds + random(200) - (random(20) === 0 ? random(3000) : 0))
+      const plan = random(all.length)
+      const keys = Array.from({ length: scopes }, () => `${random(6)}`)
+      const cost = 1 + random(3)
+      const verb = verbs[random(verbs.length)] as (typeof verbs)[number]
       const settled = verb === 'settle' ? reservations.pop() : undefined
-      if (all.length === 1 && roll(400) === 0) {
-        const limits = (all[0] as Policy[]).map((each) => withLimit(each, 2 + roll(6)))
+      if (all.length === 1 && random(400) === 0) {
+        const limits = (all[0] as Policy[]).map((each) => withLimit(each, 2 + random(6)))
         for (const [ledger] of stores) ledger?.retune?.(limits)
       }
       const answers = stores.map((ledgers, n) => {

@@ -1,21 +1,21 @@
 /*
- * HalfSipHash-1-3 (Aumasson and Bernstein): short keys, 32-bit words, and a secret seed, so that nobody outside can choose
- * keys that fall on one place.
+ * HalfSipHash-1-3 (Aumasson and Bernstein): fast for short keys and on 32-bit words. Its seed is secret, so nobody outside
+ * can choose keys that meet in one place.
  */
 import { randomWords } from '#platform'
 
 export type Seed = readonly [number, number]
 
-/** A seed that nobody knows. */
+/** A random seed. */
 export function randomSeed(): Seed {
   return randomWords()
 }
 
-/** Two hashes of a key, in fields, so that nothing is allocated for a call. */
+/** Two hashes of a key. They are fields, so that hashing allocates nothing. */
 export class KeyHash {
   /** From 0 to 2^32 - 1. */
   place = 0
-  /** From 1 to 2^32 - 1: 0 is nobody's. */
+  /** From 1 to 2^32 - 1: 0 is the tag of a free place. */
   tag = 0
   readonly #seed: Seed
   #a = 0
@@ -34,7 +34,7 @@ export class KeyHash {
     this.#b = high
     this.#c = low ^ 0x6c796765
     this.#d = high ^ 0x74656462
-    this.#b ^= 0xee // the variant with two words for an answer
+    this.#b ^= 0xee // the variant with two words of output
     const even = key.length & ~1
     for (let n = 0; n < even; n += 2) this.#word(key.charCodeAt(n) | (key.charCodeAt(n + 1) << 16))
     this.#word((key.length << 25) | (even < key.length ? key.charCodeAt(even) : 0))

@@ -7,8 +7,8 @@
  * order: a flood of new keys would free those who wait as they were asked to.) A key that gives way while it still
  * counts goes to the overflow table.
  */
-import { digest } from '../encode.ts'
 import type { Seed } from './key-hash.ts'
+import { keyName } from './key-name.ts'
 import { type Found, nothing, type OverflowTable } from './overflow-table.ts'
 import { idleTime, quotaLeft, type State } from './state.ts'
 import type { StateRows } from './state-rows.ts'
@@ -31,19 +31,6 @@ const swept = 2
 const considered = 16
 /** How many microseconds a row is kept at least while the table has space, so that a steady caller keeps its row. */
 const grace = 10_000_000
-
-/** Longer keys are kept as their digest, so that the bound in keys is a bound in bytes. */
-const longestKey = 86
-
-/** The UTF-16 units of a key. In UTF-8 all lone surrogates would become the same character. */
-function utf16(key: string): Uint8Array {
-  return new Uint8Array(Uint16Array.from({ length: key.length }, (_, n) => key.charCodeAt(n)).buffer)
-}
-
-/** A digest is padded to one character more than any key that is kept as it is, so that the two never collide. */
-function nameOf(key: string): string {
-  return key.length > longestKey ? digest(utf16(key)).padStart(longestKey + 1, '#') : key
-}
 
 const none: readonly State[] = []
 
@@ -91,13 +78,13 @@ export class KeyTable<Rows extends StateRows = StateRows> {
 
   /** The key's row, or `blank`. */
   find(key: string): number {
-    const row = this.#rowOf.get(nameOf(key))
+    const row = this.#rowOf.get(keyName(key))
     return row === undefined ? blank : row
   }
 
   /** Finds a key that has no row in the overflow table. */
   recall(key: string): Found {
-    return this.#overflow === undefined ? nothing : this.#overflow.find(nameOf(key))
+    return this.#overflow === undefined ? nothing : this.#overflow.find(keyName(key))
   }
 
   /** The states of the key that `recall` found last. */
@@ -111,7 +98,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     if (found !== nothing) this.states.copy(this.recalled(found, now), row, now)
     this.#overflow?.release(found)
     this.#sweep(now)
-    this.#enter(nameOf(key), row)
+    this.#enter(keyName(key), row)
     return row
   }
 

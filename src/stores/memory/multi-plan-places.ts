@@ -5,7 +5,7 @@ import type { BoundedRows } from './state-rows.ts'
 /** The most bytes of an overflow table under plans. */
 const maxBytes = 128 * 2 ** 20
 
-/** What V8 needs for a place (its slot in the array of rows, its tag), a row in use, a state, and each number of it. */
+/** Bytes of a place with its tag, of a row in use, of a state, and of each number of a state, as V8 lays them out. */
 const placeBytes = 16
 const rowBytes = 48
 const stateBytes = 104

@@ -36,6 +36,7 @@ export class SinglePlanScope implements Scope {
 
   private recall(key: string, now: number): boolean {
     this.found = this.table.recall(key)
+    if (this.found === nothing) return false
     for (const [n, { s, i }] of this.table.recalled(this.found, now).entries()) {
       const policy = this.policies[n] as PolicyEvaluation
       policy.s = s

@@ -65,14 +65,16 @@ describe.each(Object.entries(planSets))('%s', (_name, plans) => {
     const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, seed)
     const one = ledgersOf(full, plans, rule)
     const other = ledgersOf(new ReferenceStore(clock.now), plans, rule)
-    const roll = dice(5)
-    for (let call = 0; call < 1500; call++) {
-      clock.set(clock.milliseconds + roll(200))
-      const plan = roll(plans.length)
-      const keys = [`${roll(18)}`]
-      const cost = 1 + roll(3)
-      const verb = (['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset'] as const)[roll(8)]
-      const settles = roll(2) === 0
+    const random = dice(5)
+    for (let call = 0; call < 1000; call++) {
+      clock.set(clock.milliseconds + random(200))
+      const plan = random(plans.length)
+      const keys = [`${random(18)}`]
+      const cost = 1 + random(3)
+      const verb = (['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset'] as const)[
+        random(8)
+      ]
+      const settles = random(2) === 0
       const answers = [one, other].map((ledgers) => {
         const ledger = ledgers[plan] as Ledger
         if (verb === 'reset') return void ledger.reset(keys)
@@ -85,7 +87,7 @@ describe.each(Object.entries(planSets))('%s', (_name, plans) => {
       expect(answers[0], `call ${call}: plan ${plan} ${verb} ${keys} ${cost}`).toEqual(answers[1])
     }
     expect(full.stats()).toMatchObject({ keys: 4, merged: 0, forgotten: 0 })
-    expect(full.stats().evictions).toBeGreaterThan(50)
+    expect(full.stats().evictions).toBeGreaterThan(30)
   })
 })
 

@@ -40,13 +40,15 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
     const clock = new ManualClock()
     const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, [1, 2])
     const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
-    const roll = dice(5)
+    const random = dice(5)
     for (let call = 0; call < 3000; call++) {
-      clock.set(clock.milliseconds + roll(200))
-      const keys = [`${roll(18)}`]
-      const cost = 1 + roll(3)
-      const verb = (['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset'] as const)[roll(8)]
-      const settles = roll(2) === 0
+      clock.set(clock.milliseconds + random(200))
+      const keys = [`${random(18)}`]
+      const cost = 1 + random(3)
+      const verb = (['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset'] as const)[
+        random(8)
+      ]
+      const settles = random(2) === 0
       const [one, other] = ledgers.map((ledger) => {
         if (verb === 'reset') return void ledger.reset(keys)
         if (verb !== 'reserve') return ledger.decide(verb ?? 'peek', keys, cost)
@@ -175,7 +177,7 @@ describe('stats', () => {
     const use = (name: string) => new RateLimiter({ name, policies: '5/1h', store }).consumeSync('a').allowed
     for (let n = 0; n < 100; n++) use(`${n}`)
     expect(store.stats().keys).toBeGreaterThan(0)
-    for (let turn = 0; turn < 20 && store.stats().keys > 0; turn++) {
+    for (let collections = 0; collections < 20 && store.stats().keys > 0; collections++) {
       await new Promise((resolve) => setImmediate(resolve))
       collectGarbage()
     }

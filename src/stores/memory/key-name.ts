@@ -1,0 +1,17 @@
+import { digest } from '../encode.ts'
+
+/** Longer keys are kept as their digest, so that the bound in keys is a bound in bytes. */
+const longestKey = 86
+
+/**
+ * The name under which a table keeps a key: the key itself, or the digest of a long one. A digest is padded to one
+ * character more than any key that is kept as it is, so the two never collide.
+ */
+export function keyName(key: string): string {
+  return key.length > longestKey ? digest(utf16(key)).padStart(longestKey + 1, '#') : key
+}
+
+/** The UTF-16 units of a key. In UTF-8 all lone surrogates would become the same character. */
+function utf16(key: string): Uint8Array {
+  return new Uint8Array(Uint16Array.from({ length: key.length }, (_, n) => key.charCodeAt(n)).buffer)
+}
