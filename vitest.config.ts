@@ -32,6 +32,7 @@ export default defineConfig({
   resolve: { alias: { '#platform': new URL('./src/platform/node.ts', import.meta.url).pathname } },
   test: {
     testTimeout: 30_000,
+    hookTimeout: 60_000,
     // Vitest leaves one core free by itself. Many tests wait for a server, so all cores can be used.
     maxWorkers: availableParallelism(),
     reporters: ['default', './test/support/count-reporter.ts'],
