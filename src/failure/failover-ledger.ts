@@ -11,7 +11,7 @@
 import { monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
-import { timer } from '../stores/deadlines.ts'
+import { timerSleeper } from '../sleeper.ts'
 import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
 import { type Call, DecideCall, ReserveCall, ResetCall } from './calls.ts'
 import { DeferredRefunds } from './deferred-refunds.ts'
@@ -84,7 +84,7 @@ class FailoverLedger implements Ledger {
 /** Opens a limiter's ledger in a store. A synchronous store is asked directly. */
 export function openLedger(store: Store, terms: LedgerTerms, options: FailoverOptions): Ledger {
   if (store.synchronous) return store.open(terms)
-  const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = timer } = options
+  const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = timerSleeper() } = options
   const link = new StoreLink(store, storeTimeout, clock, sleeper)
   const shared: SharedFailover = {
     onStoreError,

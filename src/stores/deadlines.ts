@@ -3,8 +3,6 @@ import { type Clock, monotonicClock } from '../clock.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
 import { type Sleeper, timerSleeper } from '../sleeper.ts'
 
-export const timer: Sleeper = timerSleeper()
-
 /** Something with a deadline. It is its own list node, linked to its neighbours while it waits. */
 export abstract class Due implements ListNode<Due> {
   due = 0
@@ -43,7 +41,7 @@ export class Deadlines {
   #scheduled = false
   #cancelTimer: (() => void) | undefined
 
-  constructor(timeout: number, clock: Clock = monotonicClock, sleeper: Sleeper = timer) {
+  constructor(timeout: number, clock: Clock = monotonicClock, sleeper: Sleeper = timerSleeper()) {
     this.timeout = timeout
     this.#clock = clock
     this.#sleeper = sleeper

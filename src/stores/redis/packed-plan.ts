@@ -59,13 +59,8 @@ function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] 
   return ['slidingWindow', 'segmentedWindow', 'slidingLog'].includes(kind) ? [span, ...parameters] : parameters
 }
 
-<<<<<<< HEAD:src/stores/redis/packed-plan.ts
-/** How the records of a policy begin and how their numbers are packed (see lua/states.ts). */
+/** How the records of a policy begin and how their numbers are packed (see lua/records.ts). */
 function recordFormats(policy: Policy, kind: number, numbers: readonly number[]): Buffer[] {
-=======
-/** How the records of a policy begin, and how they are packed: see lua/records.ts. */
-function recordTexts(policy: Policy, kind: number, numbers: readonly number[]): Buffer[] {
->>>>>>> A:src/stores/redis/terms.ts
   const { slots, grows } = policy.algorithm
   const definition = Buffer.concat([Buffer.from([kind]), ...numbers.map(compact)])
   if (definition.length > 255) {
