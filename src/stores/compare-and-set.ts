@@ -6,8 +6,7 @@ import { RecordStore } from './records/record-store.ts'
 import { type ReadAndSwap, SwapRunner } from './records/swap-runner.ts'
 import { type SharedStoreOptions, sharedOptions, wrongOption } from './shared-options.ts'
 
-// `Found` is the former name, until its users are renamed.
-export type { ReadAndSwap, VersionedText, VersionedText as Found } from './records/swap-runner.ts'
+export type { ReadAndSwap, VersionedText } from './records/swap-runner.ts'
 
 export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
   /**

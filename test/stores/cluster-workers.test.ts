@@ -2,7 +2,6 @@
 import cluster from 'node:cluster'
 import { afterEach, expect, test, vi } from 'vitest'
 import { fixedWindow, memoryStore, type Policy, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
-import { decide } from '../../src/limiter.ts'
 import { type ClusterStore, type ClusterStoreOptions, clusterStore } from '../../src/stores/cluster/index.ts'
 import { WorkerStore } from '../../src/stores/cluster/worker.ts'
 import { ManualClock } from '../../src/testing/index.ts'
@@ -66,15 +65,20 @@ test.each(['json', 'advanced'] as const)(
       fixedWindow({ name: 'c', limit: 1, window: '1m', shadow: true }),
     ]
     const worker = await started(serialization)
-    const [remote, local] = [worker.store(serialization), memoryStore({ clock: clock.now })].map((store) => {
-      return new RateLimiter({ name: 'api', policies, store })
-    }) as [RateLimiter, RateLimiter]
+    const stores = [worker.store(serialization), memoryStore({ clock: clock.now })]
+    const [remote, local] = stores.map((store) => new RateLimiter({ name: 'api', policies, store })) as [
+      RateLimiter,
+      RateLimiter,
+    ]
     const key = { default: 'k\ud800\0', user: 'u' }
     for (const limiter of [remote, local]) await limiter.consume(key)
     expect(await remote.consume(key, { cost: 6 })).toStrictEqual(await local.consume(key, { cost: 6 }))
     expect((await remote.consume(key, { cost: 6 })).retryAfter).toBe(Infinity)
-    const details = { at: true, nextAfter: true }
-    expect(await decide(remote, key, 1, details)).toStrictEqual(await decide(local, key, 1, details))
+    const dated = stores.map((store) => {
+      const ledger = store.open({ name: 'ledger', policies, scopes: ['default', 'user'] })
+      return ledger.decide('consume', ['k', 'u'], 6, { at: true, nextAfter: true })
+    })
+    expect(await dated[0]).toStrictEqual(await dated[1])
     const booked = await Promise.all([remote, local].map((limiter) => limiter.reserve(key, { cost: 2 })))
     expect(booked[0]?.decision).toStrictEqual(booked[1]?.decision)
     for (const reservation of booked) await reservation.settle(1)

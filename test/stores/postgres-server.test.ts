@@ -4,7 +4,6 @@ import { fileURLToPath } from 'node:url'
 import { Client, Pool } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { fixedWindow, HeadgateError, RateLimiter, tokenBucket } from '../../src/index.ts'
-import { decide } from '../../src/limiter.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
 import { Sql } from '../../src/stores/postgres/sql.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
@@ -160,8 +159,8 @@ test('the time is that of Postgres, and the table and the prefix are those of th
   await pool.query('create schema "Limits"')
   const store = postgresStore({ pool, table: 'Limits.my_table', prefix: 'mine', timeout: '5s' })
   await Promise.all([store.migrate(), store.migrate(), postgresStore({ pool, table: 'Limits.my_table' }).migrate()])
-  const limiter = new RateLimiter({ policies: hundred, store })
-  const { at } = await decide(limiter, "'; drop table headgate; --", 1, { at: true })
+  const ledger = store.open({ name: 'default', policies: [hundred], scopes: ['default'] })
+  const { at } = await ledger.decide('consume', ["'; drop table headgate; --"], 1, { at: true })
   const { rows } = await pool.query(
     `select extract(epoch from now()) * 1000 - ${at} as past, key from "Limits".my_table`,
   )

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest'
 import { fixedWindow, memoryStore, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../src/index.ts'
-import { decide } from '../../src/limiter.ts'
 import { compareAndSetStore, type LedgerTerms } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
@@ -218,8 +217,9 @@ test('swap gets the time that a text is needed, and the time that read returns i
     swap: (...swap) => database.swap(...swap),
     ttlMargin: 500,
   })
-  const limiter = new RateLimiter({ policies: tokenBucket({ limit: 10, window: '10s' }), store })
-  const decision = await decide(limiter, 'k', 3, { at: true })
+  const policies = [tokenBucket({ limit: 10, window: '10s' })]
+  const ledger = store.open({ name: 'default', policies, scopes: ['default'] })
+  const decision = await ledger.decide('consume', ['k'], 3, { at: true })
   expect([decision.at, decision.resetAfter]).toEqual([now / 1000, 3000])
   expect(database.texts.get('headgate:default:default:k')?.ttl).toBe(3500)
 })

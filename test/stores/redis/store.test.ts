@@ -12,7 +12,6 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../../src/index.ts'
-import { decide } from '../../../src/limiter.ts'
 import { type RedisClient, type RedisStoreOptions, redisStore } from '../../../src/stores/redis/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { useRedis } from '../../support/use-server.ts'
@@ -130,9 +129,10 @@ describe('state', () => {
   })
 
   test('the time of a decision is that of Redis', async () => {
-    const limiter = limiterOf(fixedWindow({ limit: 2, window: '1h' }))
+    const policies = [fixedWindow({ limit: 2, window: '1h' })]
+    const ledger = redisStore({ client, timeout: '5s' }).open({ name: 'test', policies, scopes: ['default'] })
     const [seconds] = await client.time()
-    const { at } = await decide(limiter, 'id', 1, { at: true })
+    const { at } = await ledger.decide('consume', ['id'], 1, { at: true })
     expect(Math.abs((at as number) - Number(seconds) * 1000)).toBeLessThan(2000)
   })
 
@@ -338,7 +338,7 @@ describe('the deny cache', () => {
     await limiter.reset('id')
     expect((await limiter.consume('id')).allowed).toBe(true)
     await refuse()
-    await limiter.charge('id', { cost: 3 })
+    await limiter.charge('id')
     expect((await limiter.consume('id')).allowed).toBe(false)
   })
 
