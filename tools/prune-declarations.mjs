@@ -20,7 +20,6 @@ function keep(file) {
 for (const target of Object.values(manifest.exports)) {
   if (typeof target === 'object') keep(join(root, target.types))
 }
-keep(join(root, manifest.imports['#platform'].types))
 
 for (const entry of readdirSync(folder, { recursive: true, withFileTypes: true })) {
   const file = join(entry.parentPath, entry.name)
