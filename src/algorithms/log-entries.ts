@@ -23,18 +23,17 @@ export function totalOf(s: Numbers, i: number, entry: number): number {
   return entry < (s[i + 1] as number) ? (s[i + 3] as number) : (s[i + header + 2 * entry + 1] as number)
 }
 
-/** The first entry from the oldest on whose time is after `time`; one past the last entry if none is. */
-export function firstAfter(s: Numbers, i: number, time: number): number {
-  return firstAbove(s, i + header, s[i + 1] as number, s[i + 2] as number, time)
-}
-
 /** The first entry from `first` to the newest whose total reaches `total`; the newest one must. */
 export function firstReaching(s: Numbers, i: number, first: number, total: number): number {
   return firstAbove(s, i + header + 1, first, (s[i + 2] as number) - 1, total - 1)
 }
 
-/** The entry that is sought is mostly near the oldest: the search doubles its steps from there, and then halves. */
-function firstAbove(s: Numbers, from: number, low: number, high: number, bound: number): number {
+/**
+ * The first of the entries from `low` on whose time or total is above `bound`; `high` if none before `high` is. It is
+ * mostly near `low`, so the search doubles its steps from there, and then halves.
+ * @param from the index of the times or totals: `i + header` or `i + header + 1`
+ */
+export function firstAbove(s: Numbers, from: number, low: number, high: number, bound: number): number {
   let step = 1
   for (; low + step <= high && (s[from + 2 * (low + step - 1)] as number) <= bound; step *= 2) low += step
   high = Math.min(high, low + step - 1)

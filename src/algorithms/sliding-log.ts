@@ -26,7 +26,7 @@ import { maxSafe } from './exact-math.ts'
 import {
   append,
   dropBefore,
-  firstAfter,
+  firstAbove,
   firstReaching,
   header,
   keepNewest,
@@ -82,7 +82,7 @@ export class SlidingLog implements Algorithm {
 
   /** The first entry in the window that ends at `at`. An entry aged exactly W has left. */
   #firstAt(s: Numbers, i: number, at: number): number {
-    return firstAfter(s, i, at + this.#aheadAt(s, i, at) - this.span)
+    return firstAbove(s, i + header, s[i + 1] as number, s[i + 2] as number, at + this.#aheadAt(s, i, at) - this.span)
   }
 
   #usedAt(s: Numbers, i: number, at: number): number {

@@ -3,7 +3,7 @@
  *
  * An entry holds the lower bytes of its time and of its total. The rest follows from the time of the first entry (`base`)
  * and the total before it, because no entry is smaller. That takes 9 bytes (narrow), or 14 if the entries lie too far
- * apart (wide).
+ * apart (wide). `firstAfter` and `firstReaching` search in the unpacked entries, as `firstAbove` does there.
  */
 export const logEntries = `
   local sizes = { [narrow] = 9, [wide] = 14 }
