@@ -18,7 +18,7 @@ export interface WholeStore {
   usesArrivalTime?: boolean
   /** How many random scripts each algorithm plays. */
   runs: number
-  /** True to run the contract with `quickTest`. */
+  /** True to run the contract with `quickTest`, and three traces of each oracle. */
   quick?: boolean
 }
 
@@ -83,5 +83,5 @@ export function describeWholeStore({ name, create, text, usesArrivalTime, runs, 
 
   const clock = new ManualClock(0)
   let store: Store | undefined
-  describeGolden(name, clock, () => (store ??= create(clock.now, `golden-${prefixes++}`)))
+  describeGolden(name, clock, () => (store ??= create(clock.now, `golden-${prefixes++}`)), quick ? 3 : Infinity)
 }
