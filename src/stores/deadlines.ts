@@ -47,7 +47,7 @@ export class Deadlines {
   readonly #sleeper: Sleeper
   #first: Due | undefined
   #last: Due | undefined
-  /** True while `#expire` is to run, by the timer or after the pending events. */
+  /** True while `#arm` or `#expire` is to run, by the timer or after the pending events. */
   #scheduled = false
   #cancelTimer: (() => void) | undefined
 
@@ -64,7 +64,9 @@ export class Deadlines {
     if (this.#last === undefined) this.#first = item
     else this.#last.after = item
     this.#last = item
-    if (!this.#scheduled) this.#expireLater()
+    if (this.#scheduled) return
+    this.#scheduled = true
+    afterPendingEvents(() => this.#arm())
   }
 
   /** Returns true if it was waiting. */
@@ -97,31 +99,29 @@ export class Deadlines {
     })
   }
 
-  /** An answer that arrived while this process was busy is read before its deadline counts. */
-  #expireLater(): void {
-    this.#scheduled = true
-    afterPendingEvents(() => this.#expire())
-  }
-
   #expire(): void {
-    this.#scheduled = false
     const now = this.#clock()
-    for (let item = this.#first; item !== undefined; item = this.#first) {
-      if (item.due > now) {
-        this.#arm(Math.ceil((item.due - now) / 1000))
-        return
-      }
+    for (let item = this.#first; item !== undefined && item.due <= now; item = this.#first) {
       this.remove(item)
       item.expire()
     }
+    this.#arm()
   }
 
-  #arm(milliseconds: number): void {
-    if (this.#scheduled) return // by what an expired item has added
-    this.#scheduled = true
-    this.#cancelTimer = this.#sleeper(milliseconds, () => {
+  /** Sets the timer for what is due first. An answer that arrived while this process was busy is read before it counts. */
+  #arm(): void {
+    const first = this.#first
+    this.#scheduled = first !== undefined
+    if (first === undefined) return
+    const expire = () => afterPendingEvents(() => this.#expire())
+    const left = Math.ceil((first.due - this.#clock()) / 1000)
+    if (left <= 0) {
+      expire()
+      return
+    }
+    this.#cancelTimer = this.#sleeper(left, () => {
       this.#cancelTimer = undefined
-      this.#expireLater()
+      expire()
     })
   }
 
