@@ -111,7 +111,7 @@ export class Fallback {
 }
 
 /** The decision on a call that is let through uncounted: allowed, with the numbers of a key that has its full quota. */
-export function letThrough(policies: readonly Policy[], details?: Details, clock: Clock = monotonicClock): Decision {
+function letThrough(policies: readonly Policy[], details?: Details, clock: Clock = monotonicClock): Decision {
   const verdicts = policies.map(({ name, limit, burst, shadow }) => ({
     name,
     allowed: true,

@@ -37,7 +37,7 @@ export class Deadlines {
   readonly #clock: Clock
   readonly #sleeper: Sleeper
   readonly #waiting = new LinkedList<Due>()
-  /** True while `#expire` is to run, by the timer or after the pending events. */
+  /** True while `#arm` or `#expire` is to run, by the timer or after the pending events. */
   #scheduled = false
   #cancelTimer: (() => void) | undefined
 
@@ -51,7 +51,9 @@ export class Deadlines {
     item.due = this.#clock() + this.timeout * 1000
     item.waits = true
     this.#waiting.add(item)
-    if (!this.#scheduled) this.#expireLater()
+    if (this.#scheduled) return
+    this.#scheduled = true
+    afterPendingEvents(() => this.#arm())
   }
 
   /** Returns true if it was waiting. */
@@ -78,32 +80,30 @@ export class Deadlines {
     })
   }
 
-  /** An answer that arrived while this process was busy is read before its deadline counts. */
-  #expireLater(): void {
-    this.#scheduled = true
-    afterPendingEvents(() => this.#expire())
-  }
-
   #expire(): void {
-    this.#scheduled = false
     const now = this.#clock()
     const waiting = this.#waiting
-    for (let item = waiting.first; item !== undefined; item = waiting.first) {
-      if (item.due > now) {
-        this.#arm(Math.ceil((item.due - now) / 1000))
-        return
-      }
+    for (let item = waiting.first; item !== undefined && item.due <= now; item = waiting.first) {
       this.remove(item)
       item.expire()
     }
+    this.#arm()
   }
 
-  #arm(milliseconds: number): void {
-    if (this.#scheduled) return // by what an expired item has added
-    this.#scheduled = true
-    this.#cancelTimer = this.#sleeper(milliseconds, () => {
+  /** Sets the timer for what is due first. An answer that arrived while this process was busy is read before it counts. */
+  #arm(): void {
+    const { first } = this.#waiting
+    this.#scheduled = first !== undefined
+    if (first === undefined) return
+    const expire = () => afterPendingEvents(() => this.#expire())
+    const left = Math.ceil((first.due - this.#clock()) / 1000)
+    if (left <= 0) {
+      expire()
+      return
+    }
+    this.#cancelTimer = this.#sleeper(left, () => {
       this.#cancelTimer = undefined
-      this.#expireLater()
+      expire()
     })
   }
 

@@ -1,0 +1,33 @@
+import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
+import { expect, test, vi } from 'vitest'
+import { Deadlines, Due } from '../../src/stores/deadlines.ts'
+
+class Item extends Due {
+  expire = vi.fn()
+}
+
+test('a process that was busy beyond the deadline reads what has arrived before it expires', async () => {
+  const deadlines = new Deadlines(5)
+  const item = new Item()
+  deadlines.add(item)
+  const started = performance.now()
+  while (performance.now() - started < 20);
+  await turn()
+  expect(item.expire).not.toHaveBeenCalled()
+  await sleep(20)
+  expect(item.expire).toHaveBeenCalledOnce()
+  expect(item.waits).toBe(false)
+})
+
+test('each item expires once, in order, and one that is removed does not', async () => {
+  const deadlines = new Deadlines(5)
+  const items = [new Item(), new Item(), new Item()] as const
+  for (const item of items) deadlines.add(item)
+  expect([deadlines.remove(items[1]), deadlines.remove(items[1])]).toEqual([true, false])
+  await sleep(30)
+  expect(items.map(({ expire }) => expire.mock.calls.length)).toEqual([1, 0, 1])
+  const last = new Item()
+  deadlines.add(last)
+  await sleep(30)
+  expect(last.expire).toHaveBeenCalledOnce()
+})
