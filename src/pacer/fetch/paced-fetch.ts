@@ -3,7 +3,7 @@
  * the time that it names. A refused request that can be repeated is sent again, a few times.
  */
 import { type Duration, milliseconds } from '../../duration.ts'
-import { HeadgateError, shown } from '../../errors.ts'
+import { HeadgateError, invalidOption, shown } from '../../errors.ts'
 import { knownOptions } from '../../options.ts'
 import { Pace } from '../pace.ts'
 import { Pacer } from '../pacer.ts'
@@ -106,10 +106,7 @@ function readSettings(options: PacedFetchOptions): Settings {
   knownOptions('pacedFetch', options, known)
   const { retries = 3, random = Math.random, now = Date.now } = options
   if (!Number.isSafeInteger(retries) || retries < 0) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      `pacedFetch: retries must be a whole number from 0, got ${shown(retries)}. Give 0 for no retries.`,
-    )
+    throw invalidOption('pacedFetch: retries', 'a whole number from 0', retries, 'Give 0 for no retries.')
   }
   return {
     retries,

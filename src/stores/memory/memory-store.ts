@@ -1,6 +1,5 @@
 import { type Clock, checkClock, monotonicClock } from '../../clock.ts'
-import { HeadgateError, shown } from '../../errors.ts'
-import { knownOptions, positiveInteger } from '../../options.ts'
+import { knownOptions, oneOf, positiveInteger } from '../../options.ts'
 import type { Ledger, LedgerTerms, Store } from '../store.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
@@ -62,7 +61,8 @@ export class MemoryStore implements Store {
     knownOptions('memoryStore', options, ['maxKeys', 'onFull', 'clock'])
     const maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
     this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
-    this.#capacity = { maxKeys, seed: remembers(options.onFull ?? 'remember') ? seed : undefined }
+    const onFull = oneOf(options.onFull, ['remember', 'forget'], 'memoryStore: onFull')
+    this.#capacity = { maxKeys, seed: onFull === 'remember' ? seed : undefined }
   }
 
   open(terms: LedgerTerms): Ledger {
@@ -85,12 +85,4 @@ export class MemoryStore implements Store {
       forgotten: sum(({ forgotten }) => forgotten),
     }
   }
-}
-
-function remembers(onFull: unknown): boolean {
-  if (onFull === 'remember' || onFull === 'forget') return onFull === 'remember'
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `memoryStore: onFull must be 'remember' or 'forget', got ${shown(onFull)}. Leave it out to remember.`,
-  )
 }
