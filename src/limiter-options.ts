@@ -5,7 +5,7 @@ import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Duration } from './duration.ts'
 import { HeadgateError, invalidOption, shown } from './errors.ts'
 import { failureOptions, type OnStoreError, readFailureOptions } from './failure/on-store-error.ts'
-import { knownOptions, oneOf, text } from './options.ts'
+import { knownOptions, type Names, oneOf, text } from './options.ts'
 import { Plans, type PolicyLikes } from './plans.ts'
 import { defaultScope } from './policy.ts'
 import { memoryStore } from './stores/memory/memory-store.ts'
@@ -42,14 +42,7 @@ export interface RateLimiterOptions {
   storeTimeout?: Duration | undefined
 }
 
-const limiterOptions: readonly string[] = [
-  'policies',
-  'store',
-  'name',
-  'penalty',
-  'onChange',
-  ...failureOptions,
-] as const satisfies (keyof RateLimiterOptions)[]
+const known: Names<RateLimiterOptions> = ['policies', 'store', 'name', 'penalty', 'onChange', ...failureOptions]
 
 /** The options of a limiter that joins others: its policies, and what they share. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
@@ -74,7 +67,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
       `RateLimiter takes an object, got ${shown(options)}. Write new RateLimiter({ policies: ['100/15m'] }).`,
     )
   }
-  knownOptions('RateLimiter', options, limiterOptions)
+  knownOptions('RateLimiter', options, known)
   const { penalty: punishment } = options
   if (punishment !== undefined) penalty(punishment, defaultScope, false)
   const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')

@@ -1,5 +1,8 @@
 import { type ErrorCode, HeadgateError, invalidOption, shown } from './errors.ts'
 
+/** The names of options, in the order in which an error message lists them. */
+export type Names<Options> = readonly (keyof Options)[]
+
 /** @throws HeadgateError `HEADGATE_OPTION` if an option is unknown; the message lists the known ones */
 export function knownOptions(where: string, options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {

@@ -16,7 +16,7 @@
  */
 import { type Duration, milliseconds } from '../duration.ts'
 import { invalidOption } from '../errors.ts'
-import { knownOptions, positiveInteger, text } from '../options.ts'
+import { knownOptions, type Names, positiveInteger, text } from '../options.ts'
 import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
 import { makePolicy } from './define-policy.ts'
 
@@ -148,15 +148,7 @@ export interface PenaltyOptions {
   status?: 403 | 429
 }
 
-const known = [
-  'after',
-  'within',
-  'block',
-  'forget',
-  'scope',
-  'name',
-  'status',
-] as const satisfies (keyof PenaltyOptions)[]
+const known: Names<PenaltyOptions> = ['after', 'within', 'block', 'forget', 'scope', 'name', 'status']
 
 /**
  * A policy that blocks keys which the other policies refuse again and again. Not public: it is the `penalty` option of a

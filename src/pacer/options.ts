@@ -9,7 +9,7 @@ import {
 } from '../failure/on-store-error.ts'
 import { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
-import { callback, flag, knownOptions, oneOf, positiveInteger } from '../options.ts'
+import { callback, flag, knownOptions, type Names, oneOf, positiveInteger } from '../options.ts'
 import { type Sleeper, timerSleeper } from '../sleeper.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
@@ -64,18 +64,8 @@ export interface PacerConfig extends PacerOptions {
   policies: PolicyLikes
 }
 
-const known = [
-  'store',
-  'name',
-  'maxQueue',
-  'order',
-  'concurrency',
-  'unref',
-  ...failureOptions,
-  'onProgress',
-  'clock',
-  'sleeper',
-] as const satisfies (keyof PacerOptions)[]
+const queueNames: Names<PacerOptions> = ['maxQueue', 'order', 'concurrency', 'onProgress']
+const known: Names<PacerOptions> = ['store', 'name', 'unref', 'clock', 'sleeper', ...queueNames, ...failureOptions]
 
 interface PacerSettings {
   readonly limiter: RateLimiter

@@ -4,7 +4,7 @@
  */
 import { type Duration, milliseconds } from '../../duration.ts'
 import { HeadgateError, invalidOption, shown } from '../../errors.ts'
-import { knownOptions } from '../../options.ts'
+import { knownOptions, type Names } from '../../options.ts'
 import { Pace } from '../pace.ts'
 import { Pacer } from '../pacer.ts'
 import { parseRateLimit } from './parse-headers.ts'
@@ -36,15 +36,7 @@ export interface PacedFetchOptions {
   now?: () => number
 }
 
-const known = [
-  'pacer',
-  'key',
-  'retries',
-  'maxHold',
-  'backoff',
-  'random',
-  'now',
-] as const satisfies (keyof PacedFetchOptions)[]
+const known: Names<PacedFetchOptions> = ['pacer', 'key', 'retries', 'maxHold', 'backoff', 'random', 'now']
 
 interface Settings {
   readonly retries: number

@@ -1,5 +1,5 @@
 import { type Clock, checkClock, monotonicClock } from '../../clock.ts'
-import { knownOptions, oneOf, positiveInteger } from '../../options.ts'
+import { knownOptions, type Names, oneOf, positiveInteger } from '../../options.ts'
 import type { Ledger, LedgerTerms, Store } from '../store.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
@@ -25,6 +25,8 @@ export interface MemoryStoreOptions {
   /** Whole microseconds since the epoch. Default: a monotonic clock. */
   clock?: Clock
 }
+
+export const memoryOptions: Names<MemoryStoreOptions> = ['maxKeys', 'onFull', 'clock']
 
 /** What a memory store holds, summed over the limiters that are in use. */
 export interface MemoryStoreStats {
@@ -58,7 +60,7 @@ export class MemoryStore implements Store {
 
   /** @param seed for tests: the same places in every run */
   constructor(options: MemoryStoreOptions, seed: Seed = randomSeed()) {
-    knownOptions('memoryStore', options, ['maxKeys', 'onFull', 'clock'])
+    knownOptions('memoryStore', options, memoryOptions)
     const maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
     this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
     const onFull = oneOf(options.onFull, ['remember', 'forget'], 'memoryStore: onFull')
