@@ -69,7 +69,7 @@ export function dropBefore(s: Numbers, i: number, first: number): void {
 }
 
 /** Moves the entries to the front, and starts the totals from 0 again. */
-export function closeUp(s: Numbers, i: number, first: number): void {
+function closeUp(s: Numbers, i: number, first: number): void {
   const end = s[i + 2] as number
   const before = s[i + 3] as number
   for (let n = first; n < end; n++) {

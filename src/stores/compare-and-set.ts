@@ -1,6 +1,6 @@
 import { type Clock, checkClock, wallClock } from '../clock.ts'
 import { knownOptions, type Names, positiveInteger } from '../options.ts'
-import { PendingCalls } from './pending-call.ts'
+import { Deadlines } from './deadlines.ts'
 import { KeyQueue } from './records/key-queue.ts'
 import { RecordStore } from './records/record-store.ts'
 import { type ReadAndSwap, SwapRunner } from './records/swap-runner.ts'
@@ -61,5 +61,5 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     size,
   })
   const queue = new KeyQueue((jobs) => jobs.map((job) => runner.run(job)), timeout)
-  return new RecordStore({ prefix, timeout, clock, queue, pendingCalls: new PendingCalls(name, timeout), size })
+  return new RecordStore({ prefix, timeout, clock, queue, deadlines: new Deadlines(name, timeout), size })
 }

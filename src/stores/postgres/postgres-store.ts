@@ -1,6 +1,6 @@
 import { type Clock, checkClock, wallClock } from '../../clock.ts'
 import { knownOptions, type Names, positiveInteger } from '../../options.ts'
-import { PendingCalls } from '../pending-call.ts'
+import { Deadlines } from '../deadlines.ts'
 import { KeyQueue } from '../records/key-queue.ts'
 import { RecordStore } from '../records/record-store.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions } from '../shared-options.ts'
@@ -72,7 +72,7 @@ export class PostgresStore extends RecordStore {
       timeout,
       clock: options.clock === undefined ? wallClock : checkClock(options.clock),
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
-      pendingCalls: new PendingCalls('Postgres', timeout),
+      deadlines: new Deadlines('Postgres', timeout),
     })
     this.#pool = pool
     this.#table = table
