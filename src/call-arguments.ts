@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from './errors.ts'
+import { HeadgateError, invalidOption, shown } from './errors.ts'
 import { knownOptions } from './options.ts'
 
 /** Who is limited: one string for all scopes, or a record with a string for each scope of the limiter. */
@@ -53,8 +53,6 @@ export function checkCost(cost: number): number {
 }
 
 function wrongCost(cost: unknown): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_COST',
-    `A cost must be a whole number from 1 to 2^53 - 1, got ${shown(cost)}. To take nothing, use peek(key).`,
-  )
+  const fix = 'To take nothing, use peek(key).'
+  return invalidOption('A cost', 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
 }

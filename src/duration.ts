@@ -1,5 +1,5 @@
 import ms, { type StringValue } from 'ms'
-import { type ErrorCode, HeadgateError, shown } from './errors.ts'
+import { type ErrorCode, invalidOption } from './errors.ts'
 
 /** Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`. */
 export type Duration = number | string
@@ -15,11 +15,9 @@ export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
 export function milliseconds(duration: unknown, what: string, code: ErrorCode, least = 1): number {
   const value = typeof duration === 'string' && /[a-z]\s*$/i.test(duration) ? ms(duration as StringValue) : duration
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > longestWindow) {
-    throw new HeadgateError(
-      code,
-      `${what} must be from ${least} ms to 366 days in whole milliseconds, got ${shown(duration)}. ` +
-        `Give milliseconds (60000) or text with a unit ('250ms', '10s', '15m', '1h', '1d').`,
-    )
+    const expected = `from ${least} ms to 366 days in whole milliseconds`
+    const fix = "Give milliseconds (60000) or text with a unit ('250ms', '10s', '15m', '1h', '1d')."
+    throw invalidOption(what, expected, duration, fix, code)
   }
   return value
 }

@@ -85,6 +85,17 @@ export class HeadgateError extends Error {
   }
 }
 
+/** The error of an option, or of another argument, with a wrong value. @param fix a whole sentence */
+export function invalidOption(
+  option: string,
+  expected: string,
+  value: unknown,
+  fix: string,
+  code: ErrorCode = 'HEADGATE_OPTION',
+): HeadgateError {
+  return new HeadgateError(code, `${option} must be ${expected}, got ${shown(value)}. ${fix}`)
+}
+
 /** A value as an error message shows it: short, and without calling any code of the value. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)

@@ -3,9 +3,9 @@ import { type CarryRule, carryRules } from './algorithms/carry.ts'
 import { type PenaltyOptions, penalty } from './algorithms/penalty.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Duration } from './duration.ts'
-import { HeadgateError, shown } from './errors.ts'
+import { HeadgateError, invalidOption, shown } from './errors.ts'
 import { failureOptions, type OnStoreError, readFailureOptions } from './failure/on-store-error.ts'
-import { knownOptions, text } from './options.ts'
+import { knownOptions, type Names, oneOf, text } from './options.ts'
 import { Plans, type PolicyLikes } from './plans.ts'
 import { defaultScope } from './policy.ts'
 import { memoryStore } from './stores/memory/memory-store.ts'
@@ -42,14 +42,7 @@ export interface RateLimiterOptions {
   storeTimeout?: Duration | undefined
 }
 
-const limiterOptions: readonly string[] = [
-  'policies',
-  'store',
-  'name',
-  'penalty',
-  'onChange',
-  ...failureOptions,
-] as const satisfies (keyof RateLimiterOptions)[]
+const known: Names<RateLimiterOptions> = ['policies', 'store', 'name', 'penalty', 'onChange', ...failureOptions]
 
 /** The options of a limiter that joins others: its policies, and what they share. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
@@ -74,29 +67,20 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
       `RateLimiter takes an object, got ${shown(options)}. Write new RateLimiter({ policies: ['100/15m'] }).`,
     )
   }
-  knownOptions('RateLimiter', options, limiterOptions)
-  const { penalty: punishment, onChange = 'keep' } = options
+  knownOptions('RateLimiter', options, known)
+  const { penalty: punishment } = options
   if (punishment !== undefined) penalty(punishment, defaultScope, false)
   const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
   const store = options.store ?? memoryStore()
   if (typeof store.open !== 'function') {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      `store must be a store, got ${shown(options.store)}. Give memoryStore(), or leave it out.`,
-    )
-  }
-  if (!carryRules.includes(onChange)) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      `onChange must be 'keep', 'scale' or 'reset', got ${shown(onChange)}. Leave it out for 'keep'.`,
-    )
+    throw invalidOption('store', 'a store', options.store, 'Give memoryStore(), or leave it out.')
   }
   return new Plans({
     name,
     // On a synchronous store, limiters without a name have states of their own each.
     uniqueName: options.name !== undefined || !store.synchronous,
     store,
-    onChange,
+    onChange: oneOf(options.onChange, carryRules, 'onChange'),
     penalty: punishment,
     failure: readFailureOptions(options, 'RateLimiter'),
   })

@@ -1,4 +1,7 @@
-import { type ErrorCode, HeadgateError, shown } from './errors.ts'
+import { type ErrorCode, HeadgateError, invalidOption, shown } from './errors.ts'
+
+/** The names of options, in the order in which an error message lists them. */
+export type Names<Options> = readonly (keyof Options)[]
 
 /** @throws HeadgateError `HEADGATE_OPTION` if an option is unknown; the message lists the known ones */
 export function knownOptions(where: string, options: object, known: readonly string[]): void {
@@ -20,10 +23,7 @@ export function knownOptions(where: string, options: object, known: readonly str
 /** @throws HeadgateError with `code` if the value is not a whole number from 1 to 2^53 - 1 */
 export function positiveInteger(value: unknown, what: string, code: ErrorCode): number {
   if (!Number.isSafeInteger(value) || (value as number) < 1) {
-    throw new HeadgateError(
-      code,
-      `${what} must be a whole number from 1 to 2^53 - 1, got ${shown(value)}. Give a positive integer such as 100.`,
-    )
+    throw invalidOption(what, 'a whole number from 1 to 2^53 - 1', value, 'Give a positive integer such as 100.', code)
   }
   return value as number
 }
@@ -34,10 +34,7 @@ export function positiveInteger(value: unknown, what: string, code: ErrorCode): 
  */
 export function text(value: unknown, what: string, code: ErrorCode): string {
   if (typeof value !== 'string' || !/^[\x20-\x7e]{1,128}$/.test(value)) {
-    throw new HeadgateError(
-      code,
-      `${what} must be 1 to 128 printable ASCII characters, got ${shown(value)}. Give a short text such as 'daily'.`,
-    )
+    throw invalidOption(what, '1 to 128 printable ASCII characters', value, "Give a short text such as 'daily'.", code)
   }
   return value
 }
@@ -45,7 +42,19 @@ export function text(value: unknown, what: string, code: ErrorCode): string {
 /** @throws HeadgateError `HEADGATE_OPTION` if the value is neither a boolean nor left out */
 export function flag(value: unknown, option: string): boolean {
   if (value === undefined || typeof value === 'boolean') return value === true
-  throw new HeadgateError('HEADGATE_OPTION', `${option} must be true or false, got ${shown(value)}. Give a boolean.`)
+  throw invalidOption(option, 'true or false', value, 'Give a boolean.')
+}
+
+/**
+ * @param values all that are valid; the first one is the default
+ * @throws HeadgateError `HEADGATE_OPTION` if the value is neither one of them nor left out
+ */
+export function oneOf<Value extends string>(value: Value | undefined, values: readonly Value[], option: string): Value {
+  const chosen = value ?? (values[0] as Value)
+  if (values.includes(chosen)) return chosen
+  const names = values.map((each) => `'${each}'`)
+  const expected = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+  throw invalidOption(option, expected, value, `Leave it out for ${names[0]}.`)
 }
 
 /**
@@ -54,8 +63,5 @@ export function flag(value: unknown, option: string): boolean {
  */
 export function callback<Callback>(value: Callback, option: string, example: string): Callback {
   if (value === undefined || typeof value === 'function') return value
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `${option} must be a function, got ${shown(value)}. Write ${option}: ${example}`,
-  )
+  throw invalidOption(option, 'a function', value, `Write ${option}: ${example}`)
 }

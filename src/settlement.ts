@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from './errors.ts'
+import { invalidOption } from './errors.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
 /**
@@ -29,10 +29,8 @@ export abstract class Settlement {
    */
   async settle(actual: number): Promise<void> {
     if (!Number.isSafeInteger(actual) || actual < 0) {
-      throw new HeadgateError(
-        'HEADGATE_COST',
-        `The actual cost must be a whole number from 0 to 2^53 - 1, got ${shown(actual)}. Round it up: Math.ceil(cost).`,
-      )
+      const fix = 'Round it up: Math.ceil(cost).'
+      throw invalidOption('The actual cost', 'a whole number from 0 to 2^53 - 1', actual, fix, 'HEADGATE_COST')
     }
     if (this.#settled) return
     this.#settled = true

@@ -1,5 +1,5 @@
 import { milliseconds } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
+import { HeadgateError, invalidOption, shown } from '../errors.ts'
 import { knownOptions } from '../options.ts'
 import { type PolicyOptions, policySettings } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
@@ -35,10 +35,8 @@ export function defineSmoothPolicy<Options extends SmoothOptions>(
   knownOptions(name, options, [...common, ...extra])
   const { rate, per = '1s', ...rest } = options
   if (typeof rate !== 'number' || !(rate > 0) || rate === Infinity) {
-    throw new HeadgateError(
-      'HEADGATE_RATE',
-      `${name}: rate must be a positive, finite number of permits, got ${shown(rate)}. Give one such as 5 or 0.5.`,
-    )
+    const fix = 'Give one such as 5 or 0.5.'
+    throw invalidOption(`${name}: rate`, 'a positive, finite number of permits', rate, fix, 'HEADGATE_RATE')
   }
   const window = milliseconds(per, `${name}: per`, 'HEADGATE_WINDOW')
   const plain = Object.fromEntries(Object.entries(rest).filter(([option]) => !extra.includes(option)))

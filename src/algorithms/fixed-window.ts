@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../errors.ts'
+import { oneOf } from '../options.ts'
 import type { PolicyOptions } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
@@ -15,13 +15,7 @@ export interface FixedWindowOptions extends PolicyOptions {
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
   return definePolicy('fixedWindow', options, ['align'], (settings, window) => {
-    const align = options.align ?? 'clock'
-    if (align !== 'clock' && align !== 'first-request') {
-      throw new HeadgateError(
-        'HEADGATE_OPTION',
-        `fixedWindow: align must be 'clock' or 'first-request', got ${shown(align)}. Leave it out for 'clock'.`,
-      )
-    }
+    const align = oneOf(options.align, ['clock', 'first-request'], 'fixedWindow: align')
     return new IntervalBucket(settings.limit, window, settings.limit, align === 'clock')
   })
 }

@@ -15,8 +15,8 @@
  * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
  */
 import { type Duration, milliseconds } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
-import { knownOptions, positiveInteger, text } from '../options.ts'
+import { invalidOption } from '../errors.ts'
+import { knownOptions, type Names, positiveInteger, text } from '../options.ts'
 import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
 import { makePolicy } from './define-policy.ts'
 
@@ -148,15 +148,7 @@ export interface PenaltyOptions {
   status?: 403 | 429
 }
 
-const known = [
-  'after',
-  'within',
-  'block',
-  'forget',
-  'scope',
-  'name',
-  'status',
-] as const satisfies (keyof PenaltyOptions)[]
+const known: Names<PenaltyOptions> = ['after', 'within', 'block', 'forget', 'scope', 'name', 'status']
 
 /**
  * A policy that blocks keys which the other policies refuse again and again. Not public: it is the `penalty` option of a
@@ -170,16 +162,12 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
   const list = Array.isArray(options.block) ? (options.block as readonly Duration[]) : [options.block as Duration]
   const blocks = list.map((block) => milliseconds(block, 'penalty: block', 'HEADGATE_PENALTY'))
   if (blocks.length < 1 || blocks.length > 20) {
-    throw new HeadgateError(
-      'HEADGATE_PENALTY',
-      `penalty: block must be 1 to 20 durations, got ${shown(options.block)}. Write block: ['1m', '10m', '1h'].`,
-    )
+    const fix = "Write block: ['1m', '10m', '1h']."
+    throw invalidOption('penalty: block', '1 to 20 durations', options.block, fix, 'HEADGATE_PENALTY')
   }
   if (options.status !== undefined && options.status !== 403 && options.status !== 429) {
-    throw new HeadgateError(
-      'HEADGATE_PENALTY',
-      `penalty: status must be 403 or 429, got ${shown(options.status)}. Leave it out for 429.`,
-    )
+    const fix = 'Leave it out for 429.'
+    throw invalidOption('penalty: status', '403 or 429', options.status, fix, 'HEADGATE_PENALTY')
   }
   const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
   const settings = {

@@ -13,7 +13,7 @@
  *
  * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first.
  */
-import { HeadgateError, shown } from '../errors.ts'
+import { invalidOption } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
@@ -141,10 +141,8 @@ export function segmentedWindow(options: SegmentedWindowOptions): Policy {
   return definePolicy('segmentedWindow', options, ['segments'], (settings, window) => {
     const segments = options.segments ?? 10
     if (!Number.isInteger(segments) || segments < 1 || segments > 1000) {
-      throw new HeadgateError(
-        'HEADGATE_SEGMENTS',
-        `segmentedWindow: segments must be a whole number from 1 to 1000, got ${shown(segments)}. Leave it out for 10.`,
-      )
+      const expected = 'a whole number from 1 to 1000'
+      throw invalidOption('segmentedWindow: segments', expected, segments, 'Leave it out for 10.', 'HEADGATE_SEGMENTS')
     }
     return new SegmentedWindow(settings.limit, window, segments)
   })

@@ -12,7 +12,7 @@
  * Bound: in any span t, max + rate * t permits, plus the cost of the last call, which the next call pays for.
  */
 import { type Duration, milliseconds } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
+import { invalidOption } from '../errors.ts'
 import type { Policy } from './algorithm.ts'
 import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
 import { Smooth } from './smooth.ts'
@@ -57,10 +57,8 @@ export function smoothBursty(options: SmoothBurstyOptions): Policy {
     if (maxBurst === undefined && typeof maxStored === 'number' && maxStored >= 0 && maxStored < Infinity) {
       return new SmoothBursty((per * 1000) / rate, maxStored)
     }
-    throw new HeadgateError(
-      'HEADGATE_BURST',
-      `smoothBursty: maxStored must be a number of permits from 0, without maxBurst, got ${shown(maxStored)}. ` +
-        'Give one of the two: maxStored: 0 spaces calls evenly.',
-    )
+    const expected = 'a number of permits from 0, without maxBurst'
+    const fix = 'Give one of the two: maxStored: 0 spaces calls evenly.'
+    throw invalidOption('smoothBursty: maxStored', expected, maxStored, fix, 'HEADGATE_BURST')
   })
 }

@@ -23,7 +23,7 @@
  * A limiter starts cold. Bound: in any span t, rate * t permits, plus the cost of the last call.
  */
 import { type Duration, milliseconds } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
+import { invalidOption } from '../errors.ts'
 import type { Policy } from './algorithm.ts'
 import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
 import { Smooth } from './smooth.ts'
@@ -83,10 +83,8 @@ export function smoothWarmingUp(options: SmoothWarmingUpOptions): Policy {
     const warmup = milliseconds(options.warmup, 'smoothWarmingUp: warmup', 'HEADGATE_WINDOW')
     const coldFactor = options.coldFactor ?? 3
     if (typeof coldFactor !== 'number' || !(coldFactor > 0) || coldFactor > 1e6) {
-      throw new HeadgateError(
-        'HEADGATE_OPTION',
-        `smoothWarmingUp: coldFactor must be a number above 0, at most 1e6, got ${shown(coldFactor)}. Leave it out for 3.`,
-      )
+      const fix = 'Leave it out for 3.'
+      throw invalidOption('smoothWarmingUp: coldFactor', 'a number above 0, at most 1e6', coldFactor, fix)
     }
     return new SmoothWarmingUp((per * 1000) / rate, warmup * 1000, coldFactor)
   })

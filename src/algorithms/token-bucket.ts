@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../errors.ts'
+import { oneOf } from '../options.ts'
 import type { BurstOptions } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
 import { Bucket } from './bucket.ts'
@@ -20,12 +20,8 @@ export interface TokenBucketOptions extends BurstOptions {
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {
   return definePolicy('tokenBucket', options, ['burst', 'refill'], (settings, window) => {
-    const refill = options.refill ?? 'continuous'
+    const refill = oneOf(options.refill, ['continuous', 'interval'], 'tokenBucket: refill')
     if (refill === 'continuous') return new Bucket(settings.limit, window, settings.burst)
-    if (refill === 'interval') return new IntervalBucket(settings.limit, window, settings.burst, false)
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      `tokenBucket: refill must be 'continuous' or 'interval', got ${shown(refill)}. Leave it out for 'continuous'.`,
-    )
+    return new IntervalBucket(settings.limit, window, settings.burst, false)
   })
 }

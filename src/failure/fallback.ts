@@ -1,6 +1,5 @@
-import type { Policy } from '../algorithms/algorithm.ts'
-import type { Details, Tickets } from '../algorithms/evaluation.ts'
-import { type Clock, monotonicClock } from '../clock.ts'
+import type { Tickets } from '../algorithms/evaluation.ts'
+import { monotonicClock } from '../clock.ts'
 import { type Decision, join } from '../decision.ts'
 import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../stores/store.ts'
 import type { DeferredRefunds } from './deferred-refunds.ts'
@@ -53,7 +52,17 @@ export class Fallback {
 
   /** Allowed and uncounted. */
   letThrough(extras: CallOptions | undefined): Decision {
-    return letThrough(this.terms.policies, extras)
+    const verdicts = this.terms.policies.map(({ name, limit, burst, shadow }) => ({
+      name,
+      allowed: true,
+      limit,
+      remaining: burst,
+      retryAfter: 0,
+      resetAfter: 0,
+      shadow,
+      ...(extras?.nextAfter ? { nextAfter: 0 } : {}),
+    }))
+    return join(true, verdicts, 'open', extras?.at ? Math.floor(monotonicClock() / 1000) : undefined)
   }
 
   /** Granted and uncounted. */
@@ -108,19 +117,4 @@ export class Fallback {
     this.shared.refunds.forget(this.terms.scopes, keys)
     this.quota.reset(keys)
   }
-}
-
-/** The decision on a call that is let through uncounted: allowed, with the numbers of a key that has its full quota. */
-function letThrough(policies: readonly Policy[], details?: Details, clock: Clock = monotonicClock): Decision {
-  const verdicts = policies.map(({ name, limit, burst, shadow }) => ({
-    name,
-    allowed: true,
-    limit,
-    remaining: burst,
-    retryAfter: 0,
-    resetAfter: 0,
-    shadow,
-    ...(details?.nextAfter ? { nextAfter: 0 } : {}),
-  }))
-  return join(true, verdicts, 'open', details?.at ? Math.floor(clock() / 1000) : undefined)
 }

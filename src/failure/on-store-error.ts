@@ -1,7 +1,7 @@
 import { channel } from '#platform'
 import type { Clock } from '../clock.ts'
 import { type Duration, milliseconds } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
+import { invalidOption } from '../errors.ts'
 import { positiveInteger } from '../options.ts'
 import type { Channel } from '../platform/platform.ts'
 import type { Sleeper } from '../sleeper.ts'
@@ -61,11 +61,8 @@ const choices: readonly unknown[] = ['deny', 'allow', 'local']
 /** @throws HeadgateError `HEADGATE_OPTION` unless it is a choice, a function or undefined */
 export function checkChoice<Option>(option: Option, where: string): Option {
   if (option === undefined || typeof option === 'function' || choices.includes(option)) return option
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `${where} must be 'deny', 'allow', 'local' or a function, got ${shown(option)}. ` +
-      `Write onStoreError: 'local', or ({ error }) => ...`,
-  )
+  const fix = "Write onStoreError: 'local', or ({ error }) => ..."
+  throw invalidOption(where, "'deny', 'allow', 'local' or a function", option, fix)
 }
 
 /** The choice for one call. If the function throws or rejects, that is one warning and no choice. */

@@ -4,7 +4,6 @@ import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Sleeper } from '../sleeper.ts'
 import { Deadlines, Due } from '../stores/deadlines.ts'
 import type { Store } from '../stores/store.ts'
-import { unanswered } from '../stores/unanswered.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
 /** In milliseconds, for a store that declares no timeout of its own. */
@@ -26,8 +25,8 @@ export abstract class StoreRequest<T> extends Due {
   abstract late(answer: T): void
 
   /** The deadline has passed. */
-  expire(): void {
-    this.resolve(this.link.failed(this, this.link.timeoutError))
+  expire(error: HeadgateError): void {
+    this.resolve(this.link.failed(this, error))
   }
 }
 
@@ -51,7 +50,7 @@ export class StoreLink {
     const own = store.timeout === undefined ? defaultTimeout : store.timeout + grace
     this.store = store
     this.breaker = breakerOf(store, clock)
-    this.#deadlines = new Deadlines(timeout ?? own, clock, sleeper)
+    this.#deadlines = new Deadlines('The store', timeout ?? own, 'See the option storeTimeout.', clock, sleeper)
     this.#storeKeepsDeadlines = timeout === undefined && store.timeout !== undefined
   }
 
@@ -116,11 +115,6 @@ export class StoreLink {
       this.breaker.failed(error)
     }
     return request.failed(error)
-  }
-
-  /** The error of a request that was not answered in time. */
-  get timeoutError(): HeadgateError {
-    return unanswered('The store', this.#deadlines.timeout, 'See the option storeTimeout.')
   }
 }
 

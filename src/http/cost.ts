@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../errors.ts'
+import { invalidOption } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { RequestView } from './keys/key-extractor.ts'
 
@@ -19,9 +19,6 @@ export function readCost<Request>(cost: Cost<Request> | undefined): Cost<Request
  */
 export function checkedCost(cost: unknown, source: string): number {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
-  throw new HeadgateError(
-    'HEADGATE_COST',
-    `${source} must be a whole number from 1 to 2^53 - 1, got ${shown(cost)}. Round it up with Math.ceil; ` +
-      `use skip for a request that costs nothing.`,
-  )
+  const fix = 'Round it up with Math.ceil; use skip for a request that costs nothing.'
+  throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
 }

@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../errors.ts'
+import { invalidOption } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 
 /**
@@ -29,9 +29,6 @@ export function countRule<Request, Response>(
   if (count === 'failures') return (status) => status >= 400
   if (count === 'successes') return (status) => status < 400
   if (typeof count === 'function') return (_status, request, response) => count(request, response)
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `count must be 'all', 'failures', 'successes' or a function, got ${shown(count)}. ` +
-      `Write count: (request, response) => response.statusCode === 401.`,
-  )
+  const fix = 'Write count: (request, response) => response.statusCode === 401.'
+  throw invalidOption('count', "'all', 'failures', 'successes' or a function", count, fix)
 }

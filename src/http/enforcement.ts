@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../errors.ts'
+import { invalidOption } from '../errors.ts'
 import type { Key } from '../limiter.ts'
 import { flag } from '../options.ts'
 
@@ -10,10 +10,8 @@ export class Enforcement {
   constructor(shadow: boolean | undefined, enforce: number | undefined) {
     const share = enforce ?? 1
     if (typeof share !== 'number' || !(share >= 0 && share <= 1)) {
-      throw new HeadgateError(
-        'HEADGATE_OPTION',
-        `enforce must be a share of the keys from 0 to 1, got ${shown(share)}. Write enforce: 0.1 for a tenth of them.`,
-      )
+      const fix = 'Write enforce: 0.1 for a tenth of them.'
+      throw invalidOption('enforce', 'a share of the keys from 0 to 1', share, fix)
     }
     this.#share = flag(shadow, 'shadow') ? 0 : share
   }

@@ -12,21 +12,10 @@ import type {
   RateLimitOptions,
 } from './rate-limit-options.ts'
 
+const exemptions = ['skip', 'allow', 'deny'] as const
+const hooks = ['onDecision', 'onRefused', 'onStoreError'] as const
 /** What a route's own limit inherits from the limit around it: who is limited and how requests are answered. */
-const inherited = [
-  'keys',
-  'headers',
-  'problem',
-  'refuse',
-  'skip',
-  'allow',
-  'deny',
-  'shadow',
-  'enforce',
-  'onDecision',
-  'onRefused',
-  'onStoreError',
-] as const
+const inherited = ['keys', 'headers', 'problem', 'refuse', 'shadow', 'enforce', ...exemptions, ...hooks] as const
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout']

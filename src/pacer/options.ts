@@ -1,7 +1,6 @@
 import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Duration } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
 import {
   type FailoverOptions,
   failureOptions,
@@ -10,7 +9,7 @@ import {
 } from '../failure/on-store-error.ts'
 import { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
-import { callback, flag, knownOptions, positiveInteger } from '../options.ts'
+import { callback, flag, knownOptions, type Names, oneOf, positiveInteger } from '../options.ts'
 import { type Sleeper, timerSleeper } from '../sleeper.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
@@ -65,18 +64,8 @@ export interface PacerConfig extends PacerOptions {
   policies: PolicyLikes
 }
 
-const known = [
-  'store',
-  'name',
-  'maxQueue',
-  'order',
-  'concurrency',
-  'unref',
-  ...failureOptions,
-  'onProgress',
-  'clock',
-  'sleeper',
-] as const satisfies (keyof PacerOptions)[]
+const queueNames: Names<PacerOptions> = ['maxQueue', 'order', 'concurrency', 'onProgress']
+const known: Names<PacerOptions> = ['store', 'name', 'unref', 'clock', 'sleeper', ...queueNames, ...failureOptions]
 
 interface PacerSettings {
   readonly limiter: RateLimiter
@@ -93,10 +82,7 @@ interface PacerSettings {
 export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
   const { policies, ...options } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
   knownOptions('Pacer', options, known)
-  const { order = 'newest', name = 'pacer', storeTimeout = '5s' } = options
-  if (order !== 'newest' && order !== 'oldest') {
-    throw new HeadgateError('HEADGATE_OPTION', `Pacer: order must be 'newest' or 'oldest', got ${shown(order)}.`)
-  }
+  const { name = 'pacer', storeTimeout = '5s' } = options
   const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
   const unref = flag(options.unref, 'Pacer: unref')
   const sleeper = callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel') ?? timerSleeper(unref)
@@ -106,7 +92,7 @@ export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions
     clock,
     sleeper,
     maxQueue: options.maxQueue === 0 ? 0 : count(options.maxQueue, 'maxQueue'),
-    order,
+    order: oneOf(options.order, ['newest', 'oldest'], 'Pacer: order'),
     concurrency: count(options.concurrency, 'concurrency'),
     failure: { ...failure, clock, sleeper },
     onProgress: callback(options.onProgress, 'onProgress', '(progress) => ...'),

@@ -1,5 +1,5 @@
 import { type Duration, milliseconds } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
+import { HeadgateError, invalidOption } from '../errors.ts'
 import type { KeyPacer } from './key-pacer.ts'
 import { type PacerReservation, reserve } from './reservation.ts'
 import { start } from './waiter.ts'
@@ -144,10 +144,8 @@ function setSettlers(resolveIt: (value: unknown) => void, rejectIt: (error: unkn
 
 function permitsOf(permits: number): number {
   if (Number.isSafeInteger(permits) && permits >= 1) return permits
-  throw new HeadgateError(
-    'HEADGATE_COST',
-    `Permits must be a whole number from 1 to 2^53 - 1, got ${shown(permits)}. Leave it out for 1.`,
-  )
+  const expected = 'a whole number from 1 to 2^53 - 1'
+  throw invalidOption('Permits', expected, permits, 'Leave it out for 1.', 'HEADGATE_COST')
 }
 
 function timeoutOf(timeout: Duration | undefined, what: string): number {
@@ -156,8 +154,5 @@ function timeoutOf(timeout: Duration | undefined, what: string): number {
 }
 
 function wrongPriority(priority: unknown): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_OPTION',
-    `priority must be a number, got ${shown(priority)}. Give a higher number to a call that goes first.`,
-  )
+  return invalidOption('priority', 'a number', priority, 'Give a higher number to a call that goes first.')
 }

@@ -1,10 +1,10 @@
 import { type Clock, checkClock, wallClock } from '../clock.ts'
-import { knownOptions, positiveInteger } from '../options.ts'
-import { PendingCalls } from './pending-call.ts'
+import { knownOptions, type Names, positiveInteger } from '../options.ts'
+import { Deadlines } from './deadlines.ts'
 import { KeyQueue } from './records/key-queue.ts'
 import { RecordStore } from './records/record-store.ts'
 import { type ReadAndSwap, SwapRunner } from './records/swap-runner.ts'
-import { type SharedStoreOptions, sharedOptions, wrongOption } from './shared-options.ts'
+import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from './shared-options.ts'
 
 export type { ReadAndSwap, VersionedText } from './records/swap-runner.ts'
 
@@ -22,17 +22,14 @@ export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, Sha
   name?: string
 }
 
-const known = [
-  'read',
-  'swap',
+type Options = CompareAndSetOptions<unknown>
+export const swapNames: Names<Omit<Options, 'read' | 'swap' | 'name'>> = [
   'retries',
   'maxBytes',
   'clock',
-  'name',
-  'prefix',
-  'timeout',
-  'ttlMargin',
-] as const satisfies (keyof CompareAndSetOptions<unknown>)[]
+  ...sharedNames,
+]
+const known: Names<Options> = ['read', 'swap', 'name', ...swapNames]
 
 /**
  * Makes a store of anything that can read a text, and replace it unless others have replaced it first.
@@ -64,5 +61,5 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     size,
   })
   const queue = new KeyQueue((jobs) => jobs.map((job) => runner.run(job)), timeout)
-  return new RecordStore({ prefix, timeout, clock, queue, pendingCalls: new PendingCalls(name, timeout), size })
+  return new RecordStore({ prefix, timeout, clock, queue, deadlines: new Deadlines(name, timeout), size })
 }

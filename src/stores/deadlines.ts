@@ -1,5 +1,6 @@
 import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
+import { HeadgateError } from '../errors.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
 import { type Sleeper, timerSleeper } from '../sleeper.ts'
 
@@ -11,29 +12,63 @@ export abstract class Due implements ListNode<Due> {
   after: Due | undefined
 
   /** The deadline has passed. */
-  abstract expire(): void
+  abstract expire(error: HeadgateError): void
 }
 
-class BoundedAnswer extends Due {
-  readonly #expired: () => void
+const ignore = (): void => {}
 
-  constructor(expired: () => void) {
+/**
+ * A call that waits for its result. It is settled once: by the result, a failure or its deadline. Then it drops its
+ * reference to the caller, because a queue may keep the call for longer.
+ */
+export class PendingCall<T> extends Due {
+  /** True once the caller has a result or an error. */
+  settled = false
+  #resolve: (result: T) => void
+  #reject: (error: unknown) => void
+  readonly #deadlines: Deadlines
+
+  constructor(deadlines: Deadlines, resolve: (result: T) => void, reject: (error: unknown) => void) {
     super()
-    this.#expired = expired
+    this.#deadlines = deadlines
+    this.#resolve = resolve
+    this.#reject = reject
   }
 
-  expire(): void {
-    this.#expired()
+  resolve(result: T): void {
+    const resolve = this.#resolve
+    if (this.#settle()) resolve(result)
+  }
+
+  reject(error: unknown): void {
+    const reject = this.#reject
+    if (this.#settle()) reject(error)
+  }
+
+  expire(error: HeadgateError): void {
+    this.reject(error)
+  }
+
+  #settle(): boolean {
+    if (this.settled) return false
+    this.settled = true
+    this.#resolve = ignore
+    this.#reject = ignore
+    this.#deadlines.remove(this)
+    return true
   }
 }
+
+const defaultFix = 'Check the connection, or set a longer timeout.'
 
 /**
  * Deadlines that are all equally far away, kept by one timer. Whatever is added first is due first. No timer runs while
  * nothing waits, and none is set for what is removed within the same turn of the event loop.
  */
 export class Deadlines {
-  /** In milliseconds. */
-  readonly timeout: number
+  readonly #who: string
+  readonly #timeout: number
+  readonly #fix: string
   readonly #clock: Clock
   readonly #sleeper: Sleeper
   readonly #waiting = new LinkedList<Due>()
@@ -41,14 +76,27 @@ export class Deadlines {
   #scheduled = false
   #cancelTimer: (() => void) | undefined
 
-  constructor(timeout: number, clock: Clock = monotonicClock, sleeper: Sleeper = timerSleeper()) {
-    this.timeout = timeout
+  /**
+   * @param who the name of what should answer, for the error
+   * @param timeout in milliseconds
+   * @param fix what the error tells the user to do
+   */
+  constructor(
+    who: string,
+    timeout: number,
+    fix: string = defaultFix,
+    clock: Clock = monotonicClock,
+    sleeper: Sleeper = timerSleeper(),
+  ) {
+    this.#who = who
+    this.#timeout = timeout
+    this.#fix = fix
     this.#clock = clock
     this.#sleeper = sleeper
   }
 
   add(item: Due): void {
-    item.due = this.#clock() + this.timeout * 1000
+    item.due = this.#clock() + this.#timeout * 1000
     item.waits = true
     this.#waiting.add(item)
     if (this.#scheduled) return
@@ -69,14 +117,21 @@ export class Deadlines {
    * The same answer, or a rejection at the deadline.
    * @param late gets an answer that comes after the rejection
    */
-  bound<T>(answer: Promise<T>, error: () => Error, late: (answer: T) => void = () => undefined): Promise<T> {
-    return new Promise((resolve, reject) => {
-      const item = new BoundedAnswer(() => reject(error()))
-      this.add(item)
+  bound<T>(answer: Promise<T>, late: (answer: T) => void = ignore): Promise<T> {
+    return this.promise((call) => {
       answer.then(
-        (value) => (this.remove(item) ? resolve(value) : late(value)),
-        (reason) => this.remove(item) && reject(reason),
+        (value) => (call.settled ? late(value) : call.resolve(value)),
+        (error) => call.reject(error),
       )
+    })
+  }
+
+  /** A promise for a new pending call, which `start` gets. */
+  promise<T>(start: (call: PendingCall<T>) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const call = new PendingCall(this, resolve, reject)
+      this.add(call)
+      start(call)
     })
   }
 
@@ -85,9 +140,16 @@ export class Deadlines {
     const waiting = this.#waiting
     for (let item = waiting.first; item !== undefined && item.due <= now; item = waiting.first) {
       this.remove(item)
-      item.expire()
+      item.expire(this.#unanswered())
     }
     this.#arm()
+  }
+
+  #unanswered(): HeadgateError {
+    return new HeadgateError(
+      'HEADGATE_STORE_TIMEOUT',
+      `${this.#who} did not answer within ${this.#timeout} ms. The call may have counted. ${this.#fix}`,
+    )
   }
 
   /** Sets the timer for what is due first. An answer that arrived while this process was busy is read before it counts. */

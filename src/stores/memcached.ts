@@ -1,6 +1,6 @@
 import { HeadgateError } from '../errors.ts'
-import { knownOptions } from '../options.ts'
-import { type CompareAndSetOptions, compareAndSetStore } from './compare-and-set.ts'
+import { knownOptions, type Names } from '../options.ts'
+import { type CompareAndSetOptions, compareAndSetStore, swapNames } from './compare-and-set.ts'
 import type { RecordStore } from './records/record-store.ts'
 import { wrongOption } from './shared-options.ts'
 
@@ -25,15 +25,7 @@ export interface MemcachedStoreOptions
   client: MemcachedClient
 }
 
-const known = [
-  'client',
-  'prefix',
-  'timeout',
-  'ttlMargin',
-  'retries',
-  'maxBytes',
-  'clock',
-] as const satisfies (keyof MemcachedStoreOptions)[]
+const known: Names<MemcachedStoreOptions> = ['client', ...swapNames]
 
 /** The server's errors if another process was faster. */
 const changed = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/

@@ -1,5 +1,6 @@
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
+import type { Names } from '../options.ts'
 
 /** The options of every store that processes share. */
 export interface SharedStoreOptions {
@@ -15,6 +16,8 @@ export interface SharedStoreOptions {
    */
   ttlMargin?: Duration
 }
+
+export const sharedNames: Names<SharedStoreOptions> = ['prefix', 'timeout', 'ttlMargin']
 
 /**
  * Validates them. The result has milliseconds.

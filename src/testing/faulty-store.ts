@@ -14,7 +14,6 @@ import type { MaybePromise } from '../maybe-promise.ts'
 import { knownOptions } from '../options.ts'
 import { Deadlines } from '../stores/deadlines.ts'
 import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
-import { unanswered } from '../stores/unanswered.ts'
 import { type Fault, type FaultKind, type ScheduledFault, type TimedFault, timedFault } from './fault.ts'
 import type { ManualClock } from './manual-clock.ts'
 
@@ -61,7 +60,7 @@ export class FaultyStore implements Store {
     this.#start = this.#now
     if (store.timeout === undefined) return
     this.timeout = store.timeout
-    this.#deadlines = new Deadlines(store.timeout, clock?.now, clock?.sleeper)
+    this.#deadlines = new Deadlines('The store', store.timeout, undefined, clock?.now, clock?.sleeper)
   }
 
   open(terms: LedgerTerms): Ledger {
@@ -96,8 +95,7 @@ export class FaultyStore implements Store {
 
   #call<T>(send: () => MaybePromise<T>): Promise<T> {
     const answer = this.#meet(send)
-    const timedOut = () => unanswered('The store', this.timeout as number)
-    return this.#deadlines === undefined ? answer : this.#deadlines.bound(answer, timedOut)
+    return this.#deadlines === undefined ? answer : this.#deadlines.bound(answer)
   }
 
   async #meet<T>(send: () => MaybePromise<T>): Promise<T> {

@@ -1,6 +1,6 @@
 import { afterPendingEvents } from '#platform'
 import { type Duration, milliseconds } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
+import { invalidOption } from '../errors.ts'
 
 interface Sleep {
   /** When the sleep ends, in microseconds. */
@@ -99,10 +99,8 @@ export class ManualClock {
 
   #check(microseconds: number, given: number): void {
     if (Number.isSafeInteger(microseconds) && microseconds >= 0) return
-    throw new HeadgateError(
-      'HEADGATE_CLOCK',
-      `A time must be milliseconds since the epoch, got ${shown(given)}. Use Date.UTC(2026, 0, 1).`,
-    )
+    const expected = 'milliseconds since the epoch'
+    throw invalidOption('A time', expected, given, 'Use Date.UTC(2026, 0, 1).', 'HEADGATE_CLOCK')
   }
 }
 

@@ -7,7 +7,7 @@ class Item extends Due {
 }
 
 test('a process that was busy beyond the deadline reads what has arrived before it expires', async () => {
-  const deadlines = new Deadlines(5)
+  const deadlines = new Deadlines('The store', 5)
   const item = new Item()
   deadlines.add(item)
   const started = performance.now()
@@ -20,7 +20,7 @@ test('a process that was busy beyond the deadline reads what has arrived before 
 })
 
 test('each item expires once, in order, and one that is removed does not', async () => {
-  const deadlines = new Deadlines(5)
+  const deadlines = new Deadlines('The store', 5)
   const items = [new Item(), new Item(), new Item()] as const
   for (const item of items) deadlines.add(item)
   expect([deadlines.remove(items[1]), deadlines.remove(items[1])]).toEqual([true, false])

@@ -1,6 +1,6 @@
 import { monotonicClock } from '../../clock.ts'
-import { HeadgateError, shown } from '../../errors.ts'
-import { knownOptions } from '../../options.ts'
+import { invalidOption } from '../../errors.ts'
+import { knownOptions, oneOf } from '../../options.ts'
 import { tokenPattern } from '../keys/key-extractor.ts'
 import { bindingVerdict, type ReportedPolicy, resetOf, type Writer, wholeSeconds } from './dialect.ts'
 
@@ -22,7 +22,7 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
   const limitName = fieldName(options.limit ?? 'X-RateLimit-Limit', 'limit')
   const remainingName = fieldName(options.remaining ?? 'X-RateLimit-Remaining', 'remaining')
   const resetName = fieldName(options.reset ?? 'X-RateLimit-Reset', 'reset')
-  const epoch = isEpoch(options.resetAs ?? 'epoch')
+  const epoch = oneOf(options.resetAs, ['epoch', 'delta'], 'headers.legacy: resetAs') === 'epoch'
   const limit = new NumberText()
   const reset = new NumberText()
   return (decision, sink, response) => {
@@ -41,18 +41,8 @@ function now(): number {
 
 function fieldName(name: unknown, option: string): string {
   if (typeof name === 'string' && tokenPattern.test(name)) return name
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `headers.legacy: ${option} must be a header name, got ${shown(name)}. Leave it out for the usual X-RateLimit name.`,
-  )
-}
-
-function isEpoch(resetAs: unknown): boolean {
-  if (resetAs === 'epoch' || resetAs === 'delta') return resetAs === 'epoch'
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `headers.legacy: resetAs must be 'epoch' or 'delta', got ${shown(resetAs)}. Leave it out for 'epoch'.`,
-  )
+  const fix = 'Leave it out for the usual X-RateLimit name.'
+  throw invalidOption(`headers.legacy: ${option}`, 'a header name', name, fix)
 }
 
 /** Remembers the text of the last number: a limit, or the current second, is mostly the same as before. */

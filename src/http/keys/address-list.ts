@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../../errors.ts'
+import { type HeadgateError, invalidOption } from '../../errors.ts'
 import { isAddress, isIPv4, parseAddress } from './address.ts'
 
 /** An address and how many of its leading bits count. */
@@ -47,9 +47,6 @@ function contains({ groups, prefix }: Range, address: readonly number[]): boolea
 }
 
 function invalid(option: string, entry: unknown): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_OPTION',
-    `${option} must be a list of addresses and CIDR ranges, got ${shown(entry)}. ` +
-      `Write ${option}: ['192.0.2.1', '10.0.0.0/8', '2001:db8::/32'].`,
-  )
+  const fix = `Write ${option}: ['192.0.2.1', '10.0.0.0/8', '2001:db8::/32'].`
+  return invalidOption(option, 'a list of addresses and CIDR ranges', entry, fix)
 }

@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../../errors.ts'
+import { invalidOption } from '../../errors.ts'
 import { flag, knownOptions } from '../../options.ts'
 import { warnOnce } from '../../warn.ts'
 import { AddressKeys } from './address-key.ts'
@@ -32,10 +32,7 @@ export function byIp(options: ByIpOptions = {}): KeyExtractor {
   knownOptions('byIp', options, ['ipv6Prefix', 'trustedProxies', 'warn'])
   const prefix = options.ipv6Prefix ?? 56
   if (!Number.isInteger(prefix) || prefix < 1 || prefix > 128) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      `byIp: ipv6Prefix must be a whole number of bits from 1 to 128, got ${shown(prefix)}. Leave it out for 56.`,
-    )
+    throw invalidOption('byIp: ipv6Prefix', 'a whole number of bits from 1 to 128', prefix, 'Leave it out for 56.')
   }
   const keys = new AddressKeys(prefix)
   const { trustedProxies } = options

@@ -1,4 +1,4 @@
-import { HeadgateError, shown } from '../../errors.ts'
+import { invalidOption } from '../../errors.ts'
 import type { Framework } from '../framework.ts'
 import { isAddress } from './address.ts'
 import { AddressList } from './address-list.ts'
@@ -45,9 +45,7 @@ function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boo
     return (address) => list.has(address)
   }
   if (Number.isSafeInteger(proxies) && (proxies as number) >= 1) return (_address, hop) => hop < (proxies as number)
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `trustedProxies must be the number of proxies in front or a list of their addresses and ranges, got ${shown(proxies)}. ` +
-      `Write trustedProxies: 1 or trustedProxies: ['10.0.0.0/8'].`,
-  )
+  const expected = 'the number of proxies in front or a list of their addresses and ranges'
+  const fix = "Write trustedProxies: 1 or trustedProxies: ['10.0.0.0/8']."
+  throw invalidOption('trustedProxies', expected, proxies, fix)
 }

@@ -3,8 +3,8 @@
  * the time that it names. A refused request that can be repeated is sent again, a few times.
  */
 import { type Duration, milliseconds } from '../../duration.ts'
-import { HeadgateError, shown } from '../../errors.ts'
-import { knownOptions } from '../../options.ts'
+import { HeadgateError, invalidOption, shown } from '../../errors.ts'
+import { knownOptions, type Names } from '../../options.ts'
 import { Pace } from '../pace.ts'
 import { Pacer } from '../pacer.ts'
 import { parseRateLimit } from './parse-headers.ts'
@@ -36,15 +36,7 @@ export interface PacedFetchOptions {
   now?: () => number
 }
 
-const known = [
-  'pacer',
-  'key',
-  'retries',
-  'maxHold',
-  'backoff',
-  'random',
-  'now',
-] as const satisfies (keyof PacedFetchOptions)[]
+const known: Names<PacedFetchOptions> = ['pacer', 'key', 'retries', 'maxHold', 'backoff', 'random', 'now']
 
 interface Settings {
   readonly retries: number
@@ -106,10 +98,7 @@ function readSettings(options: PacedFetchOptions): Settings {
   knownOptions('pacedFetch', options, known)
   const { retries = 3, random = Math.random, now = Date.now } = options
   if (!Number.isSafeInteger(retries) || retries < 0) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      `pacedFetch: retries must be a whole number from 0, got ${shown(retries)}. Give 0 for no retries.`,
-    )
+    throw invalidOption('pacedFetch: retries', 'a whole number from 0', retries, 'Give 0 for no retries.')
   }
   return {
     retries,

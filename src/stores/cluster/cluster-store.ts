@@ -1,7 +1,7 @@
 import cluster from 'node:cluster'
 import { type Duration, milliseconds } from '../../duration.ts'
-import { knownOptions, text } from '../../options.ts'
-import { type MemoryStoreOptions, memoryStore } from '../memory/memory-store.ts'
+import { knownOptions, type Names, text } from '../../options.ts'
+import { type MemoryStoreOptions, memoryOptions, memoryStore } from '../memory/memory-store.ts'
 import { PrimaryStore } from './primary.ts'
 import { WorkerStore } from './worker.ts'
 
@@ -13,10 +13,7 @@ export interface ClusterStoreOptions extends MemoryStoreOptions {
 }
 
 /** A record, so that the type check fails if an option is missing. */
-const known = { name: true, timeout: true, maxKeys: true, onFull: true, clock: true } satisfies Record<
-  keyof ClusterStoreOptions,
-  true
->
+const known: Names<ClusterStoreOptions> = ['name', 'timeout', ...memoryOptions]
 
 /** The primary's store has the states, and is synchronous as a memory store is. A worker's store is not. */
 export type ClusterStore = PrimaryStore | WorkerStore
@@ -31,7 +28,7 @@ export type ClusterStore = PrimaryStore | WorkerStore
  * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_NAME` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function clusterStore(options: ClusterStoreOptions = {}): ClusterStore {
-  knownOptions('clusterStore', options, Object.keys(known))
+  knownOptions('clusterStore', options, known)
   const { name = 'default', timeout = 100, ...rest } = options
   const longest = milliseconds(timeout, 'clusterStore: timeout', 'HEADGATE_OPTION')
   const valid = text(name, 'clusterStore: name', 'HEADGATE_NAME')

@@ -2,7 +2,7 @@ import { setImmediate } from 'node:timers'
 import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import { HeadgateError } from '../../errors.ts'
-import { type PendingCall, PendingCalls } from '../pending-call.ts'
+import { Deadlines, type PendingCall } from '../deadlines.ts'
 import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
 import { isResponseMessage, type LedgerRequest, packTerms, type RequestMessage, unpackBooking } from './messages.ts'
 
@@ -14,7 +14,7 @@ export class WorkerStore implements Store {
   /** How long a call may take, in milliseconds. */
   readonly timeout: number
   readonly #name: string
-  readonly #pendingCalls: PendingCalls
+  readonly #deadlines: Deadlines
   /** The requests without a response, by their ids. */
   readonly #pending = new Map<number, PendingRequest>()
   /** The index of each terms in the next message. */
@@ -28,7 +28,7 @@ export class WorkerStore implements Store {
     this.#name = name
     this.timeout = timeout
     const fix = 'Call clusterStore() with the same name in the primary too, or set a longer timeout.'
-    this.#pendingCalls = new PendingCalls('The primary', timeout, fix)
+    this.#deadlines = new Deadlines('The primary', timeout, fix)
     process.on('message', this.#onMessage)
     process.on('disconnect', this.#onDisconnect)
   }
@@ -45,7 +45,7 @@ export class WorkerStore implements Store {
   }
 
   send(terms: string, request: LedgerRequest): Promise<Booking | undefined> {
-    return this.#pendingCalls.promise((pending) => {
+    return this.#deadlines.promise((pending) => {
       const id = this.#nextId++
       this.#pending.set(id, pending)
       const index = this.#terms.get(terms) ?? this.#terms.size

@@ -1,6 +1,5 @@
 import { type Clock, checkClock, monotonicClock } from '../../clock.ts'
-import { HeadgateError, shown } from '../../errors.ts'
-import { knownOptions, positiveInteger } from '../../options.ts'
+import { knownOptions, type Names, oneOf, positiveInteger } from '../../options.ts'
 import type { Ledger, LedgerTerms, Store } from '../store.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
@@ -26,6 +25,8 @@ export interface MemoryStoreOptions {
   /** Whole microseconds since the epoch. Default: a monotonic clock. */
   clock?: Clock
 }
+
+export const memoryOptions: Names<MemoryStoreOptions> = ['maxKeys', 'onFull', 'clock']
 
 /** What a memory store holds, summed over the limiters that are in use. */
 export interface MemoryStoreStats {
@@ -59,10 +60,11 @@ export class MemoryStore implements Store {
 
   /** @param seed for tests: the same places in every run */
   constructor(options: MemoryStoreOptions, seed: Seed = randomSeed()) {
-    knownOptions('memoryStore', options, ['maxKeys', 'onFull', 'clock'])
+    knownOptions('memoryStore', options, memoryOptions)
     const maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
     this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
-    this.#capacity = { maxKeys, seed: remembers(options.onFull ?? 'remember') ? seed : undefined }
+    const onFull = oneOf(options.onFull, ['remember', 'forget'], 'memoryStore: onFull')
+    this.#capacity = { maxKeys, seed: onFull === 'remember' ? seed : undefined }
   }
 
   open(terms: LedgerTerms): Ledger {
@@ -85,12 +87,4 @@ export class MemoryStore implements Store {
       forgotten: sum(({ forgotten }) => forgotten),
     }
   }
-}
-
-function remembers(onFull: unknown): boolean {
-  if (onFull === 'remember' || onFull === 'forget') return onFull === 'remember'
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `memoryStore: onFull must be 'remember' or 'forget', got ${shown(onFull)}. Leave it out to remember.`,
-  )
 }

@@ -1,9 +1,9 @@
 import { type Clock, checkClock, wallClock } from '../../clock.ts'
-import { knownOptions, positiveInteger } from '../../options.ts'
-import { PendingCalls } from '../pending-call.ts'
+import { knownOptions, type Names, positiveInteger } from '../../options.ts'
+import { Deadlines } from '../deadlines.ts'
 import { KeyQueue } from '../records/key-queue.ts'
 import { RecordStore } from '../records/record-store.ts'
-import { type SharedStoreOptions, sharedOptions } from '../shared-options.ts'
+import { type SharedStoreOptions, sharedNames, sharedOptions } from '../shared-options.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
 import { migrationError } from './error.ts'
 import { Sql } from './sql.ts'
@@ -20,15 +20,7 @@ export interface PostgresStoreOptions extends SharedStoreOptions {
   clock?: Clock
 }
 
-const known = [
-  'pool',
-  'table',
-  'transactions',
-  'clock',
-  'prefix',
-  'timeout',
-  'ttlMargin',
-] as const satisfies (keyof PostgresStoreOptions)[]
+const known: Names<PostgresStoreOptions> = ['pool', 'table', 'transactions', 'clock', ...sharedNames]
 
 const defaultTable = 'headgate'
 
@@ -80,7 +72,7 @@ export class PostgresStore extends RecordStore {
       timeout,
       clock: options.clock === undefined ? wallClock : checkClock(options.clock),
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
-      pendingCalls: new PendingCalls('Postgres', timeout),
+      deadlines: new Deadlines('Postgres', timeout),
     })
     this.#pool = pool
     this.#table = table

@@ -4,7 +4,7 @@
  */
 import { Evaluation, type Tickets, type Verb } from '../../algorithms/evaluation.ts'
 import type { HeadgateError } from '../../errors.ts'
-import type { PendingCall } from '../pending-call.ts'
+import type { PendingCall } from '../deadlines.ts'
 import type { Booking, DecideOptions } from '../store.ts'
 import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
 import type { Scope, ScopedEvaluation } from './scoped-evaluation.ts'

@@ -1,5 +1,5 @@
 import type { Clock } from '../../clock.ts'
-import type { PendingCalls } from '../pending-call.ts'
+import type { Deadlines } from '../deadlines.ts'
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
@@ -10,7 +10,7 @@ export interface RecordContext {
   readonly timeout: number
   /** The time of this process. */
   readonly clock: Clock
-  readonly pendingCalls: PendingCalls
+  readonly deadlines: Deadlines
   readonly queue: KeyQueue
   /** The most that the store holds for a key, if it has a bound. */
   readonly size?: SizeLimit | undefined

@@ -71,8 +71,8 @@ export class RecordLedger implements Ledger {
     keys: readonly string[],
     call: Omit<RecordCall, 'pending' | 'now'>,
   ): Promise<Booking | undefined> {
-    const { pendingCalls, queue } = this.#context
+    const { deadlines, queue } = this.#context
     const now = this.#context.clock()
-    return pendingCalls.promise((pending) => queue.add(scoped, keys, { ...call, now, pending }))
+    return deadlines.promise((pending) => queue.add(scoped, keys, { ...call, now, pending }))
   }
 }

@@ -1,6 +1,5 @@
 import { HeadgateError } from '../../errors.ts'
 import { Due } from '../deadlines.ts'
-import { unanswered } from '../unanswered.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import { ReplyReader } from './reply-reader.ts'
 import {
@@ -20,7 +19,7 @@ const noBytes = Buffer.alloc(0)
 /** What sends a batch. */
 interface Sender {
   /** In milliseconds. */
-  readonly options: { readonly timeout: number; readonly ttlMargin: number }
+  readonly options: { readonly ttlMargin: number }
   /** Called once, when the batch is settled. */
   settled(batch: Batch): void
 }
@@ -153,9 +152,9 @@ export class Batch extends Due {
   }
 
   /** Called at the deadline, whatever the client does. */
-  expire(): void {
+  expire(error: HeadgateError): void {
     this.withdraw()
-    this.fail(unanswered('Redis', this.#sender.options.timeout))
+    this.fail(error)
   }
 
   fail(cause: unknown): void {

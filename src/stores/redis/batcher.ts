@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers'
 import { Deadlines } from '../deadlines.ts'
-import { unanswered } from '../unanswered.ts'
 import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
 import { slotOf } from './keys.ts'
@@ -36,7 +35,7 @@ export class Batcher {
 
   constructor(options: BatcherOptions) {
     this.options = options
-    this.#deadlines = new Deadlines(options.timeout)
+    this.#deadlines = new Deadlines('Redis', options.timeout)
     this.#sha = createHash('sha1').update(options.script).digest('hex')
     options.connection.onLost(() => {
       for (const batch of this.#sent) batch.withdraw()
@@ -60,7 +59,7 @@ export class Batcher {
 
   /** Keeps one deadline over several requests that follow each other. */
   within<T>(answer: Promise<T>, late?: (answer: T) => void): Promise<T> {
-    return this.#deadlines.bound(answer, () => unanswered('Redis', this.options.timeout), late)
+    return this.#deadlines.bound(answer, late)
   }
 
   #begin(slot: number): Batch {

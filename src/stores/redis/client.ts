@@ -1,7 +1,7 @@
 /*
  * The clients that redisStore takes. They are recognised by their methods, never by their name, and none is imported.
  */
-import { HeadgateError, shown } from '../../errors.ts'
+import { invalidOption } from '../../errors.ts'
 
 type Listener = () => void
 
@@ -46,11 +46,8 @@ export interface Connection {
 export function connectionOf(client: unknown): Connection {
   if (can(client, 'evalSha') && can(client, 'eval')) return nodeRedis(client as NodeRedisLike)
   if (can(client, 'evalsha') && can(client, 'eval') && can(client, 'on')) return ioredis(client as IoredisLike)
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `redisStore: client must be a client of ioredis, redis (node-redis) or iovalkey, got ${shown(client)}. ` +
-      'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).',
-  )
+  const fix = 'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).'
+  throw invalidOption('redisStore: client', 'a client of ioredis, redis (node-redis) or iovalkey', client, fix)
 }
 
 function can(client: unknown, method: string): boolean {

@@ -1,7 +1,7 @@
 import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.ts'
 import type { HeadgateError } from '../../errors.ts'
-import { knownOptions, positiveInteger } from '../../options.ts'
-import { type SharedStoreOptions, sharedOptions, wrongOption } from '../shared-options.ts'
+import { knownOptions, type Names, positiveInteger } from '../../options.ts'
+import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
 import type { Ledger, LedgerTerms, Store } from '../store.ts'
 import { Batcher } from './batcher.ts'
 import { connectionOf, type RedisClient } from './client.ts'
@@ -32,17 +32,7 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   leases?: { units: number }
 }
 
-const known = [
-  'client',
-  'prefix',
-  'timeout',
-  'ttlMargin',
-  'time',
-  'clock',
-  'batch',
-  'denyCache',
-  'leases',
-] as const satisfies (keyof RedisStoreOptions)[]
+const known: Names<RedisStoreOptions> = ['client', 'time', 'clock', 'batch', 'denyCache', 'leases', ...sharedNames]
 
 /** The wire counts the keys and plans of a batch in 16 bits. And while Redis decides one batch, all others wait. */
 const largestBatch = 1000
