@@ -61,7 +61,7 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & { 
  *     await limit.limiter.reset('203.0.113.7')
  *
  * The function itself can be registered too: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Pass it a
- * `limiter` to have that at hand.
+ * `limiter` to keep a reference to it.
  *
  * @throws HeadgateError if a policy or an option is invalid
  */

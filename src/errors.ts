@@ -33,7 +33,7 @@
  *
  * A store rejects with these, which a verb shows as the `cause` of `HEADGATE_STORE_UNAVAILABLE`:
  *
- * - `HEADGATE_STORE_TIMEOUT`: the store did not answer within its `timeout`. The call may or may not have counted.
+ * - `HEADGATE_STORE_TIMEOUT`: the store did not respond within its `timeout`. The call may or may not have counted.
  * - `HEADGATE_STORE`: the store failed. `cause` is the error of its client.
  *
  * `acquire`, `reserve` and `throttle` of a pacer also reject with:

@@ -6,7 +6,7 @@ import type { Booking, CallOptions, Ledger } from './stores/store.ts'
 
 /** Units taken from a limiter before the call's true cost is known. */
 export class Reservation extends Settlement {
-  /** How long to wait before acting, in whole milliseconds. 0 if refused: then `decision.retryAfter` says when to ask again. */
+  /** How long to wait before acting, in whole milliseconds. 0 if refused: then `decision.retryAfter` says when to try again. */
   readonly wait: number
   readonly decision: Decision
   readonly #ledger: Ledger

@@ -7,7 +7,12 @@ export { type Definition, revive, sameDefinition } from './algorithms/revive.ts'
 export type { Clock } from './clock.ts'
 export { type Decision, join, type Source, type Verdict } from './decision.ts'
 export { isPromise, type MaybePromise } from './maybe-promise.ts'
-export { type CompareAndSetOptions, compareAndSetStore, type ReadAndSwap, type VersionedText } from './stores/compare-and-set.ts'
+export {
+  type CompareAndSetOptions,
+  compareAndSetStore,
+  type ReadAndSwap,
+  type VersionedText,
+} from './stores/compare-and-set.ts'
 export type {
   Booking,
   CallOptions,

@@ -2,7 +2,7 @@
  * What Guava's two rate limiters have in common: a call waits for the calls before it, and the next call pays for its cost.
  *
  *     time    0         200                    1200  1400
- *     asked   A(1) B(5)                   C(1)
+ *     called  A(1) B(5)                   C(1)
  *     goes    A    |--->B   |------------------>C
  *                  free after A        free after B
  *
@@ -28,7 +28,7 @@ const mostPermits = 2 ** 31 - 1
 /** 142 years in microseconds. What is owed stays below, so that times stay exact. */
 const longest = 2 ** 52
 /** If the clock goes back by up to this many microseconds, or by one refill, calls wait for it. Guava waits for any. */
-const patience = 60_000_000
+const rollbackTolerance = 60_000_000
 
 export abstract class Smooth implements Algorithm {
   abstract readonly kind: string
@@ -38,7 +38,7 @@ export abstract class Smooth implements Algorithm {
   readonly promises = true
   /** 0, because `free` stands still by itself when the clock goes back. */
   readonly span = 0
-  readonly #patience: number
+  readonly #rollbackTolerance: number
   /** Microseconds that a fresh permit costs. */
   readonly stable: number
   /** The most permits stored. */
@@ -61,7 +61,7 @@ export abstract class Smooth implements Algorithm {
         'This rate is too slow, or stores too much, to be counted below 2^52 microseconds. Choose a shorter `per` or store.',
       )
     }
-    this.#patience = Math.max(patience, refill)
+    this.#rollbackTolerance = Math.max(rollbackTolerance, refill)
   }
 
   /** The stored permits of a new key. */
@@ -86,7 +86,7 @@ export abstract class Smooth implements Algorithm {
   /** How far the times of the state lie ahead, because the clock went far back. */
   #aheadAt(s: Numbers, i: number, at: number): number {
     const ahead = (s[i] as number) - at
-    return ahead > this.#patience ? ahead : 0
+    return ahead > this.#rollbackTolerance ? ahead : 0
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {

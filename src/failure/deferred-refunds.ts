@@ -3,14 +3,14 @@ import type { Breaker } from './breaker.ts'
 /** The most refunds kept. Beyond them the oldest is dropped. */
 const maxRefunds = 10_000
 
-/** Gives units of these keys back. */
+/** A request that gives units of these keys back. */
 interface Refund {
   readonly scopes: readonly string[]
   readonly keys: readonly string[]
   readonly run: () => Promise<unknown>
 }
 
-/** Refunds that wait until the store answers again. */
+/** Refunds that wait until the store responds again. */
 export class DeferredRefunds {
   readonly #breaker: Breaker
   #refunds: Refund[] = []
@@ -21,7 +21,7 @@ export class DeferredRefunds {
     this.#breaker = breaker
   }
 
-  /** Runs the refund now if the store answers, else later. Refunds run once, in order, whatever their outcome. */
+  /** Runs the refund now if the breaker is closed, else later. Each refund runs once, in order. A failed one is dropped. */
   add(refund: Refund): void {
     if (this.#refunds.length >= maxRefunds) this.#refunds.shift()
     this.#refunds.push(refund)
@@ -38,7 +38,7 @@ export class DeferredRefunds {
     if (this.#refunds.length > 0) this.#refunds = this.#refunds.filter((refund) => !concerns(refund))
   }
 
-  /** Goes on as long as the store answers. */
+  /** Runs the refunds until the breaker opens. */
   async #run(): Promise<void> {
     let refund = this.#refunds.shift()
     while (refund !== undefined) {

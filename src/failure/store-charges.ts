@@ -24,7 +24,7 @@ export class StoreCharges {
     return this.#terms.scopes
   }
 
-  /** Rejects if the store does not answer. A charge of nothing changes nothing. */
+  /** Rejects if the store does not respond. A charge of 0 units changes nothing. */
   async check(scope: string, key: string): Promise<void> {
     const [policy] = this.#policiesOf(scope)
     await this.#link.ask(() => this.#ledger(policy as number).decide('charge', [key], 0))

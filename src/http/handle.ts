@@ -7,7 +7,7 @@ interface Checking<Request, Response> {
 
 type Next = (error?: unknown) => void
 
-/** Checks a request, then calls `next` if it may go on, or with the error. A refused request is answered already. */
+/** Checks a request, then calls `next` if it may go on, or with the error. The response of a refused request is already sent. */
 export function handle<Request, Response>(
   guard: Checking<Request, Response>,
   request: Request,

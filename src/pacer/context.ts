@@ -15,8 +15,8 @@ export interface PacerContext {
   readonly reservable: boolean
   paused: boolean
   closed: boolean
-  /** How many calls have come. */
+  /** How many calls were made so far. */
   calls: number
-  /** Something ended at a key. */
+  /** Called when a call, a slot or a request of a key has ended. */
   settled(keyPacer: { readonly key: string; readonly idle: boolean }): void
 }

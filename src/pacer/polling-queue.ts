@@ -1,9 +1,9 @@
 /*
- * The queue for policies that cannot promise a future time. The first waiter asks the store, and asks again at the time
- * that a refusal names.
+ * The queue for policies that cannot promise a future time. It requests permits for the first waiter. On a refusal, it
+ * requests them again at the time that the refusal names.
  *
- * Nobody overtakes the first waiter, not even with a smaller cost: smaller calls could keep a large one waiting without
- * end. The store gets one request at a time, and none before the time that the last answer named.
+ * No call overtakes the first waiter, not even one of a smaller cost: smaller calls could keep a large one waiting without
+ * end. The store gets one request at a time, and none before the time that the last refusal named.
  */
 
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
@@ -17,7 +17,7 @@ import type { Waiter } from './waiter.ts'
 export class PollingQueue implements Queue {
   readonly #owner: QueueOwner
   readonly #waiters = new PriorityQueue()
-  /** Waiters that came while the store was asked, and may be admitted right after its answer. */
+  /** Waiters that came during a request to the store. They may be admitted right after its response. */
   #fresh: Waiter[] = []
   #retry: Retry | undefined
   #asking = false
@@ -38,7 +38,7 @@ export class PollingQueue implements Queue {
     else this.#stay(waiter)
   }
 
-  /** Asks the store for the first waiter, until one is refused or the answer takes time. */
+  /** Requests permits for the first waiter, until one is refused or a response takes time. */
   #ask(): void {
     const owner = this.#owner
     const { permits } = owner.context
@@ -74,7 +74,7 @@ export class PollingQueue implements Queue {
     )
   }
 
-  /** Returns true if the store can be asked again at once. */
+  /** Returns true if the next request can be sent at once. */
   #decided(waiter: Waiter, { decision, tickets }: Booking, generation: number): boolean {
     const owner = this.#owner
     const { permits, scheduler } = owner.context
@@ -85,7 +85,7 @@ export class PollingQueue implements Queue {
       this.#stay(waiter)
       return true
     }
-    if (decision.retryAfter === Infinity || decision.retryAfter * 1000 > owner.patience(waiter)) {
+    if (decision.retryAfter === Infinity || decision.retryAfter * 1000 > owner.maxWaitOf(waiter)) {
       return this.#end(waiter, () => owner.refuseBy(decision, waiter))
     }
     this.#stay(waiter)
@@ -122,7 +122,7 @@ export class PollingQueue implements Queue {
     this.#retry = undefined
   }
 
-  go(): void {
+  restart(): void {
     this.#ask()
   }
 
@@ -139,7 +139,7 @@ export class PollingQueue implements Queue {
   }
 }
 
-/** Asks the store again. */
+/** Sends the next request to the store. */
 class Retry extends Task {
   readonly run: () => void
 

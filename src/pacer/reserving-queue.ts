@@ -1,9 +1,9 @@
 /*
  * The queue for policies that can promise a future time: every call books its slot when it comes.
  *
- * So the wait is known at once, over a fleet too, and the store is asked once a call. Slots belong to nobody: when a slot
- * is due, the first waiter of that cost uses it (by priority, then by order). When a waiter gives up, those behind it move
- * up and the last slot goes back, so nothing is lost.
+ * So the wait is known at once, also in a fleet, and each call takes one request to the store. A slot belongs to no
+ * waiter: when it is due, the first waiter of that cost uses it (by priority, then by order). When a waiter gives up, the
+ * waiters behind it move up and the last slot is given back, so no permit is lost.
  *
  *     slots of cost 1    |200    |400    |600    |800           B leaves: C moves up to 400, D to 600,
  *     waiters             A       B       C       D             and the slot at 800 goes back
@@ -58,7 +58,7 @@ export class ReservingQueue implements Queue {
     const { permits } = owner.context
     waiter.stage = 'asking'
     const { generation } = permits
-    const booking = permits.reserve(owner.keys, waiter.cost, owner.patience(waiter))
+    const booking = permits.reserve(owner.keys, waiter.cost, owner.maxWaitOf(waiter))
     if (isPromise(booking)) this.#await(waiter, booking, generation)
     else this.#decided(waiter, booking, generation)
   }
@@ -142,7 +142,7 @@ export class ReservingQueue implements Queue {
   }
 
   /**
-   * Fills the slots of all waiters that left, where costs differ. These waiters are still in their queues. All slots behind
+   * Fills the slots of all waiters that left, if costs differ. These waiters are still in their queues. All slots behind
    * a vacant one are given back and booked again.
    */
   #closeUp(): void {
@@ -177,8 +177,8 @@ export class ReservingQueue implements Queue {
   }
 
   /**
-   * The last slot goes back whole if it is still to come and nobody else books. For any other slot, only the part that no
-   * later slot relies on goes back: the rule of golang.org/x/time/rate.
+   * The last slot is given back in full if it is in the future and no one else can book. For any other slot, only the part that no
+   * later slot relies on is given back: the rule of golang.org/x/time/rate.
    */
   giveBack(slot: Slot, units: number): MaybePromise<unknown> {
     const { context, keys, now } = this.#owner
@@ -188,7 +188,7 @@ export class ReservingQueue implements Queue {
     return context.permits.refund(keys, units, whole ? undefined : slot.tickets, slot.kind.generation)
   }
 
-  /** Gives the last slot back first, so that each one is the last and goes back whole. */
+  /** Gives the last slot back first, so that each one is the last and is given back in full. */
   stop(): void {
     for (let slot = this.#slots.last; slot !== undefined; ) {
       const { before } = slot
@@ -201,7 +201,7 @@ export class ReservingQueue implements Queue {
     }
   }
 
-  go(): void {
+  restart(): void {
     for (let waiter = this.#unbooked.shift(); waiter !== undefined; waiter = this.#unbooked.shift()) this.#book(waiter)
   }
 

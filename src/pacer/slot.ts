@@ -14,7 +14,7 @@ export interface SlotKind {
   readonly onDue: (slot: Slot) => void
 }
 
-/** A time that the store has promised, for a cost. It belongs to no waiter: the first one at that time uses it. */
+/** A time that the store has promised, for a cost. It belongs to no waiter: the first waiter at that time uses it. */
 export class Slot extends Task implements ListNode<Slot> {
   readonly kind: SlotKind
   /** One policy's ticket stands alone, without the list around it: most pacers have one policy. */

@@ -1,7 +1,7 @@
 import type { ListNode } from '../linked-list.ts'
 import type { WaitDeadline } from './wait-deadline.ts'
 
-/** What a user asks of a pacer. */
+/** One call of a user on a pacer. */
 export interface Call {
   readonly cost: number
   readonly priority: number
@@ -19,13 +19,13 @@ export interface Call {
  * - `new`: nothing yet
  * - `blocked`: a function of its key has to end first, because of `concurrency`
  * - `queued`: it has its place in the queue, and nothing is booked for it
- * - `asking`: the store's answer
+ * - `asking`: the response of the store
  * - `booked`: the time of a slot
  * - `done`: nothing, it has been admitted or refused
  */
 export type Stage = 'new' | 'blocked' | 'queued' | 'asking' | 'booked' | 'done'
 
-/** What a waiter needs of its key pacer. */
+/** What a waiter needs from its key pacer. */
 interface Owner {
   /** Ends a wait at any stage. */
   leave(waiter: Waiter, error: unknown): void

@@ -10,7 +10,7 @@ export type { ReadAndSwap, VersionedText } from './records/swap-runner.ts'
 
 export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
   /**
-   * How often a call tries again after another process was faster. Then it rejects with HeadgateError `HEADGATE_STORE`.
+   * How often a call tries again after another process has written first. Then it rejects with HeadgateError `HEADGATE_STORE`.
    * Default 30.
    */
   retries?: number

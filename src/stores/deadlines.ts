@@ -3,18 +3,18 @@ import { type Clock, monotonicClock } from '../clock.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
 import { type Sleeper, timerSleeper } from '../sleeper.ts'
 
-/** Something with a deadline. It is its own list node, linked to its neighbours while it waits. */
-export abstract class Due implements ListNode<Due> {
+/** An item with a deadline. It is its own list node, linked to its neighbours while it waits. */
+export abstract class DeadlineItem implements ListNode<DeadlineItem> {
   due = 0
   waits = false
-  before: Due | undefined
-  after: Due | undefined
+  before: DeadlineItem | undefined
+  after: DeadlineItem | undefined
 
-  /** The deadline has passed. */
+  /** Called when the deadline has passed. */
   abstract expire(): void
 }
 
-class BoundedAnswer extends Due {
+class BoundedAnswer extends DeadlineItem {
   readonly #expired: () => void
 
   constructor(expired: () => void) {
@@ -28,15 +28,15 @@ class BoundedAnswer extends Due {
 }
 
 /**
- * Deadlines that are all equally far away, kept by one timer. Whatever is added first is due first. No timer runs while
- * nothing waits, and none is set for what is removed within the same turn of the event loop.
+ * Deadlines with one common timeout, kept by one timer. The item that is added first is due first. No timer runs while
+ * no item waits, and none is set for items that are removed within the same turn of the event loop.
  */
 export class Deadlines {
   /** In milliseconds. */
   readonly timeout: number
   readonly #clock: Clock
   readonly #sleeper: Sleeper
-  readonly #waiting = new LinkedList<Due>()
+  readonly #waiting = new LinkedList<DeadlineItem>()
   /** True while `#expire` is to run, by the timer or after the pending events. */
   #scheduled = false
   #cancelTimer: (() => void) | undefined
@@ -47,15 +47,15 @@ export class Deadlines {
     this.#sleeper = sleeper
   }
 
-  add(item: Due): void {
+  add(item: DeadlineItem): void {
     item.due = this.#clock() + this.timeout * 1000
     item.waits = true
     this.#waiting.add(item)
     if (!this.#scheduled) this.#expireLater()
   }
 
-  /** Returns true if it was waiting. */
-  remove(item: Due): boolean {
+  /** Removes an item. Returns true if it was waiting. */
+  remove(item: DeadlineItem): boolean {
     if (!item.waits) return false
     item.waits = false
     this.#waiting.remove(item)
@@ -64,8 +64,8 @@ export class Deadlines {
   }
 
   /**
-   * The same answer, or a rejection at the deadline.
-   * @param late gets an answer that comes after the rejection
+   * Resolves as `answer` does, or rejects with `error` at the deadline.
+   * @param late gets a result that comes after the rejection
    */
   bound<T>(answer: Promise<T>, error: () => Error, late: (answer: T) => void = () => undefined): Promise<T> {
     return new Promise((resolve, reject) => {
@@ -78,7 +78,7 @@ export class Deadlines {
     })
   }
 
-  /** An answer that arrived while this process was busy is read before its deadline counts. */
+  /** A response that arrived while this process was busy is read before its deadline counts. */
   #expireLater(): void {
     this.#scheduled = true
     afterPendingEvents(() => this.#expire())

@@ -1,6 +1,6 @@
 import type { HeadgateError } from '../errors.ts'
-import { Deadlines, Due } from './deadlines.ts'
-import { unanswered } from './unanswered.ts'
+import { DeadlineItem, Deadlines } from './deadlines.ts'
+import { timeoutError } from './timeout-error.ts'
 
 const ignore = (): void => {}
 
@@ -8,7 +8,7 @@ const ignore = (): void => {}
  * A call that waits for its result. It is settled once: by the result, a failure or its deadline. Then it drops its
  * reference to the caller, because a queue may keep the call for longer.
  */
-export class PendingCall<T> extends Due {
+export class PendingCall<T> extends DeadlineItem {
   /** True once the caller has a result or an error. */
   settled = false
   #resolve: (result: T) => void
@@ -59,7 +59,7 @@ export class PendingCalls {
    */
   constructor(who: string, timeout: number, fix?: string) {
     this.deadlines = new Deadlines(timeout)
-    this.timeoutError = () => unanswered(who, timeout, fix)
+    this.timeoutError = () => timeoutError(who, timeout, fix)
   }
 
   /** A promise for a new pending call, which `start` gets. */

@@ -14,7 +14,7 @@ import type { MaybePromise } from '../maybe-promise.ts'
 import { knownOptions } from '../options.ts'
 import { Deadlines } from '../stores/deadlines.ts'
 import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
-import { unanswered } from '../stores/unanswered.ts'
+import { timeoutError } from '../stores/timeout-error.ts'
 import { type Fault, type FaultKind, type ScheduledFault, type TimedFault, timedFault } from './fault.ts'
 import type { ManualClock } from './manual-clock.ts'
 
@@ -96,7 +96,7 @@ export class FaultyStore implements Store {
 
   #call<T>(send: () => MaybePromise<T>): Promise<T> {
     const answer = this.#meet(send)
-    const timedOut = () => unanswered('The store', this.timeout as number)
+    const timedOut = () => timeoutError('The store', this.timeout as number)
     return this.#deadlines === undefined ? answer : this.#deadlines.bound(answer, timedOut)
   }
 

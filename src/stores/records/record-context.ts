@@ -12,6 +12,6 @@ export interface RecordContext {
   readonly clock: Clock
   readonly pendingCalls: PendingCalls
   readonly queue: KeyQueue
-  /** The most that the store holds for a key, if it has a bound. */
+  /** The most bytes that the store holds for a key, if it has a bound. */
   readonly size?: SizeLimit | undefined
 }

@@ -1,6 +1,6 @@
 import { HeadgateError } from '../../errors.ts'
-import { Due } from '../deadlines.ts'
-import { unanswered } from '../unanswered.ts'
+import { DeadlineItem } from '../deadlines.ts'
+import { timeoutError } from '../timeout-error.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import { ReplyReader } from './reply-reader.ts'
 import {
@@ -12,12 +12,12 @@ import {
   writeHead,
 } from './script-request.ts'
 
-/** The first bytes of the requests: one that says if they are still wanted, and the TTL margin. */
+/** The size of the header: a byte that is 0 if the batch was withdrawn, and the TTL margin. */
 const headBytes = 9
 
 const noBytes = Buffer.alloc(0)
 
-/** What sends a batch. */
+/** The sender of a batch. */
 interface Sender {
   /** In milliseconds. */
   readonly options: { readonly timeout: number; readonly ttlMargin: number }
@@ -26,14 +26,14 @@ interface Sender {
 }
 
 /** The requests of one script call in their order, with each of their keys and plans once. */
-export class Batch extends Due {
+export class Batch extends DeadlineItem {
   keys: string[] = []
   #requests: ScriptRequest[] = []
   #keyIndexes = new Map<string, number>()
   #plans: PackedPlan[] = []
   #bytes: Buffer
   #end = headBytes
-  /** The last request that was written, if it can be repeated: how often it was, and the step between the keys. */
+  /** The last request that was written, if it can be repeated: the number of repetitions, and the step between their keys. */
   #last: ScriptRequest | undefined
   #lastVerb = 0
   #lastKey = 0
@@ -155,7 +155,7 @@ export class Batch extends Due {
   /** Called at the deadline, whatever the client does. */
   expire(): void {
     this.withdraw()
-    this.fail(unanswered('Redis', this.#sender.options.timeout))
+    this.fail(timeoutError('Redis', this.#sender.options.timeout))
   }
 
   fail(cause: unknown): void {

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers'
 import { Deadlines } from '../deadlines.ts'
-import { unanswered } from '../unanswered.ts'
+import { timeoutError } from '../timeout-error.ts'
 import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
 import { slotOf } from './keys.ts'
@@ -60,7 +60,7 @@ export class Batcher {
 
   /** Keeps one deadline over several requests that follow each other. */
   within<T>(answer: Promise<T>, late?: (answer: T) => void): Promise<T> {
-    return this.#deadlines.bound(answer, () => unanswered('Redis', this.options.timeout), late)
+    return this.#deadlines.bound(answer, () => timeoutError('Redis', this.options.timeout), late)
   }
 
   #begin(slot: number): Batch {

@@ -17,7 +17,7 @@ function setUp(policies: RateLimiter['policies'], options: MemoryStoreOptions = 
   return { clock, store, limiter, allowed }
 }
 
-/** Keys that nobody has seen before. */
+/** Keys that the store has not seen before. */
 function flood(call: (key: string) => unknown, keys: number): void {
   for (let n = 0; n < keys; n++) call(`flood-${n}`)
 }
@@ -48,7 +48,7 @@ describe('a flood of new keys', () => {
     expect([allowed('hammering', cost), allowed('quiet', cost)]).toEqual([true, true])
   })
 
-  test('does not free a refused user whose calls come from ever new addresses', () => {
+  test('does not free a refused user whose calls each come from a new address', () => {
     const user = fixedWindow({ name: 'user', scope: 'user', limit: 1, window: '10m' })
     const address = fixedWindow({ name: 'address', scope: 'address', limit: 5, window: '10m' })
     const clock = new ManualClock()
@@ -88,7 +88,7 @@ describe('a store of maxKeys', () => {
     expect(answers).toEqual([true, false, true, false, true])
   })
 
-  test('3 gives up the key with most left', () => {
+  test('3 evicts the key with most left', () => {
     const { allowed } = setUp([policy('10/1m fixed-window')], { maxKeys: 3, onFull: 'forget' })
     allowed('nothing left', 10)
     allowed('most left', 1)

@@ -1,14 +1,14 @@
 /*
  * The main part of the script. It gets the keys of a batch of requests (each key once) and two packed arguments: the
- * policies, and the requests. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
+ * plans, and the requests. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
  * writes the keys that changed at the end.
  *
- * Policies, packed by ../terms.ts: for each set of policies "<HH" number of policies, number of scopes. Then for each
+ * Plans, packed by ../packed-plan.ts: for each plan "<HH" number of policies, number of scopes. Then for each
  * policy "<HBBdB" scope, kind, flags, burst, number of definition numbers; "Hc0" texts that records of the policy begin
  * with, and their formats; the definition numbers as doubles.
  *
- * Requests, packed by ../request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for each request
- * "<HBddHHB" set of policies, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more requests like
+ * Requests, packed by ../script-request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for each request
+ * "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more requests like
  * it follow, by how much the number of their key grows each time; "<H" a key for each further scope; the maxWait of a
  * reservation; the tickets of a refund; the units of a lease.
  */
