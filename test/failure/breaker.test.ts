@@ -25,7 +25,7 @@ test('five failures in a row open the breaker, fewer do not', () => {
   expect([breaker.state, breaker.closed]).toEqual(['open', false])
 })
 
-test('there is one probe at a time, and 500 ms lie between two', () => {
+test('there is one probe at a time, and at least 500 ms are between two', () => {
   expect(breaker.startProbe()).toBe(false)
   fail(5)
   clock.advance(499)
@@ -43,7 +43,7 @@ test('there is one probe at a time, and 500 ms lie between two', () => {
   expect([breaker.state, breaker.since - clock.now()]).toEqual(['closed', 0])
 })
 
-test('an open breaker ignores answers and failures of calls that were under way', () => {
+test('an open breaker ignores the results and failures of calls that were under way', () => {
   fail(5)
   const { since } = breaker
   clock.advance(100)
@@ -58,7 +58,7 @@ test('an open breaker ignores answers and failures of calls that were under way'
   expect(breaker.state).toBe('closed')
 })
 
-test('a listener for the next answer is called once, for a call or a probe', () => {
+test('a listener for the next response is called once, for a call or a probe', () => {
   let calls = 0
   fail(5)
   breaker.onNextAnswer(() => calls++)

@@ -6,7 +6,7 @@ import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
 contract((app) => {
-  test('shadow decides and gives the application the decision, but refuses nobody', async () => {
+  test('shadow decides and gives the application the decision, but refuses no request', async () => {
     for (const limit of [
       { limit: 1, window: '1h', shadow: true },
       { policies: '1/1h', shadow: true },

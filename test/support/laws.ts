@@ -94,7 +94,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns }: { n
         same([last.allowed, last.remaining], [true, 0])
       }))
 
-    test('5. after resetAfter, and not sooner, the key decides like a new key', () =>
+    test('5. after resetAfter, and not sooner, the key is decided like a new key', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, more: script }), async (run) => {
         const { promised, steps, t0, more } = run
         const rig = new Rig(create, promised.policy, t0)

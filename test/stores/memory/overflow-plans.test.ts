@@ -16,8 +16,8 @@ import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { MultiPlanPlaces } from '../../../src/stores/memory/multi-plan-places.ts'
 import type { LedgerTerms, Store } from '../../../src/stores/store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
-import { dice } from '../../support/dice.ts'
 import { ReferenceStore } from '../../support/reference-store.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
 
 const seed = [1, 2] as const
 const rules: readonly StateRule[] = [...carryRules, 'retune']
@@ -67,7 +67,7 @@ describe.each(Object.entries(planSets))('%s', (_name, plans) => {
       const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, seed)
       const one = ledgersOf(full, plans, rule)
       const other = ledgersOf(new ReferenceStore(clock.now), plans, rule)
-      const random = dice(5)
+      const random = seededRandom(5)
       for (let call = 0; call < 1000; call++) {
         clock.set(clock.milliseconds + random(200))
         const plan = random(plans.length)

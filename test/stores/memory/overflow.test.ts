@@ -7,7 +7,7 @@ import { fixedWindow, memoryStore, type Policy, policy, RateLimiter, tokenBucket
 import type { Ledger } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
-import { dice } from '../../support/dice.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -40,7 +40,7 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
     const clock = new ManualClock()
     const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, [1, 2])
     const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
-    const random = dice(5)
+    const random = seededRandom(5)
     for (let call = 0; call < 3000; call++) {
       clock.set(clock.milliseconds + random(200))
       const keys = [`${random(18)}`]
@@ -78,7 +78,7 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
 })
 
 describe('a remembered key', () => {
-  test('stays where it is if it is refused or only looked at', async () => {
+  test('keeps its place if it is refused or peeked at', async () => {
     const { store, limiter, allowed } = setUp()
     allowed('a', 5)
     allowed('b')
