@@ -70,7 +70,7 @@ export interface ExpressMiddleware<Limiter = RateLimiter> {
 type Options = GuardOptions<Request, Response>
 
 /**
- * Express middleware (4 and 5). The decision is on `req.rateLimit`. A refusal is answered with 429. An error of a key
+ * Express middleware (4 and 5). The decision is on `req.rateLimit`. A refused request gets status 429. An error of a key
  * extractor, of another option that is a function, or of a synchronous store goes to `next(error)`. If another store
  * fails, `onStoreError` decides. The middleware has its `limiter`; if the policies are a function of the request, that
  * is a `PlanLimiter`.

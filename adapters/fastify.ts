@@ -52,7 +52,7 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & { 
 /**
  * A Fastify plugin for every route of the instance that it is registered on, 404s included. A route has its own limit
  * with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
- * `request.rateLimit`. A refusal is answered with 429. An error of a key extractor, of another option that is a function,
+ * `request.rateLimit`. A refused request gets status 429. An error of a key extractor, of another option that is a function,
  * or of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides. The plugin has its
  * `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
  *

@@ -56,7 +56,7 @@ export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limit
 type Options = GuardOptions<Context, Context>
 
 /**
- * Koa middleware. The decision is on `ctx.state.rateLimit`. A refusal is answered with 429. An error of a key extractor,
+ * Koa middleware. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a key extractor,
  * of another option that is a function, or of a synchronous store rejects the middleware, so Koa's error handling gets
  * it. If another store fails, `onStoreError` decides. The middleware has its `limiter`; if the policies are a function of
  * the request, that is a `PlanLimiter`.

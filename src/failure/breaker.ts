@@ -73,7 +73,7 @@ export class Breaker {
   }
 
   succeeded(): void {
-    if (this.#state === 'closed' && (this.#failures > 0 || this.#listeners.length > 0)) this.#answers()
+    if (this.#state === 'closed' && (this.#failures > 0 || this.#listeners.length > 0)) this.#responded()
   }
 
   failed(error: unknown): void {
@@ -89,19 +89,19 @@ export class Breaker {
     return true
   }
 
-  endProbe(answered: boolean, error?: unknown): void {
-    if (!answered) this.lastError = error
-    this.#become(answered ? 'closed' : 'open')
-    if (answered) this.#answers()
+  endProbe(succeeded: boolean, error?: unknown): void {
+    if (!succeeded) this.lastError = error
+    this.#become(succeeded ? 'closed' : 'open')
+    if (succeeded) this.#responded()
   }
 
-  #answers(): void {
+  #responded(): void {
     this.#failures = 0
     for (const run of this.#listeners.splice(0)) run()
   }
 
   /** Calls back once, at the store's next response. */
-  onNextAnswer(run: () => void): void {
+  onNextResponse(run: () => void): void {
     this.#listeners.push(run)
   }
 

@@ -25,9 +25,9 @@ export abstract class Call<T> extends StoreRequest<T> {
   /** The result of a call that is let through uncounted. */
   protected abstract letThrough(): T
 
-  answered(answer: T): T {
+  succeeded(response: T): T {
     this.fallback.shared.counters.sources.store++
-    return answer
+    return response
   }
 
   failed(error: unknown): MaybePromise<T> {

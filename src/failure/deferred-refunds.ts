@@ -28,7 +28,7 @@ export class DeferredRefunds {
     if (this.#scheduled) return
     this.#scheduled = true
     if (this.#breaker.closed) void this.#run()
-    else this.#breaker.onNextAnswer(() => void this.#run())
+    else this.#breaker.onNextResponse(() => void this.#run())
   }
 
   /** Drops the refunds of keys that were reset: these have their full quota again. */
@@ -46,6 +46,6 @@ export class DeferredRefunds {
       refund = this.#breaker.closed ? this.#refunds.shift() : undefined
     }
     this.#scheduled = this.#refunds.length > 0
-    if (this.#scheduled) this.#breaker.onNextAnswer(() => void this.#run())
+    if (this.#scheduled) this.#breaker.onNextResponse(() => void this.#run())
   }
 }

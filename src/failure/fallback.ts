@@ -86,7 +86,7 @@ export class Fallback {
   /** Gives units back to the store. If that fails they stay taken, which errs on the strict side. */
   async giveBack(keys: readonly string[], cost: number, tickets?: Tickets): Promise<void> {
     const refund = () => this.ledger.decide('refund', keys, cost, tickets && { tickets })
-    await this.shared.link.ask(refund).catch(() => undefined)
+    await this.shared.link.request(refund).catch(() => undefined)
   }
 
   giveBackLater(keys: readonly string[], cost: number, tickets: Tickets): void {

@@ -116,7 +116,7 @@ export class Reconciler {
     this.#again = true
     if (this.#running || this.#waiting) return
     this.#waiting = true
-    this.#link.breaker.onNextAnswer(() => {
+    this.#link.breaker.onNextResponse(() => {
       this.#waiting = false
       void this.#settleAll()
     })

@@ -12,7 +12,7 @@ const defaultTimeout = 100
 /** Milliseconds on top of a store's own timeout: the store itself may be able to withdraw the request. */
 const grace = 10
 
-/** One request to the store. The caller gets the result of `answered` or of `failed`. */
+/** One request to the store. The caller gets the result of `succeeded` or of `failed`. */
 export abstract class StoreRequest<T> extends DeadlineItem {
   /** True once the request was sent: from then on, a failure is the store's. */
   sent = true
@@ -20,10 +20,10 @@ export abstract class StoreRequest<T> extends DeadlineItem {
   declare resolve: (result: MaybePromise<T>) => void
 
   abstract send(): MaybePromise<T>
-  abstract answered(answer: T): T
+  abstract succeeded(response: T): T
   abstract failed(error: unknown): MaybePromise<T>
   /** Called with a response that came after the request had failed. */
-  abstract late(answer: T): void
+  abstract late(response: T): void
 
   /** Called when the deadline has passed. */
   expire(): void {
@@ -57,16 +57,16 @@ export class StoreLink {
 
   /** Sends the request. */
   send<T>(request: StoreRequest<T>): MaybePromise<T> {
-    let answer: MaybePromise<T>
+    let response: MaybePromise<T>
     try {
-      answer = request.send()
+      response = request.send()
     } catch (error) {
-      answer = Promise.reject(error)
+      response = Promise.reject(error)
     }
-    if (!isPromise(answer)) return this.#answered(request, answer)
-    if (!this.#storeKeepsDeadlines) return this.#bounded(request, answer)
-    return (answer instanceof Promise ? answer : Promise.resolve(answer)).then(
-      (value) => this.#answered(request, value),
+    if (!isPromise(response)) return this.#succeeded(request, response)
+    if (!this.#storeKeepsDeadlines) return this.#bounded(request, response)
+    return (response instanceof Promise ? response : Promise.resolve(response)).then(
+      (value) => this.#succeeded(request, value),
       (error) => this.failed(request, error),
     )
   }
@@ -83,7 +83,7 @@ export class StoreLink {
   }
 
   /** Sends a request. A failure rejects the promise. */
-  ask<T>(send: () => MaybePromise<T>): Promise<T> {
+  request<T>(send: () => MaybePromise<T>): Promise<T> {
     return Promise.resolve(this.send(new PlainRequest(send)))
   }
 
@@ -92,22 +92,22 @@ export class StoreLink {
     if (this.breaker.startProbe()) void this.send(new Probe(send, this.breaker))
   }
 
-  #bounded<T>(request: StoreRequest<T>, answer: Promise<T>): Promise<T> {
+  #bounded<T>(request: StoreRequest<T>, response: Promise<T>): Promise<T> {
     const deadlines = this.#deadlines
     return new Promise((resolve) => {
       request.link = this
       request.resolve = resolve
       deadlines.add(request)
-      answer.then(
-        (value) => (deadlines.remove(request) ? resolve(this.#answered(request, value)) : request.late(value)),
+      response.then(
+        (value) => (deadlines.remove(request) ? resolve(this.#succeeded(request, value)) : request.late(value)),
         (error) => deadlines.remove(request) && resolve(this.failed(request, error)),
       )
     })
   }
 
-  #answered<T>(request: StoreRequest<T>, answer: T): T {
+  #succeeded<T>(request: StoreRequest<T>, response: T): T {
     this.breaker.succeeded()
-    return request.answered(answer)
+    return request.succeeded(response)
   }
 
   failed<T>(request: StoreRequest<T>, error: unknown): MaybePromise<T> {
@@ -136,8 +136,8 @@ class PlainRequest<T> extends StoreRequest<T> {
     return this.#send()
   }
 
-  answered(answer: T): T {
-    return answer
+  succeeded(response: T): T {
+    return response
   }
 
   failed(error: unknown): MaybePromise<T> {
@@ -155,7 +155,7 @@ class Probe extends PlainRequest<unknown> {
     this.#breaker = breaker
   }
 
-  override answered(): void {
+  override succeeded(): void {
     this.#breaker.endProbe(true)
   }
 

@@ -29,7 +29,7 @@ export class KeyPacer implements QueueOwner {
   /** How many functions run, or wait in the queue to do so. */
   running = 0
   /** How many requests to the store are under way. */
-  asking = 0
+  pendingRequests = 0
   readonly #hold: Hold
 
   constructor(context: PacerContext, key: string) {
@@ -64,7 +64,7 @@ export class KeyPacer implements QueueOwner {
 
   /** True if no call waits or runs. */
   get free(): boolean {
-    return this.#waiting.size === 0 && this.running === 0 && this.asking === 0
+    return this.#waiting.size === 0 && this.running === 0 && this.pendingRequests === 0
   }
 
   /** True if the key can be forgotten: no call waits or runs, no slot is booked, and there is no hold. */
@@ -89,7 +89,7 @@ export class KeyPacer implements QueueOwner {
 
   #queue(waiter: Waiter): void {
     if (waiter.run !== undefined) this.running++
-    waiter.stage = 'asking'
+    waiter.stage = 'requesting'
     this.queue.add(waiter)
   }
 

@@ -20,7 +20,7 @@ export class PollingQueue implements Queue {
   /** Waiters that came during a request to the store. They may be admitted right after its response. */
   #fresh: Waiter[] = []
   #retry: Retry | undefined
-  #asking = false
+  #requesting = false
 
   constructor(owner: QueueOwner) {
     this.#owner = owner
@@ -33,39 +33,39 @@ export class PollingQueue implements Queue {
   add(waiter: Waiter): void {
     waiter.stage = 'queued'
     this.#waiters.add(waiter)
-    if (this.#asking) this.#fresh.push(waiter)
-    else if (this.#waiters.first === waiter && !this.#owner.stopped) this.#ask()
+    if (this.#requesting) this.#fresh.push(waiter)
+    else if (this.#waiters.first === waiter && !this.#owner.stopped) this.#request()
     else this.#stay(waiter)
   }
 
   /** Requests permits for the first waiter, until one is refused or a response takes time. */
-  #ask(): void {
+  #request(): void {
     const owner = this.#owner
     const { permits } = owner.context
     this.stop()
-    while (!this.#asking && !owner.stopped) {
+    while (!this.#requesting && !owner.stopped) {
       const waiter = this.#waiters.first
       if (waiter === undefined) return
-      this.#asking = true
+      this.#requesting = true
       const { generation } = permits
       const booking = permits.reserve(owner.keys, waiter.cost, 0)
       if (isPromise(booking)) {
         this.#await(waiter, booking, generation)
         return
       }
-      this.#asking = false
+      this.#requesting = false
       if (!this.#decided(waiter, booking, generation)) return
     }
   }
 
   #await(waiter: Waiter, booking: Promise<Booking>, generation: number): void {
     const owner = this.#owner
-    owner.asking++
+    owner.pendingRequests++
     const done = (decide: () => boolean) => {
-      owner.asking--
-      this.#asking = false
-      if (decide()) this.#ask()
-      if (!this.#asking) for (const fresh of this.#fresh.splice(0)) this.#stay(fresh)
+      owner.pendingRequests--
+      this.#requesting = false
+      if (decide()) this.#request()
+      if (!this.#requesting) for (const fresh of this.#fresh.splice(0)) this.#stay(fresh)
       owner.settled()
     }
     booking.then(
@@ -91,7 +91,7 @@ export class PollingQueue implements Queue {
     this.#stay(waiter)
     if (this.#waiters.first !== waiter) return true
     this.stop()
-    this.#retry = new Retry(() => this.#ask())
+    this.#retry = new Retry(() => this.#request())
     scheduler.add(this.#retry, owner.now + decision.retryAfter * 1000)
     return false
   }
@@ -114,7 +114,7 @@ export class PollingQueue implements Queue {
     if (waiter.stage !== 'queued') return
     const first = this.#waiters.first === waiter
     this.#waiters.remove(waiter)
-    if (first) this.#ask()
+    if (first) this.#request()
   }
 
   stop(): void {
@@ -123,7 +123,7 @@ export class PollingQueue implements Queue {
   }
 
   restart(): void {
-    this.#ask()
+    this.#request()
   }
 
   /** A reservation is for now, so nothing stays booked. */
@@ -135,7 +135,7 @@ export class PollingQueue implements Queue {
 
   /** At a higher rate the first waiter may be admitted now. */
   rateChanged(): void {
-    if (!this.#owner.stopped) this.#ask()
+    if (!this.#owner.stopped) this.#request()
   }
 }
 

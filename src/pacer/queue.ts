@@ -33,7 +33,7 @@ export interface QueueOwner {
   /** True while no call is admitted: the pacer is paused or closed, or the key is held. */
   readonly stopped: boolean
   /** How many requests to the store are under way. */
-  asking: number
+  pendingRequests: number
   /** How much longer a waiter may wait, in microseconds. 0 if the queue is full. */
   maxWaitOf(waiter: Waiter): number
   /** True if too many others wait. */

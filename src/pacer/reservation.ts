@@ -62,9 +62,9 @@ export function reserve(keyPacer: KeyPacer, cost: number, maxWait: number): Mayb
     decision.allowed ? granted(keyPacer, cost, wait, tickets, generation) : refused(decision.retryAfter)
   const booking = permits.reserve(keys, cost, reservable ? maxWait : 0)
   if (!isPromise(booking)) return decided(booking)
-  keyPacer.asking++
+  keyPacer.pendingRequests++
   return booking.then(decided).finally(() => {
-    keyPacer.asking--
+    keyPacer.pendingRequests--
     keyPacer.settled()
   })
 }

@@ -56,7 +56,7 @@ export class ReservingQueue implements Queue {
   #book(waiter: Waiter): void {
     const owner = this.#owner
     const { permits } = owner.context
-    waiter.stage = 'asking'
+    waiter.stage = 'requesting'
     const { generation } = permits
     const booking = permits.reserve(owner.keys, waiter.cost, owner.maxWaitOf(waiter))
     if (isPromise(booking)) this.#await(waiter, booking, generation)
@@ -65,16 +65,16 @@ export class ReservingQueue implements Queue {
 
   #await(waiter: Waiter, booking: Promise<Booking>, generation: number): void {
     const owner = this.#owner
-    owner.asking++
+    owner.pendingRequests++
     booking.then(
       (booked) => {
-        owner.asking--
+        owner.pendingRequests--
         this.#decided(waiter, booked, generation)
         owner.settled()
       },
       (error) => {
-        owner.asking--
-        if (waiter.stage === 'asking') owner.refuse(waiter, error)
+        owner.pendingRequests--
+        if (waiter.stage === 'requesting') owner.refuse(waiter, error)
         owner.settled()
       },
     )
@@ -82,7 +82,7 @@ export class ReservingQueue implements Queue {
 
   #decided(waiter: Waiter, { decision, wait, tickets }: Booking, generation: number): void {
     const owner = this.#owner
-    const here = waiter.stage === 'asking'
+    const here = waiter.stage === 'requesting'
     if (!decision.allowed) {
       if (here) owner.refuseBy(decision, waiter)
     } else if (wait === 0 && here && !owner.stopped && this.#slots.first === undefined) {

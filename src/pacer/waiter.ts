@@ -19,11 +19,11 @@ export interface Call {
  * - `new`: nothing yet
  * - `blocked`: a function of its key has to end first, because of `concurrency`
  * - `queued`: it has its place in the queue, and nothing is booked for it
- * - `asking`: the response of the store
+ * - `requesting`: the response of the store
  * - `booked`: the time of a slot
  * - `done`: nothing, it has been admitted or refused
  */
-export type Stage = 'new' | 'blocked' | 'queued' | 'asking' | 'booked' | 'done'
+export type Stage = 'new' | 'blocked' | 'queued' | 'requesting' | 'booked' | 'done'
 
 /** What a waiter needs from its key pacer. */
 interface Owner {

@@ -61,17 +61,17 @@ test('an open breaker ignores the results and failures of calls that were under 
 test('a listener for the next response is called once, for a call or a probe', () => {
   let calls = 0
   fail(5)
-  breaker.onNextAnswer(() => calls++)
+  breaker.onNextResponse(() => calls++)
   breaker.succeeded()
-  for (const answered of [false, true]) {
+  for (const succeeded of [false, true]) {
     clock.advance(500)
     breaker.startProbe()
-    breaker.endProbe(answered)
-    expect(calls).toBe(answered ? 1 : 0)
+    breaker.endProbe(succeeded)
+    expect(calls).toBe(succeeded ? 1 : 0)
   }
   fail(1)
   expect(breaker.doubtful).toBe(true)
-  breaker.onNextAnswer(() => calls++)
+  breaker.onNextResponse(() => calls++)
   breaker.succeeded()
   breaker.succeeded()
   expect([calls, breaker.doubtful]).toEqual([2, false])
