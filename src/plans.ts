@@ -32,8 +32,8 @@ interface KnownPlan<Limiter> {
 }
 
 /**
- * What the limiters of one name on one store share, whatever their policies: the states. A plan is the policies that apply
- * to one caller, and each plan has one limiter.
+ * The limiters of one name on one store, which share their states. A plan is the policies that apply to one caller, and
+ * each plan has one limiter.
  */
 export class Plans<Limiter extends object> {
   readonly name: string

@@ -1,5 +1,5 @@
 /*
- * What Guava's two rate limiters have in common: a call waits for the calls before it, and the next call pays for its cost.
+ * The common part of Guava's two rate limiters: a call waits for the calls before it, and the next call pays for its cost.
  *
  *     time    0         200                    1200  1400
  *     called  A(1) B(5)                   C(1)

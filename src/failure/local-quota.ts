@@ -1,5 +1,6 @@
 /*
- * What one process decides by itself while the store fails, and how much of that the store has been charged since.
+ * The local quota: the units that one process admits by itself while the store fails, and how many of them the store has
+ * been charged for since.
  *
  *     spent    100 ----.____                 .-- 40 more
  *                           `---.___________/    `----.__

@@ -2,7 +2,7 @@ import type { Events } from './events.ts'
 import type { Permits } from './permits.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What all keys of a pacer share. */
+/** The parts and settings that all keys of a pacer share. */
 export interface PacerContext {
   readonly scheduler: Scheduler
   readonly permits: Permits

@@ -193,7 +193,7 @@ export class Pacer extends Pace {
     return this.#keyPacers.size - 1
   }
 
-  /** What the pacer has done since it was made, and what it does now. */
+  /** The counts of the pacer: since it was made, and now. */
   get progress(): Progress {
     const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#events
     const { waiting, running } = this

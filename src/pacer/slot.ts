@@ -3,7 +3,7 @@ import type { Tickets } from '../algorithms/evaluation.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
 import { Task } from './task-queue.ts'
 
-/** What all slots share that were booked for one cost at one rate. */
+/** The properties that all slots of one cost and one rate share. */
 export interface SlotKind {
   readonly cost: number
   /** How often the rate had been set when the slot was booked. */

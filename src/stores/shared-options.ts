@@ -3,7 +3,7 @@ import { HeadgateError, shown } from '../errors.ts'
 
 /** The options of every store that processes share. */
 export interface SharedStoreOptions {
-  /** What every key begins with: 1 to 128 letters, digits and `_ . : -`. Default `'headgate'`. */
+  /** The prefix of every key: 1 to 128 letters, digits and `_ . : -`. Default `'headgate'`. */
   prefix?: string
   /**
    * How long a call may take, whatever the client does. Then it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`.

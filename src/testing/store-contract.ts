@@ -12,8 +12,8 @@ import type { PolicyOptions } from '../policy.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
 import { assertEqual, assertTrue } from './assert.ts'
+import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
-import { play } from './play.ts'
 import { type StoreFixture, storeCases } from './store-cases.ts'
 
 export interface StoreContract {
@@ -102,6 +102,6 @@ async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): 
 async function checkDecisions({ store, clock }: StoreFixture, policies: readonly Policy[]): Promise<void> {
   const scoped = policies.map((policy, n) => ({ ...policy, scope: n % 2 === 0 ? 'user' : 'address' }))
   const limiter = new RateLimiter({ policies: scoped, store })
-  const definition = new RateLimiter({ policies: scoped, store: memoryStore({ clock: clock.now }) })
-  await play(clock, limiter, definition)
+  const reference = new RateLimiter({ policies: scoped, store: memoryStore({ clock: clock.now }) })
+  await compareLimiters(clock, limiter, reference)
 }

@@ -117,5 +117,5 @@ export class Job {
   }
 }
 
-/** What is saved to a key that had no text before. */
+/** The text that is saved to a key that had none before. */
 export const emptyText: SavedText = { text: emptyRecord, life: 0 }

@@ -1,5 +1,5 @@
 /*
- * What a store keeps for one key: a text with the state of each policy, by the policy's name.
+ * The record of one key: a text with the state of each policy, by the policy's name.
  *
  *     [1, ["15m", ["slidingWindow", 900000000, 100], 1767225900000000, [1767225600000000, ...]], ...]
  *      |    name    kind, span, parameters           full again at (us)  state

@@ -3,7 +3,7 @@ import type { PendingCalls } from '../pending-call.ts'
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
-/** What the ledgers of one record store share. */
+/** The parts and settings that the ledgers of one record store share. */
 export interface RecordContext {
   readonly prefix: string
   /** In milliseconds. */
