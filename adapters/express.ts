@@ -30,7 +30,7 @@ function forwardedAddress(request: Request, settings: Record<string, unknown>): 
   return trusts(anyAddress, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
 }
 
-/** What the guard needs from Express 4 and 5. */
+/** The functions that the guard needs from Express 4 and 5. */
 export const expressFramework: Framework<Request, Response> = {
   address(request) {
     // Read from the settings: `request.ip` parses forwarded addresses even if no proxy is trusted.

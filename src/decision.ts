@@ -1,5 +1,5 @@
 /**
- * What made the decision:
+ * The source of a decision:
  *
  * - `'store'`: the store
  * - `'fallback'`: a local limiter in this process, because the store failed
@@ -63,8 +63,8 @@ export interface Decision {
    */
   readonly retryAfter: number
   /**
-   * The time until the key has its full quota under every policy: the longest `resetAfter`. If the second needs 700 ms and
-   * the hour 20 minutes, it is 1,200,000.
+   * The time until the key has its full quota under every policy: the longest `resetAfter`. If the second needs 700 ms
+   * and the hour 20 minutes, it is 1,200,000.
    */
   readonly resetAfter: number
   /**

@@ -1,5 +1,5 @@
 /**
- * What went wrong, as a stable code. A code never changes its meaning; messages may change.
+ * The stable code of an error. A code never changes its meaning; messages may change.
  *
  * Thrown by constructors, when something is configured:
  *

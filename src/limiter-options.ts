@@ -36,8 +36,8 @@ export interface RateLimiterOptions {
   /** How many processes share the limits. A local decision divides the limits by it. Default 1. */
   instances?: number | undefined
   /**
-   * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After that, `onStoreError` decides.
-   * Default: the store's own `timeout`, or 100 ms.
+   * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After that, `onStoreError`
+   * decides. Default: the store's own `timeout`, or 100 ms.
    */
   storeTimeout?: Duration | undefined
 }

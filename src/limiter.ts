@@ -134,8 +134,9 @@ export class RateLimiter {
   }
 
   /**
-   * Takes `cost` units even if fewer are left, which leaves a debt: for a cost that is only known afterwards. It is refused, without
-   * effect and with a `retryAfter` of Infinity, only if the debt would be too large for integers below 2^53.
+   * Takes `cost` units even if fewer are left, which leaves a debt: for a cost that is only known afterwards. It is
+   * refused, without effect and with a `retryAfter` of Infinity, only if the debt would be too large for integers below
+   * 2^53.
    *
    * Rejects as `consume` does.
    */
@@ -146,7 +147,8 @@ export class RateLimiter {
   /**
    * Takes `cost` units now, to be corrected later by `settle(actual)` or `cancel()`. With `maxWait`, a cost that is not
    * admitted now is reserved ahead, and `wait` says how long to wait before acting. Sliding and segmented windows, and
-   * several policies together, cannot promise a future time. They refuse instead, and `retryAfter` says when to try again.
+   * several policies together, cannot promise a future time. They refuse instead, and `retryAfter` says when to try
+   * again.
    *
    * Rejects as `consume` does, and with `HEADGATE_MAX_WAIT` for an invalid `maxWait`.
    */
@@ -156,7 +158,9 @@ export class RateLimiter {
     return book(this, key, options?.cost ?? 1, maxWait)
   }
 
-  /** The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made. */
+  /**
+   * The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made.
+   */
   health(): Health {
     return healthOf(this.#ledger)
   }

@@ -8,8 +8,8 @@ export interface ListNode<T> {
  * A list whose nodes hold the links, so that a node costs no memory beyond its two fields. Adding and removing take the
  * same time at any length.
  *
- * It replaces a `Set`, which is slower to garbage-collect. A Set that grows or empties makes a new table, and the old table
- * points to it. So one table in the old generation would keep every later node alive.
+ * It replaces a `Set`, which is slower to garbage-collect. A Set that grows or empties makes a new table, and the old
+ * table points to it. So one table in the old generation would keep every later node alive.
  */
 export class LinkedList<T extends ListNode<T>> {
   first: T | undefined = undefined

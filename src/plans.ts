@@ -11,7 +11,10 @@ import type { Ledger, Store } from './stores/store.ts'
 /** One plan: one policy or several, in any form that a policy may be written in. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]
 
-/** The most limiters kept by the text of their policies. Beyond them, the least recently used one is dropped, and made again when it is needed. */
+/**
+ * The most limiters kept by the text of their policies. Beyond them, the least recently used one is dropped, and made
+ * again when it is needed.
+ */
 const maxLimiters = 1000
 
 export interface PlansOptions {

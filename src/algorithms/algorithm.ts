@@ -4,8 +4,9 @@ import type { Numbers, StateOperations } from './state-operations.ts'
 export type { Numbers } from './state-operations.ts'
 
 /**
- * What a reservation needs later to give units back: when its units were booked, where they are among the units that have to
- * drain, and how much the key had been given back before. An algorithm that does not need a number leaves it 0.
+ * The numbers that a reservation needs later to give units back: when its units were booked, where they are among the
+ * units that have to drain, and how much the key had been given back before. An algorithm that does not need a number
+ * leaves it 0.
  */
 export type Ticket = readonly [since: number, mark: number, given: number]
 

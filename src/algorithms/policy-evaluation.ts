@@ -1,6 +1,6 @@
 import type { Algorithm, Numbers, Policy } from './algorithm.ts'
 
-/** One policy in the decision at hand. The store points it to its state: in `s` from `i` on. */
+/** One policy in the current decision. The store points it to its state: in `s` from `i` on. */
 export class PolicyEvaluation {
   readonly policy: Policy
   readonly algorithm: Algorithm

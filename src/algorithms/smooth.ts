@@ -1,5 +1,6 @@
 /*
- * The common part of Guava's two rate limiters: a call waits for the calls before it, and the next call pays for its cost.
+ * The common part of Guava's two rate limiters: a call waits for the calls before it, and the next call pays for its
+ * cost.
  *
  *     time    0         200                    1200  1400
  *     called  A(1) B(5)                   C(1)
@@ -16,8 +17,8 @@
  * price is cut to whole microseconds by itself. Values outside of Guava's documented range are rejected instead: an
  * infinite rate, a warm-up of 0, and times past 2^52 us.
  *
- * State: last (us), free (us), stored (permits), commits (0 is a new key). Then, for refunds, what the last call found
- * (free, stored) and what it took.
+ * State: last (us), free (us), stored (permits), commits (0 is a new key). Then, for refunds, the state that the last
+ * call found (free, stored) and the units that it took.
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
@@ -139,7 +140,7 @@ export abstract class Smooth implements Algorithm {
     }
   }
 
-  /** Gives back for an earlier call. What that call found is no longer known, so it is calculated backwards. */
+  /** Gives back for an earlier call. The state before that call is no longer known, so it is calculated backwards. */
   #unspend(s: Numbers, i: number, at: number, cost: number): void {
     const stored = s[i + 2] as number
     const free = this.#freeAt(s, i, at)

@@ -2,8 +2,8 @@
 export type Numbers = Float64Array | number[]
 
 /**
- * What an algorithm can do with states besides deciding: carry them over when a policy's numbers change, and merge or
- * shorten them when a store is full. The main path never needs these.
+ * The rare operations of an algorithm on states: it carries them over when a policy's numbers change, and merges or
+ * shortens them when a store is full. The main path never needs these.
  *
  * As in `Algorithm`, `s` at `i` holds the state, and `at` is its effective time in microseconds.
  */

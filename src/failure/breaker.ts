@@ -7,8 +7,8 @@
  *        +---------------------------------------------------------------------------------+
  *                                          the probe succeeds
  *
- * A probe is a request of its own, and no caller waits for it. While the breaker is not closed, every call is decided at once.
- * There is no timer: calls send the probes.
+ * A probe is a request of its own, and no caller waits for it. While the breaker is not closed, every call is decided
+ * at once. There is no timer: calls send the probes.
  */
 import { channel } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'

@@ -21,7 +21,9 @@ export class DeferredRefunds {
     this.#breaker = breaker
   }
 
-  /** Runs the refund now if the breaker is closed, else later. Each refund runs once, in order. A failed one is dropped. */
+  /**
+   * Runs the refund now if the breaker is closed, else later. Each refund runs once, in order. A failed one is dropped.
+   */
   add(refund: Refund): void {
     if (this.#refunds.length >= maxRefunds) this.#refunds.shift()
     this.#refunds.push(refund)

@@ -8,7 +8,10 @@ import type { BreakerState } from './breaker.ts'
  * in all were decided in this process.
  */
 export interface Health {
-  /** `'closed'`: calls go to the store. `'open'`: the store failed and gets no calls. `'half-open'`: a probe is under way. */
+  /**
+   * `'closed'`: calls go to the store. `'open'`: the store failed and gets no calls. `'half-open'`: a probe is under
+   * way.
+   */
   readonly state: BreakerState
   /** When that state began, in milliseconds since the epoch, such as 1767225600000. */
   readonly since: number

@@ -139,7 +139,10 @@ export class LocalQuota {
     return keys[this.#scopes.indexOf(scope)] as string
   }
 
-  /** For each policy, the units spent. The key is used for every scope, so only the numbers of its own scope are meaningful. */
+  /**
+   * For each policy, the units spent. The key is used for every scope, so only the numbers of its own scope are
+   * meaningful.
+   */
   #spentUnits(key: string): readonly number[] {
     const keys = this.#scopes.map(() => key)
     const { policies } = this.#spent.decide('peek', keys, 1) as Decision

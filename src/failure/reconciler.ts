@@ -54,7 +54,10 @@ export class Reconciler {
     this.#settleLater()
   }
 
-  /** Notes that these keys were reset locally. Units that they spend from now on are charged after the reset in the store. */
+  /**
+   * Notes that these keys were reset locally. Units that they spend from now on are charged after the reset in the
+   * store.
+   */
   reset(charges: StoreCharges, keys: readonly string[]): void {
     this.forget(charges, keys)
     for (const [n, scope] of charges.scopes.entries()) {

@@ -11,8 +11,8 @@ export interface RequestDecision extends Decision {
 }
 
 /**
- * What the guard needs from a framework: small functions over the framework's own request and response (with Koa, both
- * are the context). An adapter is this table and the wiring. All rules are the guard's.
+ * The functions that the guard needs from a framework, over the framework's own request and response (with Koa, both are
+ * the context). An adapter is this table and the wiring. All rules are the guard's.
  */
 export interface Framework<Request, Response> {
   /** The client's address, as far as the framework's proxy setting confirms it. Never text that the client wrote. */

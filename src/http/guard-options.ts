@@ -35,7 +35,7 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /** True to send refusals as `application/problem+json`, with the type and members of draft-11. Default false. */
   problem?: boolean | undefined
   /**
-   * What a request costs, in units: a number, or a function of the request that may return a promise. Default 1.
+   * The cost of a request in units: a number, or a function of the request that may return a promise. Default 1.
    * Example: `({ query }) => Number(query.pages ?? 1)`.
    */
   cost?: Cost<Request> | undefined

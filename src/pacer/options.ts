@@ -53,7 +53,7 @@ export interface PacerOptions {
    */
   clock?: Clock
   /**
-   * Calls a function after so many milliseconds. Default: `setTimeout`. Pass one in tests.
+   * Calls a function after a number of milliseconds. Default: `setTimeout`. Pass one in tests.
    * Example: `new ManualClock().sleeper` of `headgate/testing`.
    */
   sleeper?: Sleeper

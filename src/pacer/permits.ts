@@ -77,8 +77,8 @@ export class Permits {
   }
 
   /**
-   * Gives units back. They stay spent if the store fails or does not respond, or if the rate was set since: both err on the
-   * strict side.
+   * Gives units back. They stay spent if the store fails or does not respond, or if the rate was set since: both err on
+   * the strict side.
    * @param generation that of when they were taken
    */
   refund(

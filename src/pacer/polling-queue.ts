@@ -2,8 +2,8 @@
  * The queue for policies that cannot promise a future time. It requests permits for the first waiter. On a refusal, it
  * requests them again at the time that the refusal names.
  *
- * No call overtakes the first waiter, not even one of a smaller cost: smaller calls could keep a large one waiting without
- * end. The store gets one request at a time, and none before the time that the last refusal named.
+ * No call overtakes the first waiter, not even one of a smaller cost: smaller calls could keep a large one waiting
+ * without end. The store gets one request at a time, and none before the time that the last refusal named.
  */
 
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'

@@ -24,7 +24,7 @@ export interface Queue {
   rateChanged(): void
 }
 
-/** What a queue needs from its key pacer. */
+/** The part of a key pacer that its queue needs. */
 export interface QueueOwner {
   readonly context: PacerContext
   /** The key, once for each scope. */

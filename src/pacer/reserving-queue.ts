@@ -6,12 +6,12 @@
  * waiters behind it move up and the last slot is given back, so no permit is lost.
  *
  *     slots of cost 1    |200    |400    |600    |800           B leaves: C moves up to 400, D to 600,
- *     waiters             A       B       C       D             and the slot at 800 goes back
+ *     waiters             A       B       C       D             and the slot at 800 is given back
  *
  * Slots of different costs cannot be exchanged without breaking a promise. There, priority decides among equal costs only.
  * When a waiter gives up, all slots behind its own are given back and booked again, which is never later. Where others may
  * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the part of the last
- * slot that no later slot relies on goes back.
+ * slot that no later slot relies on is given back.
  */
 
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
@@ -177,8 +177,8 @@ export class ReservingQueue implements Queue {
   }
 
   /**
-   * The last slot is given back in full if it is in the future and no one else can book. For any other slot, only the part that no
-   * later slot relies on is given back: the rule of golang.org/x/time/rate.
+   * The last slot is given back in full if it is in the future and no one else can book. For any other slot, only the
+   * part that no later slot relies on is given back: the rule of golang.org/x/time/rate.
    */
   giveBack(slot: Slot, units: number): MaybePromise<unknown> {
     const { context, keys, now } = this.#owner

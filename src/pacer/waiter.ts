@@ -14,7 +14,7 @@ export interface Call {
 }
 
 /**
- * What a waiter waits for.
+ * The stage of a waiter, by what it waits for.
  *
  * - `new`: nothing yet
  * - `blocked`: a function of its key has to end first, because of `concurrency`

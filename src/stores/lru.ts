@@ -113,7 +113,7 @@ class LruLedger implements Ledger {
     }
   }
 
-  /** Only for what was written: a peek, most refusals and a state that was only carried over leave the cache as it was. */
+  /** Saves only states that were written. A peek, most refusals and a state that was only carried over change nothing. */
   #save({ policy, algorithm, s }: PolicyEvaluation, id: string): void {
     const cache = this.#cacheOf(policy.scope)
     const states = cache.get(id) ?? new Map<string, KeyState>()

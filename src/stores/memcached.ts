@@ -4,7 +4,10 @@ import { type CompareAndSetOptions, compareAndSetStore } from './compare-and-set
 import type { RecordStore } from './records/record-store.ts'
 import { wrongOption } from './shared-options.ts'
 
-/** The methods that the store needs from a client, as memcache-client has them. Wrap any other: each method is one protocol command. */
+/**
+ * The methods that the store needs from a client, as memcache-client has them. Wrap any other: each method is one
+ * protocol command.
+ */
 export interface MemcachedClient {
   /** `gets`: resolves with the value and its cas unique; undefined for nothing. */
   gets(key: string): Promise<{ value: unknown; casUniq?: number | string } | undefined>

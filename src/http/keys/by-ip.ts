@@ -51,7 +51,10 @@ export function byIp(options: ByIpOptions = {}): KeyExtractor {
 /** False once the warning was given: then requests are not checked any more. */
 let watching = true
 
-/** X-Forwarded-For without a trusted proxy: either all clients share the quota of the proxy, or a client forges the header. */
+/**
+ * X-Forwarded-For without a trusted proxy: either all clients share the quota of the proxy, or a client forges the
+ * header.
+ */
 function warnOfForwarded<Request>(request: Request, view: RequestView<Request>): void {
   if (view.header(request, 'x-forwarded-for') === undefined || view.trustsProxy(request)) return
   watching = false

@@ -2,10 +2,10 @@
  * The keys of one scope: a Map from key to the row of its states. No object and no timer for each key.
  *
  * There is no sweep over the whole table. Each new key looks at the next few rows and frees those that have their full
- * quota again. When the table is full, it evicts one of these rows: the one with most left. A refused key is evicted only
- * if all of these rows are refused. (Least recently used would be the wrong order: a flood of new keys would evict the
- * refused keys that wait, and give them their full quota.) A key that is evicted below its full quota goes to the overflow
- * table.
+ * quota again. When the table is full, it evicts one of these rows: the one with most left. A refused key is evicted
+ * only if all of these rows are refused. (Least recently used would be the wrong order: a flood of new keys would evict
+ * the refused keys that wait, and give them their full quota.) A key that is evicted below its full quota goes to the
+ * overflow table.
  */
 import type { Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
@@ -115,7 +115,10 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     return row
   }
 
-  /** Forgets the key. Shared cells cannot forget one key, so a key in them gets a row of its own, which may be evicted later. */
+  /**
+   * Forgets the key. Shared cells cannot forget one key, so a key in them gets a row of its own, which may be evicted
+   * later.
+   */
   forget(key: string, now: number): void {
     const row = this.find(key)
     if (row !== blank) this.#release(row)

@@ -29,7 +29,7 @@ export interface MemoryStoreOptions {
 }
 
 /**
- * What a memory store holds, summed over the limiters that are in use.
+ * The counts of a memory store, summed over the limiters that are in use.
  *
  * The examples are of `maxKeys: 2` and three keys that have each used up their limit.
  */
@@ -40,7 +40,10 @@ export interface MemoryStoreStats {
   readonly evictions: number
   /** Evicted keys that have a place of their own in the overflow table now: 1. */
   readonly remembered: number
-  /** How many evicted keys found no place and were merged with others: 0. If this grows, some are refused because of others. */
+  /**
+   * How many evicted keys found no place and were merged with others: 0. If this grows, some are refused because of
+   * others.
+   */
   readonly merged: number
   /** How many keys were forgotten below their full quota: 0. If this grows, some are admitted too often. */
   readonly forgotten: number

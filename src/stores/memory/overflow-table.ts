@@ -28,7 +28,9 @@ const placesPerKey = 12
 /** How many places and cells are looked at for each new key of the table. */
 const swept = 2
 
-/** Where an evicted key has its states: `nothing` for nowhere, `cells` for two shared cells, or the number of its place. */
+/**
+ * Where an evicted key has its states: `nothing` for nowhere, `cells` for two shared cells, or the number of its place.
+ */
 export type OverflowLocation = number
 export const nothing = -1
 export const cells = -2

@@ -5,9 +5,9 @@
  * the order of their names. If one swap fails, the earlier keys get their old texts back. Where others have written
  * to them since, what the job took is given back by its tickets.
  *
- * So no more is admitted than any policy allows. Two guarantees are weaker than with one atomic step: between two swaps the
- * units are taken, so another call may be refused that would otherwise be admitted; and if this process dies in between, they
- * stay taken until time gives them back.
+ * So no more is admitted than any policy allows. Two guarantees are weaker than with one atomic step: between two swaps
+ * the units are taken, so another call may be refused that would otherwise be admitted; and if this process dies in
+ * between, they stay taken until time gives them back.
  */
 import { type Clock, checkClock } from '../../clock.ts'
 import { HeadgateError, shown } from '../../errors.ts'
@@ -20,7 +20,7 @@ import { checkRecordSize, type SizeLimit } from './size-limit.ts'
 export interface VersionedText<Version> {
   /** The text as `swap` got it. */
   readonly text: string
-  /** What distinguishes this text from any later one: a revision, an ETag, or the text itself. */
+  /** A value that distinguishes this text from any later one: a revision, an ETag, or the text itself. */
   readonly version: Version
   /** The store's own time in whole microseconds since the epoch. Default: the time of this process. */
   readonly now?: number

@@ -6,8 +6,8 @@
  *
  * An entry holds for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
  * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls.
- * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets made through the same
- * store remove the entry. Those made elsewhere take effect when the entry expires.
+ * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets
+ * made through the same store remove the entry. Those made elsewhere take effect when the entry expires.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Clock } from '../../clock.ts'

@@ -2,9 +2,9 @@
  * Leases: units that one request takes ahead, and that are then spent here without another request.
  *
  * A unit that was taken and not spent may be spent at a later time, as long as all of it is still taken then: to give
- * it back and take it again would leave the state as it is. Once time has given the unit back, another process may take it, and
- * it is lost here. So a lease is valid until the first of its units comes back: in a window, until the end of the
- * window or segment; in a bucket, while what was used before it drains. A log gives no leases, because each of its
+ * it back and take it again would leave the state as it is. Once time has given the unit back, another process may take
+ * it, and it is lost here. So a lease is valid until the first of its units comes back: in a window, until the end of
+ * the window or segment; in a bucket, while what was used before it drains. A log gives no leases, because each of its
  * units comes back at a time of its own.
  *
  * A lease never admits more than the policies allow. It admits less if it expires with units in it: at most

@@ -7,10 +7,10 @@
  * policy "<HBBdB" scope, kind, flags, burst, number of definition numbers; "Hc0" texts that records of the policy begin
  * with, and their formats; the definition numbers as doubles.
  *
- * Requests, packed by ../script-request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for each request
- * "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more requests like
- * it follow, by how much the number of their key grows each time; "<H" a key for each further scope; the maxWait of a
- * reservation; the tickets of a refund; the units of a lease.
+ * Requests, packed by ../script-request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for
+ * each request "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more
+ * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; the
+ * maxWait of a reservation; the tickets of a refund; the units of a lease.
  */
 
 /** The algorithms in the order of their numbers on the wire, which start with 1. */
