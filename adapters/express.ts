@@ -30,7 +30,7 @@ function forwardedAddress(request: Request, settings: Record<string, unknown>): 
   return trusts(anyAddress, 1000) ? (request.ips.at(-1) ?? request.socket.remoteAddress) : request.ip
 }
 
-/** What the guard needs from Express 4 and 5. */
+/** The functions that the guard needs from Express 4 and 5. */
 export const expressFramework: Framework<Request, Response> = {
   address(request) {
     // Read from the settings: `request.ip` parses forwarded addresses even if no proxy is trusted.
@@ -70,7 +70,7 @@ export interface ExpressMiddleware<Limiter = RateLimiter> {
 type Options = GuardOptions<Request, Response>
 
 /**
- * Express middleware (4 and 5). The decision is on `req.rateLimit`. A refusal is answered with 429. An error of a key
+ * Express middleware (4 and 5). The decision is on `req.rateLimit`. A refused request gets status 429. An error of a key
  * extractor, of another option that is a function, or of a synchronous store goes to `next(error)`. If another store
  * fails, `onStoreError` decides. The middleware has its `limiter`; if the policies are a function of the request, that
  * is a `PlanLimiter`.

@@ -25,7 +25,7 @@ function toLowerCase(name: string): string {
   return lower
 }
 
-/** What the guard needs from Fastify. */
+/** The functions that the guard needs from Fastify. */
 export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   address(request) {
     const { ips } = request

@@ -52,16 +52,16 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & { 
 /**
  * A Fastify plugin for every route of the instance that it is registered on, 404s included. A route has its own limit
  * with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
- * `request.rateLimit`. A refusal is answered with 429. An error of a key extractor, of another option that is a function,
- * or of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides. The plugin has its
- * `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
+ * `request.rateLimit`. A refused request gets status 429. An error of a key extractor, of another option that is a
+ * function, or of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides. The
+ * plugin has its `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
  *
  *     const limit = rateLimit('100/15m')
  *     await app.register(limit)
  *     await limit.limiter.reset('203.0.113.7')
  *
  * The function itself can be registered too: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Pass it a
- * `limiter` to have that at hand.
+ * `limiter` to keep a reference to it.
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
@@ -101,7 +101,10 @@ function install(
     const routes = new RouteGuards(guard?.inherited ?? inherited)
     const declared: RouteOptions[] = []
     const isFirst = app.printRoutes() === '(empty tree)' // if not, onRoute is not called for the routes that exist
-    /** True if every route has the global guard. Then no config is read, which Fastify makes anew at each reading. */
+    /**
+     * True if every route has the global guard. Then no config is read, because Fastify makes a new one at each
+     * reading.
+     */
     let onlyGlobal = false
     if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', null)
     app.addHook('onReady', (ready) => {

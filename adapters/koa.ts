@@ -25,7 +25,7 @@ function forwardedAddress({ app, ips }: Context): string | undefined {
   return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
 }
 
-/** What the guard needs from Koa. Request and response are both the context. */
+/** The functions that the guard needs from Koa. Request and response are both the context. */
 export const koaFramework: Framework<Context, Context> = {
   // `ctx.ips` reads a header and makes a list even if there is no proxy.
   address: (context) => (context.app.proxy ? forwardedAddress(context) : undefined) ?? context.req.socket.remoteAddress,
@@ -56,10 +56,10 @@ export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limit
 type Options = GuardOptions<Context, Context>
 
 /**
- * Koa middleware. The decision is on `ctx.state.rateLimit`. A refusal is answered with 429. An error of a key extractor,
- * of another option that is a function, or of a synchronous store rejects the middleware, so Koa's error handling gets
- * it. If another store fails, `onStoreError` decides. The middleware has its `limiter`; if the policies are a function of
- * the request, that is a `PlanLimiter`.
+ * Koa middleware. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a key
+ * extractor, of another option that is a function, or of a synchronous store rejects the middleware, so Koa's error
+ * handling gets it. If another store fails, `onStoreError` decides. The middleware has its `limiter`; if the policies
+ * are a function of the request, that is a `PlanLimiter`.
  *
  *     const limit = rateLimit('100/15m')
  *     app.use(limit)

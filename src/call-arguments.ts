@@ -9,7 +9,7 @@ export interface CostOptions {
   cost?: number
 }
 
-// What every call runs stays small enough to be inlined. Errors and rare cases have functions of their own.
+// The functions that every call runs stay small enough to be inlined. Errors and rare cases have functions of their own.
 export function keysOf(key: Key, scopes: readonly string[]): readonly string[] {
   return typeof key === 'string' && scopes.length === 1 ? [key] : keysOfRecord(key, scopes)
 }

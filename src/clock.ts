@@ -2,8 +2,8 @@ import { microseconds } from '#platform'
 import { HeadgateError, shown } from './errors.ts'
 
 /**
- * Reads the time in whole microseconds since the epoch, such as `() => Date.now() * 1000`. A clock may stand still or run
- * back. No quota is gained by that.
+ * Reads the time in whole microseconds since the epoch, such as `() => Date.now() * 1000`. A clock may stand still or go
+ * back. That adds no quota.
  */
 export type Clock = () => number
 
@@ -13,7 +13,7 @@ export type Clock = () => number
  */
 export const monotonicClock: Clock = microseconds
 
-/** The machine's wall clock. Processes on several machines share it, as far as their clocks are synchronised. */
+/** The wall clock of the machine. Machines agree on it as far as their clocks are synchronised. */
 export const wallClock: Clock = () => Date.now() * 1000
 
 /** @throws HeadgateError `HEADGATE_CLOCK` if the clock does not return whole, non-negative microseconds */

@@ -1,5 +1,5 @@
 /**
- * What made the decision:
+ * The source of a decision:
  *
  * - `'store'`: the store
  * - `'fallback'`: a local limiter in this process, because the store failed
@@ -8,7 +8,7 @@
 export type Source = 'store' | 'fallback' | 'open'
 
 /**
- * What one policy says about a call. Times are whole milliseconds, rounded up, and assume that no other call comes.
+ * The decision of one policy about a call. Times are whole milliseconds, rounded up, and assume that no other call comes.
  *
  * The examples are of `tokenBucket({ limit: 5, window: '1s' })`, which gives a unit back every 200 ms.
  */
@@ -39,13 +39,14 @@ export interface Verdict {
   readonly shadow: boolean
   /**
    * The time until `remaining` grows; 0 if the quota is full. After five requests at once, nextAfter is 200 and
-   * resetAfter is 1000. Only present if the caller asked for it, as headers do.
+   * resetAfter is 1000. Only present if the call has the option `nextAfter`.
    */
   readonly nextAfter?: number
 }
 
 /**
- * The decision about a call: what all enforced policies say together, then what each policy says. Times as in `Verdict`.
+ * The decision about a call: the joint decision of all enforced policies, and the verdict of each policy. Times are as in
+ * `Verdict`.
  *
  * The examples are of the policies `'10/1s'` and `'100/1h'`.
  */
@@ -61,7 +62,10 @@ export interface Decision {
    * 1,200,000: then this cost is admitted, and not 1 ms sooner. Infinity if the cost can never be admitted.
    */
   readonly retryAfter: number
-  /** The time until the key has its full quota under every policy: the longest `resetAfter`. */
+  /**
+   * The time until the key has its full quota under every policy: the longest `resetAfter`. If the second needs 700 ms
+   * and the hour 20 minutes, it is 1,200,000.
+   */
   readonly resetAfter: number
   /**
    * The name of the binding policy. If the call is refused, the policy with the longest wait; else the policy with the
@@ -70,18 +74,19 @@ export interface Decision {
   readonly policy: string
   /** One verdict per policy, in the limiter's order. */
   readonly policies: readonly Verdict[]
+  /** `'store'`, unless the store failed. */
   readonly source: Source
   /**
    * The time of the decision by the store's clock, in milliseconds since the epoch, such as 1767225600000. Only present
-   * if the caller asked for it.
+   * if the call has the option `at`.
    */
   readonly at?: number
 }
 
 /**
- * The decision that the verdicts make. If every policy is a shadow, the call is allowed, and the numbers are the shadows'.
+ * Joins the verdicts to a decision. If every policy is a shadow, the call is allowed, and the numbers are the shadows'.
  * @param allowed the joint outcome; a refund is allowed whatever is left
- * @param at the time, if the caller asked for it: milliseconds since the epoch, rounded down because waits are rounded up
+ * @param at the time, if the call has the option `at`: milliseconds since the epoch, rounded down because waits are rounded up
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
   const decision = verdicts.length === 1 ? alone(allowed, verdicts, source) : joinAll(allowed, verdicts, source)
@@ -114,7 +119,7 @@ function binds(allowed: boolean, verdict: Verdict, other: Verdict): boolean {
   return allowed ? verdict.remaining < other.remaining : verdict.retryAfter > other.retryAfter
 }
 
-/** The decision with its time. A literal and no spread, because this runs for every request. */
+/** The decision with its time. It is a literal without a spread, because this runs for every request. */
 export function dated(
   { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }: Decision,
   at: number,

@@ -1,5 +1,5 @@
 /**
- * What went wrong, as a stable code. A code never changes its meaning; messages may change.
+ * The stable code of an error. A code never changes its meaning; messages may change.
  *
  * Thrown by constructors, when something is configured:
  *
@@ -33,7 +33,7 @@
  *
  * A store rejects with these, which a verb shows as the `cause` of `HEADGATE_STORE_UNAVAILABLE`:
  *
- * - `HEADGATE_STORE_TIMEOUT`: the store did not answer within its `timeout`. The call may or may not have counted.
+ * - `HEADGATE_STORE_TIMEOUT`: the store did not respond within its `timeout`. The call may or may not have counted.
  * - `HEADGATE_STORE`: the store failed. `cause` is the error of its client.
  *
  * `acquire`, `reserve` and `throttle` of a pacer also reject with:

@@ -33,18 +33,18 @@ export interface RateLimiterOptions {
    * return one of these: `({ error, key }) => 'deny'`.
    */
   onStoreError?: OnStoreError | undefined
-  /** How many processes share the limits. A local decision goes by that part of them. Default 1. */
+  /** How many processes share the limits. A local decision divides the limits by it. Default 1. */
   instances?: number | undefined
   /**
-   * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After that, `onStoreError` counts.
-   * Default: the store's own `timeout`, or 100 ms.
+   * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After that, `onStoreError`
+   * decides. Default: the store's own `timeout`, or 100 ms.
    */
   storeTimeout?: Duration | undefined
 }
 
 const known: Names<RateLimiterOptions> = ['policies', 'store', 'name', 'penalty', 'onChange', ...failureOptions]
 
-/** The options of a limiter that joins others: its policies, and what they share. */
+/** The options of a limiter for one plan: its policies, and what it shares with the limiters of other plans. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
   readonly plans: Plans<Limiter>
@@ -77,7 +77,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   }
   return new Plans({
     name,
-    // On a synchronous store, limiters without a name have states of their own each.
+    // On a synchronous store, each limiter without a name has its own states.
     uniqueName: options.name !== undefined || !store.synchronous,
     store,
     onChange: oneOf(options.onChange, carryRules, 'onChange'),
@@ -108,7 +108,7 @@ export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | unde
   return Object.freeze(policies)
 }
 
-/** The penalty comes last. Where every policy is a shadow, it is one too. */
+/** The penalty is the last policy. If every other policy is a shadow, it is one too. */
 function penaltyOf(options: PenaltyOptions, policies: readonly Policy[]): Policy {
   return penalty(
     options,

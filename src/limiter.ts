@@ -16,13 +16,13 @@ import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.t
 export type { CostOptions, Key } from './call-arguments.ts'
 
 export interface ReserveOptions extends CostOptions {
-  /** How long the caller is willing to wait: milliseconds, or a text such as `'2s'`. Default 0. */
+  /** The longest wait before the reserved time: milliseconds, or a text such as `'2s'`. Default 0. */
   maxWait?: Duration
 }
 
 /*
- * For adapters and the pacer only: these functions return a promise only if the store needs one, take details, and throw on
- * misuse. The class defines them below, since they reach its private fields.
+ * For adapters and the pacer only: these functions return a promise only if the store does, take details, and throw on
+ * misuse. The class defines them below, because they use its private fields.
  */
 /** `consume` for adapters. */
 export let decide: (limiter: RateLimiter, key: Key, cost: number, extras?: DecideOptions) => MaybePromise<Decision>
@@ -36,10 +36,10 @@ export let book: (
 ) => MaybePromise<Reservation>
 
 /**
- * Decides by its policies, on the states in its store.
+ * Decides on calls by its policies and the states in its store.
  *
  * Every call rejects with a HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` for an invalid argument;
- * then nothing is changed. If the store fails, the option `onStoreError` counts. With `'deny'` the call rejects with
+ * then nothing is changed. If the store fails, `onStoreError` decides what happens. With `'deny'` the call rejects with
  * `HEADGATE_STORE_UNAVAILABLE`; its `cause` is the store's error, such as `HEADGATE_STORE_TIMEOUT` or `HEADGATE_STORE`.
  */
 export class RateLimiter {
@@ -48,7 +48,7 @@ export class RateLimiter {
   /** The scopes of the policies, each once. A record of keys needs a key for each of them. */
   readonly scopes: readonly string[]
   readonly store: Store
-  /** How a key is blocked that keeps being refused; undefined if it is not. */
+  /** The options of the penalty; undefined if there is none. */
   readonly penalty: PenaltyOptions | undefined
   readonly #ledger: Ledger
   readonly #plans: Plans<RateLimiter>
@@ -87,7 +87,7 @@ export class RateLimiter {
    * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
    */
   consume(key: Key, options?: CostOptions): Promise<Decision> {
-    // Not async: that would put a promise of its own around the store's.
+    // Not async: that would wrap the promise of the store in another one.
     try {
       return Promise.resolve(decide(this, key, costOf(options)))
     } catch (error) {
@@ -134,8 +134,9 @@ export class RateLimiter {
   }
 
   /**
-   * Takes `cost` units whatever is left, into debt: for a cost that is only known afterwards. It is refused, without
-   * effect and with a `retryAfter` of Infinity, only if the debt would be too large for integers below 2^53.
+   * Takes `cost` units even if fewer are left, which leaves a debt: for a cost that is only known afterwards. It is
+   * refused, without effect and with a `retryAfter` of Infinity, only if the debt would be too large for integers below
+   * 2^53.
    *
    * Rejects as `consume` does.
    */
@@ -146,7 +147,8 @@ export class RateLimiter {
   /**
    * Takes `cost` units now, to be corrected later by `settle(actual)` or `cancel()`. With `maxWait`, a cost that is not
    * admitted now is reserved ahead, and `wait` says how long to wait before acting. Sliding and segmented windows, and
-   * several policies together, cannot promise a future time. They refuse instead, and `retryAfter` says when to ask again.
+   * several policies together, cannot promise a future time. They refuse instead, and `retryAfter` says when to try
+   * again.
    *
    * Rejects as `consume` does, and with `HEADGATE_MAX_WAIT` for an invalid `maxWait`.
    */
@@ -156,7 +158,9 @@ export class RateLimiter {
     return book(this, key, options?.cost ?? 1, maxWait)
   }
 
-  /** The state of its store, and who answered the calls so far: its own, and those of all limiters made by `under`. */
+  /**
+   * The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made.
+   */
   health(): Health {
     return healthOf(this.#ledger)
   }

@@ -1,4 +1,4 @@
-/** What a node of a list has: its neighbours. A node stands in one list at a time. */
+/** The links of a node to its neighbours. A node is in one list at a time. */
 export interface ListNode<T> {
   before: T | undefined
   after: T | undefined
@@ -8,8 +8,8 @@ export interface ListNode<T> {
  * A list whose nodes hold the links, so that a node costs no memory beyond its two fields. Adding and removing take the
  * same time at any length.
  *
- * A `Set` in its place would be slower to collect: a Set that grows or empties makes a new table, to which the old one
- * points, so a single table in the old generation would keep every later node alive.
+ * It replaces a `Set`, which is slower to garbage-collect. A Set that grows or empties makes a new table, and the old
+ * table points to it. So one table in the old generation would keep every later node alive.
  */
 export class LinkedList<T extends ListNode<T>> {
   first: T | undefined = undefined
@@ -20,7 +20,7 @@ export class LinkedList<T extends ListNode<T>> {
     this.insertAfter(node, this.last)
   }
 
-  /** Puts a node behind another one, or in front of all if there is none. */
+  /** Puts a node behind another one, or at the front if `before` is undefined. */
   insertAfter(node: T, before: T | undefined): void {
     const after = before === undefined ? this.first : before.after
     node.before = before

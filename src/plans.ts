@@ -11,7 +11,10 @@ import type { Ledger, Store } from './stores/store.ts'
 /** One plan: one policy or several, in any form that a policy may be written in. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]
 
-/** The most limiters kept by the text of their policies. Others are made again when they are needed. */
+/**
+ * The most limiters kept by the text of their policies. Beyond them, the least recently used one is dropped, and made
+ * again when it is needed.
+ */
 const maxLimiters = 1000
 
 export interface PlansOptions {
@@ -27,13 +30,13 @@ export interface PlansOptions {
 /** A plan that was given as an object, and its limiter. */
 interface KnownPlan<Limiter> {
   readonly limiter: Limiter
-  /** The elements of an array as they were then: arrays can change. */
+  /** A copy of the elements of an array, because an array can change. */
   readonly elements: readonly PolicyLike[] | undefined
 }
 
 /**
- * What the limiters of one name on one store share, whatever their policies: the states. A plan is the policies that apply
- * to one caller, and each plan has one limiter.
+ * The limiters of one name on one store, which share their states. A plan is the policies that apply to one caller, and
+ * each plan has one limiter.
  */
 export class Plans<Limiter extends object> {
   readonly name: string
@@ -44,7 +47,7 @@ export class Plans<Limiter extends object> {
   #nameToRegister: boolean
   #first: Ledger | undefined
   readonly #byIdentity = new WeakMap<object, KnownPlan<Limiter>>()
-  /** Made when it is needed: most limiters have one plan. */
+  /** Made at first use: most limiters have one plan. */
   #byText: LRUCache<string, Limiter> | undefined
 
   constructor({ name, uniqueName, store, onChange, penalty, failure }: PlansOptions) {
@@ -110,7 +113,7 @@ function isUnchanged(elements: readonly PolicyLike[] | undefined, plan: PolicyLi
   return true
 }
 
-/** Undefined for a value that JSON cannot hold: it is no plan, and the constructor of a limiter throws. */
+/** The plan as a text; undefined if JSON cannot hold it. Then it is invalid, and the constructor of a limiter throws. */
 function textOf(plan: PolicyLikes): string | undefined {
   if (typeof plan === 'string') return plan
   try {

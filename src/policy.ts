@@ -2,7 +2,7 @@ import { type Duration, durationText, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
 import { flag, knownOptions, positiveInteger, text } from './options.ts'
 
-/** The scope of a policy that names none. */
+/** The default scope. */
 export const defaultScope = 'default'
 
 /** The options of every policy. */
@@ -41,7 +41,7 @@ const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow']
 
 /**
  * Validates the options of a policy, and fills in the defaults.
- * @param extra names of the options that this algorithm has besides the common ones
+ * @param extra names of the options that only this algorithm has
  * @throws HeadgateError with the code of the option that is invalid
  */
 export function policySettings(

@@ -6,8 +6,12 @@ import type { Booking, CallOptions, Ledger } from './stores/store.ts'
 
 /** Units taken from a limiter before the call's true cost is known. */
 export class Reservation extends Settlement {
-  /** How long to wait before acting, in whole milliseconds. 0 if refused: then `decision.retryAfter` says when to ask again. */
+  /**
+   * How long to wait before acting, in whole milliseconds. 0 if the units are available now. With `maxWait: '2s'` and a
+   * unit that comes in 200 ms, it is 200. Also 0 if refused: then `decision.retryAfter` says when to try again.
+   */
   readonly wait: number
+  /** The decision on the estimate. If it is refused, no units were taken. */
   readonly decision: Decision
   readonly #ledger: Ledger
   readonly #keys: readonly string[]

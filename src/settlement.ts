@@ -2,8 +2,8 @@ import { invalidOption } from './errors.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 
 /**
- * Units taken before the call's true cost is known. They are settled once: the first `settle` or `cancel` counts, later
- * ones do nothing, and neither do those of a refused reservation. Units that are never settled stay taken in full.
+ * Units taken before the call's true cost is known. They are settled once: the first `settle` or `cancel` counts, and
+ * later ones do nothing. On a refused reservation, both do nothing. Units that are never settled stay taken in full.
  */
 export abstract class Settlement {
   /** True if the units were taken. */

@@ -1,6 +1,6 @@
 /**
- * Calls `wake` once after so many milliseconds and returns a function that cancels it. It may be late, and early by less
- * than the grain of the machine's timers.
+ * Calls `wake` once after that many milliseconds, and returns a function that cancels it. It may wake late, or early by
+ * less than the resolution of the timers.
  */
 export type Sleeper = (milliseconds: number, wake: () => void) => () => void
 
@@ -9,7 +9,7 @@ export const longestSleep: number = 2 ** 31 - 1
 
 /**
  * A sleeper on `setTimeout`.
- * @param unref true if the process may end during a sleep. Browsers and workers have no such choice and ignore it.
+ * @param unref true if the process may end during a sleep. Browsers and workers ignore it.
  */
 export function timerSleeper(unref = false): Sleeper {
   return (milliseconds, wake) => {

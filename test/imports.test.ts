@@ -58,11 +58,11 @@ test('the sources and their imports are found', () => {
   ).toEqual(['src/c.ts', 'src/a/d.ts', 'e.ts', 'src/a/f.ts'])
 })
 
-/** Where Node's own modules may be imported: frameworks, stores that have a server, and the platform. */
+/** Files that may import modules of Node: frameworks, stores that have a server, and the platform. */
 const usesNode = /^(adapters|src\/platform|src\/stores\/(redis|postgres|cluster))\/|^src\/stores\/memcached\.ts$/
 
 describe.each(files.filter((file) => !usesNode.test(file)))('%s', (file) => {
-  test('runs everywhere: it imports no module of Node', () => {
+  test('imports no module of Node, so it runs on every platform', () => {
     expect(read(file)).not.toMatch(/^(import|export)\b.*['"]node:|\bimport\(['"]node:/m)
   })
 })

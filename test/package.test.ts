@@ -49,7 +49,7 @@ beforeAll(() => {
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 describe('the tarball', () => {
-  test('holds the bundles, their declarations and the papers, and nothing else', () => {
+  test('has the bundles, their declarations, the license and the texts, and nothing else', () => {
     const files = packed.files.map(({ path }) => path)
     expect(files).toEqual(expect.arrayContaining(['LICENSE', 'README.md', 'CHANGELOG.md', 'package.json']))
     const others = files.filter((file) => !/^dist\/.*\.(js|d\.ts)$|^(LICENSE|[A-Z]+\.md|package\.json)$/.test(file))
@@ -69,7 +69,7 @@ describe('the tarball', () => {
     expect(missing).toEqual([])
   })
 
-  test('brings no framework along', () => {
+  test('depends on no framework', () => {
     const installed = Object.keys(manifest.peerDependencies).filter((peer) => {
       return existsSync(join(consumer, 'node_modules', peer))
     })

@@ -42,7 +42,7 @@ describe.each(platforms)('the platform of %s', (_name, platform) => {
     expect(order).toEqual(['now', 'later'])
   })
 
-  test('has channels that nobody listens to at first', () => {
+  test('has channels without subscribers at first', () => {
     expect(platform.channel(`headgate:test:${Math.random()}`).hasSubscribers).toBe(false)
   })
 })

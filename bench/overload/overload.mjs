@@ -2,8 +2,8 @@
  * What a store admits when more keys are live than it can hold. Counted on a clock of its own, the same in every run.
  *
  * Every key calls again and again at its own pace: a well-behaved key at half its limit, an abusive key at `greed` times
- * its limit (default 3). Two ledgers without bound run beside the store. One gets the same calls, and its answers say
- * what each key is due. The other gets only what the store admitted, and says of each answer if it was right.
+ * its limit (default 3). Two ledgers without bound run beside the store. One gets the same calls, and its decisions say
+ * what each key is due. The other gets only what the store admitted, and checks each decision.
  */
 import { random } from '../lib/keys.mjs'
 

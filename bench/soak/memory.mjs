@@ -1,6 +1,6 @@
 /*
  * Memory store against the oracle: random keys, costs, policies and jumps of the clock. Every decision must equal the
- * oracle's. In one world new keys keep coming and time moves forward, sometimes far. In the other the keys stay the same
+ * oracle's. In one scenario new keys keep coming and time moves forward, sometimes far. In the other the keys stay the same
  * while the clock jumps both ways.
  */
 import { setImmediate } from 'node:timers/promises'
@@ -28,7 +28,7 @@ const furthest = 9_999
 /** In microseconds. A store may forget a key that has had its full quota and no call for so long, even if the clock then goes back. */
 const grace = 10_000_000n
 
-class World {
+class Scenario {
   constructor(terms, random, jumps) {
     this.random = random
     this.jumps = jumps
@@ -115,14 +115,14 @@ class World {
 
 export async function memory({ until, random }) {
   const counts = { admitted: 0, refused: 0, cancelled: 0, forgotten: 0, keys: 0 }
-  const worlds = policies.flatMap((terms) => [new World(terms, random, false), new World(terms, random, true)])
+  const scenarios = policies.flatMap((terms) => [new Scenario(terms, random, false), new Scenario(terms, random, true)])
   while (performance.now() < until) {
-    for (const world of worlds) {
-      for (let n = 0; n < slice; n++) await world.step(counts)
-      world.prune()
+    for (const scenario of scenarios) {
+      for (let n = 0; n < slice; n++) await scenario.step(counts)
+      scenario.prune()
       await setImmediate()
     }
   }
-  for (const { newest, jumps } of worlds) counts.keys += jumps ? 500 : newest
+  for (const { newest, jumps } of scenarios) counts.keys += jumps ? 500 : newest
   return counts
 }

@@ -3,7 +3,7 @@ import { slidingLog } from 'headgate'
 import { rateLimit } from 'headgate/express'
 import { Pacer, pacedFetch } from 'headgate/pacer'
 
-/** An API of somebody else: pages of ten items, and a hard limit of calls a second. */
+/** The API of another service: pages of ten items, and a hard limit of calls a second. */
 export function createApi({ pages = 40, perSecond = 20 } = {}) {
   const app = express().disable('x-powered-by')
   app.use(rateLimit({ policies: slidingLog({ limit: perSecond, window: '1s' }), headers: 'draft-11' }))

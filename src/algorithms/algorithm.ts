@@ -4,8 +4,9 @@ import type { Numbers, StateOperations } from './state-operations.ts'
 export type { Numbers } from './state-operations.ts'
 
 /**
- * What a reservation needs later to give units back: when its units were booked, where they stand among what has to
- * drain, and how much the key had been given back before. An algorithm that has no use for a number leaves it 0.
+ * The numbers that a reservation needs later to give units back: when its units were booked, where they are among the
+ * units that have to drain, and how much the key had been given back before. An algorithm that does not need a number
+ * leaves it 0.
  */
 export type Ticket = readonly [since: number, mark: number, given: number]
 
@@ -21,7 +22,7 @@ export class Report {
  * The arithmetic of one policy: pure functions over `s[i ... i + slots)`, the state of one key. A new key's state is all
  * zeros, and `s[i]` is always the time of the last commit. Times and waits are whole microseconds.
  *
- * `at` is the time by the state's own reckoning (see `effectiveTime`). It is earlier than `s[i]` only if the clock went
+ * `at` is the effective time of the state (see `effectiveTime`). It is earlier than `s[i]` only if the clock went
  * back by `span` or more. Then what is used stays used, and counts from `at` on.
  *
  * Only `take`, `count` and `refund` write. Each leaves a state that is correct at `at`.

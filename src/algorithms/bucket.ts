@@ -16,15 +16,15 @@
  *                 |  \   |   \ | \       (TAT = last + level / drain)
  *        0  ______|   \__|    \|  \________________________
  *
- * Here nothing is divided until somebody asks for a wait. The level is counted in ticks, chosen so small that a unit of
- * cost and a microsecond are both whole numbers of them: a unit weighs `window` ticks and a microsecond drains `limit`
+ * Here nothing is divided until a wait is needed. The level is counted in ticks, chosen so small that a unit of
+ * cost and a microsecond are both whole numbers of them: a unit takes `window` ticks and a microsecond drains `limit`
  * ticks, both divided by their greatest common divisor. The level may rise above the capacity. That is debt, from a
  * charge or a reservation, and it drains like the rest.
  *
  * A reservation's ticket is the level it rose to. The bucket drains from the bottom, so this level tells later how much
  * of the reservation has drained. Two things would make it wrong. Units below it may be given back: so the state counts
- * all units given back. And calls may be booked ahead at promised times: what drains before the last of them acts can
- * be used by nobody else, and is not given back either.
+ * all units given back. And calls may be booked ahead at promised times: what drains before the last of them acts cannot
+ * be used by another call, and is not given back either.
  *
  * State: last (us), level (ticks at `last`), given (units given back so far, rounded up).
  * Bound: burst + limit * t / window units in any span t, where booked units count at their promised time.

@@ -1,6 +1,6 @@
 /*
- * A policy is known by its name. When its numbers change for a key (an upgrade, a new deploy), what the key has used is
- * carried over by one of three rules:
+ * A policy is identified by its name. When its numbers change for a key (an upgrade, a new deploy), the units that the
+ * key has used are carried over by one of three rules:
  *
  *     keep     70 of 100 used, now 1000: 70 used      70 of 100 used, now 50: 50 used, the whole quota
  *     scale    70 of 100 used, now 1000: 700 used     70 of 100 used, now 50: 35 used

@@ -4,12 +4,12 @@ import type { Algorithm, Policy } from './algorithm.ts'
 
 type Remake = (limit: number, burst: number | undefined) => Policy
 
-/** How to make each policy again with another limit. */
+/** For each policy, the function that makes it again with another limit. */
 const remakers = new WeakMap<Policy, Remake>()
 
 /**
  * Validates the options and joins them with their arithmetic.
- * @param extra names of the options that this algorithm has besides the common ones
+ * @param extra names of the options that only this algorithm has
  * @param build makes the arithmetic from the settings, and from the window in microseconds
  * @throws HeadgateError if an option is unknown or out of range
  */

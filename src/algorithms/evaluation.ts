@@ -1,13 +1,13 @@
 /*
  * One decision over all policies of a limiter: either all of them commit the call, or none does.
  *
- * The store brings the time and the states. This file brings the rule, which is the same for every verb. It visits the
+ * The store provides the time and the states. This file has the rule, which is the same for every verb. It visits the
  * policies twice:
  *
- *     evaluate   asks each policy how long the call has to wait, and changes nothing; the longest wait decides
+ *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
  *     commit     takes the cost, or counts the refusal, or leaves the state alone; then reports the numbers
  *
- * A reservation then asks for its `tickets`. A refund gives back between the two visits.
+ * A reservation then reads its `tickets`. A refund gives back between the two visits.
  */
 import { alone, type Decision, dated, join, type Source, type Verdict } from '../decision.ts'
 import { type Policy, Report, type Ticket } from './algorithm.ts'
@@ -20,11 +20,11 @@ export { effectiveTime, PolicyEvaluation } from './policy-evaluation.ts'
  * - `reserve` commits if the wait is at most `maxWait`
  * - `charge` commits whatever the wait
  * - `refund` gives back
- * - `peek` answers as `consume` would, and changes nothing
+ * - `peek` decides as `consume` would, and changes nothing
  */
 export type Verb = 'consume' | 'reserve' | 'charge' | 'refund' | 'peek'
 
-/** Optional fields of a decision, which cost a little: each flag asks for the field of its name. */
+/** Optional fields of a decision, which take a little time. Each flag adds the field of its name. */
 export interface Details {
   readonly at?: boolean
   readonly nextAfter?: boolean
@@ -145,7 +145,7 @@ export class Evaluation {
       algorithm.count(s, i, at, this.cost)
       if (wait > 0 || algorithm.punishes) evaluation.wait = withLag(algorithm.wait(s, i, at, this.cost), lag)
     } else if (at < (s[i] as number)) {
-      algorithm.take(s, i, at, 0, 0) // the clock went far back: from now on the state counts by the new time
+      algorithm.take(s, i, at, 0, 0) // the clock went far back: the state takes the new time
     } else return
     evaluation.wrote = true
   }

@@ -47,7 +47,7 @@ export function firstAbove(s: Numbers, from: number, low: number, high: number, 
 
 /** Adds units at a time. Calls of one microsecond share an entry, and none is before the newest. */
 export function append(s: Numbers, i: number, time: number, cost: number): void {
-  if (totalOf(s, i, (s[i + 2] as number) - 1) + cost > maxSafe) closeUp(s, i, s[i + 1] as number)
+  if (totalOf(s, i, (s[i + 2] as number) - 1) + cost > maxSafe) compact(s, i, s[i + 1] as number)
   const end = s[i + 2] as number
   const total = totalOf(s, i, end - 1) + cost
   const newest = end > (s[i + 1] as number) ? timeOf(s, i, end - 1) : -1
@@ -65,11 +65,11 @@ export function dropBefore(s: Numbers, i: number, first: number): void {
   s[i + 3] = totalOf(s, i, first - 1)
   s[i + 1] = first
   const end = s[i + 2] as number
-  if (first === end || (first >= 16 && first >= end / 3)) closeUp(s, i, first)
+  if (first === end || (first >= 16 && first >= end / 3)) compact(s, i, first)
 }
 
 /** Moves the entries to the front, and starts the totals from 0 again. */
-function closeUp(s: Numbers, i: number, first: number): void {
+function compact(s: Numbers, i: number, first: number): void {
   const end = s[i + 2] as number
   const before = s[i + 3] as number
   for (let n = first; n < end; n++) {
@@ -91,7 +91,7 @@ export function keepNewest(s: Numbers, i: number, units: number): void {
 }
 
 /** Takes up to `cost` units out of an entry, and removes it if it is empty then. Returns how many it took. */
-export function lighten(s: Numbers, i: number, entry: number, cost: number): number {
+export function removeUnits(s: Numbers, i: number, entry: number, cost: number): number {
   const end = s[i + 2] as number
   const back = Math.min(cost, totalOf(s, i, entry) - totalOf(s, i, entry - 1))
   for (let n = entry; n < end; n++) s[i + header + 2 * n + 1]! -= back
@@ -109,7 +109,7 @@ export function shift(s: Numbers, i: number, by: number): void {
 
 /** Counts all units `times / per` as much. */
 export function scale(s: Numbers, i: number, times: number, per: number): void {
-  closeUp(s, i, s[i + 1] as number)
+  compact(s, i, s[i + 1] as number)
   for (let n = 0; n < (s[i + 2] as number); n++) {
     s[i + header + 2 * n + 1] = Math.min(maxSafe, ratioUp(totalOf(s, i, n), times, per))
   }

@@ -1,12 +1,12 @@
 import type { Algorithm, Numbers, Policy } from './algorithm.ts'
 
-/** One policy in the decision at hand. The store points it to its state: in `s` from `i` on. */
+/** One policy in the current decision. The store points it to its state: in `s` from `i` on. */
 export class PolicyEvaluation {
   readonly policy: Policy
   readonly algorithm: Algorithm
   s: Numbers = []
   i = 0
-  /** The time by the state's own reckoning. */
+  /** The effective time of the state, in microseconds (see `effectiveTime`). */
   at = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
@@ -23,7 +23,7 @@ export class PolicyEvaluation {
     this.algorithm = policy.algorithm
   }
 
-  /** Asks the policy how long the call has to wait, and changes nothing. Returns the wait that is enforced: 0 for a shadow. */
+  /** Computes how long the call has to wait, and changes nothing. Returns the wait that is enforced: 0 for a shadow. */
   evaluate(now: number, cost: number): number {
     const { s, i, algorithm } = this
     const last = s[i] as number
@@ -46,9 +46,9 @@ export class PolicyEvaluation {
 }
 
 /**
- * The time by a state's own reckoning. A clock that went back by less than one full refill (or window) stands still
+ * The effective time of a state. A clock that went back by less than one full refill (or window) stands still
  * until it catches up, so that no unit is given twice. A clock that went back further is taken as the new time, so that
- * nobody is locked out for longer than one refill.
+ * no key is locked out for longer than one refill.
  */
 export function effectiveTime(algorithm: Algorithm, last: number, now: number): number {
   return now < last && last - now < algorithm.span ? last : now

@@ -8,7 +8,7 @@ import { SlidingWindow } from './sliding-window.ts'
 import { SmoothBursty } from './smooth-bursty.ts'
 import { SmoothWarmingUp } from './smooth-warming-up.ts'
 
-/** What a store keeps beside a state, so that another process or a later deploy understands the state. */
+/** The numbers that define an algorithm. A store keeps them beside a state, for other processes and later deploys. */
 export type Definition = Pick<Algorithm, 'kind' | 'span' | 'parameters'>
 
 type Reviver = (span: number, ...parameters: number[]) => Algorithm

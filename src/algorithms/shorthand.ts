@@ -57,7 +57,7 @@ function isAlgorithm(algorithm: Algorithm): boolean {
   return typeof algorithm === 'object' && algorithm !== null && typeof algorithm.wait === 'function'
 }
 
-/** The policy that a user means. @throws HeadgateError if the text or an option is invalid */
+/** Makes a policy of any form that a user may write. @throws HeadgateError if the text or an option is invalid */
 export function toPolicy(like: PolicyLike): Policy {
   if (typeof like === 'string') return policy(like)
   if (typeof like === 'object' && like !== null && 'algorithm' in like && isAlgorithm(like.algorithm)) return like

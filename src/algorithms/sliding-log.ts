@@ -1,7 +1,7 @@
 /*
  * The log: it keeps the time of every call that was admitted, so the count in (at - W, at] is exact.
  *
- * Its price is memory for each call that it holds. A naive log is slow as well, because it counts all entries again at
+ * It takes memory for each call that it holds. A naive log is slow as well, because it counts all entries again at
  * every call. Here each entry carries the running total, so the used units are a subtraction, and a search finds where the
  * window begins, or how far it has to slide to admit a cost.
  *
@@ -30,7 +30,7 @@ import {
   firstReaching,
   header,
   keepNewest,
-  lighten,
+  removeUnits,
   scale,
   shift,
   timeOf,
@@ -119,7 +119,7 @@ export class SlidingLog implements Algorithm {
     if (ticket) while (entry >= (s[i + 1] as number) && timeOf(s, i, entry) > ticket[0]) entry--
     for (; cost > 0 && entry >= (s[i + 1] as number); entry--) {
       if (ticket && timeOf(s, i, entry) !== ticket[0]) return
-      cost -= lighten(s, i, entry, cost)
+      cost -= removeUnits(s, i, entry, cost)
     }
   }
 
@@ -158,7 +158,7 @@ export class SlidingLog implements Algorithm {
     for (const [n, number] of [at, 0, entries, 0, time, units].entries()) s[i + n] = number
   }
 
-  /** The time of the newest entry by the reckoning of `at`; 0 if there is none. */
+  /** The time of the newest entry as seen at `at`; 0 if there is none. */
   #newestAt(s: Numbers, i: number, at: number): number {
     const end = s[i + 2] as number
     return end === s[i + 1] ? 0 : timeOf(s, i, end - 1) - this.#aheadAt(s, i, at)

@@ -1,8 +1,9 @@
 /*
- * What Guava's two rate limiters have in common: a call waits for the calls before it, and the next call pays for its cost.
+ * The common part of Guava's two rate limiters: a call waits for the calls before it, and the next call pays for its
+ * cost.
  *
  *     time    0         200                    1200  1400
- *     asked   A(1) B(5)                   C(1)
+ *     called  A(1) B(5)                   C(1)
  *     goes    A    |--->B   |------------------>C
  *                  free after A        free after B
  *
@@ -16,8 +17,8 @@
  * price is cut to whole microseconds by itself. Values outside of Guava's documented range are rejected instead: an
  * infinite rate, a warm-up of 0, and times past 2^52 us.
  *
- * State: last (us), free (us), stored (permits), commits (0 is a new key). Then, for refunds, what the last call found
- * (free, stored) and what it took.
+ * State: last (us), free (us), stored (permits), commits (0 is a new key). Then, for refunds, the state that the last
+ * call found (free, stored) and the units that it took.
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
@@ -28,7 +29,7 @@ const mostPermits = 2 ** 31 - 1
 /** 142 years in microseconds. What is owed stays below, so that times stay exact. */
 const longest = 2 ** 52
 /** If the clock goes back by up to this many microseconds, or by one refill, calls wait for it. Guava waits for any. */
-const patience = 60_000_000
+const rollbackTolerance = 60_000_000
 
 export abstract class Smooth implements Algorithm {
   abstract readonly kind: string
@@ -38,7 +39,7 @@ export abstract class Smooth implements Algorithm {
   readonly promises = true
   /** 0, because `free` stands still by itself when the clock goes back. */
   readonly span = 0
-  readonly #patience: number
+  readonly #rollbackTolerance: number
   /** Microseconds that a fresh permit costs. */
   readonly stable: number
   /** The most permits stored. */
@@ -61,7 +62,7 @@ export abstract class Smooth implements Algorithm {
         'This rate is too slow, or stores too much, to be counted below 2^52 microseconds. Choose a shorter `per` or store.',
       )
     }
-    this.#patience = Math.max(patience, refill)
+    this.#rollbackTolerance = Math.max(rollbackTolerance, refill)
   }
 
   /** The stored permits of a new key. */
@@ -86,7 +87,7 @@ export abstract class Smooth implements Algorithm {
   /** How far the times of the state lie ahead, because the clock went far back. */
   #aheadAt(s: Numbers, i: number, at: number): number {
     const ahead = (s[i] as number) - at
-    return ahead > this.#patience ? ahead : 0
+    return ahead > this.#rollbackTolerance ? ahead : 0
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
@@ -139,7 +140,7 @@ export abstract class Smooth implements Algorithm {
     }
   }
 
-  /** Gives back for an earlier call. What that call found is no longer known, so it is calculated backwards. */
+  /** Gives back for an earlier call. The state before that call is no longer known, so it is calculated backwards. */
   #unspend(s: Numbers, i: number, at: number, cost: number): void {
     const stored = s[i + 2] as number
     const free = this.#freeAt(s, i, at)

@@ -2,10 +2,10 @@
 export type Numbers = Float64Array | number[]
 
 /**
- * What an algorithm can do with states besides deciding: carry them over when a policy's numbers change, and merge or
- * shorten them when a store is full. The main path never needs these.
+ * The rare operations of an algorithm on states: it carries them over when a policy's numbers change, and merges or
+ * shortens them when a store is full. The main path never needs these.
  *
- * As in `Algorithm`, `s` at `i` holds the state, and `at` is the time by the state's own reckoning in microseconds.
+ * As in `Algorithm`, `s` at `i` holds the state, and `at` is its effective time in microseconds.
  */
 export interface StateOperations {
   /**
@@ -20,7 +20,7 @@ export interface StateOperations {
   carry(s: Numbers, i: number, at: number, from: StateOperations, times: number, per: number): boolean
   /**
    * Makes the state at `s[i]` at least as strict as itself and as the state at `t[j]`, now and at all later times. A
-   * store that is full merges keys so. `at` is the later time by the reckoning of the two.
+   * full store merges keys this way. `at` is the later of the two effective times.
    */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
   /** Makes a merged state the state of one key from this call on. An interval that opens with a call opens with this one. */

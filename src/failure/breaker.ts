@@ -1,14 +1,14 @@
 /*
- * The circuit breaker of one store. After a few failures in a row the store is not asked any more, until a probe succeeds.
+ * The circuit breaker of one store. After five failures in a row no call is sent to the store, until a probe succeeds.
  *
  *             5 failures in a row               a call 500 ms later sends a probe
  *     closed ---------------------> open <-------------------------------------------> half-open
  *        ^                                          the probe fails                        |
  *        +---------------------------------------------------------------------------------+
- *                                          the probe is answered
+ *                                          the probe succeeds
  *
- * A probe is a request of its own that nobody waits for. While the breaker is not closed, every call is decided at once.
- * There is no timer: calls send the probes.
+ * A probe is a request of its own, and no caller waits for it. While the breaker is not closed, every call is decided
+ * at once. There is no timer: calls send the probes.
  */
 import { channel } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
@@ -28,7 +28,7 @@ export interface StoreStateEvent {
 const states = channel('headgate:store-state')
 
 const failuresToOpen = 5
-/** From opening, or from the end of a probe, to the next probe, in microseconds. */
+/** The time from opening, or from the end of a probe, to the next probe, in microseconds. */
 const probeInterval = 500_000
 
 export class Breaker {
@@ -51,7 +51,7 @@ export class Breaker {
     return this.#state
   }
 
-  /** True if calls may ask the store. */
+  /** True if calls may be sent to the store. */
   get closed(): boolean {
     return this.#state === 'closed'
   }
@@ -67,13 +67,13 @@ export class Breaker {
     return Math.max(1, Math.ceil(left / 1000))
   }
 
-  /** True if the store has failed since its last answer. */
+  /** True if the store has failed since its last response. */
   get doubtful(): boolean {
     return this.#failures > 0
   }
 
   succeeded(): void {
-    if (this.#state === 'closed' && (this.#failures > 0 || this.#listeners.length > 0)) this.#answers()
+    if (this.#state === 'closed' && (this.#failures > 0 || this.#listeners.length > 0)) this.#responded()
   }
 
   failed(error: unknown): void {
@@ -89,19 +89,19 @@ export class Breaker {
     return true
   }
 
-  endProbe(answered: boolean, error?: unknown): void {
-    if (!answered) this.lastError = error
-    this.#become(answered ? 'closed' : 'open')
-    if (answered) this.#answers()
+  endProbe(succeeded: boolean, error?: unknown): void {
+    if (!succeeded) this.lastError = error
+    this.#become(succeeded ? 'closed' : 'open')
+    if (succeeded) this.#responded()
   }
 
-  #answers(): void {
+  #responded(): void {
     this.#failures = 0
     for (const run of this.#listeners.splice(0)) run()
   }
 
-  /** Calls back once, at the store's next answer. */
-  onNextAnswer(run: () => void): void {
+  /** Calls back once, at the store's next response. */
+  onNextResponse(run: () => void): void {
     this.#listeners.push(run)
   }
 

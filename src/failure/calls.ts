@@ -7,7 +7,7 @@ import type { Fallback } from './fallback.ts'
 import { choiceFor } from './on-store-error.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'
 
-/** One call of a limiter: the request to the store, and what takes the place of the store's answer. */
+/** One call of a limiter: the request to the store, and the result if the store fails. */
 export abstract class Call<T> extends StoreRequest<T> {
   readonly fallback: Fallback
   readonly keys: readonly string[]
@@ -20,14 +20,14 @@ export abstract class Call<T> extends StoreRequest<T> {
     this.extras = extras
   }
 
-  /** The result by the local quota. */
+  /** The decision by the local quota. */
   protected abstract decideLocally(): T
   /** The result of a call that is let through uncounted. */
   protected abstract letThrough(): T
 
-  answered(answer: T): T {
+  succeeded(response: T): T {
     this.fallback.shared.counters.sources.store++
-    return answer
+    return response
   }
 
   failed(error: unknown): MaybePromise<T> {
@@ -55,7 +55,7 @@ export class DecideCall extends Call<Decision> {
   readonly #verb: DecideVerb
   readonly #cost: number
   declare readonly extras: DecideOptions | undefined
-  /** A refund of a reservation that is not sent now. A refund that was sent may have counted and is not made again. */
+  /** A refund of a reservation that is not sent now. A refund that was sent may have counted, so it is not sent again. */
   readonly #unsent: Tickets | undefined
 
   constructor(

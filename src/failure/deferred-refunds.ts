@@ -3,14 +3,14 @@ import type { Breaker } from './breaker.ts'
 /** The most refunds kept. Beyond them the oldest is dropped. */
 const maxRefunds = 10_000
 
-/** Gives units of these keys back. */
+/** A request that gives units of these keys back. */
 interface Refund {
   readonly scopes: readonly string[]
   readonly keys: readonly string[]
   readonly run: () => Promise<unknown>
 }
 
-/** Refunds that wait until the store answers again. */
+/** Refunds that wait until the store responds again. */
 export class DeferredRefunds {
   readonly #breaker: Breaker
   #refunds: Refund[] = []
@@ -21,14 +21,16 @@ export class DeferredRefunds {
     this.#breaker = breaker
   }
 
-  /** Runs the refund now if the store answers, else later. Refunds run once, in order, whatever their outcome. */
+  /**
+   * Runs the refund now if the breaker is closed, else later. Each refund runs once, in order. A failed one is dropped.
+   */
   add(refund: Refund): void {
     if (this.#refunds.length >= maxRefunds) this.#refunds.shift()
     this.#refunds.push(refund)
     if (this.#scheduled) return
     this.#scheduled = true
     if (this.#breaker.closed) void this.#run()
-    else this.#breaker.onNextAnswer(() => void this.#run())
+    else this.#breaker.onNextResponse(() => void this.#run())
   }
 
   /** Drops the refunds of keys that were reset: these have their full quota again. */
@@ -38,7 +40,7 @@ export class DeferredRefunds {
     if (this.#refunds.length > 0) this.#refunds = this.#refunds.filter((refund) => !concerns(refund))
   }
 
-  /** Goes on as long as the store answers. */
+  /** Runs the refunds until the breaker opens. */
   async #run(): Promise<void> {
     let refund = this.#refunds.shift()
     while (refund !== undefined) {
@@ -46,6 +48,6 @@ export class DeferredRefunds {
       refund = this.#breaker.closed ? this.#refunds.shift() : undefined
     }
     this.#scheduled = this.#refunds.length > 0
-    if (this.#scheduled) this.#breaker.onNextAnswer(() => void this.#run())
+    if (this.#scheduled) this.#breaker.onNextResponse(() => void this.#run())
   }
 }

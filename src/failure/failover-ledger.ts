@@ -1,5 +1,5 @@
 /*
- * A ledger that always answers: by the store, or by the choice for a store that fails.
+ * A ledger that decides every call: by the store, or by `onStoreError` if the store fails.
  *
  *     call -> breaker closed? -> settle what the key owes -> store, within the deadline -> decision
  *                  |                        |                        |
@@ -22,7 +22,7 @@ import type { FailoverOptions } from './on-store-error.ts'
 import { Reconciler } from './reconciler.ts'
 import { StoreLink } from './store-link.ts'
 
-/** The most keys of each scope that are decided locally: some 400 bytes each. */
+/** The most keys of each scope that are decided locally, at about 400 bytes each. */
 const maxKeys = 100_000
 
 class FailoverLedger implements Ledger {
@@ -61,7 +61,7 @@ class FailoverLedger implements Ledger {
       const settled = reconciler.settle(charges, call.keys)
       return settled === undefined ? link.send(call) : link.sendAfter(settled, call)
     }
-    // A charge of nothing is decided and written like any other, and changes no number.
+    // A charge of 0 units is decided and written like any other charge, and changes no number.
     link.probe(() => ledger.decide('charge', call.keys, 0))
     return call.failed(link.breaker.lastError)
   }
@@ -81,7 +81,7 @@ class FailoverLedger implements Ledger {
   }
 }
 
-/** Opens a limiter's ledger in a store. A synchronous store is asked directly. */
+/** Opens a limiter's ledger in a store. A synchronous store is called directly, without failover. */
 export function openLedger(store: Store, terms: LedgerTerms, options: FailoverOptions): Ledger {
   if (store.synchronous) return store.open(terms)
   const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = timerSleeper() } = options

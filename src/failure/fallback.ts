@@ -10,7 +10,7 @@ import type { Reconciler } from './reconciler.ts'
 import { StoreCharges } from './store-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
-/** What the ledgers of one name share: the way to the store, and the work that waits until it answers again. */
+/** What the ledgers of one name share: the link to the store, and the work that waits until it responds again. */
 export interface SharedFailover {
   readonly onStoreError: OnStoreError | undefined
   readonly link: StoreLink
@@ -19,7 +19,7 @@ export interface SharedFailover {
   readonly counters: Counters
 }
 
-/** One ledger of the store, and the decisions that take the place of its own while the store fails. */
+/** One ledger of the store, and the local decisions that replace its decisions while the store fails. */
 export class Fallback {
   readonly terms: LedgerTerms
   readonly shared: SharedFailover
@@ -38,7 +38,7 @@ export class Fallback {
   }
 
   decideLocally(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
-    const grantedByStore = verb === 'refund' && extras?.tickets !== undefined // the local states do not hold it
+    const grantedByStore = verb === 'refund' && extras?.tickets !== undefined // the local states do not include it
     if (verb === 'peek' || grantedByStore) return this.quota.decide('peek', keys, cost, extras)
     if (verb === 'refund') return this.#refundLocally(keys, cost, extras)
     this.shared.reconciler.note(this.charges, keys)
@@ -82,7 +82,7 @@ export class Fallback {
     return by === 'open' ? this.letThrough(extras) : this.#refundLocally(keys, cost, extras)
   }
 
-  /** Gives back what was taken locally. What the store was charged of it is refunded there, too. */
+  /** Gives back what was taken locally. If the store has been charged for it, refunds the store too. */
   #refundLocally(keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
     const { decision, overcharged } = this.quota.refund(keys, cost, extras)
     for (const [policy, units] of overcharged.entries()) {
@@ -92,10 +92,10 @@ export class Fallback {
     return decision
   }
 
-  /** Gives units back to the store. If that fails they stay taken, which is the strict side. */
+  /** Gives units back to the store. If that fails they stay taken, which errs on the strict side. */
   async giveBack(keys: readonly string[], cost: number, tickets?: Tickets): Promise<void> {
     const refund = () => this.ledger.decide('refund', keys, cost, tickets && { tickets })
-    await this.shared.link.ask(refund).catch(() => undefined)
+    await this.shared.link.request(refund).catch(() => undefined)
   }
 
   giveBackLater(keys: readonly string[], cost: number, tickets: Tickets): void {
@@ -106,7 +106,7 @@ export class Fallback {
     this.shared.refunds.add({ scopes: this.terms.scopes, keys, run })
   }
 
-  /** Resets the keys in the store once it answers. */
+  /** Resets the keys in the store once it responds. */
   resetLater(keys: readonly string[]): void {
     this.shared.reconciler.reset(this.charges, keys)
   }

@@ -1,5 +1,6 @@
 /*
- * What one process decides by itself while the store fails, and how much of that the store has been charged since.
+ * The local quota: the units that one process admits by itself while the store fails, and how many of them the store has
+ * been charged for since.
  *
  *     spent    100 ----.____                 .-- 40 more
  *                           `---.___________/    `----.__
@@ -57,7 +58,7 @@ export class LocalQuota {
     return new LocalQuota(terms, this.#shared)
   }
 
-  /** Opens the ledgers at the first failure: most stay unused. */
+  /** Opens the ledgers at the first failure, because most are never needed. */
   #open(): { readonly spent: Ledger; readonly charged: readonly Ledger[] } {
     const shared = this.#shared
     const spent = shared.spent?.vary?.(this.#terms) ?? shared.store.open(this.#terms)
@@ -138,7 +139,10 @@ export class LocalQuota {
     return keys[this.#scopes.indexOf(scope)] as string
   }
 
-  /** By policy. The key stands for every scope, so only the policies of its own scope give a meaningful number. */
+  /**
+   * For each policy, the units spent. The key is used for every scope, so only the numbers of its own scope are
+   * meaningful.
+   */
   #spentUnits(key: string): readonly number[] {
     const keys = this.#scopes.map(() => key)
     const { policies } = this.#spent.decide('peek', keys, 1) as Decision
@@ -153,7 +157,7 @@ export class LocalQuota {
 
 /**
  * The units that a verdict shows as used. Guava's limiters admit any cost and make the next call wait, so the wait is what
- * is used. A bucket's debt beyond its burst shows in the wait too. Of windows and logs it is only known that they are full.
+ * is used. A bucket's debt beyond its burst shows in the wait too. A full window or log does not show its debt.
  */
 function usedUnits({ algorithm, burst, limit, window }: Policy, { remaining, retryAfter }: Verdict): number {
   if (algorithm.punishes) return 0 // a penalty takes no units

@@ -10,7 +10,7 @@ import { reason, warnOnce } from '../warn.ts'
 
 /** The event that `onStoreError` gets: a call that the store could not decide. */
 export interface StoreFailure {
-  /** The store's error. While the store is not asked, its last one. */
+  /** The store's error; its last one while the breaker is open. */
   readonly error: unknown
   /** The key, or a record with one for each scope. */
   readonly key: string | Readonly<Record<string, string>>
@@ -18,7 +18,7 @@ export interface StoreFailure {
   readonly limiter: string
 }
 
-/** A choice, or a function that gets each failure and may return a choice. Default `'local'`. */
+/** An action, or a function that gets each failure and may return an action. Default `'local'`. */
 export type OnStoreError<Event = StoreFailure> =
   | StoreErrorAction
   | ((event: Event) => StoreErrorAction | undefined | void | Promise<void>)
@@ -58,14 +58,14 @@ export function readFailureOptions(options: FailureOptions, where: string): Fail
 
 const choices: readonly unknown[] = ['deny', 'allow', 'local']
 
-/** @throws HeadgateError `HEADGATE_OPTION` unless it is a choice, a function or undefined */
+/** @throws HeadgateError `HEADGATE_OPTION` unless it is an action, a function or undefined */
 export function checkChoice<Option>(option: Option, where: string): Option {
   if (option === undefined || typeof option === 'function' || choices.includes(option)) return option
   const fix = "Write onStoreError: 'local', or ({ error }) => ..."
   throw invalidOption(where, "'deny', 'allow', 'local' or a function", option, fix)
 }
 
-/** The choice for one call. If the function throws or rejects, that is one warning and no choice. */
+/** The action for one call. If the function throws or rejects, it warns once and returns undefined. */
 export function choose<Event>(option: OnStoreError<Event> | undefined, event: Event): StoreErrorAction | undefined {
   if (typeof option !== 'function') return option
   const broken = (error: unknown) => {
@@ -86,7 +86,7 @@ export function choose<Event>(option: OnStoreError<Event> | undefined, event: Ev
 /** Publishes every call that a store could not decide. */
 export const storeErrors: Channel = channel('headgate:store-error')
 
-/** The limiter's choice for a call. A call with `onFailure` was published by its caller already. */
+/** The limiter's action for a call. A call with `onFailure` was published by its caller already. */
 export function choiceFor(
   option: OnStoreError | undefined,
   error: unknown,

@@ -1,11 +1,11 @@
 /*
  * Reconciliation: the store is charged for units that keys spent locally while it failed. Each policy is charged by
- * itself. A key that was reset meanwhile is first reset in the store. All this comes before the store decides on the key
+ * itself. A key that was reset meanwhile is first reset in the store. Both happen before the store decides on the key
  * again.
  *
  * The limiters of one name share their debts, as they share their states. A key is settled for all of them at once,
  * whichever of them is called. The key of a call is settled first. The others follow in the background, a few at a time,
- * once the store answers.
+ * once the store responds.
  */
 import { LRUCache } from 'lru-cache'
 import { allDone, type StoreCharges } from './store-charges.ts'
@@ -54,7 +54,10 @@ export class Reconciler {
     this.#settleLater()
   }
 
-  /** Notes that these keys were reset locally. What they spend from now on is charged after the reset in the store. */
+  /**
+   * Notes that these keys were reset locally. Units that they spend from now on are charged after the reset in the
+   * store.
+   */
   reset(charges: StoreCharges, keys: readonly string[]): void {
     this.forget(charges, keys)
     for (const [n, scope] of charges.scopes.entries()) {
@@ -64,7 +67,7 @@ export class Reconciler {
   }
 
   #debt(scope: string, key: string): Debt {
-    // Bounded by size, since a bound by number would set aside memory for all of them at once.
+    // `maxSize` and not `max`: lru-cache allocates the memory of `max` entries at once.
     this.#debts ??= new LRUCache({ maxSize: this.#maxKeys, sizeCalculation: () => 1 })
     const name = nameOf(scope, key)
     let debt = this.#debts.get(name)
@@ -97,7 +100,7 @@ export class Reconciler {
   async #charge(debt: Debt): Promise<void> {
     const { name, scope, key } = debt
     const forgotten = () => this.#debts?.peek(name) !== debt
-    // A charge that times out counts as made. So a store that may be failing gets a charge of nothing first.
+    // A charge that times out counts as made. So a store that may be failing gets a charge of 0 units first.
     if (this.#link.breaker.doubtful) await debt.charges[0]?.check(scope, key)
     if (debt.reset) await allDone(debt.charges.map((each) => each.reset(scope, key)))
     debt.reset = false
@@ -116,13 +119,13 @@ export class Reconciler {
     this.#again = true
     if (this.#running || this.#waiting) return
     this.#waiting = true
-    this.#link.breaker.onNextAnswer(() => {
+    this.#link.breaker.onNextResponse(() => {
       this.#waiting = false
       void this.#settleAll()
     })
   }
 
-  /** Settles each debt once, as long as the store answers. Those that fail stay until their key is called again. */
+  /** Settles each debt once, until the breaker opens. Those that fail stay until their key is called again. */
   async #settleAll(): Promise<void> {
     const { breaker } = this.#link
     this.#running = true
@@ -138,7 +141,7 @@ export class Reconciler {
   }
 }
 
-/** A scope is printable, so no two pairs have the same name. */
+/** A scope is printable and contains no line feed, so no two pairs have the same name. */
 function nameOf(scope: string, key: string): string {
   return `${scope}\n${key}`
 }

@@ -24,15 +24,15 @@ export class StoreCharges {
     return this.#terms.scopes
   }
 
-  /** Rejects if the store does not answer. A charge of nothing changes nothing. */
+  /** Rejects if the store does not respond. A charge of 0 units changes nothing. */
   async check(scope: string, key: string): Promise<void> {
     const [policy] = this.#policiesOf(scope)
-    await this.#link.ask(() => this.#ledger(policy as number).decide('charge', [key], 0))
+    await this.#link.request(() => this.#ledger(policy as number).decide('charge', [key], 0))
   }
 
   /** Resets the key in the store. */
   async reset(scope: string, key: string): Promise<void> {
-    await allDone(this.#policiesOf(scope).map((policy) => this.#link.ask(() => this.#ledger(policy).reset([key]))))
+    await allDone(this.#policiesOf(scope).map((policy) => this.#link.request(() => this.#ledger(policy).reset([key]))))
   }
 
   /**
@@ -45,7 +45,7 @@ export class StoreCharges {
       if (units === 0) return
       quota.addCharged(policy, key, units)
       try {
-        await this.#link.ask(() => this.#ledger(policy).decide('charge', [key], units))
+        await this.#link.request(() => this.#ledger(policy).decide('charge', [key], units))
       } catch (error) {
         const mayHaveCounted = (error as { code?: unknown }).code === 'HEADGATE_STORE_TIMEOUT'
         if (!mayHaveCounted && !forgotten()) quota.removeCharged(policy, key, units)
@@ -57,7 +57,7 @@ export class StoreCharges {
 
   /** Gives back units that the store was charged. */
   async refund(policy: number, key: string, units: number): Promise<void> {
-    await this.#link.ask(() => this.#ledger(policy).decide('refund', [key], units))
+    await this.#link.request(() => this.#ledger(policy).decide('refund', [key], units))
   }
 
   #policiesOf(scope: string): number[] {

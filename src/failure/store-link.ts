@@ -2,39 +2,39 @@ import type { Clock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Sleeper } from '../sleeper.ts'
-import { Deadlines, Due } from '../stores/deadlines.ts'
+import { DeadlineItem, Deadlines } from '../stores/deadlines.ts'
 import type { Store } from '../stores/store.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
-/** In milliseconds, for a store that declares no timeout of its own. */
+/** The timeout in milliseconds for a store that declares none. */
 const defaultTimeout = 100
-/** A store that keeps its own deadline gets this much longer: it may be able to withdraw the request. */
+/** Milliseconds on top of a store's own timeout: the store itself may be able to withdraw the request. */
 const grace = 10
 
-/** One request to the store. Its sender gets the result of `answered` or of `failed`. */
-export abstract class StoreRequest<T> extends Due {
-  /** True once the store was asked: from then on, a failure is the store's. */
+/** One request to the store. The caller gets the result of `succeeded` or of `failed`. */
+export abstract class StoreRequest<T> extends DeadlineItem {
+  /** True once the request was sent: from then on, a failure is the store's. */
   sent = true
   declare link: StoreLink
   declare resolve: (result: MaybePromise<T>) => void
 
   abstract send(): MaybePromise<T>
-  abstract answered(answer: T): T
+  abstract succeeded(response: T): T
   abstract failed(error: unknown): MaybePromise<T>
-  /** The answer came after the request had failed. */
-  abstract late(answer: T): void
+  /** Called with a response that came after the request had failed. */
+  abstract late(response: T): void
 
-  /** The deadline has passed. */
+  /** Called when the deadline has passed. */
   expire(error: HeadgateError): void {
     this.resolve(this.link.failed(this, error))
   }
 }
 
 /**
- * The way to a store. Each request is answered or fails within a deadline, and the breaker counts the outcome.
+ * The link to a store. Each request succeeds or fails within a deadline, and the breaker counts the outcome.
  *
  * One place keeps the deadline of a request: the store itself if it declares a `timeout`, else the link. The limiter's
- * option `storeTimeout` always makes it the link. An answer that is no promise needs no deadline.
+ * option `storeTimeout` always makes it the link. A response that is not a promise needs no deadline.
  */
 export class StoreLink {
   readonly store: Store
@@ -42,7 +42,7 @@ export class StoreLink {
   readonly #deadlines: Deadlines
   /** True if the store rejects each request in time by itself. */
   readonly #storeKeepsDeadlines: boolean
-  /** Requests that failed or were not answered in time. */
+  /** Requests that failed or timed out. */
   errors = 0
 
   /** @param timeout in milliseconds; undefined for the store's own, or 100 */
@@ -56,21 +56,21 @@ export class StoreLink {
 
   /** Sends the request. */
   send<T>(request: StoreRequest<T>): MaybePromise<T> {
-    let answer: MaybePromise<T>
+    let response: MaybePromise<T>
     try {
-      answer = request.send()
+      response = request.send()
     } catch (error) {
-      answer = Promise.reject(error)
+      response = Promise.reject(error)
     }
-    if (!isPromise(answer)) return this.#answered(request, answer)
-    if (!this.#storeKeepsDeadlines) return this.#bounded(request, answer)
-    return (answer instanceof Promise ? answer : Promise.resolve(answer)).then(
-      (value) => this.#answered(request, value),
+    if (!isPromise(response)) return this.#succeeded(request, response)
+    if (!this.#storeKeepsDeadlines) return this.#bounded(request, response)
+    return (response instanceof Promise ? response : Promise.resolve(response)).then(
+      (value) => this.#succeeded(request, value),
       (error) => this.failed(request, error),
     )
   }
 
-  /** Sends the request after something else, both within one deadline. If that fails, it was counted already. */
+  /** Sends the request after `before`, both within one deadline. A failure of `before` was counted already. */
   sendAfter<T>(before: Promise<unknown>, request: StoreRequest<T>): Promise<T> {
     request.sent = false
     const send = () => {
@@ -81,32 +81,32 @@ export class StoreLink {
     return this.#bounded(request, before.then(send))
   }
 
-  /** Sends a request whose failure rejects. */
-  ask<T>(send: () => MaybePromise<T>): Promise<T> {
+  /** Sends a request. A failure rejects the promise. */
+  request<T>(send: () => MaybePromise<T>): Promise<T> {
     return Promise.resolve(this.send(new PlainRequest(send)))
   }
 
-  /** Sends a probe if one is due. Nobody waits for its answer. */
+  /** Sends a probe if one is due. No caller waits for it. */
   probe(send: () => MaybePromise<unknown>): void {
     if (this.breaker.startProbe()) void this.send(new Probe(send, this.breaker))
   }
 
-  #bounded<T>(request: StoreRequest<T>, answer: Promise<T>): Promise<T> {
+  #bounded<T>(request: StoreRequest<T>, response: Promise<T>): Promise<T> {
     const deadlines = this.#deadlines
     return new Promise((resolve) => {
       request.link = this
       request.resolve = resolve
       deadlines.add(request)
-      answer.then(
-        (value) => (deadlines.remove(request) ? resolve(this.#answered(request, value)) : request.late(value)),
+      response.then(
+        (value) => (deadlines.remove(request) ? resolve(this.#succeeded(request, value)) : request.late(value)),
         (error) => deadlines.remove(request) && resolve(this.failed(request, error)),
       )
     })
   }
 
-  #answered<T>(request: StoreRequest<T>, answer: T): T {
+  #succeeded<T>(request: StoreRequest<T>, response: T): T {
     this.breaker.succeeded()
-    return request.answered(answer)
+    return request.succeeded(response)
   }
 
   failed<T>(request: StoreRequest<T>, error: unknown): MaybePromise<T> {
@@ -130,8 +130,8 @@ class PlainRequest<T> extends StoreRequest<T> {
     return this.#send()
   }
 
-  answered(answer: T): T {
-    return answer
+  succeeded(response: T): T {
+    return response
   }
 
   failed(error: unknown): MaybePromise<T> {
@@ -149,7 +149,7 @@ class Probe extends PlainRequest<unknown> {
     this.#breaker = breaker
   }
 
-  override answered(): void {
+  override succeeded(): void {
     this.#breaker.endProbe(true)
   }
 
@@ -158,7 +158,7 @@ class Probe extends PlainRequest<unknown> {
   }
 }
 
-/** True for a mistake of the caller that the store found. It is no failure of the store. */
+/** True for a mistake of the caller that the store detected. It is not a failure of the store. */
 export function isMisuse(error: unknown): boolean {
   return error instanceof HeadgateError && !error.code.startsWith('HEADGATE_STORE')
 }

@@ -3,7 +3,7 @@ import type { MaybePromise } from '../maybe-promise.ts'
 import type { RequestView } from './keys/key-extractor.ts'
 
 /**
- * What a request costs, in units: a number, or a function of the framework's request that may return a promise. The view
+ * The cost of a request in units: a number, or a function of the framework's request that may return a promise. The view
  * is for functions that work on every framework.
  */
 export type Cost<Request> = number | ((request: Request, view: RequestView<Request>) => MaybePromise<number>)

@@ -5,7 +5,7 @@ import { PlanGuard } from './plan-guard.ts'
 import type { PlanOptions, PolicyArgument, RateLimitArgument } from './rate-limit-options.ts'
 import { isPlanOptions } from './read-options.ts'
 
-/** The guard of a middleware, whichever argument it has. */
+/** The guard of a middleware, for policies of either form. */
 export type AnyGuard<Request, Response> = Guard<Request, Response> | PlanGuard<Request, Response>
 
 /**

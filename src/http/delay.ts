@@ -55,7 +55,7 @@ export class Delay {
 
   /**
    * Waits, then returns the place. Resolves to false if the client leaves first.
-   * @param onEnd calls its argument when the response has ended: during the wait, only because the client left
+   * @param onEnd calls its argument when the response has ended. During the wait, that happens only if the client leaves
    */
   async pause(wait: number, onEnd: (left: () => void) => void): Promise<boolean> {
     const stays = await new Promise<boolean>((resolve) => {

@@ -16,7 +16,8 @@ export class Enforcement {
     this.#share = flag(shadow, 'shadow') ? 0 : share
   }
 
-  on(key: Key): boolean {
+  /** True if a refusal of this key is enforced. */
+  appliesTo(key: Key): boolean {
     if (this.#share === 1) return true
     return this.#share > 0 && position(key) < this.#share
   }

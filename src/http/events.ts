@@ -9,7 +9,7 @@ import type { Channel } from '../platform/platform.ts'
 import type { CallOptions, StoreErrorAction } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 
-/** What hooks and channels get for a decision. With Koa, request and response are both the context. */
+/** The event that hooks and channels get for a decision. With Koa, request and response are both the context. */
 export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly decision: Decision
   /** Who was limited: the key, or a record with a key for each scope. */
@@ -22,7 +22,7 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly response: Response
 }
 
-/** What hooks and channels get for a request that the store could not decide. */
+/** The event that hooks and channels get for a request that the store could not decide. */
 export interface StoreErrorEvent<Request = unknown, Response = unknown> extends StoreFailure {
   readonly request: Request
   readonly response: Response
@@ -35,9 +35,9 @@ export interface Hooks<Request, Response> {
   /** Called for every refusal, enforced or not. Example: `({ key }) => log.info({ refused: key })`. */
   onRefused?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /**
-   * What happens to requests that the store cannot decide: `'deny'` answers 503, `'allow'` admits them, `'local'`
+   * What happens to requests that the store cannot decide: `'deny'` responds with 503, `'allow'` admits them, `'local'`
    * decides them in this process. Or a function that gets each event and may return one of these. Default: the
-   * limiter's choice, which is `'local'` by default. Example: `({ error }) => { log.error(error) }`.
+   * limiter's `onStoreError`, which is `'local'` by default. Example: `({ error }) => { log.error(error) }`.
    */
   onStoreError?: OnStoreError<StoreErrorEvent<Request, Response>> | undefined
 }
@@ -45,11 +45,11 @@ export interface Hooks<Request, Response> {
 const decisions = channel('headgate:decision')
 const refusals = channel('headgate:refused')
 
-/** Notifies hooks and channels. An event is made only if somebody listens. */
+/** Notifies hooks and channels. An event is made only if there is a listener. */
 export class Events<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** The extras of a call if nobody listens: only the choice for a store error. */
+  /** The extras of a call without listeners: only the action on a store error. */
   readonly #choice: CallOptions
 
   constructor(limiter: string, { onDecision, onRefused, onStoreError }: Hooks<Request, Response>) {
@@ -61,7 +61,7 @@ export class Events<Request, Response> {
     this.#hooks = { onDecision, onRefused, onStoreError }
   }
 
-  /** True if somebody listens to decisions of this kind. */
+  /** True if there is a listener for decisions of this kind. */
   listens(allowed: boolean): boolean {
     if (this.#hooks.onDecision !== undefined || decisions.hasSubscribers) return true
     return !allowed && (this.#hooks.onRefused !== undefined || refusals.hasSubscribers)

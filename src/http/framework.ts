@@ -1,9 +1,9 @@
 import type { Decision } from '../decision.ts'
 
-/** The decision as an application finds it on its request. */
+/** The decision that an application reads from its request. */
 export interface RequestDecision extends Decision {
   /**
-   * Corrects the cost of this request to what it really cost, 0 included. Only the first call counts. Present if the
+   * Corrects the cost of this request to the actual cost, which may be 0. Only the first call counts. Present if the
    * middleware has `settle: true`. Rejects only with `HEADGATE_COST`, unless `actual` is a whole number of at least 0.
    * If the store fails, the cost stays as it was.
    */
@@ -11,8 +11,8 @@ export interface RequestDecision extends Decision {
 }
 
 /**
- * What the guard needs from a framework: small functions over the framework's own request and response (with Koa, both
- * are the context). An adapter is this table and the wiring. All rules are the guard's.
+ * The functions that the guard needs from a framework, over the framework's own request and response (with Koa, both are
+ * the context). An adapter is this table and the wiring. All rules are the guard's.
  */
 export interface Framework<Request, Response> {
   /** The client's address, as far as the framework's proxy setting confirms it. Never text that the client wrote. */
@@ -42,7 +42,7 @@ export interface Framework<Request, Response> {
   setStatus(response: Response, status: number): void
   /** Ends the response with a body of that content type. */
   send(response: Response, type: string, body: string): void
-  /** Sends what `refuse` returned. Only for frameworks in which a handler answers by returning. */
+  /** Sends what `refuse` returned. Only for frameworks whose handlers return the response. */
   returned?(response: Response, value: unknown): void
 }
 

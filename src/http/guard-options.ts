@@ -23,7 +23,7 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   allow?: readonly string[] | undefined
   /** Addresses and CIDR ranges that get 403, even if `allow` lists them. Default: none. Example: `['192.0.2.1']`. */
   deny?: readonly string[] | undefined
-  /** True to decide and report but to refuse nobody. Default false. */
+  /** True to decide and report, and to refuse no request. Default false. */
   shadow?: boolean | undefined
   /** The share of keys that refusals are enforced for, always the same keys. Default 1. Example: `0.1` for a tenth. */
   enforce?: number | undefined
@@ -35,7 +35,7 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /** True to send refusals as `application/problem+json`, with the type and members of draft-11. Default false. */
   problem?: boolean | undefined
   /**
-   * What a request costs, in units: a number, or a function of the request that may return a promise. Default 1.
+   * The cost of a request in units: a number, or a function of the request that may return a promise. Default 1.
    * Example: `({ query }) => Number(query.pages ?? 1)`.
    */
   cost?: Cost<Request> | undefined
@@ -49,7 +49,7 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /** Makes a request wait until it is admitted, instead of refusing it. Default: none. Example: `{ max: '2s' }`. */
   delay?: DelayOptions | undefined
   /**
-   * Answers a refusal in place of the built-in body. Status 429 and the fields are already set and may be changed. The
+   * Sends the refusal instead of the built-in body. Status 429 and the fields are already set and may be changed. The
    * request goes no further. May return a promise. Example: `(decision, request, response) => response.send('Slow.')`.
    */
   refuse?: ((decision: Decision, request: Request, response: Response) => MaybePromise<unknown>) | undefined

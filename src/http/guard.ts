@@ -27,11 +27,12 @@ import { Refusal } from './refusal.ts'
  *     check -> exempt? -> key -> cost -> decide -> respond: attach, notify, headers, refuse
  *
  * All steps are synchronous if the key extractors and the store are. A step that has to wait is a function of its own,
- * `...Later`, because a closure anywhere in a function costs every call of it an allocation, also if it is not reached.
+ * `...Later`, because a closure anywhere in a function makes every call of it allocate, even if the closure is not
+ * reached.
  */
 export class Guard<Request, Response> {
   readonly limiter: RateLimiter
-  /** The options that a limit within this one's reach inherits. */
+  /** The options that nested limits inherit. */
   readonly inherited: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
   readonly #exemptions: Exemptions<Request, Response> | undefined
@@ -72,8 +73,9 @@ export class Guard<Request, Response> {
   }
 
   /**
-   * True if the request may go on. False if it was answered, or if its client has left. Throws or rejects with what
-   * `skip`, a key extractor, `cost`, the store or `refuse` threw: an adapter gives that to its framework's error handler.
+   * True if the request may go on. False if the guard has sent the response, or if its client has left. Throws or
+   * rejects with what `skip`, a key extractor, `cost`, the store or `refuse` threw: an adapter gives that to its
+   * framework's error handler.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     if (this.#exemptions === undefined) return this.#findKey(request, response)
@@ -124,11 +126,11 @@ export class Guard<Request, Response> {
     const { allowed } = decision
     framework.attach(request, response, decision)
     if (this.#events.listens(allowed)) {
-      this.#events.decided(decision, key, this.#enforcement.on(key), request, response)
+      this.#events.decided(decision, key, this.#enforcement.appliesTo(key), request, response)
     }
     const open = !framework.headersSent(response)
     if (open) this.#headers.write(decision, framework, response, key)
-    if (allowed || !this.#enforcement.on(key)) return true
+    if (allowed || !this.#enforcement.appliesTo(key)) return true
     return open ? this.#refusal.refuse(decision, request, response) : this.#refusal.tooLate(response)
   }
 
@@ -177,7 +179,7 @@ export class Guard<Request, Response> {
     }
     let reservation: MaybePromise<Reservation>
     try {
-      reservation = heldUnits.reserve(key, cost, this.#extras(key, request, response), this.#enforcement.on(key))
+      reservation = heldUnits.reserve(key, cost, this.#extras(key, request, response), this.#enforcement.appliesTo(key))
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
@@ -185,20 +187,20 @@ export class Guard<Request, Response> {
     return reservation.then(reserved, (error) => this.#failed(error, key, request, response))
   }
 
-  /** What a call to the limiter brings along: the details that the fields need, and a way to report a store error. */
+  /** The extras of a call to the limiter: the details that the fields need, and a callback for a store error. */
   #extras(key: Key, request: Request, response: Response): CallOptions {
     const { details } = this.#headers
     return this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
   }
 
-  /** Answers 503 if the choice for store errors is `'deny'`. Any other error is thrown again. */
+  /** Responds with 503 if the action on a store error is `'deny'`. Any other error is thrown again. */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
     const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
     if (code !== 'HEADGATE_STORE_UNAVAILABLE') {
       if (code.startsWith('HEADGATE_STORE')) this.#events.storeFailed(error, key, request, response)
       throw error
     }
-    if (!this.#enforcement.on(key)) return true
+    if (!this.#enforcement.appliesTo(key)) return true
     return this.#refusal.unavailable((error as HeadgateError).retryAfter, request, response)
   }
 

@@ -7,7 +7,10 @@ interface Checking<Request, Response> {
 
 type Next = (error?: unknown) => void
 
-/** Checks a request, then calls `next` if it may go on, or with the error. A refused request is answered already. */
+/**
+ * Checks a request, then calls `next` if it may go on, or with the error. The response of a refused request is already
+ * sent.
+ */
 export function handle<Request, Response>(
   guard: Checking<Request, Response>,
   request: Request,
@@ -32,7 +35,7 @@ function handleLater(admitted: Promise<boolean>, next: Next): void {
   )
 }
 
-/** To a framework, `next(undefined)` would mean that the request goes on. */
+/** A framework takes `next(undefined)` as permission to go on, so an undefined error needs a replacement. */
 function undefinedThrown(): HeadgateError {
   return new HeadgateError(
     'HEADGATE_KEY',

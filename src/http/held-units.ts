@@ -59,7 +59,7 @@ export class HeldUnits<Request, Response> {
       : book(this.#limiter, key, cost, 0, extras)
   }
 
-  /** Reserves with a place in the delay, which is returned unless the request has to wait. */
+  /** Reserves, with a place in the queue of the delay. The place is returned unless the request has to wait. */
   #reserveLater(delay: Delay, key: Key, cost: number, extras: CallOptions): MaybePromise<Reservation> {
     const reserved = (reservation: Reservation) => {
       if (reservation.wait === 0) delay.leave()
@@ -99,7 +99,7 @@ export class HeldUnits<Request, Response> {
     return stays
   }
 
-  /** A request whose client left counts. Otherwise a client could try for free by never waiting for the response. */
+  /** A request whose client left counts. Otherwise a client could avoid the limit by never waiting for the response. */
   #countAtEnd(held: HeldRequest<Request, Response>): void {
     const counts = this.#counts
     if (counts === undefined) return

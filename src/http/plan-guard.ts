@@ -14,7 +14,7 @@ import { Refusal } from './refusal.ts'
 /** A guard whose policies are a function of the request: it has a guard for each plan, and chooses one. */
 export class PlanGuard<Request, Response> {
   readonly limiter: PlanLimiter
-  /** The options that a limit within this one's reach inherits. */
+  /** The options that nested limits inherit. */
   readonly inherited: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
   readonly #policies: PoliciesOf<Request>
@@ -44,7 +44,7 @@ export class PlanGuard<Request, Response> {
     new Guard(framework, '1/1s token-bucket', this.#options) // throws now if an option is invalid
   }
 
-  /** As `Guard.check`. Throws or rejects also with what the function of the policies threw. */
+  /** As `Guard.check`. Also throws or rejects with an error of the function that returns the policies. */
   check(request: Request, response: Response): MaybePromise<boolean> {
     const exemption = this.#exemptions.of(request)
     return isPromise(exemption)

@@ -48,5 +48,7 @@ export type RateLimitOptions<Request, Response> = GuardOptions<Request, Response
 /** An argument of `rateLimit` whose policies are the same for every request. */
 export type PolicyArgument<Request, Response> = string | RateLimiter | RateLimitOptions<Request, Response>
 
-/** What `rateLimit` takes first: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, or a `RateLimiter`. */
+/**
+ * The first argument of `rateLimit`: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, or a `RateLimiter`.
+ */
 export type RateLimitArgument<Request, Response> = PolicyArgument<Request, Response> | PlanOptions<Request, Response>

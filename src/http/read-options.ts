@@ -14,15 +14,15 @@ import type {
 
 const exemptions = ['skip', 'allow', 'deny'] as const
 const hooks = ['onDecision', 'onRefused', 'onStoreError'] as const
-/** What a route's own limit inherits from the limit around it: who is limited and how requests are answered. */
+/** The options that a nested limit inherits: the keys, and the form of responses. */
 const inherited = ['keys', 'headers', 'problem', 'refuse', 'shadow', 'enforce', ...exemptions, ...hooks] as const
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout']
-/** Without `shadow`, which is the middleware's when it stands beside these. */
+/** Without `shadow`: beside these options, it is an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused']
 
-/** The options that a limit within this one's reach inherits. */
+/** The options that nested limits inherit. */
 export function inheritedOf<Request, Response>(
   options: GuardOptions<Request, Response>,
 ): GuardOptions<Request, Response> {
@@ -72,7 +72,7 @@ export function isPlanOptions<Request, Response>(
   return 'policies' in argument && typeof argument.policies === 'function'
 }
 
-/** Reads what `PlanOptions` say: the parts of the limiter, and the options of the guard of each plan. */
+/** Reads `PlanOptions`: the parts of the limiter, and the options of the guard of each plan. */
 export function readPlanOptions<Request, Response>(
   plans: PlanOptions<Request, Response>,
 ): { parts: LimiterParts; options: GuardOptions<Request, Response> } {

@@ -14,7 +14,7 @@ import {
   unavailableBody,
 } from './refusal-body.ts'
 
-/** Answers the requests that may not go on. */
+/** Sends the responses of requests that may not go on. */
 export class Refusal<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #penaltyName: string | undefined
@@ -35,7 +35,7 @@ export class Refusal<Request, Response> {
     this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
   }
 
-  /** Answers 429, or the status of a block. A cache must not store the response (RFC 6585, 4). */
+  /** Responds with 429, or the status of a block. A cache must not store the response (RFC 6585, 4). */
   refuse(decision: Decision, request: Request, response: Response): MaybePromise<false> {
     const framework = this.#framework
     const status = this.#isBlock(decision) ? this.#blockStatus : 429
@@ -62,23 +62,23 @@ export class Refusal<Request, Response> {
     return false
   }
 
-  /** Ends a request whose response was begun by somebody else: no refusal can be sent, and no handler must run. */
+  /** Ends a request whose response has already begun: no refusal can be sent, and no handler may run. */
   tooLate(response: Response): false {
     if (this.#framework.complete(response)) return false
     throw new HeadgateError(
       'HEADGATE_HEADERS_SENT',
-      'A request was refused after its response had begun. Put the limiter before the middleware that answers.',
+      'A request was refused after its response had begun. Put the limiter before the middleware that responds.',
     )
   }
 
-  /** Answers 403, for an address on the deny list. */
+  /** Responds with 403, for an address on the deny list. */
   deny(request: Request, response: Response): false {
     if (this.#framework.headersSent(response)) return this.tooLate(response)
     this.#setStatus(response, 403)
     return this.#send(response, denialBody(this.#framework.header(request, 'accept'), this.#problem))
   }
 
-  /** Answers 503, for a request that the store cannot decide and that must not be admitted. */
+  /** Responds with 503, for a request that the store cannot decide and that must not be admitted. */
   unavailable(retryAfter: number | undefined, request: Request, response: Response): false {
     if (this.#framework.headersSent(response)) return this.tooLate(response)
     this.#setStatus(response, 503)

@@ -2,7 +2,7 @@ import type { Events } from './events.ts'
 import type { Permits } from './permits.ts'
 import type { Scheduler } from './scheduler.ts'
 
-/** What all keys of a pacer share. */
+/** The parts and settings that all keys of a pacer share. */
 export interface PacerContext {
   readonly scheduler: Scheduler
   readonly permits: Permits
@@ -15,8 +15,8 @@ export interface PacerContext {
   readonly reservable: boolean
   paused: boolean
   closed: boolean
-  /** How many calls have come. */
+  /** How many calls were made so far. */
   calls: number
-  /** Something ended at a key. */
+  /** Called when a call, a slot or a request of a key has ended. */
   settled(keyPacer: { readonly key: string; readonly idle: boolean }): void
 }

@@ -5,7 +5,7 @@ const admitted = channel('headgate:pacer:admitted')
 const refused = channel('headgate:pacer:refused')
 const rate = channel('headgate:pacer:rate')
 
-/** What a pacer has done since it was made, and what it does now. */
+/** The counts of a pacer: since it was made, and now. */
 export interface Progress {
   /** Calls that wait now. */
   readonly waiting: number

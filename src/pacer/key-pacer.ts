@@ -3,7 +3,7 @@
  *
  *     enter -> blocked by concurrency (functions only) -> queue (reserving-queue.ts or polling-queue.ts) -> admitted
  *
- * Its timeout, its signal, a full queue or a closed pacer may end it at every step: then it is refused.
+ * A timeout, an aborted signal, a full queue or a closed pacer may end the call at every step: then it is refused.
  */
 import type { Decision } from '../decision.ts'
 import type { PacerContext } from './context.ts'
@@ -28,8 +28,8 @@ export class KeyPacer implements QueueOwner {
   readonly #waiting = new WaitingList()
   /** How many functions run, or wait in the queue to do so. */
   running = 0
-  /** How many requests the store has not answered yet. */
-  asking = 0
+  /** How many requests to the store are under way. */
+  pendingRequests = 0
   readonly #hold: Hold
 
   constructor(context: PacerContext, key: string) {
@@ -37,7 +37,7 @@ export class KeyPacer implements QueueOwner {
     this.key = key
     this.keys = context.permits.keys(key)
     this.#hold = new Hold(context.scheduler, context.clock, () => {
-      if (!this.stopped) this.queue.go()
+      if (!this.stopped) this.queue.restart()
       this.settled()
     })
     this.queue = context.reservable ? new ReservingQueue(this) : new PollingQueue(this)
@@ -51,23 +51,23 @@ export class KeyPacer implements QueueOwner {
     return this.#waiting.size
   }
 
-  /** True while nobody is admitted: the pacer is paused or closed, or the key is held. */
+  /** True while no call is admitted: the pacer is paused or closed, or the key is held. */
   get stopped(): boolean {
     return this.context.closed || this.context.paused || this.#hold.on
   }
 
-  /** How many milliseconds nobody will be admitted. Infinity while paused. */
+  /** How many milliseconds no call will be admitted. Infinity while paused. */
   get stoppedFor(): number {
     if (this.context.paused) return Infinity
     return Math.max(0, Math.ceil((this.#hold.until - this.now) / 1000))
   }
 
-  /** True if nobody waits or runs. */
+  /** True if no call waits or runs. */
   get free(): boolean {
-    return this.#waiting.size === 0 && this.running === 0 && this.asking === 0
+    return this.#waiting.size === 0 && this.running === 0 && this.pendingRequests === 0
   }
 
-  /** True if nothing is lost when the key is forgotten. */
+  /** True if the key can be forgotten: no call waits or runs, no slot is booked, and there is no hold. */
   get idle(): boolean {
     return this.free && !this.#hold.on && this.queue.empty
   }
@@ -89,7 +89,7 @@ export class KeyPacer implements QueueOwner {
 
   #queue(waiter: Waiter): void {
     if (waiter.run !== undefined) this.running++
-    waiter.stage = 'asking'
+    waiter.stage = 'requesting'
     this.queue.add(waiter)
   }
 
@@ -98,7 +98,7 @@ export class KeyPacer implements QueueOwner {
     this.context.scheduler.add(deadline, deadline.at)
   }
 
-  patience(waiter: Waiter): number {
+  maxWaitOf(waiter: Waiter): number {
     return this.full(waiter) ? 0 : this.#timeLeft(waiter)
   }
 
@@ -199,7 +199,7 @@ export class KeyPacer implements QueueOwner {
     this.context.settled(this)
   }
 
-  /** Admits nobody until then, or until the end of a hold that is later. */
+  /** Admits no call until `until` (microseconds), or until the end of a hold that is later. */
   hold(until: number): void {
     if (this.context.closed || until <= Math.max(this.now, this.#hold.until)) return
     const { stopped } = this

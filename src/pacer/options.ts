@@ -34,7 +34,7 @@ export interface PacerOptions {
   concurrency?: number
   /** If true, the process may end while calls wait. Default false. Browsers and workers ignore it. */
   unref?: boolean
-  /** How long the store's answer may take, in milliseconds or as text. Default `'5s'`. Example: `'500ms'`. */
+  /** How long a request to the store may take: milliseconds or text. Default `'5s'`. Example: `'500ms'`. */
   storeTimeout?: Duration
   /**
    * What happens to a call that the store cannot decide. `'deny'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, `'allow'`
@@ -52,7 +52,7 @@ export interface PacerOptions {
    */
   clock?: Clock
   /**
-   * Calls a function after so many milliseconds. Default: `setTimeout`. Pass one in tests.
+   * Calls a function after a number of milliseconds. Default: `setTimeout`. Pass one in tests.
    * Example: `new ManualClock().sleeper` of `headgate/testing`.
    */
   sleeper?: Sleeper

@@ -106,8 +106,9 @@ export abstract class Pace {
   }
 
   /**
-   * Admits nobody for so long, whatever the policy says: for a server that names a time in `Retry-After`. During a hold, a
-   * longer one extends it and a shorter one changes nothing. Slots that were booked are given back and booked again.
+   * Admits no call for that time, whatever the policy says: for a server that names a time in `Retry-After`. During a
+   * hold, a longer one extends it and a shorter one changes nothing. Slots that were booked are given back and booked
+   * again.
    *
    * Example: `pacer.hold('30s')`.
    * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration

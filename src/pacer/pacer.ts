@@ -9,7 +9,7 @@ import { Pace } from './pace.ts'
 import { Permits } from './permits.ts'
 import { Scheduler } from './scheduler.ts'
 
-/** The pacer itself as a key in the store, and the prefix of its other keys. */
+/** The key of the pacer itself in the store, and the prefix of its other keys. */
 const rootKey = 'all'
 const keyPrefix = 'key:'
 /** How many keys are checked for each new one. */
@@ -71,7 +71,7 @@ export class Pacer extends Pace {
   }
 
   /**
-   * A queue of its own under the same policies. It takes no memory once nobody waits or runs and nothing is booked.
+   * A queue of its own under the same policies. It takes no memory once no call waits or runs and no slot is booked.
    *
    * Example: `await pacer.key('api.example.com').acquire()`.
    * @throws HeadgateError `HEADGATE_KEY` unless the key is a string
@@ -144,7 +144,7 @@ export class Pacer extends Pace {
     for (const { queue } of keyPacers) queue.rateChanged()
   }
 
-  /** Admits nobody until `resume`. Booked slots are given back. The queues and their order stay, and timeouts run on. */
+  /** Admits no call until `resume`. Booked slots are given back. The queues and their order stay, and timeouts run on. */
   pause(): void {
     if (this.#context.paused) return
     const going = [...this.#keyPacers.values()].filter(({ stopped }) => !stopped)
@@ -152,17 +152,17 @@ export class Pacer extends Pace {
     for (const { queue } of going) queue.stop()
   }
 
-  /** Ends a pause: books slots for all who wait, in order. */
+  /** Ends a pause: books slots for all waiting calls, in order. */
   resume(): void {
     if (!this.#context.paused) return
     this.#context.paused = false
     for (const keyPacer of [...this.#keyPacers.values()]) {
-      if (!keyPacer.stopped) keyPacer.queue.go()
+      if (!keyPacer.stopped) keyPacer.queue.restart()
       this.#settled(keyPacer)
     }
   }
 
-  /** Resolves when nobody waits and nothing runs. It never rejects. */
+  /** Resolves when no call waits or runs. It never rejects. */
   drain(): Promise<void> {
     if (this.#free()) return Promise.resolve()
     return new Promise((resolve) => this.#drained.push(resolve))
@@ -193,7 +193,7 @@ export class Pacer extends Pace {
     return this.#keyPacers.size - 1
   }
 
-  /** What the pacer has done since it was made, and what it does now. */
+  /** The counts of the pacer: since it was made, and now. */
   get progress(): Progress {
     const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#events
     const { waiting, running } = this

@@ -16,7 +16,7 @@ import type { Booking, Ledger, LedgerTerms } from '../stores/store.ts'
 const longestWait = longestWindow * 1000
 
 /**
- * Takes permits from the store and gives them back, at a rate that can be set. The ledger sees to timeouts and to a store
+ * Takes permits from the store and gives them back, at a rate that can be set. The ledger handles timeouts and a store
  * that fails: see src/failure.
  */
 export class Permits {
@@ -55,7 +55,7 @@ export class Permits {
     return this.#limiter.store.synchronous
   }
 
-  /** True if nobody else can book. */
+  /** True if no other process can book. */
   get exclusive(): boolean {
     return this.#ledger.retune !== undefined
   }
@@ -77,8 +77,8 @@ export class Permits {
   }
 
   /**
-   * Gives units back. They stay spent if the store fails or does not answer, or if the rate was set since: both err on the
-   * strict side.
+   * Gives units back. They stay spent if the store fails or does not respond, or if the rate was set since: both err on
+   * the strict side.
    * @param generation that of when they were taken
    */
   refund(

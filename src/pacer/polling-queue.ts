@@ -1,9 +1,9 @@
 /*
- * The queue for policies that cannot promise a future time. The first waiter asks the store, and asks again at the time
- * that a refusal names.
+ * The queue for policies that cannot promise a future time. It requests permits for the first waiter. On a refusal, it
+ * requests them again at the time that the refusal names.
  *
- * Nobody overtakes the first waiter, not even with a smaller cost: smaller calls could keep a large one waiting without
- * end. The store gets one request at a time, and none before the time that the last answer named.
+ * No call overtakes the first waiter, not even one of a smaller cost: smaller calls could keep a large one waiting
+ * without end. The store gets one request at a time, and none before the time that the last refusal named.
  */
 
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
@@ -17,10 +17,10 @@ import type { Waiter } from './waiter.ts'
 export class PollingQueue implements Queue {
   readonly #owner: QueueOwner
   readonly #waiters = new PriorityQueue()
-  /** Waiters that came while the store was asked, and may be admitted right after its answer. */
+  /** Waiters that came during a request to the store. They may be admitted right after its response. */
   #fresh: Waiter[] = []
   #retry: Retry | undefined
-  #asking = false
+  #requesting = false
 
   constructor(owner: QueueOwner) {
     this.#owner = owner
@@ -33,39 +33,39 @@ export class PollingQueue implements Queue {
   add(waiter: Waiter): void {
     waiter.stage = 'queued'
     this.#waiters.add(waiter)
-    if (this.#asking) this.#fresh.push(waiter)
-    else if (this.#waiters.first === waiter && !this.#owner.stopped) this.#ask()
+    if (this.#requesting) this.#fresh.push(waiter)
+    else if (this.#waiters.first === waiter && !this.#owner.stopped) this.#request()
     else this.#stay(waiter)
   }
 
-  /** Asks the store for the first waiter, until one is refused or the answer takes time. */
-  #ask(): void {
+  /** Requests permits for the first waiter, until one is refused or a response takes time. */
+  #request(): void {
     const owner = this.#owner
     const { permits } = owner.context
     this.stop()
-    while (!this.#asking && !owner.stopped) {
+    while (!this.#requesting && !owner.stopped) {
       const waiter = this.#waiters.first
       if (waiter === undefined) return
-      this.#asking = true
+      this.#requesting = true
       const { generation } = permits
       const booking = permits.reserve(owner.keys, waiter.cost, 0)
       if (isPromise(booking)) {
         this.#await(waiter, booking, generation)
         return
       }
-      this.#asking = false
+      this.#requesting = false
       if (!this.#decided(waiter, booking, generation)) return
     }
   }
 
   #await(waiter: Waiter, booking: Promise<Booking>, generation: number): void {
     const owner = this.#owner
-    owner.asking++
+    owner.pendingRequests++
     const done = (decide: () => boolean) => {
-      owner.asking--
-      this.#asking = false
-      if (decide()) this.#ask()
-      if (!this.#asking) for (const fresh of this.#fresh.splice(0)) this.#stay(fresh)
+      owner.pendingRequests--
+      this.#requesting = false
+      if (decide()) this.#request()
+      if (!this.#requesting) for (const fresh of this.#fresh.splice(0)) this.#stay(fresh)
       owner.settled()
     }
     booking.then(
@@ -74,7 +74,7 @@ export class PollingQueue implements Queue {
     )
   }
 
-  /** Returns true if the store can be asked again at once. */
+  /** Returns true if the next request can be sent at once. */
   #decided(waiter: Waiter, { decision, tickets }: Booking, generation: number): boolean {
     const owner = this.#owner
     const { permits, scheduler } = owner.context
@@ -85,13 +85,13 @@ export class PollingQueue implements Queue {
       this.#stay(waiter)
       return true
     }
-    if (decision.retryAfter === Infinity || decision.retryAfter * 1000 > owner.patience(waiter)) {
+    if (decision.retryAfter === Infinity || decision.retryAfter * 1000 > owner.maxWaitOf(waiter)) {
       return this.#end(waiter, () => owner.refuseBy(decision, waiter))
     }
     this.#stay(waiter)
     if (this.#waiters.first !== waiter) return true
     this.stop()
-    this.#retry = new Retry(() => this.#ask())
+    this.#retry = new Retry(() => this.#request())
     scheduler.add(this.#retry, owner.now + decision.retryAfter * 1000)
     return false
   }
@@ -114,7 +114,7 @@ export class PollingQueue implements Queue {
     if (waiter.stage !== 'queued') return
     const first = this.#waiters.first === waiter
     this.#waiters.remove(waiter)
-    if (first) this.#ask()
+    if (first) this.#request()
   }
 
   stop(): void {
@@ -122,8 +122,8 @@ export class PollingQueue implements Queue {
     this.#retry = undefined
   }
 
-  go(): void {
-    this.#ask()
+  restart(): void {
+    this.#request()
   }
 
   /** A reservation is for now, so nothing stays booked. */
@@ -135,11 +135,11 @@ export class PollingQueue implements Queue {
 
   /** At a higher rate the first waiter may be admitted now. */
   rateChanged(): void {
-    if (!this.#owner.stopped) this.#ask()
+    if (!this.#owner.stopped) this.#request()
   }
 }
 
-/** Asks the store again. */
+/** Sends the next request to the store. */
 class Retry extends Task {
   readonly run: () => void
 

@@ -2,7 +2,7 @@ import { LinkedList } from '../linked-list.ts'
 import type { Waiter } from './waiter.ts'
 
 /** The waiters of one priority. */
-class Rank extends LinkedList<Waiter> {
+class PriorityList extends LinkedList<Waiter> {
   readonly priority: number
 
   constructor(priority: number) {
@@ -14,24 +14,24 @@ class Rank extends LinkedList<Waiter> {
 /** Waiters by priority, and in the order they came among equals. Every call takes the same time at any length. */
 export class PriorityQueue {
   /** The highest priority first. There are few. */
-  readonly #ranks: Rank[] = []
+  readonly #lists: PriorityList[] = []
 
   get first(): Waiter | undefined {
-    return this.#ranks[0]?.first
+    return this.#lists[0]?.first
   }
 
   add(waiter: Waiter): void {
-    const rank = this.#rank(waiter.priority)
-    let before = rank.last
+    const list = this.#listOf(waiter.priority)
+    let before = list.last
     // Only a waiter that lost its slot came earlier than the last one.
     while (before !== undefined && before.number > waiter.number) before = before.before
-    rank.insertAfter(waiter, before)
+    list.insertAfter(waiter, before)
   }
 
   remove(waiter: Waiter): void {
-    const rank = this.#rank(waiter.priority)
-    rank.remove(waiter)
-    if (rank.first === undefined) this.#ranks.splice(this.#ranks.indexOf(rank), 1)
+    const list = this.#listOf(waiter.priority)
+    list.remove(waiter)
+    if (list.first === undefined) this.#lists.splice(this.#lists.indexOf(list), 1)
   }
 
   /** Removes the first waiter. */
@@ -43,7 +43,7 @@ export class PriorityQueue {
 
   /** Goes through all waiters in order. The current one may be removed meanwhile. */
   *[Symbol.iterator](): Generator<Waiter, undefined> {
-    for (const { first } of [...this.#ranks]) {
+    for (const { first } of [...this.#lists]) {
       for (let waiter = first; waiter !== undefined; ) {
         const { after } = waiter
         yield waiter
@@ -52,13 +52,13 @@ export class PriorityQueue {
     }
   }
 
-  #rank(priority: number): Rank {
+  #listOf(priority: number): PriorityList {
     let n = 0
-    while (n < this.#ranks.length && (this.#ranks[n] as Rank).priority > priority) n++
-    const found = this.#ranks[n]
+    while (n < this.#lists.length && (this.#lists[n] as PriorityList).priority > priority) n++
+    const found = this.#lists[n]
     if (found?.priority === priority) return found
-    const rank = new Rank(priority)
-    this.#ranks.splice(n, 0, rank)
-    return rank
+    const list = new PriorityList(priority)
+    this.#lists.splice(n, 0, list)
+    return list
   }
 }

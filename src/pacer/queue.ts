@@ -4,38 +4,38 @@ import type { PacerContext } from './context.ts'
 import type { Slot } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
-/** The queue of one key. Slots are booked ahead (reserving-queue.ts), or the store is asked again (polling-queue.ts). */
+/** The queue of one key. Slots are booked ahead (reserving-queue.ts), or the store is polled (polling-queue.ts). */
 export interface Queue {
-  /** True if nobody waits and nothing is booked. */
+  /** True if no call waits and no slot is booked. */
   readonly empty: boolean
   /** Finds a slot for a waiter. */
   add(waiter: Waiter): void
-  /** A waiter gives up before its slot. */
+  /** Removes a waiter that gives up before its slot. */
   leave(waiter: Waiter): void
   /** Gives all slots back. The waiters stay, in their order. */
   stop(): void
   /** Finds a slot for every waiter again. */
-  go(): void
-  /** A user has reserved a slot and waits for it alone. */
+  restart(): void
+  /** Adds a slot that the user has reserved and waits for without the queue. */
   addReserved(slot: Slot): void
   /** Gives units of a slot back, except those that later slots rely on. */
   giveBack(slot: Slot, units: number): MaybePromise<unknown>
-  /** The rate was set. Later calls still come after the slots that are booked. */
+  /** Called when the rate was set. Later calls still come after the booked slots. */
   rateChanged(): void
 }
 
-/** What a queue needs of its key pacer. */
+/** The part of a key pacer that its queue needs. */
 export interface QueueOwner {
   readonly context: PacerContext
   /** The key, once for each scope. */
   readonly keys: readonly string[]
   readonly now: number
-  /** True while nobody is admitted: the pacer is paused or closed, or the key is held. */
+  /** True while no call is admitted: the pacer is paused or closed, or the key is held. */
   readonly stopped: boolean
-  /** How many requests the store has not answered yet. */
-  asking: number
+  /** How many requests to the store are under way. */
+  pendingRequests: number
   /** How much longer a waiter may wait, in microseconds. 0 if the queue is full. */
-  patience(waiter: Waiter): number
+  maxWaitOf(waiter: Waiter): number
   /** True if too many others wait. */
   full(waiter: Waiter): boolean
   /** Makes a call wait, or refuses it if it must not wait. Returns true if it waits. */
@@ -46,6 +46,6 @@ export interface QueueOwner {
   /** Ends a call that is in no queue. */
   refuse(waiter: Waiter, error: unknown): void
   refuseBy(decision: Decision, waiter: Waiter): void
-  /** Something ended. */
+  /** Called when a call, a slot or a request has ended. */
   settled(): void
 }

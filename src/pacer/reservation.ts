@@ -16,12 +16,12 @@ interface Units {
  * spent: the rule of golang.org/x/time/rate. A reservation that is never settled stays spent in full.
  */
 export class PacerReservation extends Settlement {
-  /** How long to wait before you act, in whole milliseconds. Infinity if refused. */
+  /** How long to wait before you act, in whole milliseconds, such as 400. Infinity if refused. */
   readonly wait: number
-  /** When to act, in milliseconds since the epoch by the pacer's clock. Infinity if refused. */
+  /** When to act, in milliseconds since the epoch by the pacer's clock, such as 1767225600400. Infinity if refused. */
   readonly at: number
   /**
-   * On a refusal, how many milliseconds later it is worth asking again. Infinity if that is not known, and for a cost that
+   * On a refusal, the milliseconds until a new attempt makes sense. Infinity if that is not known, and for a cost that
    * can never be admitted. 0 if allowed.
    */
   readonly retryAfter: number
@@ -62,9 +62,9 @@ export function reserve(keyPacer: KeyPacer, cost: number, maxWait: number): Mayb
     decision.allowed ? granted(keyPacer, cost, wait, tickets, generation) : refused(decision.retryAfter)
   const booking = permits.reserve(keys, cost, reservable ? maxWait : 0)
   if (!isPromise(booking)) return decided(booking)
-  keyPacer.asking++
+  keyPacer.pendingRequests++
   return booking.then(decided).finally(() => {
-    keyPacer.asking--
+    keyPacer.pendingRequests--
     keyPacer.settled()
   })
 }

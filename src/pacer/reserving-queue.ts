@@ -1,17 +1,17 @@
 /*
  * The queue for policies that can promise a future time: every call books its slot when it comes.
  *
- * So the wait is known at once, over a fleet too, and the store is asked once a call. Slots belong to nobody: when a slot
- * is due, the first waiter of that cost uses it (by priority, then by order). When a waiter gives up, those behind it move
- * up and the last slot goes back, so nothing is lost.
+ * So the wait is known at once, also in a fleet, and each call takes one request to the store. A slot belongs to no
+ * waiter: when it is due, the first waiter of that cost uses it (by priority, then by order). When a waiter gives up, the
+ * waiters behind it move up and the last slot is given back, so no permit is lost.
  *
  *     slots of cost 1    |200    |400    |600    |800           B leaves: C moves up to 400, D to 600,
- *     waiters             A       B       C       D             and the slot at 800 goes back
+ *     waiters             A       B       C       D             and the slot at 800 is given back
  *
  * Slots of different costs cannot be exchanged without breaking a promise. There, priority decides among equal costs only.
  * When a waiter gives up, all slots behind its own are given back and booked again, which is never later. Where others may
  * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the part of the last
- * slot that no later slot relies on goes back.
+ * slot that no later slot relies on is given back.
  */
 
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
@@ -56,25 +56,25 @@ export class ReservingQueue implements Queue {
   #book(waiter: Waiter): void {
     const owner = this.#owner
     const { permits } = owner.context
-    waiter.stage = 'asking'
+    waiter.stage = 'requesting'
     const { generation } = permits
-    const booking = permits.reserve(owner.keys, waiter.cost, owner.patience(waiter))
+    const booking = permits.reserve(owner.keys, waiter.cost, owner.maxWaitOf(waiter))
     if (isPromise(booking)) this.#await(waiter, booking, generation)
     else this.#decided(waiter, booking, generation)
   }
 
   #await(waiter: Waiter, booking: Promise<Booking>, generation: number): void {
     const owner = this.#owner
-    owner.asking++
+    owner.pendingRequests++
     booking.then(
       (booked) => {
-        owner.asking--
+        owner.pendingRequests--
         this.#decided(waiter, booked, generation)
         owner.settled()
       },
       (error) => {
-        owner.asking--
-        if (waiter.stage === 'asking') owner.refuse(waiter, error)
+        owner.pendingRequests--
+        if (waiter.stage === 'requesting') owner.refuse(waiter, error)
         owner.settled()
       },
     )
@@ -82,7 +82,7 @@ export class ReservingQueue implements Queue {
 
   #decided(waiter: Waiter, { decision, wait, tickets }: Booking, generation: number): void {
     const owner = this.#owner
-    const here = waiter.stage === 'asking'
+    const here = waiter.stage === 'requesting'
     if (!decision.allowed) {
       if (here) owner.refuseBy(decision, waiter)
     } else if (wait === 0 && here && !owner.stopped && this.#slots.first === undefined) {
@@ -142,7 +142,7 @@ export class ReservingQueue implements Queue {
   }
 
   /**
-   * Fills the slots of all waiters that left, where costs differ. These waiters are still in their queues. All slots behind
+   * Fills the slots of all waiters that left, if costs differ. These waiters are still in their queues. All slots behind
    * a vacant one are given back and booked again.
    */
   #closeUp(): void {
@@ -177,8 +177,8 @@ export class ReservingQueue implements Queue {
   }
 
   /**
-   * The last slot goes back whole if it is still to come and nobody else books. For any other slot, only the part that no
-   * later slot relies on goes back: the rule of golang.org/x/time/rate.
+   * The last slot is given back in full if it is in the future and no one else can book. For any other slot, only the
+   * part that no later slot relies on is given back: the rule of golang.org/x/time/rate.
    */
   giveBack(slot: Slot, units: number): MaybePromise<unknown> {
     const { context, keys, now } = this.#owner
@@ -188,7 +188,7 @@ export class ReservingQueue implements Queue {
     return context.permits.refund(keys, units, whole ? undefined : slot.tickets, slot.kind.generation)
   }
 
-  /** Gives the last slot back first, so that each one is the last and goes back whole. */
+  /** Gives the last slot back first, so that each one is the last and is given back in full. */
   stop(): void {
     for (let slot = this.#slots.last; slot !== undefined; ) {
       const { before } = slot
@@ -201,7 +201,7 @@ export class ReservingQueue implements Queue {
     }
   }
 
-  go(): void {
+  restart(): void {
     for (let waiter = this.#unbooked.shift(); waiter !== undefined; waiter = this.#unbooked.shift()) this.#book(waiter)
   }
 

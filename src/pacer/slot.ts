@@ -3,7 +3,7 @@ import type { Tickets } from '../algorithms/evaluation.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
 import { Task } from './task-queue.ts'
 
-/** What all slots share that were booked for one cost at one rate. */
+/** The properties that all slots of one cost and one rate share. */
 export interface SlotKind {
   readonly cost: number
   /** How often the rate had been set when the slot was booked. */
@@ -14,7 +14,7 @@ export interface SlotKind {
   readonly onDue: (slot: Slot) => void
 }
 
-/** A time that the store has promised, for a cost. It belongs to no waiter: the first one at that time uses it. */
+/** A time that the store has promised, for a cost. It belongs to no waiter: the first waiter at that time uses it. */
 export class Slot extends Task implements ListNode<Slot> {
   readonly kind: SlotKind
   /** One policy's ticket stands alone, without the list around it: most pacers have one policy. */

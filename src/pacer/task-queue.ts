@@ -1,7 +1,7 @@
 import TinyQueue from 'tinyqueue'
 import { Fifo } from './fifo.ts'
 
-/** Something that happens at a time. */
+/** Work that runs at a set time. */
 export abstract class Task {
   /** Microseconds by the pacer's clock. */
   at = 0
@@ -12,7 +12,7 @@ export abstract class Task {
 
   abstract run(): void
 
-  /** Of the tasks of one time, those with a lower rank run first. Tasks of one rank run in the order they were added. */
+  /** Tasks of the same time run by rank, the lowest first. Tasks of one rank run in the order they were added. */
   get rank(): number {
     return 0
   }

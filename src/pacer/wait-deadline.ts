@@ -1,7 +1,7 @@
 import { timedOut } from './errors.ts'
 import { Task } from './task-queue.ts'
 
-/** What a deadline ends. */
+/** The wait that a deadline ends. */
 interface Wait {
   /** When it began, in microseconds. */
   readonly since: number
@@ -24,7 +24,7 @@ export class WaitDeadline extends Task {
     signal?.addEventListener('abort', this, { once: true })
   }
 
-  /** After all slots of its time. */
+  /** Runs after all slots of the same time. */
   override get rank(): number {
     return 1
   }

@@ -1,7 +1,7 @@
 import type { ListNode } from '../linked-list.ts'
 import type { WaitDeadline } from './wait-deadline.ts'
 
-/** What a user asks of a pacer. */
+/** One call of a user on a pacer. */
 export interface Call {
   readonly cost: number
   readonly priority: number
@@ -14,18 +14,18 @@ export interface Call {
 }
 
 /**
- * What a waiter waits for.
+ * The stage of a waiter, by what it waits for.
  *
  * - `new`: nothing yet
  * - `blocked`: a function of its key has to end first, because of `concurrency`
  * - `queued`: it has its place in the queue, and nothing is booked for it
- * - `asking`: the store's answer
+ * - `requesting`: the response of the store
  * - `booked`: the time of a slot
  * - `done`: nothing, it has been admitted or refused
  */
-export type Stage = 'new' | 'blocked' | 'queued' | 'asking' | 'booked' | 'done'
+export type Stage = 'new' | 'blocked' | 'queued' | 'requesting' | 'booked' | 'done'
 
-/** What a waiter needs of its key pacer. */
+/** What a waiter needs from its key pacer. */
 interface Owner {
   /** Ends a wait at any stage. */
   leave(waiter: Waiter, error: unknown): void

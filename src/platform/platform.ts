@@ -5,7 +5,7 @@ export interface Channel {
 }
 
 /**
- * What the core needs from the runtime it runs on. `node.ts` and `web.ts` implement it. The condition `node` in the
+ * The functions that the core needs from its runtime. `node.ts` and `web.ts` implement it. The condition `node` in the
  * `imports` of package.json chooses between them. Node, Bun and Deno set it; browsers and workers do not.
  *
  * Nothing here reads random numbers, starts a timer or opens a connection at import time: workers forbid that.

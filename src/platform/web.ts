@@ -11,7 +11,7 @@ interface WebGlobals {
 
 const web = globalThis as unknown as WebGlobals
 
-/** Some workers stop this clock between two inputs. A clock that stands still mints nothing. */
+/** Some workers stop this clock between two inputs. A clock that stands still adds no quota. */
 export const microseconds: Platform['microseconds'] = () =>
   Math.floor((web.performance.timeOrigin + web.performance.now()) * 1000)
 

@@ -10,8 +10,8 @@ export type { ReadAndSwap, VersionedText } from './records/swap-runner.ts'
 
 export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, SharedStoreOptions {
   /**
-   * How often a call tries again after another process was faster. Then it rejects with HeadgateError `HEADGATE_STORE`.
-   * Default 30.
+   * How often a call tries again after another process has written first. Then it rejects with HeadgateError
+   * `HEADGATE_STORE`. Default 30.
    */
   retries?: number
   /** The most bytes of a text. Policies that could need more are refused. Default: no limit. */

@@ -4,14 +4,14 @@ import { HeadgateError } from '../errors.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
 import { type Sleeper, timerSleeper } from '../sleeper.ts'
 
-/** Something with a deadline. It is its own list node, linked to its neighbours while it waits. */
-export abstract class Due implements ListNode<Due> {
+/** An item with a deadline. It is its own list node, linked to its neighbours while it waits. */
+export abstract class DeadlineItem implements ListNode<DeadlineItem> {
   due = 0
   waits = false
-  before: Due | undefined
-  after: Due | undefined
+  before: DeadlineItem | undefined
+  after: DeadlineItem | undefined
 
-  /** The deadline has passed. */
+  /** Called when the deadline has passed. */
   abstract expire(error: HeadgateError): void
 }
 
@@ -21,7 +21,7 @@ const ignore = (): void => {}
  * A call that waits for its result. It is settled once: by the result, a failure or its deadline. Then it drops its
  * reference to the caller, because a queue may keep the call for longer.
  */
-export class PendingCall<T> extends Due {
+export class PendingCall<T> extends DeadlineItem {
   /** True once the caller has a result or an error. */
   settled = false
   #resolve: (result: T) => void
@@ -62,8 +62,8 @@ export class PendingCall<T> extends Due {
 const defaultFix = 'Check the connection, or set a longer timeout.'
 
 /**
- * Deadlines that are all equally far away, kept by one timer. Whatever is added first is due first. No timer runs while
- * nothing waits, and none is set for what is removed within the same turn of the event loop.
+ * Deadlines with one common timeout, kept by one timer. The item that is added first is due first. No timer runs while
+ * no item waits, and none is set for items that are removed within the same turn of the event loop.
  */
 export class Deadlines {
   readonly #who: string
@@ -71,7 +71,7 @@ export class Deadlines {
   readonly #fix: string
   readonly #clock: Clock
   readonly #sleeper: Sleeper
-  readonly #waiting = new LinkedList<Due>()
+  readonly #waiting = new LinkedList<DeadlineItem>()
   /** True while `#arm` or `#expire` is to run, by the timer or after the pending events. */
   #scheduled = false
   #cancelTimer: (() => void) | undefined
@@ -95,7 +95,7 @@ export class Deadlines {
     this.#sleeper = sleeper
   }
 
-  add(item: Due): void {
+  add(item: DeadlineItem): void {
     item.due = this.#clock() + this.#timeout * 1000
     item.waits = true
     this.#waiting.add(item)
@@ -104,8 +104,8 @@ export class Deadlines {
     afterPendingEvents(() => this.#arm())
   }
 
-  /** Returns true if it was waiting. */
-  remove(item: Due): boolean {
+  /** Removes an item. Returns true if it was waiting. */
+  remove(item: DeadlineItem): boolean {
     if (!item.waits) return false
     item.waits = false
     this.#waiting.remove(item)
@@ -114,8 +114,8 @@ export class Deadlines {
   }
 
   /**
-   * The same answer, or a rejection at the deadline.
-   * @param late gets an answer that comes after the rejection
+   * Resolves as `answer` does, or rejects with `error` at the deadline.
+   * @param late gets a result that comes after the rejection
    */
   bound<T>(answer: Promise<T>, late: (answer: T) => void = ignore): Promise<T> {
     return this.promise((call) => {

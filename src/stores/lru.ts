@@ -1,14 +1,14 @@
 /*
  * A store on a least-recently-used cache, and the model of how a store is written.
  *
- * A store holds the states of keys and decides nothing itself. For every verb it does the same, see `#run`:
+ * A store keeps the states of keys and decides nothing itself. It does the same for every verb (see `#run`):
  *
  *     1. It reads the time once.
  *     2. It points each policy to its state of the key: to the numbers `s[i]`, `s[i + 1]` and so on.
  *     3. It lets the evaluation decide, which writes to the states where they are.
  *     4. It saves the states that were written.
  *
- * Nothing else may happen to the keys in between. This store is synchronous, so nothing can.
+ * No other call may change the keys in between. This store is synchronous, so nothing can.
  */
 import { LRUCache } from 'lru-cache'
 import type { Algorithm, Policy } from '../algorithms/algorithm.ts'
@@ -113,7 +113,7 @@ class LruLedger implements Ledger {
     }
   }
 
-  /** Only for what was written: a peek, most refusals and a state that was only carried over leave the cache as it was. */
+  /** Saves only states that were written. A peek, most refusals and a state that was only carried over change nothing. */
   #save({ policy, algorithm, s }: PolicyEvaluation, id: string): void {
     const cache = this.#cacheOf(policy.scope)
     const states = cache.get(id) ?? new Map<string, KeyState>()
@@ -144,7 +144,7 @@ class LruLedger implements Ledger {
     }
   }
 
-  /** Whatever a key holds, its id is short and no other key's. */
+  /** The id of a key: short for any key, and different for different keys. */
   #idOf({ policy }: PolicyEvaluation, keys: readonly string[]): string {
     return encodeId(keys[this.#terms.scopes.indexOf(policy.scope)] as string)
   }

@@ -4,7 +4,10 @@ import { type CompareAndSetOptions, compareAndSetStore, swapNames } from './comp
 import type { RecordStore } from './records/record-store.ts'
 import { wrongOption } from './shared-options.ts'
 
-/** What the store needs of a client, as memcache-client has it. Wrap any other: each method is one protocol command. */
+/**
+ * The methods that the store needs from a client, as memcache-client has them. Wrap any other: each method is one
+ * protocol command.
+ */
 export interface MemcachedClient {
   /** `gets`: resolves with the value and its cas unique; undefined for nothing. */
   gets(key: string): Promise<{ value: unknown; casUniq?: number | string } | undefined>
@@ -27,7 +30,7 @@ export interface MemcachedStoreOptions
 
 const known: Names<MemcachedStoreOptions> = ['client', ...swapNames]
 
-/** The server's errors if another process was faster. */
+/** The server's errors if another process has written first. */
 const changed = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/
 
 /** The server's error if its items are smaller than `maxBytes`. */

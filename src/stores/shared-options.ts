@@ -4,7 +4,7 @@ import type { Names } from '../options.ts'
 
 /** The options of every store that processes share. */
 export interface SharedStoreOptions {
-  /** What every key begins with: 1 to 128 letters, digits and `_ . : -`. Default `'headgate'`. */
+  /** The prefix of every key: 1 to 128 letters, digits and `_ . : -`. Default `'headgate'`. */
   prefix?: string
   /**
    * How long a call may take, whatever the client does. Then it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`.

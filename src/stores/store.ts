@@ -8,7 +8,7 @@ import type { Details, Tickets, Verb } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 
-/** What a limiter wants a store to keep. */
+/** The limiter whose states a store keeps. */
 export interface LedgerTerms {
   /** The limiter's name: the namespace of its states. Two limiters on one store never share a state. */
   readonly name: string
@@ -34,11 +34,11 @@ export type DecideVerb = Exclude<Verb, 'reserve'>
 /** What happens to a call that the store cannot decide: it is refused, let through, or decided in this process. */
 export type StoreErrorAction = 'deny' | 'allow' | 'local'
 
-/** What a call wants in addition to the decision. */
+/** Options of a call. */
 export interface CallOptions extends Details {
   /**
-   * Called with the error if the store fails this call. It returns what happens then, or undefined for what the
-   * limiter's `onStoreError` says. The limiter uses it: a store can ignore it.
+   * Called with the error if the store fails this call. It returns the action, or undefined for the limiter's
+   * `onStoreError`. Only the limiter calls it. A store can ignore it.
    */
   readonly onFailure?: (error: unknown) => StoreErrorAction | undefined
 }
@@ -64,8 +64,8 @@ export interface Ledger {
   /** Forgets the states of these keys: each has its full quota again. */
   reset(keys: readonly string[]): MaybePromise<void>
   /**
-   * Optional. Continues with the same policies under other limits, and adopts every state. Implement it only if nobody
-   * else can reach the states: its caller relies on knowing every booking.
+   * Optional. Continues with the same policies under other limits, and adopts every state. Implement it only if no
+   * one else can reach the states: its caller relies on knowing every booking.
    */
   retune?(policies: readonly Policy[]): void
   /** Optional. Opens the same states under other policies, matched by name. Without it, `open` is called. */

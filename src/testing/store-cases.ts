@@ -6,8 +6,8 @@ import type { Store } from '../stores/store.ts'
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 
-/** What each test of a store runs on. */
-export interface World {
+/** The store and the clock of one test. */
+export interface StoreFixture {
   store: Store
   clock: ManualClock
   /** Sets the time, in milliseconds from the start of the test. */
@@ -25,8 +25,8 @@ const hostileKeys: readonly string[] = [
   `${'k'.repeat(9_999)}K`,
 ]
 
-/** Tests that concern no single algorithm, by their titles. */
-export const storeCases: Readonly<Record<string, (world: World) => Promise<void>>> = {
+/** Tests that are the same for every algorithm, by their titles. */
+export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Promise<void>>> = {
   'several policies and scopes: all of them commit or none does': async ({ store, at }) => {
     const address = fixedWindow({ name: 'address', scope: 'address', limit: 3, window: '1s' })
     const user = tokenBucket({ name: 'user', scope: 'user', limit: 5, window: '1d' })

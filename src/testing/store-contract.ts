@@ -12,9 +12,9 @@ import type { PolicyOptions } from '../policy.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
 import { assertEqual, assertTrue } from './assert.ts'
+import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
-import { play } from './play.ts'
-import { storeCases, type World } from './store-cases.ts'
+import { type StoreFixture, storeCases } from './store-cases.ts'
 
 export interface StoreContract {
   /** The store's name in the titles of the tests. */
@@ -38,7 +38,7 @@ export interface StoreContract {
  *     testStore({ name: 'my store', test, create: (clock) => myStore({ clock }), close: (store) => store.quit() })
  */
 export function testStore({ name, create, test, close }: StoreContract): void {
-  const declare = (what: string, run: (world: World) => Promise<void>): void => {
+  const declare = (what: string, run: (fixture: StoreFixture) => Promise<void>): void => {
     test(`${name}: ${what}`, async () => {
       const clock = new ManualClock(start)
       const store = await create(clock.now)
@@ -50,20 +50,20 @@ export function testStore({ name, create, test, close }: StoreContract): void {
     })
   }
   for (const [algorithm, make] of Object.entries(algorithms)) {
-    declare(`${algorithm}: a refused call is admitted at retryAfter and no sooner`, (world) =>
-      checkRetryAfter(world, make({ limit: 5, window: '10s' })),
+    declare(`${algorithm}: a refused call is admitted at retryAfter and no sooner`, (fixture) =>
+      checkRetryAfter(fixture, make({ limit: 5, window: '10s' })),
     )
     for (const options of [{}, { countRefused: true }, { shadow: true }]) {
       const policy = make({ limit: 7, window: '1s', ...options })
       const kind = Object.keys(options)[0] ?? 'every verb'
-      declare(`${algorithm}, ${kind}: the same decisions as the memory store`, (world) =>
-        checkDecisions(world, [policy]),
+      declare(`${algorithm}, ${kind}: the same decisions as the memory store`, (fixture) =>
+        checkDecisions(fixture, [policy]),
       )
     }
   }
   const all = Object.entries(algorithms).map(([name, make], n) => make({ name, limit: 5 + n, window: 1000 + 100 * n }))
-  declare('all algorithms in one limiter: the same decisions as the memory store', (world) =>
-    checkDecisions(world, all),
+  declare('all algorithms in one limiter: the same decisions as the memory store', (fixture) =>
+    checkDecisions(fixture, all),
   )
   for (const [what, run] of Object.entries(storeCases)) declare(what, run)
 }
@@ -83,7 +83,7 @@ const algorithms: Readonly<Record<string, (options: PolicyOptions) => Policy>> =
 }
 
 /** Uses up a key, then calls 1 ms too soon and in time. */
-async function checkRetryAfter({ store, clock }: World, policy: Policy): Promise<void> {
+async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): Promise<void> {
   const limiter = new RateLimiter({ policies: policy, store })
   assertEqual((await limiter.consume('k', { cost: policy.burst })).allowed, true)
   const { allowed, remaining, retryAfter } = await limiter.consume('k')
@@ -98,10 +98,10 @@ async function checkRetryAfter({ store, clock }: World, policy: Policy): Promise
   assertEqual((await limiter.peek('k')).remaining, policy.burst, 'a key with its full quota again')
 }
 
-/** Plays one timeline on the store and on a memory store, which is the definition. The clock goes back at times. */
-async function checkDecisions({ store, clock }: World, policies: readonly Policy[]): Promise<void> {
+/** Plays one timeline on the store and on a memory store, which is the reference. The clock goes back at times. */
+async function checkDecisions({ store, clock }: StoreFixture, policies: readonly Policy[]): Promise<void> {
   const scoped = policies.map((policy, n) => ({ ...policy, scope: n % 2 === 0 ? 'user' : 'address' }))
   const limiter = new RateLimiter({ policies: scoped, store })
-  const definition = new RateLimiter({ policies: scoped, store: memoryStore({ clock: clock.now }) })
-  await play(clock, limiter, definition)
+  const reference = new RateLimiter({ policies: scoped, store: memoryStore({ clock: clock.now }) })
+  await compareLimiters(clock, limiter, reference)
 }

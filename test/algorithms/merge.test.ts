@@ -3,7 +3,7 @@ import { Report } from '../../src/algorithms/algorithm.ts'
 import { Penalty } from '../../src/algorithms/penalty.ts'
 import { fixedWindow, type Policy, policy, smoothBursty, smoothWarmingUp, tokenBucket } from '../../src/index.ts'
 import type { Algorithm } from '../../src/store.ts'
-import { dice, type Roll } from '../support/dice.ts'
+import { type Random, seededRandom } from '../support/seeded-random.ts'
 
 const policies: Record<string, Policy> = {
   tokenBucket: policy('5/1s token-bucket'),
@@ -26,15 +26,15 @@ function fresh({ slots, condensed = slots }: Algorithm): number[] {
 }
 
 /** A state after some calls, with debts, refunds and bookings, and the time of the last call. */
-function used(algorithm: Algorithm, roll: Roll): { s: number[]; now: number } {
+function used(algorithm: Algorithm, random: Random): { s: number[]; now: number } {
   const s = fresh(algorithm)
-  let now = start + roll(1_000_000)
+  let now = start + random(1_000_000)
   algorithm.take(s, 0, now, 1, 0)
-  for (let call = roll(80); call > 0; call--) {
-    now += roll(120_000)
-    const cost = 1 + roll(4)
+  for (let call = random(80); call > 0; call--) {
+    now += random(120_000)
+    const cost = 1 + random(4)
     const wait = algorithm.wait(s, 0, now, cost)
-    const kind = roll(10)
+    const kind = random(10)
     if (kind === 0) algorithm.refund(s, 0, now, cost, undefined)
     else if (kind === 1 && algorithm.promises && algorithm.fits(s, 0, now, cost, wait))
       algorithm.take(s, 0, now, cost, wait)
@@ -49,12 +49,12 @@ const report = new Report()
  * Every wait is at least as long, and no more remains: now, later, and after calls that both admit. The smooth limiters
  * cut each part of a price to whole microseconds, so each call may cost one microsecond more or less.
  */
-function expectStricter(algorithm: Algorithm, strict: number[], others: number[][], from: number, roll: Roll) {
+function expectStricter(algorithm: Algorithm, strict: number[], others: number[][], from: number, random: Random) {
   const slack = algorithm.kind.startsWith('smooth') ? 1 : 0
   let taken = 0
   let now = from
   for (let look = 0; look < 30; look++) {
-    const cost = 1 + roll(6)
+    const cost = 1 + random(6)
     const wait = algorithm.wait(strict, 0, now, cost)
     algorithm.report(strict, 0, now, report)
     const { remaining } = report
@@ -67,7 +67,7 @@ function expectStricter(algorithm: Algorithm, strict: number[], others: number[]
       for (const s of [strict, ...others]) algorithm.take(s, 0, now, cost, 0)
       taken++
     }
-    now += roll(200_000)
+    now += random(200_000)
   }
 }
 
@@ -82,22 +82,22 @@ function ordered({ kind, parameters }: Algorithm): boolean {
 
 describe.each(Object.entries(policies))('%s', (_name, { algorithm }) => {
   test('two merged states are at least as strict as either, now and later', () => {
-    const roll = dice(11)
+    const random = seededRandom(11)
     for (let round = 0; round < 100; round++) {
-      const one = used(algorithm, roll)
-      const other = used(algorithm, roll)
-      const now = Math.max(one.now, other.now) + roll(300_000)
+      const one = used(algorithm, random)
+      const other = used(algorithm, random)
+      const now = Math.max(one.now, other.now) + random(300_000)
       const merged = [...one.s]
       algorithm.merge(merged, 0, now, other.s, 0)
-      expectStricter(algorithm, merged, [one.s, other.s], now, roll)
+      expectStricter(algorithm, merged, [one.s, other.s], now, random)
     }
   })
 
   test('a state that is merged with itself or with a new one leaves as much as before', () => {
-    const roll = dice(12)
+    const random = seededRandom(12)
     if (algorithm.grows || algorithm.kind === 'smoothBursty') return expect(algorithm.merge).toBeTypeOf('function')
     for (let round = 0; round < 100; round++) {
-      const { s, now } = used(algorithm, roll)
+      const { s, now } = used(algorithm, random)
       const merged = [...s]
       algorithm.merge(merged, 0, now, s, 0)
       if (!algorithm.kind.startsWith('smooth')) algorithm.merge(merged, 0, now, fresh(algorithm), 0)
@@ -134,9 +134,9 @@ describe('a condensed log', () => {
   const { algorithm } = policies['slidingLog, long'] as Policy
 
   test('is at least as strict, and gives back at most an eighth of a window later', () => {
-    const roll = dice(13)
+    const random = seededRandom(13)
     for (let round = 0; round < 100; round++) {
-      const { s, now } = used(algorithm, roll)
+      const { s, now } = used(algorithm, random)
       const condensed = fresh(algorithm)
       algorithm.condense?.(s, 0, now, condensed, 0)
       expect(condensed).toHaveLength(24)
@@ -144,7 +144,7 @@ describe('a condensed log', () => {
       const { remaining } = report
       algorithm.report(s, 0, now, report)
       expect(remaining).toBeGreaterThanOrEqual(report.remaining)
-      expectStricter(algorithm, condensed, [s], now, roll)
+      expectStricter(algorithm, condensed, [s], now, random)
     }
   })
 

@@ -25,7 +25,7 @@ test('five failures in a row open the breaker, fewer do not', () => {
   expect([breaker.state, breaker.closed]).toEqual(['open', false])
 })
 
-test('there is one probe at a time, and 500 ms lie between two', () => {
+test('there is one probe at a time, and at least 500 ms are between two', () => {
   expect(breaker.startProbe()).toBe(false)
   fail(5)
   clock.advance(499)
@@ -43,7 +43,7 @@ test('there is one probe at a time, and 500 ms lie between two', () => {
   expect([breaker.state, breaker.since - clock.now()]).toEqual(['closed', 0])
 })
 
-test('an open breaker ignores answers and failures of calls that were under way', () => {
+test('an open breaker ignores the results and failures of calls that were under way', () => {
   fail(5)
   const { since } = breaker
   clock.advance(100)
@@ -58,20 +58,20 @@ test('an open breaker ignores answers and failures of calls that were under way'
   expect(breaker.state).toBe('closed')
 })
 
-test('a listener for the next answer is called once, for a call or a probe', () => {
+test('a listener for the next response is called once, for a call or a probe', () => {
   let calls = 0
   fail(5)
-  breaker.onNextAnswer(() => calls++)
+  breaker.onNextResponse(() => calls++)
   breaker.succeeded()
-  for (const answered of [false, true]) {
+  for (const succeeded of [false, true]) {
     clock.advance(500)
     breaker.startProbe()
-    breaker.endProbe(answered)
-    expect(calls).toBe(answered ? 1 : 0)
+    breaker.endProbe(succeeded)
+    expect(calls).toBe(succeeded ? 1 : 0)
   }
   fail(1)
   expect(breaker.doubtful).toBe(true)
-  breaker.onNextAnswer(() => calls++)
+  breaker.onNextResponse(() => calls++)
   breaker.succeeded()
   breaker.succeeded()
   expect([calls, breaker.doubtful]).toEqual([2, false])

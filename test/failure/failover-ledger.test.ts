@@ -4,96 +4,96 @@ import { HeadgateError, memoryStore, RateLimiter, type StoreFailure } from '../.
 import { decide } from '../../src/limiter.ts'
 import type { Ledger } from '../../src/store.ts'
 import { forgetWarnings } from '../../src/warn.ts'
-import { outcome, settle, World } from '../support/failing-store.ts'
+import { FailoverFixture, outcome, settle } from '../support/failing-store.ts'
 
 const choices = ['deny', 'allow', 'local'] as const
 
-describe('a store that does not answer', () => {
+describe('a store that does not respond', () => {
   test('a call is decided at its deadline, and at once after five deadlines have passed', async () => {
-    const world = new World('10/1h fixed-window')
-    expect(await world.consume('k')).toBe('store 9')
-    world.store.mode = 'hangs'
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    expect(await fixture.consume('k')).toBe('store 9')
+    fixture.store.mode = 'hangs'
     for (let n = 0; n < 5; n++) {
       const answered = vi.fn()
-      const call = world.consume(`k${n}`).then(answered)
-      await world.at(100 * n + 99)
+      const call = fixture.consume(`k${n}`).then(answered)
+      await fixture.at(100 * n + 99)
       expect(answered).not.toHaveBeenCalled()
-      await world.at(100 * n + 100)
+      await fixture.at(100 * n + 100)
       await call
       expect(answered).toHaveBeenCalledWith('fallback 9')
     }
-    world.requests()
-    expect(await world.consume('k')).toBe('fallback 9')
-    expect([world.requests(), world.health.state]).toEqual([[], 'open'])
+    fixture.requests()
+    expect(await fixture.consume('k')).toBe('fallback 9')
+    expect([fixture.requests(), fixture.health.state]).toEqual([[], 'open'])
   })
 
   test('all calls share one timer, and no timer is left when they are over', async () => {
-    const world = new World('10/1h')
-    world.store.mode = 'hangs'
-    const calls = [world.consume('a'), world.consume('b')]
-    await world.at(60)
-    calls.push(world.consume('c'))
-    expect(world.timers.size).toBe(1)
-    await world.at(100)
-    expect([...world.timers].map(({ at }) => at - world.start)).toEqual([160])
-    await world.at(160)
+    const fixture = new FailoverFixture('10/1h')
+    fixture.store.mode = 'hangs'
+    const calls = [fixture.consume('a'), fixture.consume('b')]
+    await fixture.at(60)
+    calls.push(fixture.consume('c'))
+    expect(fixture.timers.size).toBe(1)
+    await fixture.at(100)
+    expect([...fixture.timers].map(({ at }) => at - fixture.start)).toEqual([160])
+    await fixture.at(160)
     expect(await Promise.all(calls)).toEqual(['fallback 9', 'fallback 9', 'fallback 9'])
-    expect(world.timers.size).toBe(0)
-    world.store.mode = 'up'
-    await world.consume()
-    expect(world.timers.size).toBe(0)
+    expect(fixture.timers.size).toBe(0)
+    fixture.store.mode = 'up'
+    await fixture.consume()
+    expect(fixture.timers.size).toBe(0)
   })
 
-  test('units of a late answer are given back', async () => {
-    const world = new World('10/1h fixed-window')
-    world.store.mode = 'hangs'
-    const calls = [outcome(world.ledger.decide('consume', ['k'], 3)), world.ledger.reserve(['k'], 4, 0)] as const
-    await world.at(100)
+  test('units of a late response are given back', async () => {
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    fixture.store.mode = 'hangs'
+    const calls = [outcome(fixture.ledger.decide('consume', ['k'], 3)), fixture.ledger.reserve(['k'], 4, 0)] as const
+    await fixture.at(100)
     expect(await calls[0]).toBe('fallback 7')
     expect((await calls[1]).decision.remaining).toBe(3)
-    world.store.mode = 'up'
-    world.store.release()
+    fixture.store.mode = 'up'
+    fixture.store.release()
     await settle()
     // The 7 units spent locally are charged. Those that the store took late are given back.
-    expect(await world.peek()).toBe('store 3')
+    expect(await fixture.peek()).toBe('store 3')
   })
 })
 
 describe('the deadline of a call', () => {
-  test('is kept by a store that declares a timeout, and then by nothing else', async () => {
-    const world = new World('10/1h', { timeout: 50 })
-    world.store.mode = 'hangs'
-    const call = world.consume()
-    await world.at(10_000)
-    expect(world.timers.size).toBe(0)
-    world.store.release()
+  test('is kept by a store that declares a timeout, and not by the limiter too', async () => {
+    const fixture = new FailoverFixture('10/1h', { timeout: 50 })
+    fixture.store.mode = 'hangs'
+    const call = fixture.consume()
+    await fixture.at(10_000)
+    expect(fixture.timers.size).toBe(0)
+    fixture.store.release()
     expect(await call).toBe('store 9')
   })
 
-  test('is kept here if the limiter has a storeTimeout', async () => {
-    const world = new World('10/1h', { timeout: 50, storeTimeout: 20 })
-    world.store.mode = 'hangs'
-    const call = world.consume()
-    await world.at(20)
+  test('is kept by the limiter if it has a storeTimeout', async () => {
+    const fixture = new FailoverFixture('10/1h', { timeout: 50, storeTimeout: 20 })
+    fixture.store.mode = 'hangs'
+    const call = fixture.consume()
+    await fixture.at(20)
     expect(await call).toBe('fallback 9')
-    expect(world.health.lastError).toMatchObject({
+    expect(fixture.health.lastError).toMatchObject({
       code: 'HEADGATE_STORE_TIMEOUT',
       message: expect.stringContaining('within 20 ms'),
     })
   })
 
-  test('is one for the call and the settling of its key, whoever keeps it otherwise', async () => {
-    const world = new World('10/1h', { timeout: 50 })
-    world.store.mode = 'fails'
-    expect(await world.consume()).toBe('fallback 9')
-    world.store.mode = 'hangs'
-    const call = world.consume()
-    await world.at(60)
+  test('is the same for the call and for the settling of its key', async () => {
+    const fixture = new FailoverFixture('10/1h', { timeout: 50 })
+    fixture.store.mode = 'fails'
+    expect(await fixture.consume()).toBe('fallback 9')
+    fixture.store.mode = 'hangs'
+    const call = fixture.consume()
+    await fixture.at(60)
     expect(await call).toBe('fallback 8')
   })
 
-  test('is not needed for an answer without a promise, which is returned as it is', async () => {
-    const { ledger, store } = new World('10/1h')
+  test('is not needed for a result without a promise, which is returned as it is', async () => {
+    const { ledger, store } = new FailoverFixture('10/1h')
     const decision = await ledger.decide('consume', ['k'], 1)
     const here = { decide: () => decision, reserve: vi.fn(), reset: vi.fn() }
     store.open = () => here
@@ -109,9 +109,9 @@ describe('the deadline of a call', () => {
 
 describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) => {
   test.each(choices)('%s decides every verb', async (onStoreError) => {
-    const world = new World('10/1h fixed-window', { onStoreError })
-    const { ledger, store } = world
-    await world.consume('k', 4)
+    const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError })
+    const { ledger, store } = fixture
+    await fixture.consume('k', 4)
     store.mode = mode
     for (const open of [false, true]) {
       const answers = [
@@ -121,7 +121,7 @@ describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) =
         outcome(ledger.decide('refund', ['k'], 1)),
         outcome(Promise.resolve(ledger.reserve(['k'], 2, 0)).then(({ decision }) => decision)),
       ]
-      await world.at(open ? 200 : 100)
+      await fixture.at(open ? 200 : 100)
       expect(await Promise.all(answers)).toEqual(
         {
           deny: Array(5).fill('HEADGATE_STORE_UNAVAILABLE'),
@@ -131,18 +131,18 @@ describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) =
             : ['fallback 7', 'fallback 7', 'fallback 5', 'fallback 6', 'fallback 4'],
         }[onStoreError],
       )
-      expect(world.health.state).toBe('open')
+      expect(fixture.health.state).toBe('open')
     }
-    const { sources, denied, errors } = world.health
+    const { sources, denied, errors } = fixture.health
     const by = { deny: [0, 0, 10], allow: [0, 10, 0], local: [10, 0, 0] }[onStoreError]
     expect([sources.fallback, sources.open, denied, errors, sources.store]).toEqual([...by, 5, 1])
   })
 })
 
 test('deny rejects with the cause and the time to try again', async () => {
-  const world = new World('10/1h', { onStoreError: 'deny' })
-  await world.down()
-  const error = await (world.ledger.decide('consume', ['k'], 1) as Promise<unknown>).catch((reason) => reason)
+  const fixture = new FailoverFixture('10/1h', { onStoreError: 'deny' })
+  await fixture.down()
+  const error = await (fixture.ledger.decide('consume', ['k'], 1) as Promise<unknown>).catch((reason) => reason)
   expect(error).toBeInstanceOf(HeadgateError)
   expect(error).toMatchObject({
     code: 'HEADGATE_STORE_UNAVAILABLE',
@@ -153,9 +153,9 @@ test('deny rejects with the cause and the time to try again', async () => {
 
 test('allow decides with the numbers of a key that has its full quota', async () => {
   const policies = ['10/1h fixed-window', '5/1m burst 8']
-  const world = new World(policies, { onStoreError: 'allow' })
-  await world.down()
-  const decision = await world.ledger.decide('consume', ['k'], 1, { at: true, nextAfter: true })
+  const fixture = new FailoverFixture(policies, { onStoreError: 'allow' })
+  await fixture.down()
+  const decision = await fixture.ledger.decide('consume', ['k'], 1, { at: true, nextAfter: true })
   expect(decision).toMatchObject({
     allowed: true,
     limit: 5,
@@ -174,17 +174,17 @@ test('allow decides with the numbers of a key that has its full quota', async ()
 describe('a function as onStoreError', () => {
   test('chooses for each call, and gets the error, the key and the limiter', async () => {
     const failures: StoreFailure[] = []
-    const world = new World('10/1h', {
+    const fixture = new FailoverFixture('10/1h', {
       onStoreError: (event) => {
         failures.push(event)
         return event.key === 'login' ? 'deny' : event.key === 'health' ? 'allow' : undefined
       },
     })
-    await world.down()
+    await fixture.down()
     failures.length = 0
-    expect(await world.consume('login')).toBe('HEADGATE_STORE_UNAVAILABLE')
-    expect(await world.consume('health')).toBe('open 10')
-    expect(await world.consume('k')).toBe('fallback 9')
+    expect(await fixture.consume('login')).toBe('HEADGATE_STORE_UNAVAILABLE')
+    expect(await fixture.consume('health')).toBe('open 10')
+    expect(await fixture.consume('k')).toBe('fallback 9')
     expect(failures).toMatchObject(
       ['login', 'health', 'k'].map((key) => ({ key, limiter: 'api', error: { message: 'store failed' } })),
     )
@@ -205,9 +205,9 @@ describe('a function as onStoreError', () => {
     ]
     for (const onStoreError of bad) {
       forgetWarnings()
-      const world = new World('10/1h', { onStoreError })
-      await world.down()
-      expect(await world.consume('k')).toBe('fallback 9')
+      const fixture = new FailoverFixture('10/1h', { onStoreError })
+      await fixture.down()
+      expect(await fixture.consume('k')).toBe('fallback 9')
     }
     await settle()
     expect(warned).toHaveBeenCalledTimes(3)
@@ -219,19 +219,19 @@ test('a failure without a middleware is published on the channel headgate:store-
   const events: unknown[] = []
   const listener = (event: unknown) => events.push(event)
   channel('headgate:store-error').subscribe(listener)
-  const world = new World(['10/1h', { name: 'user', scope: 'user', limit: 5, window: '1h' }])
-  world.store.mode = 'fails'
-  await world.consume('k')
+  const fixture = new FailoverFixture(['10/1h', { name: 'user', scope: 'user', limit: 5, window: '1h' }])
+  fixture.store.mode = 'fails'
+  await fixture.consume('k')
   channel('headgate:store-error').unsubscribe(listener)
-  await world.consume('k')
+  await fixture.consume('k')
   const key = { default: 'k', user: 'k' }
   expect(events).toMatchObject([{ error: { message: 'store failed' }, key, limiter: 'api' }])
 })
 
 test('misuse that the store finds is no failure of the store', async () => {
-  const world = new World('10/1h')
+  const fixture = new FailoverFixture('10/1h')
   const misuse = new HeadgateError('HEADGATE_KEY', 'no such key')
-  ;(world.store.open as unknown) = undefined
+  ;(fixture.store.open as unknown) = undefined
   const ledger: Ledger = { decide: () => Promise.reject(misuse), reserve: vi.fn(), reset: vi.fn() }
   const limiter = new RateLimiter({ policies: '1/1h', store: { synchronous: false, open: () => ledger } })
   for (let n = 0; n < 6; n++) await expect(limiter.consume('k')).rejects.toBe(misuse)
@@ -239,23 +239,23 @@ test('misuse that the store finds is no failure of the store', async () => {
 })
 
 test('health shows the state, the sources, the errors and the debts', async () => {
-  const world = new World('10/1h')
-  await world.consume()
-  expect(world.health).toEqual({
+  const fixture = new FailoverFixture('10/1h')
+  await fixture.consume()
+  expect(fixture.health).toEqual({
     state: 'closed',
-    since: world.start,
+    since: fixture.start,
     sources: { store: 1, fallback: 0, open: 0 },
     denied: 0,
     errors: 0,
     lastError: undefined,
     owing: 0,
   })
-  await world.at(1000)
-  await world.down()
-  expect(world.health).toMatchObject({ state: 'open', since: world.start + 1000, errors: 5, owing: 5 })
-  expect(world.health.lastError).toMatchObject({ message: 'store failed' })
-  await world.up()
-  expect(world.health).toMatchObject({ state: 'closed', since: world.start + 1500, errors: 5, owing: 0 })
+  await fixture.at(1000)
+  await fixture.down()
+  expect(fixture.health).toMatchObject({ state: 'open', since: fixture.start + 1000, errors: 5, owing: 5 })
+  expect(fixture.health.lastError).toMatchObject({ message: 'store failed' })
+  await fixture.up()
+  expect(fixture.health).toMatchObject({ state: 'closed', since: fixture.start + 1500, errors: 5, owing: 0 })
   expect(new RateLimiter({ policies: '1/1h', store: memoryStore() }).health()).toMatchObject({ state: 'closed' })
 })
 

@@ -3,7 +3,7 @@
  *
  * Each choice has a limiter with 50 units a day for one key. Ten calls are made, the fault begins, the load runs, the fault
  * ends, and a hundred more calls follow. Time is real. The server measures how long a request waits for the limiter, from the
- * start of the middleware to its end, less the time that a busy machine kept the process from its work (support/lag.ts). At
+ * start of the middleware to its end, less the time that a busy machine did not run the process (support/lag.ts). At
  * most it may be the store's timeout and 50 ms.
  */
 import { setTimeout as sleep } from 'node:timers/promises'
@@ -37,7 +37,7 @@ const requests = 150
 const before = 10
 
 export const faults: Record<string, Fault> = {
-  'hung: accepts and never answers': {
+  'hung: accepts and never replies': {
     begin: ({ proxy }) => {
       proxy.silent = true
     },
@@ -59,7 +59,7 @@ export const faults: Record<string, Fault> = {
   'paused by CLIENT PAUSE': {
     begin: ({ admin }) => admin.client('PAUSE', 4000),
     end: async ({ server }) => {
-      await server.command('PING') // answered when the pause is over
+      await server.command('PING') // the reply comes when the pause is over
     },
     unknown: limit,
   },
@@ -146,7 +146,7 @@ async function statusesOf(choice: StoreErrorAction, times: number): Promise<Reco
   return statuses
 }
 
-/** Waits until every limiter's store answers and is reconciled. Calls of another key send the probes. */
+/** Waits until every limiter's store responds and is reconciled. Calls of another key send the probes. */
 async function recovered(): Promise<void> {
   const well = ({ state, owing }: { state: string; owing: number }) => state === 'closed' && owing === 0
   const began = performance.now()
@@ -199,14 +199,14 @@ async function survives({ begin, end, unknown = 0, forgets, client }: Fault): Pr
 export function testFaults(names: readonly string[]): void {
   beforeEach(setUp)
   afterEach(tearDown)
-  test.each(names)('%s: clients see the choice, nobody waits long, and the limit holds again', (name) => {
+  test.each(names)('%s: clients see the choice, no request waits long, and the limit holds again', (name) => {
     return survives(faults[name] as Fault)
   })
 }
 
 /** Registers the test of a script that Redis forgets. Call it after `testFaults`. */
 export function testScriptFlush(): void {
-  test('SCRIPT FLUSH under load changes no answer', async () => {
+  test('SCRIPT FLUSH under load changes no decision', async () => {
     app = await startApp(scene.proxy.port)
     const load = app.load(requests)
     for (let n = 0; n < 10; n++) {

@@ -4,141 +4,141 @@ import type { StoreCharges } from '../../src/failure/store-charges.ts'
 import { StoreLink } from '../../src/failure/store-link.ts'
 import { fixedWindow, type PolicyLike, RateLimiter, smoothBursty, tokenBucket } from '../../src/index.ts'
 import { Reservation } from '../../src/reservation.ts'
-import { outcome, settle, World } from '../support/failing-store.ts'
+import { FailoverFixture, outcome, settle } from '../support/failing-store.ts'
 
 /** Spends units of a key. */
-async function spend(world: World, units: number, key = 'k'): Promise<string> {
+async function spend(fixture: FailoverFixture, units: number, key = 'k'): Promise<string> {
   let last = ''
-  for (let n = 0; n < units; n++) last = await world.consume(key)
+  for (let n = 0; n < units; n++) last = await fixture.consume(key)
   return last
 }
 
-async function reserve(world: World, cost: number, key = 'k'): Promise<Reservation> {
-  return new Reservation(world.ledger, [key], cost, await world.ledger.reserve([key], cost, 0))
+async function reserve(fixture: FailoverFixture, cost: number, key = 'k'): Promise<Reservation> {
+  return new Reservation(fixture.ledger, [key], cost, await fixture.ledger.reserve([key], cost, 0))
 }
 
 test('units that were spent locally are charged before the store decides again', async () => {
-  const world = new World('10/1h fixed-window')
-  expect(await spend(world, 2)).toBe('store 8')
-  await world.down()
-  expect(await spend(world, 7)).toBe('fallback 3')
-  await world.up()
-  expect(await world.consume()).toBe('store 0')
-  expect(await world.consume()).toBe('store no 3599500')
+  const fixture = new FailoverFixture('10/1h fixed-window')
+  expect(await spend(fixture, 2)).toBe('store 8')
+  await fixture.down()
+  expect(await spend(fixture, 7)).toBe('fallback 3')
+  await fixture.up()
+  expect(await fixture.consume()).toBe('store 0')
+  expect(await fixture.consume()).toBe('store no 3599500')
 })
 
-test('the key of a call is settled first, once the store is known to answer', async () => {
-  const world = new World('10/1h fixed-window')
-  world.store.mode = 'fails'
-  expect(await world.consume()).toBe('fallback 9')
-  world.requests()
-  expect(await world.consume()).toBe('fallback 8')
-  expect(world.requests()).toEqual(['charge k 0 1h'])
-  world.store.mode = 'up'
-  expect(await world.consume()).toBe('store 7')
-  expect(world.requests()).toEqual(['charge k 0 1h', 'charge k 2 1h', 'consume k 1 1h'])
+test('the key of a call is settled first, once the store is known to respond', async () => {
+  const fixture = new FailoverFixture('10/1h fixed-window')
+  fixture.store.mode = 'fails'
+  expect(await fixture.consume()).toBe('fallback 9')
+  fixture.requests()
+  expect(await fixture.consume()).toBe('fallback 8')
+  expect(fixture.requests()).toEqual(['charge k 0 1h'])
+  fixture.store.mode = 'up'
+  expect(await fixture.consume()).toBe('store 7')
+  expect(fixture.requests()).toEqual(['charge k 0 1h', 'charge k 2 1h', 'consume k 1 1h'])
 })
 
 describe('a store that fails while a key is settled', () => {
   /** One unit is owed, and the breaker is closed. */
-  async function owing(): Promise<World> {
-    const world = new World('10/1h fixed-window')
-    world.store.mode = 'fails'
-    expect(await world.consume()).toBe('fallback 9')
-    return world
+  async function owing(): Promise<FailoverFixture> {
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    fixture.store.mode = 'fails'
+    expect(await fixture.consume()).toBe('fallback 9')
+    return fixture
   }
 
   test.each(['fails', 'throws', 'hangs'] as const)(
     '%s: counts as one failure, however many calls wait for it',
     async (mode) => {
-      const world = await owing()
-      world.store.mode = mode
-      world.requests()
-      const calls = [world.consume(), world.consume(), world.consume()]
-      await world.at(100)
+      const fixture = await owing()
+      fixture.store.mode = mode
+      fixture.requests()
+      const calls = [fixture.consume(), fixture.consume(), fixture.consume()]
+      await fixture.at(100)
       expect(await Promise.all(calls)).toEqual(['fallback 8', 'fallback 7', 'fallback 6'])
-      expect(world.requests()).toEqual(['charge k 0 1h'])
-      expect(world.health).toMatchObject({ errors: 2, state: 'closed', owing: 1 })
+      expect(fixture.requests()).toEqual(['charge k 0 1h'])
+      expect(fixture.health).toMatchObject({ errors: 2, state: 'closed', owing: 1 })
     },
   )
 
   test('a call whose key is settled too slowly is no failure of the store', async () => {
-    const world = await owing()
-    world.store.mode = 'hangs'
-    const call = world.consume()
-    await world.at(60)
-    world.store.release() // the check is answered, the charge is not
-    await world.at(100)
+    const fixture = await owing()
+    fixture.store.mode = 'hangs'
+    const call = fixture.consume()
+    await fixture.at(60)
+    fixture.store.release() // the check gets a response, the charge gets none
+    await fixture.at(100)
     expect(await call).toBe('fallback 8')
-    expect(world.health.errors).toBe(1)
-    await world.at(160)
-    expect(world.health.errors).toBe(2)
+    expect(fixture.health.errors).toBe(1)
+    await fixture.at(160)
+    expect(fixture.health.errors).toBe(2)
   })
 
   test('the decision after it counts by itself', async () => {
-    const world = await owing()
-    world.store.mode = 'hangs'
-    const call = world.consume()
+    const fixture = await owing()
+    fixture.store.mode = 'hangs'
+    const call = fixture.consume()
     await settle()
-    world.store.release() // the check
+    fixture.store.release() // the check
     await settle()
-    world.store.mode = 'fails'
-    world.store.release() // the charge
+    fixture.store.mode = 'fails'
+    fixture.store.release() // the charge
     expect(await call).toBe('fallback 8')
-    expect(world.requests().at(-1)).toBe('consume k 1 1h')
-    expect(world.health.errors).toBe(2)
+    expect(fixture.requests().at(-1)).toBe('consume k 1 1h')
+    expect(fixture.health.errors).toBe(2)
   })
 })
 
 test('each policy is charged the units that it still counts', async () => {
-  const world = new World(['10/1s fixed-window', '1000/1h fixed-window'])
-  await world.down()
+  const fixture = new FailoverFixture(['10/1s fixed-window', '1000/1h fixed-window'])
+  await fixture.down()
   for (let second = 0; second < 60; second++) {
-    await world.at(1000 * second)
-    expect(await spend(world, 11)).toBe(`fallback no 1000`)
+    await fixture.at(1000 * second)
+    expect(await spend(fixture, 11)).toBe(`fallback no 1000`)
   }
-  await world.up()
+  await fixture.up()
   // All 600 calls are in this hour, and the last ten are in this second or the one before.
-  expect(await outcome(world.ledger.decide('peek', ['k'], 1))).toBe('store no 500')
-  const { policies } = await world.ledger.decide('peek', ['k'], 1)
+  expect(await outcome(fixture.ledger.decide('peek', ['k'], 1))).toBe('store no 500')
+  const { policies } = await fixture.ledger.decide('peek', ['k'], 1)
   expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1s 0', '1h 400'])
-  await world.at(60_000)
-  expect(await world.consume()).toBe('store 9')
+  await fixture.at(60_000)
+  expect(await fixture.consume()).toBe('store 9')
 })
 
 test('a store that fails again and again grants no new quota each time', async () => {
-  const world = new World('10/1h fixed-window')
+  const fixture = new FailoverFixture('10/1h fixed-window')
   let admitted = 0
   for (let outage = 0; outage < 5; outage++) {
-    await world.down()
-    for (let n = 0; n < 20; n++) if (!(await world.consume()).includes('no')) admitted++
-    await world.up()
-    expect(await world.peek()).toBe(`store no ${3_600_000 - 500 * (outage + 1)}`)
+    await fixture.down()
+    for (let n = 0; n < 20; n++) if (!(await fixture.consume()).includes('no')) admitted++
+    await fixture.up()
+    expect(await fixture.peek()).toBe(`store no ${3_600_000 - 500 * (outage + 1)}`)
   }
   expect(admitted).toBe(10)
   // And the store was charged for them once.
-  await outcome(world.ledger.decide('refund', ['k'], 10))
-  expect(await world.peek()).toBe('store 10')
+  await outcome(fixture.ledger.decide('refund', ['k'], 10))
+  expect(await fixture.peek()).toBe('store 10')
 })
 
 test('units that lapsed locally can be spent and charged again', async () => {
-  const world = new World('10/1s burst 10')
-  await world.down()
-  await spend(world, 10)
-  await world.up()
-  expect(await world.peek()).toBe('store 5') // after 500 ms, 5 of 10
-  await world.at(2000)
-  await world.down()
-  expect(await spend(world, 4)).toBe('fallback 6')
-  await world.up()
-  expect(await world.peek()).toBe('store 10')
-  await world.down()
-  expect(await spend(world, 8)).toBe('fallback 2')
-  world.store.mode = 'up'
-  await world.at(3100)
-  await world.consume('probe')
+  const fixture = new FailoverFixture('10/1s burst 10')
+  await fixture.down()
+  await spend(fixture, 10)
+  await fixture.up()
+  expect(await fixture.peek()).toBe('store 5') // after 500 ms, 5 of 10
+  await fixture.at(2000)
+  await fixture.down()
+  expect(await spend(fixture, 4)).toBe('fallback 6')
+  await fixture.up()
+  expect(await fixture.peek()).toBe('store 10')
+  await fixture.down()
+  expect(await spend(fixture, 8)).toBe('fallback 2')
+  fixture.store.mode = 'up'
+  await fixture.at(3100)
+  await fixture.consume('probe')
   await settle()
-  expect(await world.peek()).toBe('store 8') // 8 less 6 since
+  expect(await fixture.peek()).toBe('store 8') // 8 less 6 since
 })
 
 describe('the units that a key owes, by algorithm', () => {
@@ -149,78 +149,78 @@ describe('the units that a key owes, by algorithm', () => {
     ['bucket', tokenBucket({ limit: 10, window: '1h' }), 'fallback 4', 'store 4'],
     ['bucket with a burst', tokenBucket({ limit: 10, window: '1h', burst: 20 }), 'fallback 14', 'store 14'],
   ])('%s', async (_, policy, here, there) => {
-    const world = new World(policy)
-    await world.down()
-    expect(await spend(world, 6)).toBe(here)
-    await world.up()
-    expect(await world.peek()).toBe(there)
+    const fixture = new FailoverFixture(policy)
+    await fixture.down()
+    expect(await spend(fixture, 6)).toBe(here)
+    await fixture.up()
+    expect(await fixture.peek()).toBe(there)
   })
 
   test('a debt of a bucket is charged in full', async () => {
-    const world = new World(tokenBucket({ limit: 10, window: '1h' }))
-    await world.down()
-    await outcome(world.ledger.decide('charge', ['k'], 25))
-    await world.up()
-    expect(await world.peek()).toBe(`store no ${16 * 360_000}`)
+    const fixture = new FailoverFixture(tokenBucket({ limit: 10, window: '1h' }))
+    await fixture.down()
+    await outcome(fixture.ledger.decide('charge', ['k'], 25))
+    await fixture.up()
+    expect(await fixture.peek()).toBe(`store no ${16 * 360_000}`)
   })
 
   test("Guava's limiters owe the wait", async () => {
-    const world = new World(smoothBursty({ rate: 1, per: '1m', maxStored: 0 }))
-    await world.down()
-    await outcome(world.ledger.decide('consume', ['k'], 3))
-    world.store.mode = 'up'
-    await world.at(60_000)
-    await world.consume('probe')
+    const fixture = new FailoverFixture(smoothBursty({ rate: 1, per: '1m', maxStored: 0 }))
+    await fixture.down()
+    await outcome(fixture.ledger.decide('consume', ['k'], 3))
+    fixture.store.mode = 'up'
+    await fixture.at(60_000)
+    await fixture.consume('probe')
     await settle()
-    expect(await world.peek()).toBe('store no 120000')
+    expect(await fixture.peek()).toBe('store no 120000')
   })
 })
 
 test('other keys are settled in the background, 32 at a time, each once', async () => {
-  const world = new World('10/1h fixed-window')
-  await world.down()
-  for (let n = 0; n < 59; n++) await world.consume(`k${n}`)
-  expect(world.health.owing).toBe(64)
-  await world.at(500)
-  world.store.mode = 'up'
-  void world.peek('probe')
-  world.store.mode = 'hangs'
+  const fixture = new FailoverFixture('10/1h fixed-window')
+  await fixture.down()
+  for (let n = 0; n < 59; n++) await fixture.consume(`k${n}`)
+  expect(fixture.health.owing).toBe(64)
+  await fixture.at(500)
+  fixture.store.mode = 'up'
+  void fixture.peek('probe')
+  fixture.store.mode = 'hangs'
   for (const owing of [64, 32]) {
     await settle()
-    const charged = world.requests().filter((call) => call.startsWith('charge') && !call.includes('probe'))
-    expect([new Set(charged).size, charged.length, world.health.owing]).toEqual([32, 32, owing])
-    world.store.release()
+    const charged = fixture.requests().filter((call) => call.startsWith('charge') && !call.includes('probe'))
+    expect([new Set(charged).size, charged.length, fixture.health.owing]).toEqual([32, 32, owing])
+    fixture.store.release()
   }
   await settle()
-  expect([world.requests(), world.health.owing]).toEqual([[], 0])
+  expect([fixture.requests(), fixture.health.owing]).toEqual([[], 0])
 })
 
 test('units spent while their key is being settled are still owed', async () => {
-  const world = new World('10/1h fixed-window')
-  world.store.mode = 'fails'
-  expect(await world.consume()).toBe('fallback 9')
-  world.store.mode = 'hangs'
-  const call = world.consume()
-  await world.at(90)
-  world.store.release() // it answers: now 1 is charged
-  await world.at(100)
+  const fixture = new FailoverFixture('10/1h fixed-window')
+  fixture.store.mode = 'fails'
+  expect(await fixture.consume()).toBe('fallback 9')
+  fixture.store.mode = 'hangs'
+  const call = fixture.consume()
+  await fixture.at(90)
+  fixture.store.release() // it responds: now 1 is charged
+  await fixture.at(100)
   expect(await call).toBe('fallback 8')
-  world.requests()
-  world.store.mode = 'up'
-  world.store.release()
+  fixture.requests()
+  fixture.store.mode = 'up'
+  fixture.store.release()
   await settle()
-  expect(world.requests()).toEqual(['charge k 1 1h'])
-  expect(await world.consume()).toBe('store 7')
+  expect(fixture.requests()).toEqual(['charge k 1 1h'])
+  expect(await fixture.consume()).toBe('store 7')
 })
 
 test.each([
   ['fails', 'is made again', 2],
   ['lost', 'counts as made', 1],
 ] as const)('a charge (%s) %s', async (mode, _, times) => {
-  const world = new World('10/1h fixed-window')
-  await world.down()
-  await spend(world, 7)
-  const { store } = world
+  const fixture = new FailoverFixture('10/1h fixed-window')
+  await fixture.down()
+  await spend(fixture, 7)
+  const { store } = fixture
   const open = store.open.bind(store)
   let broken = false
   store.open = (terms) => {
@@ -237,15 +237,15 @@ test.each([
     return { ...ledger, decide }
   }
   store.mode = 'up'
-  await world.at(500)
-  await world.peek('probe')
-  await world.at(700)
-  expect(await world.peek()).toBe('store 3')
-  expect(world.requests().filter((call) => call.startsWith('charge k 7'))).toHaveLength(times)
+  await fixture.at(500)
+  await fixture.peek('probe')
+  await fixture.at(700)
+  expect(await fixture.peek()).toBe('store 3')
+  expect(fixture.requests().filter((call) => call.startsWith('charge k 7'))).toHaveLength(times)
 })
 
 test('only so many keys are remembered: the one that spent least recently is forgotten', () => {
-  const { store, clock } = new World('10/1h')
+  const { store, clock } = new FailoverFixture('10/1h')
   const link = new StoreLink(store, undefined, clock.now, () => () => undefined)
   const reconciler = new Reconciler(link, 3)
   const charges = { scopes: ['default'] } as unknown as StoreCharges
@@ -260,11 +260,11 @@ test('only so many keys are remembered: the one that spent least recently is for
 
 describe('reservations', () => {
   test('made and settled locally: the store is charged the true cost', async () => {
-    const world = new World('10/1h fixed-window')
-    await world.down()
-    await (await reserve(world, 8)).settle(3)
-    await world.up()
-    expect(await world.peek()).toBe('store 7')
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    await fixture.down()
+    await (await reserve(fixture, 8)).settle(3)
+    await fixture.up()
+    expect(await fixture.peek()).toBe('store 7')
   })
 
   test.each([
@@ -272,160 +272,162 @@ describe('reservations', () => {
     ['nothing', 0, 'store 10'],
     ['more', 9, 'store 1'],
   ])('made locally and settled to %s after the store is back', async (_, actual, there) => {
-    const world = new World('10/1h fixed-window')
-    await world.down()
-    const reservation = await reserve(world, 8)
-    await world.up()
-    expect(await world.peek()).toBe('store 2')
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    await fixture.down()
+    const reservation = await reserve(fixture, 8)
+    await fixture.up()
+    expect(await fixture.peek()).toBe('store 2')
     await reservation.settle(actual)
     await settle()
-    expect(await world.peek()).toBe(there)
+    expect(await fixture.peek()).toBe(there)
   })
 
   test.each([
     ['less', 3, 'store 7'],
     ['more', 9, 'store 1'],
   ])('made in the store and settled to %s while it fails', async (_, actual, there) => {
-    const world = new World('10/1h fixed-window')
-    const reservation = await reserve(world, 8)
-    await world.down()
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    const reservation = await reserve(fixture, 8)
+    await fixture.down()
     await reservation.settle(actual)
-    await world.up()
-    expect(await world.peek()).toBe(there)
+    await fixture.up()
+    expect(await fixture.peek()).toBe(there)
   })
 
-  test('given back once the store answers, whatever the choice, but not if that may have happened already', async () => {
-    const world = new World('10/1h fixed-window', { onStoreError: 'allow' })
-    const [first, second] = [await reserve(world, 2), await reserve(world, 4)]
-    world.store.mode = 'lost'
-    for (let n = 0; n < 4; n++) void world.consume(`down-${n}`)
-    await world.at(100)
-    const settled = second.settle(1) // the fifth call without an answer: the breaker opens
-    await world.at(200)
+  test('given back once the store responds, for every choice, but not if that may have happened already', async () => {
+    const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError: 'allow' })
+    const [first, second] = [await reserve(fixture, 2), await reserve(fixture, 4)]
+    fixture.store.mode = 'lost'
+    for (let n = 0; n < 4; n++) void fixture.consume(`down-${n}`)
+    await fixture.at(100)
+    const settled = second.settle(1) // the fifth call without a response: the breaker opens
+    await fixture.at(200)
     await settled
     await first.settle(1)
-    await world.up()
-    expect(await world.peek()).toBe('store 8')
+    await fixture.up()
+    expect(await fixture.peek()).toBe('store 8')
   })
 
   test('let through: settling it changes nothing', async () => {
-    const world = new World('10/1h fixed-window', { onStoreError: 'allow' })
-    await world.down()
-    const reservation = await reserve(world, 8)
-    await world.up()
+    const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError: 'allow' })
+    await fixture.down()
+    const reservation = await reserve(fixture, 8)
+    await fixture.up()
     await reservation.settle(3)
-    expect([reservation.allowed, await world.peek()]).toEqual([true, 'store 10'])
+    expect([reservation.allowed, await fixture.peek()]).toEqual([true, 'store 10'])
   })
 })
 
 describe('a reset while the store fails', () => {
   test('forgets the key locally, then in the store; units spent since are charged', async () => {
-    const world = new World(['10/1h fixed-window', '20/1d fixed-window'])
-    await spend(world, 5)
-    await world.down()
-    expect(await spend(world, 5)).toBe('fallback 5')
-    await world.ledger.reset(['k'])
-    expect(await spend(world, 3)).toBe('fallback 7')
-    await world.up()
-    const { policies } = await world.ledger.decide('peek', ['k'], 1)
+    const fixture = new FailoverFixture(['10/1h fixed-window', '20/1d fixed-window'])
+    await spend(fixture, 5)
+    await fixture.down()
+    expect(await spend(fixture, 5)).toBe('fallback 5')
+    await fixture.ledger.reset(['k'])
+    expect(await spend(fixture, 3)).toBe('fallback 7')
+    await fixture.up()
+    const { policies } = await fixture.ledger.decide('peek', ['k'], 1)
     expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1h 7', '1d 17'])
-    expect(world.health.owing).toBe(0)
+    expect(fixture.health.owing).toBe(0)
   })
 
   test.each(['local', 'allow'] as const)('%s: is not lost if it is the first call that fails', async (onStoreError) => {
-    const world = new World('10/1h fixed-window', { onStoreError })
-    expect(await spend(world, 10)).toBe('store 0')
-    world.store.mode = 'fails'
-    await world.ledger.reset(['k'])
-    await world.down()
-    await world.up()
-    expect(await world.peek()).toBe('store 10')
+    const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError })
+    expect(await spend(fixture, 10)).toBe('store 0')
+    fixture.store.mode = 'fails'
+    await fixture.ledger.reset(['k'])
+    await fixture.down()
+    await fixture.up()
+    expect(await fixture.peek()).toBe('store 10')
   })
 })
 
 describe('limiters of one name', () => {
   test('share one local quota, which the store is charged once', async () => {
-    const world = new World('10/1h fixed-window')
-    const [pro, top] = ['20/1h fixed-window', '30/1h fixed-window'].map((text) => new World(text, { planOf: world }))
-    expect(await spend(world, 2)).toBe('store 8')
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    const [pro, top] = ['20/1h fixed-window', '30/1h fixed-window'].map(
+      (text) => new FailoverFixture(text, { planOf: fixture }),
+    )
+    expect(await spend(fixture, 2)).toBe('store 8')
     for (let outage = 0; outage < 3; outage++) {
-      await world.down()
+      await fixture.down()
       if (outage === 0) {
-        expect(await spend(world, 5)).toBe('fallback 5')
-        expect(await spend(pro as World, 10)).toBe('fallback 5')
-        expect(await spend(top as World, 12)).toBe('fallback 3')
+        expect(await spend(fixture, 5)).toBe('fallback 5')
+        expect(await spend(pro as FailoverFixture, 10)).toBe('fallback 5')
+        expect(await spend(top as FailoverFixture, 12)).toBe('fallback 3')
       }
-      expect([await world.consume(), await pro?.consume()]).toEqual([
+      expect([await fixture.consume(), await pro?.consume()]).toEqual([
         `fallback no ${3_600_000 - 500 * outage}`,
         `fallback no ${3_600_000 - 500 * outage}`,
       ])
-      await world.up()
+      await fixture.up()
       expect([await top?.peek(), (await pro?.peek())?.slice(0, 8)]).toEqual(['store 1', 'store no'])
     }
   })
 
   test('forget a key together, and match policies by name and scope', async () => {
-    const world = new World('10/1h fixed-window')
-    const other = new World(['20/1h fixed-window', '5/1m fixed-window'], { planOf: world })
-    await world.down()
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    const other = new FailoverFixture(['20/1h fixed-window', '5/1m fixed-window'], { planOf: fixture })
+    await fixture.down()
     await spend(other, 5)
-    await world.up()
-    await world.down()
-    await world.ledger.reset(['k'])
-    expect([await world.peek(), await other.peek()]).toEqual(['fallback 10', 'fallback 5'])
+    await fixture.up()
+    await fixture.down()
+    await fixture.ledger.reset(['k'])
+    expect([await fixture.peek(), await other.peek()]).toEqual(['fallback 10', 'fallback 5'])
     await spend(other, 5)
-    await world.up()
+    await fixture.up()
     const { policies } = await other.ledger.decide('peek', ['k'], 1)
     expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1h 15', '1m 0'])
   })
 })
 
 describe('a reset by one of several limiters of a name', () => {
-  function two(): [World, World] {
-    const world = new World('10/1h fixed-window')
-    return [world, new World('20/1h fixed-window', { planOf: world })]
+  function two(): [FailoverFixture, FailoverFixture] {
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    return [fixture, new FailoverFixture('20/1h fixed-window', { planOf: fixture })]
   }
 
   test('keeps the units that another limiter spends after it', async () => {
-    const [world, pro] = two()
-    await spend(world, 5)
+    const [fixture, pro] = two()
+    await spend(fixture, 5)
     await pro.down()
-    await world.ledger.reset(['k'])
+    await fixture.ledger.reset(['k'])
     expect(await spend(pro, 3)).toBe('fallback 17')
-    await world.up()
-    expect([await pro.peek(), await world.peek()]).toEqual(['store 17', 'store 7'])
+    await fixture.up()
+    expect([await pro.peek(), await fixture.peek()]).toEqual(['store 17', 'store 7'])
   })
 
   test('reaches the store before the store decides for another limiter', async () => {
-    const [world, pro] = two()
-    expect(await spend(world, 10)).toBe('store 0')
-    world.store.mode = 'fails'
-    await world.ledger.reset(['k'])
-    world.store.mode = 'up'
-    world.requests()
+    const [fixture, pro] = two()
+    expect(await spend(fixture, 10)).toBe('store 0')
+    fixture.store.mode = 'fails'
+    await fixture.ledger.reset(['k'])
+    fixture.store.mode = 'up'
+    fixture.requests()
     expect(await pro.consume()).toBe('store 19')
-    expect(world.requests()).toEqual(['charge k 0 1h', 'reset k', 'consume k 1 1h'])
+    expect(fixture.requests()).toEqual(['charge k 0 1h', 'reset k', 'consume k 1 1h'])
     await settle()
-    expect([world.requests(), await pro.peek()]).toEqual([[], 'store 19'])
+    expect([fixture.requests(), await pro.peek()]).toEqual([[], 'store 19'])
   })
 
   test('drops refunds of units that were taken before it', async () => {
-    const world = new World('10/1h fixed-window')
-    const other = new World('10/1h fixed-window', { planOf: world })
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    const other = new FailoverFixture('10/1h fixed-window', { planOf: fixture })
     const reservations: Reservation[] = []
-    for (const key of ['a', 'b', 'c', 'k']) reservations.push(await reserve(world, 4, key))
-    await spend(world, 2)
-    await world.down()
+    for (const key of ['a', 'b', 'c', 'k']) reservations.push(await reserve(fixture, 4, key))
+    await spend(fixture, 2)
+    await fixture.down()
     for (const reservation of reservations) await reservation.cancel()
     await other.ledger.reset(['k'])
-    await spend(world, 3)
-    await world.up()
-    expect([await world.peek(), await world.peek('a')]).toEqual(['store 7', 'store 10'])
+    await spend(fixture, 3)
+    await fixture.up()
+    expect([await fixture.peek(), await fixture.peek('a')]).toEqual(['store 7', 'store 10'])
   })
 
   test('a charge that fails after it is not owed again', async () => {
-    const [world, pro] = two()
-    const { store } = world
+    const [fixture, pro] = two()
+    const { store } = fixture
     const open = store.open.bind(store)
     let fail = (_: Error): void => {}
     store.open = (terms) => {
@@ -439,42 +441,42 @@ describe('a reset by one of several limiters of a name', () => {
       return { ...ledger, decide }
     }
     store.mode = 'fails'
-    await world.consume('k', 7)
+    await fixture.consume('k', 7)
     store.mode = 'up'
-    const call = world.consume() // the seven units are charged now
+    const call = fixture.consume() // the seven units are charged now
     await settle()
     store.mode = 'fails'
     await pro.ledger.reset(['k'])
-    await world.consume('k', 8)
+    await fixture.consume('k', 8)
     store.mode = 'up'
-    expect(await world.peek()).toBe('store 2')
+    expect(await fixture.peek()).toBe('store 2')
     fail(new Error('failed after all'))
     expect(await call).toBe('fallback 1')
-    expect(await world.peek()).toBe('store 1')
+    expect(await fixture.peek()).toBe('store 1')
   })
 })
 
 describe('the health of limiters of one name', () => {
   test('is shared', async () => {
-    const world = new World('10/1h fixed-window')
-    const pro = new World('20/1h fixed-window', { planOf: world })
+    const fixture = new FailoverFixture('10/1h fixed-window')
+    const pro = new FailoverFixture('20/1h fixed-window', { planOf: fixture })
     await pro.consume()
-    await world.down()
+    await fixture.down()
     await pro.consume('a')
-    await world.consume('b')
-    expect(pro.health).toEqual(world.health)
-    expect(world.health).toMatchObject({
+    await fixture.consume('b')
+    expect(pro.health).toEqual(fixture.health)
+    expect(fixture.health).toMatchObject({
       state: 'open',
       sources: { store: 1, fallback: 7, open: 0 },
       errors: 5,
       owing: 7,
     })
-    await world.up()
-    expect([pro.health.owing, world.health.owing]).toEqual([0, 0])
+    await fixture.up()
+    expect([pro.health.owing, fixture.health.owing]).toEqual([0, 0])
   })
 
   test('is shown by the limiter that others were made from', async () => {
-    const { store } = new World('10/1h')
+    const { store } = new FailoverFixture('10/1h')
     store.mode = 'fails'
     const limiter = new RateLimiter({ policies: '10/1h', store })
     await limiter.under('20/1h').consume('k')
@@ -483,14 +485,14 @@ describe('the health of limiters of one name', () => {
 })
 
 test('a refund while the store fails gives back units taken locally, charged or not', async () => {
-  const world = new World('10/1h fixed-window')
-  await world.down()
-  await spend(world, 6)
-  await world.up()
-  await world.down()
-  expect(await outcome(world.ledger.decide('refund', ['k'], 4))).toBe('fallback 8')
-  await world.up()
-  expect(await world.peek()).toBe('store 8')
+  const fixture = new FailoverFixture('10/1h fixed-window')
+  await fixture.down()
+  await spend(fixture, 6)
+  await fixture.up()
+  await fixture.down()
+  expect(await outcome(fixture.ledger.decide('refund', ['k'], 4))).toBe('fallback 8')
+  await fixture.up()
+  expect(await fixture.peek()).toBe('store 8')
 })
 
 describe('instances', () => {
@@ -507,14 +509,14 @@ describe('instances', () => {
       'fallback 3332999',
     ],
   ])('%s', async (_, policy, instances, first) => {
-    const world = new World(policy, { instances })
-    await world.down()
-    expect((await world.consume()).replace(/^fallback 333[23]\d+$/, first)).toBe(first.replace(' 2147483647', ' 0'))
+    const fixture = new FailoverFixture(policy, { instances })
+    await fixture.down()
+    expect((await fixture.consume()).replace(/^fallback 333[23]\d+$/, first)).toBe(first.replace(' 2147483647', ' 0'))
   })
 
   test('the decision shows the share', async () => {
-    const world = new World(fixedWindow({ limit: 100, window: '1h' }), { instances: 4 })
-    await world.down()
-    expect(await world.ledger.decide('consume', ['k'], 1)).toMatchObject({ limit: 25, remaining: 24 })
+    const fixture = new FailoverFixture(fixedWindow({ limit: 100, window: '1h' }), { instances: 4 })
+    await fixture.down()
+    expect(await fixture.ledger.decide('consume', ['k'], 1)).toMatchObject({ limit: 25, remaining: 24 })
   })
 })

@@ -173,7 +173,7 @@ contract((app) => {
     }
   })
 
-  test('an extractor that throws undefined, or returns an invalid key, admits nobody', async () => {
+  test('an extractor that throws undefined, or returns an invalid key, admits no request', async () => {
     const broken = [
       () => {
         throw undefined
@@ -237,7 +237,7 @@ contract((app) => {
     expect(body).toContain('more than is ever admitted')
   })
 
-  test('a response that has begun is left alone', async () => {
+  test('a response that has begun is not changed', async () => {
     const { url } = await app({ limit: 1, window: '1m' }, { answerFirst: true })
     for (let n = 0; n < 3; n++) expect(await get(url)).toMatchObject({ status: 200, body: 'first' })
   })
@@ -268,7 +268,7 @@ contract((app) => {
     expect(await statuses(url, callers.map(from))).toEqual([200, 429, 200, 200, 429, 429])
   })
 
-  test('with clients that hang up, and parallel bursts, the count stays true', async () => {
+  test('with clients that disconnect, and parallel bursts, the count stays exact', async () => {
     const { url } = await app('100/1h', {})
     await Promise.all(
       Array.from({ length: 20 }, () => {

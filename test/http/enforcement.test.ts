@@ -6,7 +6,7 @@ import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
 contract((app) => {
-  test('shadow decides and gives the application the decision, but refuses nobody', async () => {
+  test('shadow decides and gives the application the decision, but refuses no request', async () => {
     for (const limit of [
       { limit: 1, window: '1h', shadow: true },
       { policies: '1/1h', shadow: true },
@@ -27,7 +27,7 @@ contract((app) => {
     const share = new Enforcement(false, 0.5)
     for (const key of ['ann', 'bob', 'cid', 'dan', 'eve', 'fay']) {
       const header = { 'x-key': key }
-      expect(await statuses(url, [header, header])).toEqual([200, share.on(key) ? 429 : 200])
+      expect(await statuses(url, [header, header])).toEqual([200, share.appliesTo(key) ? 429 : 200])
     }
   })
 })
@@ -38,19 +38,19 @@ test('enforce: 0.1 applies to about a tenth of any kind of keys, and all of them
   const kinds = [(n: number) => `10.0.${n >> 8}.${n & 255}`, (n: number) => `user-${n}`, (n: number) => String(n)]
   for (const kind of kinds) {
     const keys = Array.from({ length: 10_000 }, (_, n) => kind(n))
-    const enforced = keys.filter((key) => tenth.on(key))
+    const enforced = keys.filter((key) => tenth.appliesTo(key))
     expect(enforced.length).toBeGreaterThan(850)
     expect(enforced.length).toBeLessThan(1150)
-    expect(enforced.every((key) => fifth.on(key))).toBe(true)
+    expect(enforced.every((key) => fifth.appliesTo(key))).toBe(true)
   }
-  expect(tenth.on({ user: 'a', default: 'b' })).toBe(tenth.on({ default: 'b', user: 'a' }))
+  expect(tenth.appliesTo({ user: 'a', default: 'b' })).toBe(tenth.appliesTo({ default: 'b', user: 'a' }))
 })
 
 test('enforce defaults to all keys; 0 and shadow mean none', () => {
   const keys = Array.from({ length: 1000 }, (_, n) => `k${n}`)
-  expect(keys.every((key) => new Enforcement(undefined, undefined).on(key))).toBe(true)
-  expect(keys.some((key) => new Enforcement(undefined, 0).on(key))).toBe(false)
-  expect(keys.some((key) => new Enforcement(true, 1).on(key))).toBe(false)
+  expect(keys.every((key) => new Enforcement(undefined, undefined).appliesTo(key))).toBe(true)
+  expect(keys.some((key) => new Enforcement(undefined, 0).appliesTo(key))).toBe(false)
+  expect(keys.some((key) => new Enforcement(true, 1).appliesTo(key))).toBe(false)
 })
 
 test.each([{ enforce: 1.1 }, { enforce: -0.1 }, { enforce: Number.NaN }, { enforce: '0.1' }, { shadow: 'yes' }])(

@@ -44,7 +44,7 @@ contract((app) => {
     expect(await statuses(url, outside.map(from))).toEqual(outside.map(() => 429))
   })
 
-  test('deny answers 403 before anything counts, even to addresses on the allow list', async () => {
+  test('deny responds with 403 before anything counts, even to addresses on the allow list', async () => {
     const lists = { allow: ['0.0.0.0/0'], deny: ['203.0.113.0/24', '2001:db8::/32'] }
     const { url, handled } = await app({ limit: 1, window: '1h', ...lists }, { proxies: 1 })
     const denied = ['203.0.113.9', '::ffff:203.0.113.9', '2001:db8::1', '203.0.113.9']

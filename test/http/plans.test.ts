@@ -67,7 +67,7 @@ contract((app) => {
     expect(await get('read')).toBe('200 2 of 5')
   })
 
-  test('the function may make plain options anew for each request', async () => {
+  test('the function may make new plain options for each request', async () => {
     const { get } = await start({}, (plan) => ({ limit: plan === 'pro' ? 10 : 4, window: '1h' }))
     expect(await get('free')).toBe('200 3 of 4')
     expect(await get('pro')).toBe('200 8 of 10')
@@ -102,7 +102,7 @@ contract((app) => {
     expect([status, Number(headers['retry-after']) > 60]).toEqual([403, true])
   })
 
-  test('a penalty answers 403 with Retry-After until the block ends', async () => {
+  test('a penalty responds with 403 with Retry-After until the block ends', async () => {
     const { store, clock } = stillStore()
     const penalty = { after: 2, within: '1m', block: ['1m', '10m'], status: 403 }
     const { url } = await app({ policies: '1/10s fixed-window', store, penalty, headers: ['legacy', 'draft-8'] })

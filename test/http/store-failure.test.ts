@@ -14,7 +14,7 @@ const down = (): Store => {
 const fields = (headers: Record<string, unknown>) => Object.keys(headers).filter((name) => name.includes('ratelimit'))
 
 contract((app) => {
-  test('deny answers 503 with Retry-After, in the form that the client accepts, and admits nobody', async () => {
+  test('deny responds with 503 with Retry-After, in the form that the client accepts, and admits no request', async () => {
     const { url, handled } = await app({ policies: '9/1h', store: down(), onStoreError: 'deny' })
     const plain = await get(url)
     expect(plain).toMatchObject({ status: 503, body: 'Service unavailable. Try again in 1 second.\n' })
@@ -32,7 +32,7 @@ contract((app) => {
     expect(handled()).toBe(0)
   })
 
-  test('deny answers with problem details if they are asked for', async () => {
+  test('deny responds with problem details if they are asked for', async () => {
     const { url } = await app({ policies: '9/1h', store: down(), onStoreError: 'deny', problem: true })
     const { status, headers, body } = await get(url)
     expect([status, headers['content-type']]).toEqual([503, expect.stringMatching(/^application\/problem\+json/)])
@@ -44,7 +44,7 @@ contract((app) => {
     })
   })
 
-  test('deny works with settle, count and delay; under shadow and enforce nobody is refused', async () => {
+  test('deny works with settle, count and delay; under shadow and enforce no request is refused', async () => {
     for (const more of [{ settle: true }, { count: 'failures' }, { delay: { max: '1s' } }]) {
       const limit = { policies: '9/1h token-bucket', store: down(), onStoreError: 'deny', ...more }
       expect(await statuses((await app(limit)).url, Array(7).fill({}))).toEqual(Array(7).fill(503))
@@ -93,7 +93,7 @@ contract((app) => {
     expect([seen[0]?.request, seen[0]?.response]).not.toContain(undefined)
   })
 
-  test('a store that never answers delays no request for longer than its timeout', async () => {
+  test('a store that never responds delays no request for longer than its timeout', async () => {
     const never = () => new Promise<never>(() => undefined)
     const store = { synchronous: false, open: () => ({ decide: never, reserve: never, reset: never }) }
     const { url } = await app({ policies: '9/1h', store, storeTimeout: 20, onStoreError: 'deny' })

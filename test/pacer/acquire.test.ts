@@ -115,7 +115,7 @@ describe('acquire', () => {
     expect(await waits).toEqual([0, 200, 600])
   })
 
-  test('it can wait longer than a timer can', async () => {
+  test('it can wait longer than the longest timer', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(fixedWindow({ limit: 1, window: '60d', align: 'first-request' }))
     timeline.write('A', pacer.acquire())
@@ -138,7 +138,7 @@ describe('acquire', () => {
     await expect(new Pacer('5/1s').acquire(permits)).rejects.toMatchObject({ code: 'HEADGATE_COST' })
   })
 
-  test('an aborted call leaves its slot to those behind it, and no timer stays', async () => {
+  test('an aborted call leaves its slot to the waiters behind it, and no timer is left', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(smoothBursty({ rate: 5 }))
     const controller = new AbortController()
@@ -178,7 +178,7 @@ describe('acquire', () => {
     expect(await timeline.read()).toBe('A+0 B!HEADGATE_TIMEOUT+0 D+0=false F+0=false C+1000 E+2000')
   })
 
-  test('without future times, tryAcquire is false at once if the store says so, else at its timeout', async () => {
+  test('without future times, tryAcquire is false at once if the store refuses for longer, else at its timeout', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(slidingWindow({ limit: 2, window: '1s' }))
     for (const name of 'AB') timeline.write(name, pacer.tryAcquire())

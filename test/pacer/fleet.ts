@@ -52,7 +52,7 @@ export async function expectOnePace(port: number, calls: number): Promise<void> 
   expect(late).toBeLessThan(window / 2)
   const all = results.flatMap(({ starts }) => starts).sort((a, b) => a - b)
   expect(mostIn(Math.min(1000, window - late), all)).toBe(limit)
-  // 50 calls start at once and 50 more after each window. Nobody waits longer than that.
+  // 50 calls start at once and 50 more after each window. No call waits longer than that.
   const windows = Math.ceil((processes * calls) / limit) - 1
   const took = (all.at(-1) as number) - (all[0] as number)
   expect(took).toBeGreaterThanOrEqual(windows * window - late)

@@ -4,7 +4,7 @@ import { Timeline } from './timeline.ts'
 
 const policies = [gcra({ limit: 10, window: '1s', burst: 1 }), slidingWindow({ limit: 1, window: '50ms' })]
 
-test('a hold that nobody waits for has no timer, so the process may end', async () => {
+test('a hold that no call waits for has no timer, so the process may end', async () => {
   for (const policy of policies) {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)

@@ -3,7 +3,7 @@ import { gcra, type Policy, slidingLog, slidingWindow } from '../../src/index.ts
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
-/* What happens while a request is on its way: 10 ms to the store, 10 ms back. */
+/* What happens while a request is under way: 10 ms to the store, 10 ms back. */
 
 const booked = gcra({ limit: 10, window: '1s', burst: 1 })
 const polled = slidingWindow({ limit: 1, window: '100ms' })
@@ -31,13 +31,13 @@ describe.each(both)('%s', (_, policy) => {
     expect([pacer.waiting, timeline.sleeps.size]).toEqual([0, 0])
   })
 
-  test('a timeout of 0 means no time in the queue, and the store is still asked', async () => {
+  test('a timeout of 0 means no time in the queue, and the request is still sent', async () => {
     const { timeline, pacer } = late(policy)
     timeline.write('A', pacer.tryAcquire())
     expect(await timeline.read()).toBe('A+20')
   })
 
-  test('during a pause, the call waits in the queue once the store has answered', async () => {
+  test('during a pause, the call waits in the queue once the store has responded', async () => {
     const { timeline, pacer } = late(policy)
     timeline.write('A', pacer.acquire(1, { timeout: 500 }))
     timeline.write('B', pacer.acquire())
@@ -51,7 +51,7 @@ describe.each(both)('%s', (_, policy) => {
     expect(await timeline.read()).toBe('A!HEADGATE_TIMEOUT+500 B+1025 drained+1025')
   })
 
-  test('close refuses the call, whatever the store answers', async () => {
+  test('close refuses the call, whatever the store decides', async () => {
     const { timeline, pacer } = late(policy)
     for (const name of 'ABC') timeline.write(name, pacer.acquire())
     await timeline.pass(5)
@@ -84,7 +84,7 @@ test('after a new rate, permits taken at the old rate are not given back', async
   }
 })
 
-test('a late answer gives back what it took, not what later calls took', async () => {
+test('a late response gives back what it took, not what later calls took', async () => {
   // Several policies, so the store is polled: never more than 2 in a second.
   const timeline = new Timeline()
   const policies = [
@@ -107,7 +107,7 @@ test('a late answer gives back what it took, not what later calls took', async (
   expect(await timeline.read()).toBe('A!HEADGATE_STORE_UNAVAILABLE+100 B+900 C+950 D+1900')
 })
 
-test('a key is not forgotten while the store is asked for it', async () => {
+test('a key is not forgotten while a request for it is under way', async () => {
   const { timeline, pacer } = late(booked)
   const one = pacer.key('one')
   timeline.write('A', one.acquire())

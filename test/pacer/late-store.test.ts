@@ -12,7 +12,7 @@ beforeEach(() => {
 })
 const even = gcra({ limit: 10, window: '1s', burst: 1 })
 
-describe('a store that answers with a promise', () => {
+describe('a store that returns promises', () => {
   test.each([
     ['gcra', even, 'A+20 B+120 C+220 D+320'],
     ['smoothBursty', smoothBursty({ rate: 10 }), 'A+20 B+120 C+220 D+320'],
@@ -26,19 +26,19 @@ describe('a store that answers with a promise', () => {
     expect(store.calls).toBeLessThanOrEqual(7)
   })
 
-  test('tryAcquire is not refused because the store is asked for others', async () => {
+  test('tryAcquire is not refused because of requests for other calls', async () => {
     const pacer = timeline.pacer(slidingWindow({ limit: 2, window: '1s' }), { store })
     for (const name of 'ABC') timeline.write(name, pacer.tryAcquire())
     expect(await timeline.read()).toBe('A+20 B+40 C+60=false')
   })
 
-  test('maxQueue counts calls that wait, not those that the store is asked for', async () => {
+  test('maxQueue counts calls that wait, not those whose request is under way', async () => {
     const pacer = timeline.pacer(slidingLog({ limit: 3, window: '1s' }), { store, maxQueue: 1 })
     for (const name of 'ABCDE') timeline.write(name, pacer.acquire())
     expect(await timeline.read()).toBe('A+20 B+20 C+20 E!HEADGATE_QUEUE_FULL+20 D+1020')
   })
 
-  test('a call that is aborted while the store is asked gives its permits back', async () => {
+  test('a call that is aborted during its request gives its permits back', async () => {
     for (const policy of [slidingLog({ limit: 1, window: '10s' }), slidingWindow({ limit: 1, window: '10s' })]) {
       const timeline = new Timeline()
       const pacer = timeline.pacer(policy, { store: new LateStore(timeline, 20) })
@@ -52,7 +52,7 @@ describe('a store that answers with a promise', () => {
     }
   })
 
-  test('a call that is asked for when a pause begins is admitted after it', async () => {
+  test('a call whose request is under way when a pause begins is admitted after the pause', async () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const pacer = timeline.pacer(policy, { store: new LateStore(timeline, 20) })
@@ -65,7 +65,7 @@ describe('a store that answers with a promise', () => {
     }
   })
 
-  test('a store that fails refuses the call, and is asked for the next one', async () => {
+  test('a store that fails refuses the call, and gets the request of the next one', async () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const store = new LateStore(timeline, 20)
@@ -86,7 +86,7 @@ describe('a store that answers with a promise', () => {
     }
   })
 
-  test('a store that never answers ends the call after storeTimeout', async () => {
+  test('with a store that never responds, the call ends after storeTimeout', async () => {
     for (const policy of [even, slidingWindow({ limit: 10, window: '1s' })]) {
       const timeline = new Timeline()
       const store = new LateStore(timeline, 20)
@@ -127,7 +127,7 @@ describe('a store that answers with a promise', () => {
     expect(await timeline.read()).toBe('A+10 B+110 C+210 D+260')
   })
 
-  test('settle and cancel end after storeTimeout if the store never answers', async () => {
+  test('settle and cancel end after storeTimeout if the store never responds', async () => {
     const pacer = timeline.pacer(even, { store, storeTimeout: '2s', onStoreError: 'deny' })
     const reservations = Promise.all([pacer.reserve(), pacer.reserve(), pacer.reserve()])
     await timeline.pass(20)
@@ -141,7 +141,7 @@ describe('a store that answers with a promise', () => {
     expect(timeline.now).toBeGreaterThan(2020)
   })
 
-  test('permits of an answer after storeTimeout are given back', async () => {
+  test('permits of a response after storeTimeout are given back', async () => {
     const pacer = timeline.pacer(slidingLog({ limit: 1, window: '60s' }), {
       store,
       storeTimeout: 1000,

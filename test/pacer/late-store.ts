@@ -2,7 +2,7 @@ import { memoryStore, type Store } from '../../src/index.ts'
 import type { Ledger } from '../../src/store.ts'
 import type { Timeline } from './timeline.ts'
 
-/** A memory store that answers late, as one behind a network does. It can also fail or never answer. */
+/** A memory store that responds late, as one behind a network does. It can also fail or never respond. */
 export class LateStore implements Store {
   readonly synchronous = false
   readonly #timeline: Timeline
@@ -11,7 +11,7 @@ export class LateStore implements Store {
   latency: number
   failing = false
   silent = false
-  /** How much later than usual the answer comes after the decision, in milliseconds. */
+  /** How much later than usual the response comes after the decision, in milliseconds. */
   delay = 0
   calls = 0
 

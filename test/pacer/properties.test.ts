@@ -150,13 +150,13 @@ describe('an aborted call leaves no trace', () => {
   ]
   const call = fc.record({
     at: fc.integer({ min: 0, max: 400 }),
-    patience: fc.option(fc.integer({ min: 1, max: 400 })),
+    maxWait: fc.option(fc.integer({ min: 1, max: 400 })),
   })
 
   /** A model: slots are 100 ms apart, or when the next call comes. The oldest waiting call is admitted. */
-  function expected(calls: readonly { at: number; patience: number | null }[]): number[] {
+  function expected(calls: readonly { at: number; maxWait: number | null }[]): number[] {
     const admitted: number[] = []
-    const waiting = calls.map(({ at, patience }) => ({ at, until: patience === null ? Infinity : at + patience }))
+    const waiting = calls.map(({ at, maxWait }) => ({ at, until: maxWait === null ? Infinity : at + maxWait }))
     for (let now = 0, next = 0; now < 20_000; now++) {
       if (now < next) continue
       const found = waiting.findIndex(({ at, until }) => at <= now && now <= until)
@@ -175,11 +175,11 @@ describe('an aborted call leaves no trace', () => {
         const timeline = new Timeline()
         const pacer = timeline.pacer(policy)
         const admitted: number[] = []
-        for (const { at, patience } of calls) {
+        for (const { at, maxWait } of calls) {
           if (at > timeline.now) await timeline.pass(at - timeline.now)
           const controller = new AbortController()
           // Half a millisecond, so that no slot is due at the same moment.
-          if (patience !== null) timeline.sleeper(patience + 0.5, () => controller.abort())
+          if (maxWait !== null) timeline.sleeper(maxWait + 0.5, () => controller.abort())
           pacer.acquire(1, { signal: controller.signal }).then(
             () => admitted.push(timeline.now),
             () => undefined,

@@ -69,7 +69,7 @@ describe('maxQueue', () => {
     }
   })
 
-  test('the oldest call is refused, after however many that came later and were admitted', async () => {
+  test('the oldest call is refused, also after many later ones were admitted', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even, { maxQueue: 3, order: 'oldest' })
     timeline.write('A', pacer.acquire())
@@ -92,7 +92,7 @@ describe('maxQueue', () => {
     expect(timeline.sleeps.size).toBe(0)
   })
 
-  test('with maxQueue: 0 nobody waits, as in a limiter', async () => {
+  test('with maxQueue: 0 no call waits, as in a limiter', async () => {
     for (const policy of [even, slidingWindow({ limit: 1, window: '1s' })]) {
       const timeline = new Timeline()
       const pacer = timeline.pacer(policy, { maxQueue: 0 })
@@ -196,7 +196,7 @@ describe('pause, resume, hold, drain, close', () => {
   test.each([
     ['a policy that books', even, 'A+0 B+100 C+1000 D+1100 E+1200'],
     ['a policy that polls', slidingWindow({ limit: 1, window: '50ms' }), 'A+0 B+100 C+1000 D+1100 E+1200'],
-  ])('%s: nobody is admitted during a pause, and there is no burst after it', async (_, policy, expected) => {
+  ])('%s: no call is admitted during a pause, and there is no burst after it', async (_, policy, expected) => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(policy)
     for (const name of 'ABCD') timeline.write(name, pacer.acquire())
@@ -208,7 +208,7 @@ describe('pause, resume, hold, drain, close', () => {
     expect(await timeline.read()).toBe(expected)
   })
 
-  test('a pause that ends at once delays nobody', async () => {
+  test('a pause that ends at once delays no call', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     for (const name of 'ABCD') timeline.write(name, pacer.acquire())
@@ -217,7 +217,7 @@ describe('pause, resume, hold, drain, close', () => {
     expect(await timeline.read()).toBe('A+0 B+100 C+200 D+300')
   })
 
-  test('hold admits nobody of one key for so long', async () => {
+  test('hold admits no call of one key for that time', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     const [held, other] = [pacer.key('held'), pacer.key('other')]
@@ -230,7 +230,7 @@ describe('pause, resume, hold, drain, close', () => {
     expect(pacer.keys).toBe(0)
   })
 
-  test('drain resolves when nobody waits and nothing runs', async () => {
+  test('drain resolves when no call waits or runs', async () => {
     const timeline = new Timeline()
     const pacer = timeline.pacer(even)
     await pacer.drain()

@@ -30,17 +30,17 @@ test.each([
   const call = fc.record({
     at: fc.integer({ min: 0, max: 1500 }),
     pacer: fc.nat(7),
-    patience: fc.option(fc.integer({ min: 1, max: 1500 })),
+    maxWait: fc.option(fc.integer({ min: 1, max: 1500 })),
   })
   await fc.assert(
     fc.asyncProperty(fc.array(call, { minLength: 60, maxLength: 200 }), async (unsorted) => {
       const { timeline, pacers } = fleet(policy, 8)
       const admitted: number[] = []
       let ended = 0
-      for (const { at, pacer, patience } of unsorted.toSorted((a, b) => a.at - b.at)) {
+      for (const { at, pacer, maxWait } of unsorted.toSorted((a, b) => a.at - b.at)) {
         if (at > timeline.now) await timeline.pass(at - timeline.now)
         const controller = new AbortController()
-        if (patience !== null) timeline.sleeper(patience, () => controller.abort())
+        if (maxWait !== null) timeline.sleeper(maxWait, () => controller.abort())
         pacers[pacer]!.acquire(1, { signal: controller.signal })
           .then(() => admitted.push(timeline.now))
           .catch(() => undefined)

@@ -119,7 +119,7 @@ test.each([
   expect((await limiter.consume('k')).remaining).toBe(98)
 })
 
-test('calls of one turn of the event loop travel in one message', async () => {
+test('calls of one tick of the event loop travel in one message', async () => {
   primary({ name: 'turns' })
   const worker = await started()
   const limiter = new RateLimiter({ name: 'api', policies: hundred, store: worker.store('turns') })

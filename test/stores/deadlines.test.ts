@@ -1,8 +1,8 @@
 import { setTimeout as sleep, setImmediate as turn } from 'node:timers/promises'
 import { expect, test, vi } from 'vitest'
-import { Deadlines, Due } from '../../src/stores/deadlines.ts'
+import { DeadlineItem, Deadlines } from '../../src/stores/deadlines.ts'
 
-class Item extends Due {
+class Item extends DeadlineItem {
   expire = vi.fn()
 }
 

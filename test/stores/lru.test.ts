@@ -15,7 +15,7 @@ import {
 import type { Ledger } from '../../src/store.ts'
 import { lruStore } from '../../src/stores/lru.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { dice } from '../support/dice.ts'
+import { seededRandom } from '../support/seeded-random.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
 describeWholeStore({ name: 'lru', create: (clock) => lruStore({ clock, maxKeys: 1000 }), runs: 20 })
@@ -53,14 +53,14 @@ function ledgersOf(store: { open: (terms: never) => Ledger }, all: readonly Poli
   return [ledger, ...others.map((terms) => ledger.vary?.(terms) as Ledger)]
 }
 
-describe('the memory store and the LRU store decide alike', () => {
+describe('the memory store and the LRU store make the same decisions', () => {
   test.each(Object.entries(plans))('under %s', (_, all) => {
     const clock = new ManualClock()
     const stores = [memoryStore({ clock: clock.now }), lruStore({ clock: clock.now })].map((each) =>
       ledgersOf(each, all),
     )
     const reservations: { keys: string[]; tickets: unknown[] }[] = []
-    const random = dice(11)
+    const random = seededRandom(11)
     const scopes = new Set(all.flat().map(({ scope }) => scope)).size
     for (let step = 0; step < 3000; step++) {
       clock.set(clock.milliseconds + random(200) - (random(20) === 0 ? random(3000) : 0))
@@ -102,7 +102,7 @@ describe('a full LRU store', () => {
     expect([allowed('a'), allowed('b')]).toEqual([false, true])
   })
 
-  test('gives no space to calls that are refused or only look', async () => {
+  test('stores no key for calls that are refused or only peek', async () => {
     const { limiter, allowed } = setUp(1)
     allowed('a')
     for (let n = 0; n < 100; n++) {
@@ -112,7 +112,7 @@ describe('a full LRU store', () => {
     expect(allowed('a')).toBe(false)
   })
 
-  test('holds maxKeys of each scope and of each limiter', () => {
+  test('keeps maxKeys keys of each scope and of each limiter', () => {
     const store = lruStore({ maxKeys: 1 })
     const policies = [policy('1/1h'), policy('9/1h', { name: 'user', scope: 'user' })]
     const one = new RateLimiter({ name: 'one', policies, store })
@@ -123,7 +123,7 @@ describe('a full LRU store', () => {
     expect(other.consumeSync('b').allowed).toBe(false)
   })
 
-  test('holds maxKeys for all plans together', () => {
+  test('keeps maxKeys keys for all plans together', () => {
     const { limiter, allowed } = setUp(2)
     const large = limiter.under('5/1h')
     allowed('a')

@@ -37,7 +37,7 @@ function limiterOf(options: Partial<PostgresStoreOptions> = {}, policies = [hund
   return new BareLimiter({ name: `own-${names++}`, policies, store })
 }
 
-/** Locks rows, as a process that stops in the middle would. Returns a function that releases them. */
+/** Locks rows, as a process that stops in a transaction would. Returns a function that releases them. */
 async function lockRows(...keys: string[]): Promise<() => Promise<void>> {
   const client = new Client(server.config)
   await client.connect()
@@ -48,7 +48,7 @@ async function lockRows(...keys: string[]): Promise<() => Promise<void>> {
   }
 }
 
-test('calls of one turn on many keys take two round trips; a peek leaves no row, a refusal an empty row', async () => {
+test('calls of one tick on many keys take two round trips; a peek leaves no row, a refusal an empty row', async () => {
   const texts: string[] = []
   const counted = {
     totalCount: 0,

@@ -9,7 +9,7 @@ import { ReferenceStore } from '../support/reference-store.ts'
 
 const hourly = (limit: number, name = 'p', scope = 'default') => fixedWindow({ name, scope, limit, window: '1h' })
 
-test('calls of one turn on one key share one read and one swap, also while earlier calls are under way', async () => {
+test('calls of one tick on one key share one read and one swap, also while earlier calls are under way', async () => {
   const database = new MapDatabase()
   const limiter = new RateLimiter({ policies: hourly(150), store: database.store() })
   const first = Array.from({ length: 100 }, () => limiter.consume('k'))
@@ -66,8 +66,8 @@ test('several processes on several keys admit no more than the limits, and a ref
 })
 
 /**
- * Makes another limiter faster on the scope `user` once, and lets it do something to `address` just before. Returns what
- * is then left of `address`.
+ * Makes another limiter write first on the scope `user` once, and lets it change `address` just before. Returns what is
+ * left of `address` then.
  */
 async function overtaken(meanwhile: (other: RateLimiter) => unknown) {
   const database = new MapDatabase()
@@ -97,7 +97,7 @@ test('a key that was already saved is put back if the swap of another key fails'
   expect(await overtaken(() => {})).toEqual({ allowed: false, remaining: 35, untouched: true })
 })
 
-test('what others took from that key in between stays taken', async () => {
+test('units that others took from that key in between stay taken', async () => {
   const meanwhile = (other: RateLimiter) => other.consume({ address: 'a', user: 'w' }, { cost: 7 })
   expect(await overtaken(meanwhile)).toEqual({ allowed: false, remaining: 28, untouched: false })
 })
@@ -184,7 +184,7 @@ test("two deploys with different policies keep each other's states until the key
   expect(database.texts.get('headgate:default:default:k')?.text).not.toContain('hourly')
 })
 
-test('policies that change from call to call: the decisions of the definition, under each rule', async () => {
+test('policies that change from call to call: the decisions of the reference store, under each rule', async () => {
   const variants = [
     slidingLog({ name: 'p', limit: 10, window: '10s' }),
     slidingLog({ name: 'p', limit: 25, window: '10s' }),

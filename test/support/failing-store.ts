@@ -6,20 +6,20 @@ import { ManualClock } from '../../src/testing/index.ts'
 import { ReferenceLedger } from './reference-store.ts'
 
 /**
- * `up` answers. `fails` rejects. `throws` throws before there is a promise. `hangs` never decides and never answers. `lost`
- * decides and never answers.
+ * `up` works. `fails` rejects. `throws` throws before there is a promise. `hangs` never decides and never responds. `lost`
+ * decides and never responds.
  */
 export type Mode = 'up' | 'fails' | 'throws' | 'hangs' | 'lost'
 
 /** A store behind a network, which fails by its mode. It finds states by name, policy and key, as a server does. */
 export class FailingStore implements Store {
   readonly synchronous = false
-  /** Declared, and never kept: whoever relies on it waits. */
+  /** Declared, and never kept: a caller that relies on it waits. */
   declare readonly timeout?: number
   readonly #clock: ManualClock
   readonly #opened = new Map<string, ReferenceLedger>()
   mode: Mode = 'up'
-  /** The requests, also those without an answer. */
+  /** The requests, also those without a response. */
   calls: string[] = []
   readonly #hanging: (() => void)[] = []
 
@@ -41,7 +41,7 @@ export class FailingStore implements Store {
     }
   }
 
-  /** Answers the requests that hang. */
+  /** Responds to the requests that hang. */
   release(): void {
     for (const answer of this.#hanging.splice(0)) answer()
   }
@@ -57,19 +57,19 @@ export class FailingStore implements Store {
   }
 }
 
-export interface WorldOptions {
+export interface FailoverFixtureOptions {
   onStoreError?: OnStoreError
   instances?: number
   /** The timeout that the store declares, in milliseconds. */
   timeout?: number
   /** The limiter's own, in milliseconds. */
   storeTimeout?: number
-  /** Makes another plan of this world's limiter: with its store, name and time. */
-  planOf?: World
+  /** Makes another plan of this fixture's limiter: with its store, name and time. */
+  planOf?: FailoverFixture
 }
 
 /** One limiter's ledger on a failing store, with a clock that only the test moves. */
-export class World {
+export class FailoverFixture {
   readonly clock: ManualClock
   readonly start: number
   readonly store: FailingStore
@@ -79,7 +79,7 @@ export class World {
 
   constructor(
     policies: PolicyLike | readonly PolicyLike[],
-    { onStoreError, instances = 1, timeout, storeTimeout, planOf }: WorldOptions = {},
+    { onStoreError, instances = 1, timeout, storeTimeout, planOf }: FailoverFixtureOptions = {},
   ) {
     this.clock = planOf?.clock ?? new ManualClock()
     this.start = this.clock.milliseconds
@@ -122,7 +122,7 @@ export class World {
     await settle()
   }
 
-  /** The store's requests since the last look. */
+  /** The store's requests since the last call of this function. */
   requests(): string[] {
     return this.store.calls.splice(0)
   }
@@ -155,7 +155,7 @@ export class World {
     this.store.calls = []
   }
 
-  /** Brings the store back: a probe is answered, and all debts are settled. */
+  /** Makes the store work again: a probe succeeds, and all debts are settled. */
   async up(): Promise<void> {
     this.store.mode = 'up'
     await this.at(this.clock.milliseconds - this.start + 500)

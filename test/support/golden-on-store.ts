@@ -13,7 +13,7 @@ export function describeGolden(name: string, clock: ManualClock, store: () => St
       const limiter = new RateLimiter({ name: id, policies: policy, store: store() })
       for (const { t, key, cost, allowed, remaining, retryAfterMs, resetAfterMs, nextMs } of operations) {
         clock.set(t)
-        // Calls of one turn: these three travel together and are decided in their order.
+        // Calls of one tick: these three travel together and are decided in their order.
         const [before, decision, after] = await Promise.all([
           limiter.peek(key, { cost }),
           limiter.consume(key, { cost }),

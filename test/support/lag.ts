@@ -2,7 +2,7 @@
 const every = 2
 
 /**
- * Measures how long a busy machine keeps this process from its work: a timer is due every 2 ms, and its delays add up. The
+ * Measures how long a busy machine does not run this process: a timer is due every 2 ms, and its delays add up. The
  * difference of two results of `lag()` is the time between them that the process did not have.
  */
 export function watchLag(): { lag: () => number; stop: () => void } {

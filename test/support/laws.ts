@@ -94,7 +94,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns }: { n
         same([last.allowed, last.remaining], [true, 0])
       }))
 
-    test('5. after resetAfter, and not sooner, the key decides like a new key', () =>
+    test('5. after resetAfter, and not sooner, the key is decided like a new key', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, more: script }), async (run) => {
         const { promised, steps, t0, more } = run
         const rig = new Rig(create, promised.policy, t0)
@@ -428,7 +428,10 @@ const jumpy = fc.array(fc.record({ back: fc.option(thousandths, { nil: undefined
 interface BookingStep {
   step: Step
   /** A call with this verb, or the settlement of the reservation made that many calls ago. */
-  does: { verb: 'consume' } | { verb: 'reserve'; patience: number } | { verb: 'settle'; ago: number; actual: number }
+  does:
+    | { verb: 'consume' }
+    | { verb: 'reserve'; maxWaitPermille: number }
+    | { verb: 'settle'; ago: number; actual: number }
 }
 
 /** Coarse costs and waits, so that reservations queue for the same time and are settled in any order. */
@@ -444,7 +447,7 @@ const bookings: fc.Arbitrary<BookingStep[]> = fc.array(
     }),
     does: fc.oneof(
       fc.record({ verb: fc.constant('consume' as const) }),
-      fc.record({ verb: fc.constant('reserve' as const), patience: fc.constantFrom(0, 1000, 5000) }),
+      fc.record({ verb: fc.constant('reserve' as const), maxWaitPermille: fc.constantFrom(0, 1000, 5000) }),
       fc.record({ verb: fc.constant('settle' as const), ago: fc.nat(2), actual: fc.constantFrom(0, 0, 300, 1000) }),
     ),
   }),
@@ -468,7 +471,7 @@ async function neverExceeds(rig: Rig, promised: Promised, steps: readonly Bookin
       if (decision.allowed) all.push({ time: rig.time, cost })
       last = decision
     } else if (does.verb === 'reserve') {
-      const maxWait = Math.min(Math.ceil((does.patience * promised.window) / 1_000_000), 366 * 86_400_000)
+      const maxWait = Math.min(Math.ceil((does.maxWaitPermille * promised.window) / 1_000_000), 366 * 86_400_000)
       const reservation = await rig.limiter.reserve(key, { cost, maxWait })
       const { allowed, wait, decision } = reservation
       ok(wait <= maxWait)

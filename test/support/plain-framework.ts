@@ -1,7 +1,7 @@
 import { EventEmitter } from 'node:events'
 import { type Framework, type RequestDecision, routeName, whenEnded } from '../../src/http/index.ts'
 
-/** A request of the smallest framework there can be. */
+/** A request of a minimal framework. */
 export interface PlainRequest {
   readonly address?: string
   readonly headers?: Readonly<Record<string, string>>

@@ -5,7 +5,7 @@ import { sameDefinition } from '../../src/algorithms/revive.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../../src/store.ts'
 
-/** The definition of every store: evaluations over plain arrays, which the tests can read. */
+/** The reference for every store: evaluations over plain arrays, which the tests can read. */
 export class ReferenceStore implements Store {
   readonly synchronous = true
   readonly #clock: Clock

@@ -31,7 +31,7 @@ export function quickTest(title: string, run: () => Promise<void>): void {
   if (!singleAlgorithm.test(title)) test.concurrent(title, run)
 }
 
-/** All tests that a store decides as the definition does: the contract, random scripts and the exact oracles. */
+/** All tests that a store decides as the reference store does: the contract, random scripts and the exact oracles. */
 export function describeWholeStore({ name, create, text, usesArrivalTime, runs, quick = false }: WholeStore): void {
   const declare = quick ? quickTest : test.concurrent
   testStore({ name, test: declare, create: (clock) => create(clock, `contract-${prefixes++}`) })
@@ -54,7 +54,7 @@ export function describeWholeStore({ name, create, text, usesArrivalTime, runs, 
     }
   }
 
-  describe(`${name}: the same decisions and states as the definition and as memory`, () => {
+  describe(`${name}: the same decisions and states as the reference store and the memory store`, () => {
     const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several', 'punished'] as const
     test.each(names)(
       '%s',

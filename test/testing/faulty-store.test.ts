@@ -14,7 +14,7 @@ beforeEach(() => {
   events = []
 })
 
-function world(...faults: ScheduledFault[]) {
+function fixture(...faults: ScheduledFault[]) {
   const store = faultyStore(memoryStore({ clock: clock.now }), { clock, faults })
   const ledger = open(store)
   /** Makes a call and records its end, with the remaining units and the time: "A 4+0", or "A!HEADGATE_STORE+0". */
@@ -58,7 +58,7 @@ describe('what each fault does to call B, but not to A and C', () => {
       events = []
       const before = clock.milliseconds
       start = before
-      const { store, call } = world(...(switched ? [] : [{ from: '1s', to: 5000, ...fault }]))
+      const { store, call } = fixture(...(switched ? [] : [{ from: '1s', to: 5000, ...fault }]))
       call('A')
       await clock.pass('1s')
       if (switched) store.fail(fault)
@@ -82,7 +82,7 @@ describe('what each fault does to call B, but not to A and C', () => {
 
 describe('the schedule', () => {
   test('a fault lasts from `from` to before `to`; the first of several applies; without times a fault never ends', async () => {
-    const { call } = world({ kind: 'error', from: 1000, to: 2000 }, { kind: 'delay', by: 10, to: 3000 })
+    const { call } = fixture({ kind: 'error', from: 1000, to: 2000 }, { kind: 'delay', by: 10, to: 3000 })
     for (const name of 'ABCDEFG') {
       call(name)
       await clock.pass('500ms')
@@ -93,7 +93,7 @@ describe('the schedule', () => {
   })
 
   test('fail replaces the schedule, the last fail applies, and heal returns to the schedule', async () => {
-    const { store, call } = world({ kind: 'error' })
+    const { store, call } = fixture({ kind: 'error' })
     store.fail('partition')
     call('A')
     await clock.pass(10)
@@ -107,7 +107,7 @@ describe('the schedule', () => {
   })
 
   test('consecutive partitions act as one, and the calls that wait for their end arrive in order', async () => {
-    const { store, call } = world({ kind: 'partition', to: 1000 }, { kind: 'partition', from: 1000, to: 1500 })
+    const { store, call } = fixture({ kind: 'partition', to: 1000 }, { kind: 'partition', from: 1000, to: 1500 })
     for (const name of 'ABC') call(name)
     expect(clock.sleeping).toBe(1)
     await clock.pass(1200)
@@ -130,7 +130,7 @@ describe('the schedule', () => {
 })
 
 test('every verb meets the fault', async () => {
-  const { store, ledger } = world()
+  const { store, ledger } = fixture()
   store.fail('error')
   const verbs = [
     ...(['consume', 'peek', 'charge', 'refund'] as const).map((verb) => () => ledger.decide(verb, ['k'], 1)),
@@ -151,11 +151,11 @@ test.each([
   [{ kind: 'hang', until: 5 }],
   ['hang'],
 ])('%j is rejected with HEADGATE_OPTION', (fault) => {
-  expect(() => world(fault as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+  expect(() => fixture(fault as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
 })
 
 test('an invalid fault changes nothing', async () => {
-  const { store, call } = world()
+  const { store, call } = fixture()
   store.fail('error')
   expect(() => store.fail('explosion' as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
   call('A')

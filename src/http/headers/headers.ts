@@ -13,7 +13,7 @@ import { PartitionKeys } from './partition-keys.ts'
 
 /** Writes the fields of a response, for the policies of one limiter. */
 export class Headers {
-  /** What decisions must include for these fields. */
+  /** The details that decisions must include for these fields. */
   readonly details: Details
   readonly #writers: readonly Writer[]
   readonly #reported: readonly ReportedPolicy[]

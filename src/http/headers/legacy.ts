@@ -34,7 +34,7 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
   }
 }
 
-/** For a decision without its time, such as one that was made while the store was down: it was made just now. */
+/** The time of a decision that has none, such as one that was made while the store was down. */
 function now(): number {
   return monotonicClock() / 1000
 }

@@ -12,7 +12,7 @@ export interface PartitionKeyOptions {
 
 /**
  * `pk`, which shows a client whose quota it sees. It is an HMAC-SHA256 of the key, cut to 9 bytes: a client can
- * distinguish its partitions, and nobody can find the key behind one by trying keys.
+ * distinguish its partitions, and no one can find the key of one by trying keys.
  */
 export class PartitionKeys {
   readonly #salt: string

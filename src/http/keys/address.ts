@@ -1,6 +1,6 @@
 /*
- * Addresses, judged by their bits. IPv4 may arrive as IPv6 (`::ffff:192.0.2.1`, `::ffff:c000:201`), and every form of
- * an address must give the same bits. So an address is read into eight groups of 16 bits; IPv4 is kept as
+ * Addresses are compared by their bits. IPv4 may arrive as IPv6 (`::ffff:192.0.2.1`, `::ffff:c000:201`), and every form
+ * of an address must give the same bits. So an address is read into eight groups of 16 bits; IPv4 is kept as
  * `::ffff:a.b.c.d`.
  */
 

@@ -48,7 +48,10 @@ export function byIp(options: ByIpOptions = {}): KeyExtractor {
 /** False once the warning was given: then requests are not checked any more. */
 let watching = true
 
-/** X-Forwarded-For without a trusted proxy: either all clients share the proxy's quota, or somebody tries to forge. */
+/**
+ * X-Forwarded-For without a trusted proxy: either all clients share the quota of the proxy, or a client forges the
+ * header.
+ */
 function warnOfForwarded<Request>(request: Request, view: RequestView<Request>): void {
   if (view.header(request, 'x-forwarded-for') === undefined || view.trustsProxy(request)) return
   watching = false
@@ -61,7 +64,7 @@ function warnOfForwarded<Request>(request: Request, view: RequestView<Request>):
   )
 }
 
-/** Allows the warning again. For tests, which are many processes in one. */
+/** Allows the warning again. For tests: many tests run in one process. */
 export function watchForwarded(): void {
   watching = true
 }

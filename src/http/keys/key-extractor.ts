@@ -1,10 +1,10 @@
 import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Framework } from '../framework.ts'
 
-/** What a key extractor may return. Nothing, or an empty text, means that the request has no such key. */
+/** The result of a key extractor. Undefined, null or an empty text says that the request has no such key. */
 export type Extracted = string | number | bigint | undefined | null
 
-/** What a framework knows about a request, in the same functions for every framework. */
+/** Functions over a request that are the same for every framework. */
 export type RequestView<Request> = Pick<
   Framework<Request, never>,
   'address' | 'peer' | 'trustsProxy' | 'header' | 'param' | 'route'

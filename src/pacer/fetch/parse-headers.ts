@@ -1,5 +1,5 @@
 /*
- * Reads what a server says about its limits, in every dialect in use:
+ * Reads the limits that a server reports, in every dialect in use:
  *
  *     X-RateLimit-Limit, -Remaining, -Reset       epoch seconds, or seconds from now; also X-Rate-Limit-*
  *     RateLimit-Limit, -Remaining, -Reset         draft 6: seconds from now
@@ -15,10 +15,10 @@ export type HeaderFields =
   | { get(name: string): string | null }
   | Readonly<Record<string, string | readonly string[] | number | undefined>>
 
-/** One limit of a server. A number that the server does not say is undefined. */
+/** One limit of a server. A number that the server does not send is undefined. */
 export interface Quota {
   readonly name: string | undefined
-  /** What the server counts. Default `'requests'`. */
+  /** The unit that the server counts. Default `'requests'`. */
   readonly unit: string
   readonly limit: number | undefined
   readonly remaining: number | undefined
@@ -138,7 +138,7 @@ function legacy(read: Read, now: number): readonly Quota[] {
   return quotas.length > 0 ? quotas : separateFields(read, 'x-rate-limit-', after)
 }
 
-/** The one limit of the dialects that have no names. Drafts 6 and 7 say its window in `RateLimit-Policy: 2;w=900`. */
+/** The one limit of the dialects that have no names. Drafts 6 and 7 send its window in `RateLimit-Policy: 2;w=900`. */
 function quotaOf(
   read: Read,
   limit: number | undefined,

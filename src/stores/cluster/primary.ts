@@ -14,7 +14,7 @@ import {
   unpackTickets,
 } from './messages.ts'
 
-/** The names of the open stores: two of one name would both respond. */
+/** The names of the open stores. Two stores of one name would both respond to a worker. */
 const openNames = new Set<string>()
 
 /** The most ledgers that are kept. One that was dropped is opened again when a request needs it. */
@@ -45,7 +45,7 @@ export class PrimaryStore implements Store {
     cluster.on('message', this.#onMessage)
   }
 
-  /** The ledger has no `retune`, which is only for states that nobody else can reach. */
+  /** The ledger has no `retune`, which is only for states that no other process can reach. */
   open(terms: LedgerTerms): Ledger {
     const ledger = this.#ledgerOf(packTerms(terms), terms)
     return {

@@ -3,7 +3,7 @@ import { PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { copyState, type State } from './state.ts'
 import type { BoundedRows } from './state-rows.ts'
 
-/** The most bytes of an overflow table, with the four bytes a row that say whose it is. */
+/** The most bytes of an overflow table, including the four bytes in each row that identify its key. */
 const maxBytes = 64 * 2 ** 20
 
 /**

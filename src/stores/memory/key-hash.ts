@@ -1,6 +1,6 @@
 /*
- * HalfSipHash-1-3 (Aumasson and Bernstein): fast for short keys and on 32-bit words. Its seed is secret, so nobody outside
- * can choose keys that meet in one place.
+ * HalfSipHash-1-3 (Aumasson and Bernstein): fast for short keys and on 32-bit words. Its seed is secret, so an
+ * attacker cannot choose keys that share a bucket.
  */
 import { randomWords } from '#platform'
 

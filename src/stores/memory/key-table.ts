@@ -1,29 +1,29 @@
 /*
  * The keys of one scope: a Map from key to the row of its states. No object and no timer for each key.
  *
- * A row that has its full quota again is dropped in passing: each new key looks at the next few rows. When the table is
- * full, the row whose loss matters least gives way. Of the next few rows that is one with its full quota, else the one
- * with most left. A refused key gives way only if all of these are refused. (Least recently used would be the wrong
- * order: a flood of new keys would free those who wait as they were asked to.) A key that gives way while it still
- * counts goes to the overflow table.
+ * There is no sweep over the whole table. Each new key looks at the next few rows and frees those that have their full
+ * quota again. When the table is full, it evicts one of these rows: the one with most left. A refused key is evicted
+ * only if all of these rows are refused. (Least recently used would be the wrong order: a flood of new keys would evict
+ * the refused keys that wait, and give them their full quota.) A key that is evicted below its full quota goes to the
+ * overflow table.
  */
 import type { Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
-import { type Found, nothing, type OverflowTable } from './overflow-table.ts'
+import { nothing, type OverflowLocation, type OverflowTable } from './overflow-table.ts'
 import { idleTime, quotaLeft, type State } from './state.ts'
 import type { StateRows } from './state-rows.ts'
 
 /** How many keys a table holds. */
 export interface Capacity {
   readonly maxKeys: number
-  /** The seed of its overflow table. Without one, a key that has to give way is forgotten. */
+  /** The seed of its overflow table. Without one, an evicted key is forgotten. */
   readonly seed: Seed | undefined
 }
 
 /** Makes the overflow table when it is first needed. @param replaced the overflow of a table that is taken over */
 export type MakeOverflow = (maxKeys: number, seed: Seed, replaced?: OverflowTable) => OverflowTable
 
-/** Row 0 stays zero: the state of every key that is not here. */
+/** Row 0 stays zero: the state of every key without a row. */
 export const blank = 0
 
 /** Rows that a new key looks at, while the table has space and once it is full. */
@@ -59,7 +59,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     return this.#rowOf.size
   }
 
-  /** How often a key had to give way while it still counted. */
+  /** How many keys were evicted below their full quota. */
   get evictions(): number {
     return this.#evictions
   }
@@ -83,17 +83,17 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   }
 
   /** Finds a key that has no row in the overflow table. */
-  recall(key: string): Found {
+  recall(key: string): OverflowLocation {
     return this.#overflow === undefined ? nothing : this.#overflow.find(keyName(key))
   }
 
   /** The states of the key that `recall` found last. */
-  recalled(found: Found, now: number): readonly State[] {
+  recalled(found: OverflowLocation, now: number): readonly State[] {
     return found === nothing ? none : (this.#overflow as OverflowTable).read(found, now)
   }
 
   /** Gives a row to a key that has none. @param found what `recall` returned for it */
-  claim(key: string, found: Found, now: number): number {
+  claim(key: string, found: OverflowLocation, now: number): number {
     const row = this.#free.pop() ?? this.#nextRow()
     if (found !== nothing) this.states.copy(this.recalled(found, now), row, now)
     this.#overflow?.release(found)
@@ -109,13 +109,16 @@ export class KeyTable<Rows extends StateRows = StateRows> {
 
   #nextRow(): number {
     const row = this.#keyOf.push(undefined) - 1
-    // There is one row more than keys: a new key gets its row before another gives way.
+    // There is one row more than keys: a new key gets its row before another is evicted.
     if (row === this.#refused.length) this.#resize(Math.min(2 * row, this.#capacity.maxKeys + 2))
     this.states.clear(row)
     return row
   }
 
-  /** Forgets the key. Cells that it shares cannot forget it, so it gets a row of its own, which may give way later. */
+  /**
+   * Forgets the key. Shared cells cannot forget one key, so a key in them gets a row of its own, which may be evicted
+   * later.
+   */
   forget(key: string, now: number): void {
     const row = this.find(key)
     if (row !== blank) this.#release(row)
@@ -142,7 +145,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     return seed && this.#makeOverflow(maxKeys, seed, replaced)
   }
 
-  /** Notes that the key was refused, so that it is the last to give way. */
+  /** Notes that the key was refused, so that it is evicted last. */
   noteRefused(row: number): void {
     this.#refused[row] = 1
   }
@@ -151,7 +154,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     return this.#refused[row] === 1
   }
 
-  /** Drops rows that have their full quota again. If the table stays full, the row whose loss matters least gives way. */
+  /** Frees rows that have their full quota again. If the table stays full, evicts the row with most left. */
   #sweep(now: number): void {
     this.#overflow?.sweep(now)
     const full = this.#rowOf.size >= this.#capacity.maxKeys

@@ -12,10 +12,11 @@ export interface MemoryStoreOptions {
    */
   maxKeys?: number
   /**
-   * What happens to a key that has to give way to another while it still counts. `'remember'` (default): its states go
-   * to an overflow table of fixed size, and it goes on from there when it comes back. Far beyond ten times `maxKeys`
-   * live keys, some keys are refused because of others; under plans, some are forgotten instead. `'forget'`: the key has
-   * its full quota when it comes back. If more keys are live than `maxKeys`, that admits many times the limit.
+   * What happens to a live key (one below its full quota) that is evicted to make space for another. `'remember'`
+   * (default): its states move to an overflow table of fixed size, and are found there when it comes back. With far more
+   * than ten times `maxKeys` live keys, some keys are refused because of others; under plans, some are forgotten instead.
+   * `'forget'`: the key has its full quota when it comes back. With more live keys than `maxKeys`, that admits many times
+   * the limit.
    *
    * The overflow table is made when it is first needed, for each scope of each limiter. It has 12 * `maxKeys` places of
    * 28 bytes with a bucket and 36 with a window, at most 64 MiB. Under plans a place that is in use takes about 200
@@ -28,17 +29,24 @@ export interface MemoryStoreOptions {
 
 export const memoryOptions: Names<MemoryStoreOptions> = ['maxKeys', 'onFull', 'clock']
 
-/** What a memory store holds, summed over the limiters that are in use. */
+/**
+ * The counts of a memory store, summed over the limiters that are in use.
+ *
+ * The examples are of `maxKeys: 2` and three keys that have each used up their limit.
+ */
 export interface MemoryStoreStats {
-  /** Keys held now, each scope of each limiter by itself: never more than `maxKeys` of each. */
+  /** Keys held now, at most `maxKeys` for each scope of each limiter: 2. */
   readonly keys: number
-  /** How often a key had to give way to another while it still counted. If this grows, raise `maxKeys`. */
+  /** How many keys were evicted below their full quota: 1. If this grows, raise `maxKeys`. */
   readonly evictions: number
-  /** Keys that gave way and are remembered now, each in a place of its own. */
+  /** Evicted keys that have a place of their own in the overflow table now: 1. */
   readonly remembered: number
-  /** How often a key found no place of its own and was merged with others. If this grows, some are refused for others. */
+  /**
+   * How many evicted keys found no place and were merged with others: 0. If this grows, some are refused because of
+   * others.
+   */
   readonly merged: number
-  /** How often a key was forgotten while it still counted. If this grows, some are admitted too often. */
+  /** How many keys were forgotten below their full quota: 0. If this grows, some are admitted too often. */
   readonly forgotten: number
 }
 
@@ -54,7 +62,7 @@ export class MemoryStore implements Store {
   readonly synchronous = true
   readonly #clock: Clock
   readonly #capacity: Capacity
-  /** Weak: a limiter that nobody uses any more is collected with its states. */
+  /** Weak references: a limiter that is no longer used is garbage-collected with its states. */
   readonly #ledgers = new Set<WeakRef<MemoryLedger>>()
   readonly #collected = new FinalizationRegistry<WeakRef<MemoryLedger>>((ledger) => this.#ledgers.delete(ledger))
 

@@ -4,7 +4,7 @@ import { sameDefinition } from '../../algorithms/revive.ts'
 import { blank, type Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanPlaces } from './multi-plan-places.ts'
 import { MultiPlanStates } from './multi-plan-states.ts'
-import { type Found, nothing, OverflowTable } from './overflow-table.ts'
+import { nothing, type OverflowLocation, OverflowTable } from './overflow-table.ts'
 import { refuses, type Scope } from './scope.ts'
 import { numbersOf, type State } from './state.ts'
 
@@ -14,7 +14,7 @@ export class MultiPlanScope implements Scope {
   readonly #rule: StateRule
   #policies: readonly PolicyEvaluation[]
   #row = blank
-  #found: Found = nothing
+  #found: OverflowLocation = nothing
 
   constructor(policies: readonly PolicyEvaluation[], table: KeyTable<MultiPlanStates>, rule: StateRule) {
     this.#policies = policies

@@ -1,5 +1,5 @@
 /*
- * Remembers the keys that had to give way in the key table, in a fixed number of places.
+ * The overflow table remembers the keys that the key table has evicted, in a fixed number of places.
  *
  * Each place holds one key's states. Buckets of places are found by a hash, and 32 more bits of it tell the keys apart:
  *
@@ -7,12 +7,13 @@
  *       17     [ key ] [ key ] [     ] ...     [ merged ]
  *       42     [ key ] [     ] [     ] ...     [        ]
  *
- * A key with a place of its own goes on as if it had never left. When both its buckets are full, the key of these that
- * has most left loses its place. Under one plan it is merged into the cells of its two buckets (see shared-cells.ts), so
- * nobody ever gets more than is due. Under several plans states have no common layout that could be merged: it is
- * forgotten. States drain with time, and those at full quota again are cleared as other keys come.
+ * A key with a place of its own is decided as if it had never been evicted. When both its buckets are full, the key in
+ * them that has most left loses its place. Under one plan it is merged into the cells of its two buckets (see
+ * shared-cells.ts), so no key ever gets more than is due. Under several plans, states have no common layout and cannot be
+ * merged: the key is forgotten. States drain with time. A place whose key has its full quota again is cleared while other
+ * keys come.
  *
- * The hash is seeded, so nobody outside can choose keys that meet.
+ * The hash has a secret seed, so an attacker cannot choose keys that share a bucket.
  */
 
 import { KeyHash, type Seed } from './key-hash.ts'
@@ -27,8 +28,10 @@ const placesPerKey = 12
 /** How many places and cells are looked at for each new key of the table. */
 const swept = 2
 
-/** Where the states of a key that is not in the table are: nowhere, in two cells, or in its own place, a number from 0. */
-export type Found = number
+/**
+ * Where an evicted key has its states: `nothing` for nowhere, `cells` for two shared cells, or the number of its place.
+ */
+export type OverflowLocation = number
 export const nothing = -1
 export const cells = -2
 
@@ -83,7 +86,7 @@ export class OverflowTable {
     return this.#forgotten
   }
 
-  find(key: string): Found {
+  find(key: string): OverflowLocation {
     if (this.#remembered === 0 && !this.#cells?.used) return nothing
     this.#locate(key)
     const place = this.#placeIn(this.#one)
@@ -93,13 +96,13 @@ export class OverflowTable {
   }
 
   /** The states of the key that was found last. */
-  read(found: Found, now: number): readonly State[] {
+  read(found: OverflowLocation, now: number): readonly State[] {
     if (found !== cells) return this.#places.read(found)
-    return (this.#cells as SharedCells).lighter(this.#one, this.#other, now)
+    return (this.#cells as SharedCells).leastUsed(this.#one, this.#other, now)
   }
 
   /** Frees the key's own place, if it has one. */
-  release(found: Found): void {
+  release(found: OverflowLocation): void {
     if (found >= 0) this.#free(found)
   }
 
@@ -119,7 +122,7 @@ export class OverflowTable {
     this.#places.copy(states, place, now)
   }
 
-  /** Clears those of the next few places and cells that have their full quota again. */
+  /** Looks at the next few places and cells, and clears those that have their full quota again. */
   sweep(now: number): void {
     const all = this.#tags.length + (this.#cells === undefined ? 0 : this.#buckets)
     for (let looked = 0; looked < swept; looked++) {
@@ -154,14 +157,14 @@ export class OverflowTable {
     return ((tag % this.#buckets) - bucket + this.#buckets) % this.#buckets
   }
 
-  #placeIn(bucket: number): Found {
+  #placeIn(bucket: number): OverflowLocation {
     const { tag } = this.#hash
     for (let place = bucket * width; place < (bucket + 1) * width; place++) if (this.#tags[place] === tag) return place
     return nothing
   }
 
   /** A free place in the bucket that has more of them. */
-  #freePlace(): Found {
+  #freePlace(): OverflowLocation {
     let found = nothing
     let most = 0
     for (const bucket of [this.#one, this.#other]) {
@@ -179,8 +182,8 @@ export class OverflowTable {
     return found
   }
 
-  /** Frees the place of the key with most left, and returns it. Returns `nothing` if the newcomer has as much left. */
-  #vacate(newcomer: number, now: number): Found {
+  /** Frees the place of the key with most left, and returns it. Returns `nothing` if the new key has as much left. */
+  #vacate(newcomer: number, now: number): OverflowLocation {
     let found = nothing
     let most = newcomer
     for (const bucket of [this.#one, this.#other]) {

@@ -8,14 +8,14 @@ export interface Scope {
   readonly table: KeyTable
   /** Points the policies to the states of the key. Returns true if the key has a row that a commit can write to. */
   find(key: string, now: number): boolean
-  /** Gives a row to the key that was found last, if it has none: something will be written. */
+  /** Gives a row to the key that `find` found last, if it has none. Called before states are written. */
   claim(key: string, now: number): void
-  /** The same for a refund, which writes nothing to an unknown key. */
+  /** As `claim`, for a refund: an unknown key gets no row, because it has nothing to give back. */
   claimKnown(key: string, now: number): void
   /** Keeps what the commit wrote. A state that was only carried over for this evaluation is dropped. */
   keep(now: number): void
   forget(key: string, now: number): void
-  /** Notes a refusal by a policy of this scope. One by another scope is no reason to keep the key. */
+  /** Notes that a policy of this scope refused the key. A refusal by another scope is no reason to keep it. */
   noteRefused(): void
   /** The same keys under the same policies with other limits. Every state is adopted. */
   retuned(policies: readonly PolicyEvaluation[], now: number): Scope

@@ -1,5 +1,5 @@
 /*
- * Cells that keys share when the overflow table has no place of their own for them: a count-min sketch of states.
+ * Cells that keys share if the overflow table has no free place for them: a count-min sketch whose counters are states.
  *
  * A key is merged into two cells. Each cell is at least as strict as every key that was merged into it, so a key that
  * starts from the more permissive of its two cells never gets more than is due. It may get less, because of the others.
@@ -54,8 +54,8 @@ export class SharedCells {
     }
   }
 
-  /** For each policy, the state of the two cells that leaves more. The array is reused by the next call. */
-  lighter(one: number, other: number, now: number): readonly State[] {
+  /** For each policy, the state of the two cells that has more left. The array is reused by the next call. */
+  leastUsed(one: number, other: number, now: number): readonly State[] {
     this.#states.point(this.#found, one)
     this.#states.point(this.#other, other)
     for (const [n, found] of this.#found.entries()) {

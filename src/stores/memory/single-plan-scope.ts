@@ -3,7 +3,7 @@ import type { PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { FlatStates } from './flat-states.ts'
 import { blank, type Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanScope, multiPlanTable } from './multi-plan-scope.ts'
-import { cells, type Found, nothing, OverflowTable } from './overflow-table.ts'
+import { cells, nothing, type OverflowLocation, OverflowTable } from './overflow-table.ts'
 import { refuses, type Scope } from './scope.ts'
 import { SharedCells } from './shared-cells.ts'
 import { isUnused, type State, timeOf } from './state.ts'
@@ -15,7 +15,7 @@ export class SinglePlanScope implements Scope {
   private readonly policies: readonly PolicyEvaluation[]
   private readonly capacity: Capacity
   private row = blank
-  private found: Found = nothing
+  private found: OverflowLocation = nothing
 
   constructor(policies: readonly PolicyEvaluation[], capacity: Capacity) {
     const all = policies.map(({ policy }) => policy)

@@ -1,7 +1,7 @@
 import { type Numbers, type Policy, Report } from '../../algorithms/algorithm.ts'
 import { effectiveTime } from '../../algorithms/evaluation.ts'
 
-/** What one policy remembers of one key: the numbers from `s[i]` on. */
+/** The state of one key under one policy: the numbers from `s[i]` on. */
 export interface State {
   readonly policy: Policy
   readonly s: Numbers

@@ -1,5 +1,5 @@
 /*
- * What the store needs of a pool of `pg`, which it does not import.
+ * The methods that the store needs from a pool of `pg`. The store does not import `pg`.
  */
 import { wrongOption } from '../shared-options.ts'
 
@@ -30,8 +30,8 @@ export function checkPool(pool: unknown): PostgresPool {
 }
 
 /**
- * Lends a connection of the pool to `use`. The connection is closed, so that nobody else gets it, if `use` takes longer
- * than the limit or leaves a transaction that cannot be ended.
+ * Lends a connection of the pool to `use`. If `use` takes longer than the limit, or leaves a transaction that cannot
+ * be ended, the connection is closed and never used again.
  * @param longest in milliseconds
  */
 export async function withClient<T>(
@@ -61,7 +61,7 @@ export async function withClient<T>(
   }
 }
 
-/** Whoever uses a connection that is lost gets the error too. */
+/** Ignores the error event of a lost connection: the query that uses it rejects with the same error. */
 const ignore = (): void => {}
 const yes = (): boolean => true
 const no = (): boolean => false

@@ -87,7 +87,7 @@ export class Sql {
     )
   }
 
-  /** No state here is worth waiting for the disk. */
+  /** Turns off the wait for the disk: a crash of Postgres may lose the last states. */
   #begin(): string {
     return (
       `begin isolation level read committed; set local statement_timeout = ${this.#timeout}; ` +
@@ -107,7 +107,7 @@ export class Sql {
     )
   }
 
-  /** Deletes some of the rows that have expired and that nobody has locked. */
+  /** Deletes some of the expired rows that are not locked. */
   sweep(): string {
     return (
       `delete from ${this.#table} where key = any (array(select key from ${this.#table} ` +

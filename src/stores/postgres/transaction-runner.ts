@@ -138,7 +138,7 @@ export class TransactionRunner {
     return tasks.filter((task) => !isLocked(task))
   }
 
-  /** Returns the rows to be saved; undefined if nobody waits for the job any more, or if it has failed. */
+  /** Returns the rows to be saved; undefined if no caller waits for the job any more, or if it has failed. */
   #evaluate(job: Job, texts: ReadonlyMap<string, string | undefined>, time: Rows): Saved[] | undefined {
     if (job.settled) return undefined
     const { usesStoreTime, ttlMargin } = this.#options

@@ -1,6 +1,6 @@
 /*
- * The calls on the same keys of one limiter that are carried out together: read once, evaluate each in its order, save
- * once.
+ * A job is the calls on the same keys of one limiter that are carried out together. It reads the keys once, evaluates the
+ * calls in their order, and saves once.
  */
 import { Evaluation, type Tickets, type Verb } from '../../algorithms/evaluation.ts'
 import type { HeadgateError } from '../../errors.ts'
@@ -45,7 +45,7 @@ export class Job {
     this.#calls.push(call)
   }
 
-  /** True if nobody waits for a result any more. */
+  /** True if no caller waits for a result any more. */
   get settled(): boolean {
     return this.#calls.every(({ pending }) => pending.settled)
   }
@@ -56,8 +56,8 @@ export class Job {
   }
 
   /**
-   * Evaluates every call on what was read of the keys. Returns what has to be saved before `resolve` is called. If that
-   * fails, the job may run again on what is there by then.
+   * Evaluates every call on what was read of the keys. Returns what has to be saved before `resolve` is called. If
+   * saving fails, the job may run again on newer texts.
    * @param storeTime in microseconds; undefined for the time of each call
    */
   run(texts: readonly (string | undefined)[], storeTime: number | undefined): Write[] {
@@ -98,8 +98,8 @@ export class Job {
   }
 
   /**
-   * The text of a key without what this job took from it, if others have written to it since: their calls stay. So does
-   * what was counted of a refused call.
+   * The text of a key without the units that this job took, for a key that others have written to since. Their calls
+   * stay, and so do refused calls that were counted.
    */
   withdraw(index: number, text: string, now: number): SavedText {
     const { places, policies } = this.scoped.scopes[index] as Scope
@@ -117,5 +117,5 @@ export class Job {
   }
 }
 
-/** What is saved to a key that had no text before. */
+/** The text that is saved to a key that had none before. */
 export const emptyText: SavedText = { text: emptyRecord, life: 0 }

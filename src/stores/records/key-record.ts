@@ -1,5 +1,5 @@
 /*
- * What a store keeps for one key: a text with the state of each policy, by the policy's name.
+ * The record of one key: a text with the state of each policy, by the policy's name.
  *
  *     [1, ["15m", ["slidingWindow", 900000000, 100], 1767225900000000, [1767225600000000, ...]], ...]
  *      |    name    kind, span, parameters           full again at (us)  state
@@ -30,7 +30,7 @@ interface SavedState {
 /** A record as it is saved. */
 export interface SavedText {
   readonly text: string
-  /** How many microseconds from now on the text says more than no text would. */
+  /** How many microseconds from now on the text is needed. After that, no text means the same. */
   readonly life: number
 }
 
@@ -43,13 +43,13 @@ export class KeyRecord {
   /** By the policy's name. */
   readonly #states: Map<string, SavedState>
   readonly #found: boolean
-  /** The names of the policies that belong to a plan that wrote. */
+  /** The names of the policies of the plans that wrote. */
   readonly #used = new Set<string>()
   /** True if the record has to be saved. */
   changed = false
 
   /**
-   * @param text what the store has for the key; undefined if it has nothing
+   * @param text the text of the key in the store; undefined if there is none
    * @throws HeadgateError `HEADGATE_STORE` if the text is not a record of this version
    */
   constructor(text: string | undefined) {

@@ -3,7 +3,7 @@ import type { Deadlines } from '../deadlines.ts'
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
-/** What the ledgers of one record store share. */
+/** The parts and settings that the ledgers of one record store share. */
 export interface RecordContext {
   readonly prefix: string
   /** In milliseconds. */
@@ -12,6 +12,6 @@ export interface RecordContext {
   readonly clock: Clock
   readonly deadlines: Deadlines
   readonly queue: KeyQueue
-  /** The most that the store holds for a key, if it has a bound. */
+  /** The most bytes that the store holds for a key, if it has a bound. */
   readonly size?: SizeLimit | undefined
 }

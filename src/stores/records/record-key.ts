@@ -3,7 +3,7 @@ import { digest, encodeId, encodeName } from '../encode.ts'
 /** The longest key that every store takes: Memcached's limit is 250 bytes. */
 const longestKey = 250
 
-/** What the record keys of a limiter's scope begin with. */
+/** The prefix of the record keys of a limiter's scope. */
 export function recordKeyStart(prefix: string, limiter: string, scope: string): string {
   return `${prefix}:${encodeName(limiter)}:${encodeName(scope)}:`
 }

@@ -11,7 +11,7 @@ export class RecordLedger implements Ledger {
   readonly #whole: ScopedEvaluation
   /** An evaluation of each scope alone. */
   readonly #parts: readonly ScopedEvaluation[]
-  /** What each scope's keys begin with. */
+  /** The prefix of the keys of each scope. */
   readonly #keyStarts: readonly string[]
 
   constructor(terms: LedgerTerms, context: RecordContext) {

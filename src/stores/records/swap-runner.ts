@@ -2,12 +2,12 @@
  * Carries out jobs on a store that reads and swaps one key at a time.
  *
  * A swap fails if others have written since the read. Then the job reads and evaluates again. Several keys are swapped in
- * the order of their names. If one swap fails, the keys before it are put back as they were. Where others have written
+ * the order of their names. If one swap fails, the earlier keys get their old texts back. Where others have written
  * to them since, what the job took is given back by its tickets.
  *
- * So no more is admitted than any policy allows. Two things are weaker than in one atomic step: between two swaps the
- * units are taken, so another call may be refused that would have found them; and if this process dies in between, they
- * stay taken until time gives them back.
+ * So no more is admitted than any policy allows. Two guarantees are weaker than with one atomic step: between two swaps
+ * the units are taken, so another call may be refused that would otherwise be admitted; and if this process dies in
+ * between, they stay taken until time gives them back.
  */
 import { type Clock, checkClock } from '../../clock.ts'
 import { HeadgateError, shown } from '../../errors.ts'
@@ -16,11 +16,11 @@ import { emptyText, type Job, type Write } from './job.ts'
 import type { SavedText } from './key-record.ts'
 import { checkRecordSize, type SizeLimit } from './size-limit.ts'
 
-/** What a store has under a key. */
+/** The text that a store has under a key. */
 export interface VersionedText<Version> {
   /** The text as `swap` got it. */
   readonly text: string
-  /** What distinguishes this text from any later one: a revision, an ETag, or the text itself. */
+  /** A value that distinguishes this text from any later one: a revision, an ETag, or the text itself. */
   readonly version: Version
   /** The store's own time in whole microseconds since the epoch. Default: the time of this process. */
   readonly now?: number

@@ -1,5 +1,5 @@
 import { HeadgateError } from '../../errors.ts'
-import { Due } from '../deadlines.ts'
+import { DeadlineItem } from '../deadlines.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import { ReplyReader } from './reply-reader.ts'
 import {
@@ -11,12 +11,12 @@ import {
   writeHead,
 } from './script-request.ts'
 
-/** The first bytes of the requests: one that says if they are still wanted, and the TTL margin. */
+/** The size of the header: a byte that is 0 if the batch was withdrawn, and the TTL margin. */
 const headBytes = 9
 
 const noBytes = Buffer.alloc(0)
 
-/** What sends a batch. */
+/** The sender of a batch. */
 interface Sender {
   /** In milliseconds. */
   readonly options: { readonly ttlMargin: number }
@@ -25,14 +25,17 @@ interface Sender {
 }
 
 /** The requests of one script call in their order, with each of their keys and plans once. */
-export class Batch extends Due {
+export class Batch extends DeadlineItem {
   keys: string[] = []
   #requests: ScriptRequest[] = []
   #keyIndexes = new Map<string, number>()
   #plans: PackedPlan[] = []
   #bytes: Buffer
   #end = headBytes
-  /** The last request that was written, if it can be repeated: how often it was, and the step between the keys. */
+  /**
+   * The last request that was written, if it can be repeated: the number of repetitions, and the step between their
+   * keys.
+   */
   #last: ScriptRequest | undefined
   #lastVerb = 0
   #lastKey = 0

@@ -30,11 +30,11 @@ export interface NodeRedisLike {
 
 export type RedisClient = IoredisLike | NodeRedisLike
 
-/** What the store needs of a client. */
+/** The methods that the store needs from a client. */
 export interface Connection {
   /** True for Redis Cluster, where all keys of one script call have to be in one slot. */
   readonly cluster: boolean
-  /** False while a command would only wait in the client for a connection. */
+  /** False while a command would wait in the client for a connection. */
   ready(): boolean
   evalSha(sha: string, keys: string[], args: Uint8Array[]): Promise<unknown>
   eval(script: string, keys: string[], args: Uint8Array[]): Promise<unknown>

@@ -7,7 +7,7 @@ import { decisionOf, type ScriptResponse } from './script-response.ts'
 
 const ignore = (): void => {}
 
-/** A request for units. It notes what later requests can be answered with locally: a refusal, or leased units. */
+/** A request for units. It caches what decides later requests locally: a refusal, or leased units. */
 export class ConsumeRequest extends ScriptRequest {
   readonly #context: RedisContext
   /** The local time of the request, and how often the deny cache and the leases had changed by then. */

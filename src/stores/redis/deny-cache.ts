@@ -1,13 +1,13 @@
 /*
  * A key that is refused until t can be refused locally until t.
  *
- * A policy with nothing left admits nobody, so only the passing of time changes its numbers. The refusal can be
+ * A policy with nothing left admits no call, so only the passing of time changes its numbers. The refusal can be
  * repeated here, with its times counted down, until a policy of the call gives a unit back.
  *
  * An entry holds for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
- * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls, nor
- * while something is left, which a smaller call elsewhere may take. Refunds, charges and resets made through the same
- * store remove the entry. Those made elsewhere show when the entry expires.
+ * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls.
+ * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets
+ * made through the same store remove the entry. Those made elsewhere take effect when the entry expires.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Clock } from '../../clock.ts'
@@ -35,7 +35,7 @@ export class DenyCache {
     return refusal !== undefined && refusal.plan === plan && refusal.cost === cost ? refusal : undefined
   }
 
-  /** Removes a refusal under another plan: a request under this one may change what that plan's numbers are. */
+  /** Removes a refusal under another plan, because a request under this plan may change the numbers of that plan. */
   forgetOtherPlans(plan: PackedPlan, keys: readonly string[]): void {
     const refusal = this.#refusals.find(keys)
     if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
@@ -46,7 +46,7 @@ export class DenyCache {
     return this.#refusals.foundAt - refusal.from
   }
 
-  /** Counts the changes: a request keeps this number until its response is here. */
+  /** Counts the changes: a request keeps this number until its response arrives. */
   get version(): number {
     return this.#refusals.version
   }
@@ -68,7 +68,7 @@ export class DenyCache {
     let life = Infinity
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.#clock()
-    // The life counts from when the request was sent: nobody is refused here whom Redis would admit.
+    // The life counts from when the request was sent: no call is refused here that Redis would admit.
     const until = sent + life
     if (now < until) this.#refusals.add(keys, { plan, cost, response, from: now, until, version })
   }

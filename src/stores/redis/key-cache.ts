@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Clock } from '../../clock.ts'
 
-/** The most entries of a cache; then the least recently used one goes. */
+/** The most entries of a cache. Beyond them, the least recently used one is evicted. */
 const maxEntries = 10_000
 
 /** Something that is valid from one time of the local clock until another, in microseconds. */
@@ -12,7 +12,7 @@ export interface CacheEntry {
   readonly version: number
 }
 
-/** What a process can answer locally, by the keys of a call, as long as nothing done here changes these keys. */
+/** Results that a process can repeat locally, by the keys of a call, until a call of this process changes these keys. */
 export class KeyCache<Entry extends CacheEntry> {
   readonly #clock: Clock
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries })
@@ -46,7 +46,7 @@ export class KeyCache<Entry extends CacheEntry> {
     this.#entries.set(nameOf(keys), entry)
   }
 
-  /** Removes what a change of these keys outdates. Call it for every change but an admitted call. */
+  /** Removes the entries that a change of these keys outdates. Call it for every change except an admitted call. */
   forget(keys: readonly string[]): void {
     this.version++
     for (const key of keys) this.#entries.delete(key)

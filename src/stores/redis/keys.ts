@@ -8,7 +8,7 @@ import { encodeName } from '../encode.ts'
 
 export { encodeId } from '../encode.ts'
 
-/** What the keys of a limiter's scope begin with, up to and including the opening brace. */
+/** The prefix of the keys of a limiter's scope, up to and including the opening brace. */
 export function keyStart(prefix: string, limiter: string, scope: string): string {
   const within = scope === defaultScope ? '' : `${encodeName(scope)}:`
   return `${prefix}:${encodeName(limiter)}:${within}{`

@@ -2,9 +2,9 @@
  * Leases: units that one request takes ahead, and that are then spent here without another request.
  *
  * A unit that was taken and not spent may be spent at a later time, as long as all of it is still taken then: to give
- * it back and take it again would leave the state as it is. Once time has given the unit back, others may have it, and
- * it is lost here. So a lease is valid until the first of its units comes back: in a window, until the end of the
- * window or segment; in a bucket, while what was used before it drains. A log gives no leases, because each of its
+ * it back and take it again would leave the state as it is. Once time has given the unit back, another process may take
+ * it, and it is lost here. So a lease is valid until the first of its units comes back: in a window, until the end of
+ * the window or segment; in a bucket, while what was used before it drains. A log gives no leases, because each of its
  * units comes back at a time of its own.
  *
  * A lease never admits more than the policies allow. It admits less if it expires with units in it: at most
@@ -32,7 +32,7 @@ interface PendingLease {
 export class Leases {
   readonly #units: number
   readonly #leases: KeyCache<Lease>
-  /** The request for a lease that is under way, by keys: one at a time, or their units would add up. */
+  /** The request for a lease that is under way, by keys: one at a time, because the units of several would add up. */
   readonly #pending = new Map<string, PendingLease>()
 
   /** @param units how many units of a key one request takes */
@@ -78,11 +78,11 @@ export class Leases {
   started(plan: PackedPlan, keys: readonly string[], response: Promise<unknown>, leased: () => boolean): void {
     const name = nameOf(keys)
     const done = response.finally(() => this.#pending.delete(name)).then(leased)
-    done.catch(() => {}) // the request rejects to its own caller, and to those who wait for the lease
+    done.catch(() => {}) // the request rejects to its own caller, and to the calls that wait for the lease
     this.#pending.set(name, { plan, done })
   }
 
-  /** Counts the changes: a request keeps this number until its response is here. */
+  /** Counts the changes: a request keeps this number until its response arrives. */
   get version(): number {
     return this.#leases.version
   }

@@ -4,7 +4,7 @@ import type { StateRule } from '../../algorithms/carry.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { kinds } from './lua/script.ts'
 
-/** Every key holds the id once for each policy. The few names of one limiter do not collide in this many bytes. */
+/** Every key has the id once for each policy. The few names of one limiter do not collide in this many bytes. */
 const idBytes = 4
 
 /** The largest state whose size the script keeps in one byte. */

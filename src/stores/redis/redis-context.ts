@@ -3,7 +3,7 @@ import type { Batcher } from './batcher.ts'
 import type { DenyCache } from './deny-cache.ts'
 import type { Leases } from './leases.ts'
 
-/** What the ledgers of one Redis store share. */
+/** The parts and settings that the ledgers of one Redis store share. */
 export interface RedisContext {
   readonly batcher: Batcher
   readonly prefix: string

@@ -14,7 +14,7 @@ import { type Send, sendInTwoPhases } from './two-phase.ts'
 export class RedisLedger implements Ledger {
   readonly #context: RedisContext
   readonly #plan: PackedPlan
-  /** What each scope's keys begin with. */
+  /** The prefix of the keys of each scope. */
   readonly #keyStarts: readonly string[]
   readonly #slotGroups: SlotGroups
   /** True if a refusal changes no state, so that the deny cache can repeat it. */

@@ -2,7 +2,7 @@ import type { Details, Tickets, Verb } from '../../algorithms/evaluation.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import type { ScriptResponse } from './script-response.ts'
 
-/** What a verb needs apart from its keys and its cost. */
+/** The parameters of a request besides its keys and its cost. */
 export interface RequestExtras {
   /** How long a reservation may wait, in microseconds. */
   readonly maxWait?: number
@@ -12,7 +12,7 @@ export interface RequestExtras {
   readonly cacheable?: boolean
   /** How many units to take, including the cost of this request. */
   readonly lease?: number | undefined
-  /** True if penalties count this refund: another slot refused the same call. */
+  /** True if penalties count this refund, because another slot refused the same call. */
   readonly punish?: boolean
 }
 

@@ -2,7 +2,7 @@ import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Details, Tickets } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 
-/** What the script reports of one policy, in whole microseconds. A wait of -1 means never. */
+/** The numbers of one policy that the script reports, in whole microseconds. A wait of -1 stands for never. */
 export interface PolicyReport {
   readonly wait: number
   readonly remaining: number

@@ -5,9 +5,9 @@
  * refuses, the others give back exactly what they took, by their tickets, and the decision is the refusal. Policies of
  * one key are always decided in one step.
  *
- * Across slots, no more is admitted than any policy allows, and a refusal that has been answered keeps no units. Two
- * things are weaker than in one step. Between the phases the units are taken, so another call may be refused that would
- * have found them. And if this process or the connection dies in between, they stay taken.
+ * Across slots, no more is admitted than any policy allows, and a refused call keeps no units once its promise
+ * resolves. Two things are weaker than in one step. Between the phases the units are taken, so another call may be
+ * refused that would otherwise be admitted. And if this process or the connection dies in between, they stay taken.
  */
 import type { Tickets } from '../../algorithms/evaluation.ts'
 import { type RequestExtras, ScriptRequest } from './script-request.ts'

@@ -8,7 +8,7 @@ const even = gcra({ limit: 10, window: '1s', burst: 1 })
 
 type Answer = [status: number, headers?: Record<string, string>]
 
-/** A server that gives these answers one after the other, then 200. The timeline has an event for every request. */
+/** A server that sends these responses one after the other, then 200. The timeline has an event for every request. */
 function site(answers: Answer[], options: Partial<PacedFetchOptions> = {}) {
   const timeline = new Timeline(start)
   const pacer = timeline.pacer(even)
@@ -59,7 +59,7 @@ describe('pacedFetch', () => {
     expect(await timeline.read()).toBe('200+0 A+0 200+2000 B+2000')
   })
 
-  test('a cached response, and a limit in other units, holds nobody', async () => {
+  test('a cached response, and a limit in other units, delays no call', async () => {
     const policy = { 'ratelimit-policy': '"b";q=9;qu="content-bytes"', ratelimit: '"b";r=0;t=2' }
     const { timeline, get } = site([
       [200, { age: '5', ratelimit: '"burst";r=0;t=2' }],

@@ -17,7 +17,7 @@ function setUp(policies: RateLimiter['policies'], options: MemoryStoreOptions = 
   return { clock, store, limiter, allowed }
 }
 
-/** Keys that nobody has seen before. */
+/** Keys that the store has not seen before. */
 function flood(call: (key: string) => unknown, keys: number): void {
   for (let n = 0; n < keys; n++) call(`flood-${n}`)
 }
@@ -48,7 +48,7 @@ describe('a flood of new keys', () => {
     expect([allowed('hammering', cost), allowed('quiet', cost)]).toEqual([true, true])
   })
 
-  test('does not free a refused user whose calls come from ever new addresses', () => {
+  test('does not free a refused user whose calls each come from a new address', () => {
     const user = fixedWindow({ name: 'user', scope: 'user', limit: 1, window: '10m' })
     const address = fixedWindow({ name: 'address', scope: 'address', limit: 5, window: '10m' })
     const clock = new ManualClock()
@@ -68,7 +68,7 @@ describe('a flood of new keys', () => {
     expect(allowed({ user: 'u6', address: 'used up' })).toBe(false)
   })
 
-  test.each(['remember', 'forget'] as const)('never makes the store hold more than maxKeys: onFull %s', (onFull) => {
+  test.each(['remember', 'forget'] as const)('never makes the store keep more than maxKeys: onFull %s', (onFull) => {
     const { store, allowed } = setUp([policy('5/1m sliding-log')], { maxKeys: 100, onFull })
     flood((key) => {
       allowed(key)
@@ -88,7 +88,7 @@ describe('a store of maxKeys', () => {
     expect(answers).toEqual([true, false, true, false, true])
   })
 
-  test('3 gives up the key with most left', () => {
+  test('3 evicts the key with most left', () => {
     const { allowed } = setUp([policy('10/1m fixed-window')], { maxKeys: 3, onFull: 'forget' })
     allowed('nothing left', 10)
     allowed('most left', 1)
@@ -99,7 +99,7 @@ describe('a store of maxKeys', () => {
     expect(allowed('little left', 2)).toBe(false)
   })
 
-  test('1 gives no row to calls that are refused or only look', () => {
+  test('1 gives no row to calls that are refused or only peek', () => {
     const { store, limiter, allowed } = setUp([policy('5/1m')], { maxKeys: 1 })
     allowed('a', 5)
     flood((key) => limiter.consumeSync(key, { cost: 6 }), 1000)
@@ -132,7 +132,7 @@ describe('keys at full quota again', () => {
     expect(store.stats().evictions).toBe(0)
   })
 
-  test('are kept if the clock goes back to a time when their states still count', () => {
+  test('are kept if the clock goes back to a time before their full quota', () => {
     const { clock, allowed } = setUp([policy('1/10m token-bucket')])
     clock.advance('1h')
     allowed('a')
@@ -168,7 +168,7 @@ describe('keys at full quota again', () => {
 })
 
 describe('the clock', () => {
-  test('is a running one by default', () => {
+  test('is running by default', () => {
     const limiter = new RateLimiter({ policies: '1/366d fixed-window' })
     expect([limiter.consumeSync('a').allowed, limiter.consumeSync('a').allowed]).toEqual([true, false])
   })
@@ -183,7 +183,7 @@ describe('the clock', () => {
   })
 })
 
-test('long keys stay apart to the last character, lone surrogates too', async () => {
+test('long keys that differ in one character have separate states, lone surrogates too', async () => {
   const { allowed, limiter } = setUp([policy('1/1h')])
   const keys = ['a', 'b', '\ud800', '\ud801'].map((end) => 'k'.repeat(200) + end)
   expect(keys.map((key) => allowed(key))).toEqual([true, true, true, true])

@@ -16,8 +16,8 @@ import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { MultiPlanPlaces } from '../../../src/stores/memory/multi-plan-places.ts'
 import type { LedgerTerms, Store } from '../../../src/stores/store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
-import { dice } from '../../support/dice.ts'
 import { ReferenceStore } from '../../support/reference-store.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
 
 const seed = [1, 2] as const
 const rules: readonly StateRule[] = [...carryRules, 'retune']
@@ -60,35 +60,38 @@ const planSets: Record<string, Policy[][]> = {
 }
 
 describe.each(Object.entries(planSets))('%s', (_name, plans) => {
-  test.each(rules)('a key that gave way goes on as if it had never left, under any plan, by the rule %s', (rule) => {
-    const clock = new ManualClock()
-    const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, seed)
-    const one = ledgersOf(full, plans, rule)
-    const other = ledgersOf(new ReferenceStore(clock.now), plans, rule)
-    const random = dice(5)
-    for (let call = 0; call < 1000; call++) {
-      clock.set(clock.milliseconds + random(200))
-      const plan = random(plans.length)
-      const keys = [`${random(18)}`]
-      const cost = 1 + random(3)
-      const verb = (['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset'] as const)[
-        random(8)
-      ]
-      const settles = random(2) === 0
-      const answers = [one, other].map((ledgers) => {
-        const ledger = ledgers[plan] as Ledger
-        if (verb === 'reset') return void ledger.reset(keys)
-        if (verb !== 'reserve') return ledger.decide(verb ?? 'peek', keys, cost)
-        const booking = ledger.reserve(keys, cost, 2_000_000)
-        if ('then' in booking || !booking.tickets || !settles) return 'decision' in booking && booking.decision
-        return ledger.decide('refund', keys, 1, { tickets: booking.tickets })
-      })
-      if (isDeepStrictEqual(answers[0], answers[1])) continue
-      expect(answers[0], `call ${call}: plan ${plan} ${verb} ${keys} ${cost}`).toEqual(answers[1])
-    }
-    expect(full.stats()).toMatchObject({ keys: 4, merged: 0, forgotten: 0 })
-    expect(full.stats().evictions).toBeGreaterThan(30)
-  })
+  test.each(rules)(
+    'an evicted key is decided as if it had not been evicted, under any plan, by the rule %s',
+    (rule) => {
+      const clock = new ManualClock()
+      const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, seed)
+      const one = ledgersOf(full, plans, rule)
+      const other = ledgersOf(new ReferenceStore(clock.now), plans, rule)
+      const random = seededRandom(5)
+      for (let call = 0; call < 1000; call++) {
+        clock.set(clock.milliseconds + random(200))
+        const plan = random(plans.length)
+        const keys = [`${random(18)}`]
+        const cost = 1 + random(3)
+        const verb = (['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset'] as const)[
+          random(8)
+        ]
+        const settles = random(2) === 0
+        const answers = [one, other].map((ledgers) => {
+          const ledger = ledgers[plan] as Ledger
+          if (verb === 'reset') return void ledger.reset(keys)
+          if (verb !== 'reserve') return ledger.decide(verb ?? 'peek', keys, cost)
+          const booking = ledger.reserve(keys, cost, 2_000_000)
+          if ('then' in booking || !booking.tickets || !settles) return 'decision' in booking && booking.decision
+          return ledger.decide('refund', keys, 1, { tickets: booking.tickets })
+        })
+        if (isDeepStrictEqual(answers[0], answers[1])) continue
+        expect(answers[0], `call ${call}: plan ${plan} ${verb} ${keys} ${cost}`).toEqual(answers[1])
+      }
+      expect(full.stats()).toMatchObject({ keys: 4, merged: 0, forgotten: 0 })
+      expect(full.stats().evictions).toBeGreaterThan(30)
+    },
+  )
 })
 
 describe('when a limiter gets its second plan', () => {
@@ -105,7 +108,7 @@ describe('when a limiter gets its second plan', () => {
     expect(remaining.map((decision) => decision.remaining)).toEqual([8, 7, 6, 5, 4, 8, 7, 6])
   })
 
-  test('merged keys start anew', () => {
+  test('merged keys have their full quota again', () => {
     const store = new MemoryStore({ maxKeys: 1 }, seed)
     const limiter = new RateLimiter({ policies: '5/10m', store })
     for (let n = 0; n < 500; n++) limiter.consumeSync(`${n}`, { cost: 5 })
@@ -117,7 +120,7 @@ describe('when a limiter gets its second plan', () => {
   })
 })
 
-describe('under plans, when more keys are out than there are places', () => {
+describe('under plans, when more keys are evicted than there are places', () => {
   const plans = [[policy('5/10m', named)], [policy('7/1m', named)]]
 
   function setUp() {

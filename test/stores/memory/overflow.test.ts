@@ -7,7 +7,7 @@ import { fixedWindow, memoryStore, type Policy, policy, RateLimiter, tokenBucket
 import type { Ledger } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
-import { dice } from '../../support/dice.ts'
+import { seededRandom } from '../../support/seeded-random.ts'
 
 setFlagsFromString('--expose-gc')
 const collectGarbage: () => void = runInNewContext('gc')
@@ -36,11 +36,11 @@ const algorithms: Record<string, Policy[]> = {
 }
 
 describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
-  test('a key that had to give way goes on as if it had never left, with every verb', () => {
+  test('an evicted key is decided as if it had not been evicted, with every verb', () => {
     const clock = new ManualClock()
     const full = new MemoryStore({ clock: clock.now, maxKeys: 4 }, [1, 2])
     const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
-    const random = dice(5)
+    const random = seededRandom(5)
     for (let call = 0; call < 3000; call++) {
       clock.set(clock.milliseconds + random(200))
       const keys = [`${random(18)}`]
@@ -62,7 +62,7 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
     expect(full.stats().evictions).toBeGreaterThan(100)
   })
 
-  test('a remembered state is adopted when the limits are set anew', () => {
+  test('a remembered state is adopted when the limits are set again', () => {
     const clock = new ManualClock()
     const full = new MemoryStore({ clock: clock.now, maxKeys: 2 }, [1, 2])
     const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
@@ -78,7 +78,7 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
 })
 
 describe('a remembered key', () => {
-  test('stays where it is if it is refused or only looked at', async () => {
+  test('keeps its place if it is refused or peeked at', async () => {
     const { store, limiter, allowed } = setUp()
     allowed('a', 5)
     allowed('b')
@@ -100,7 +100,7 @@ describe('a remembered key', () => {
     expect(await limiter.refund('never seen', { cost: 2 })).toMatchObject({ remaining: 5, resetAfter: 0 })
   })
 
-  test('gets back the units of a reservation that was made before it gave way', async () => {
+  test('gets back the units of a reservation that was made before it was evicted', async () => {
     const { limiter, allowed } = setUp(policy('5/10m token-bucket'))
     const reservation = await limiter.reserve('a', { cost: 5 })
     allowed('b', 5)
@@ -109,7 +109,7 @@ describe('a remembered key', () => {
     expect(await limiter.peek('a')).toMatchObject({ remaining: 3 })
   })
 
-  test('is dropped once it has its full quota again, as other keys come', () => {
+  test('is dropped once it has its full quota again, while other keys come', () => {
     const { clock, store, allowed } = setUp(policy('5/1s fixed-window'), 10)
     for (let n = 0; n < 60; n++) allowed(`${n}`)
     expect(store.stats()).toMatchObject({ keys: 10, remembered: 50, evictions: 50 })
@@ -172,7 +172,7 @@ describe('stats', () => {
     expect([one.consumeSync({ default: 'a', user: '0' }).allowed, other.consumeSync('a').allowed]).toEqual([true, true])
   })
 
-  test('do not keep alive a limiter that nobody uses any more', async () => {
+  test('do not keep a limiter alive that is no longer used', async () => {
     const store = memoryStore()
     const use = (name: string) => new RateLimiter({ name, policies: '5/1h', store }).consumeSync('a').allowed
     for (let n = 0; n < 100; n++) use(`${n}`)

@@ -6,7 +6,7 @@ import { useRedis } from '../../support/use-server.ts'
 
 const { client } = await useRedis()
 
-test('calls that travel together are decided as if they came one by one', () => checkBatchedCalls(client, 300))
+test('calls that travel together are decided as if each came alone', () => checkBatchedCalls(client, 300))
 
 test('a refusal by one of several keys is not cached while the other keys have units left', async () => {
   const store = redisStore({ client, timeout: '30s' })

@@ -32,7 +32,7 @@ test('slotOf gives the slot that the server calculates', async () => {
 })
 
 describe.each(clients)('%s', (name, client) => {
-  test('calls of one turn on keys in many slots are all decided', async () => {
+  test('calls of one tick on keys in many slots are all decided', async () => {
     const store = redisStore({ client, timeout: '10s' })
     const limiter = new RateLimiter({ name, policies: fixedWindow({ limit: 3, window: '1h' }), store })
     const decisions = await Promise.all(Array.from({ length: 400 }, (_, n) => limiter.consume(`user-${n % 100}`)))

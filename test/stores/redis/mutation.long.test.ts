@@ -151,7 +151,7 @@ const mutations: readonly Mutations[] = [
     on: ['smoothBursty', 'smoothWarmingUp'],
     changes: [
       ['ceil(number) or floor(number)', 'ceil(number) or ceil(number)'],
-      ['ahead > p.patience and ahead', 'ahead >= 0 and ahead'],
+      ['ahead > p.rollbackTolerance and ahead', 'ahead >= 0 and ahead'],
       ['s[2] - aheadAt', 's[2] + aheadAt'],
       ['min(p.max, stored + (at', 'max(p.max, stored + (at'],
       ['(at - free) / p.coolDown)', '(at - free) * p.coolDown)'],
@@ -163,7 +163,7 @@ const mutations: readonly Mutations[] = [
       ['max(at, free - back)', 'max(at, free)'],
       ['min(cost, p.max - stored)', 'cost'],
       ['max(stable, dearest)', 'min(stable, dearest) / 2'],
-      ['max(patience, ceil', 'min(patience, ceil'],
+      ['max(rollbackTolerance, ceil', 'min(rollbackTolerance, ceil'],
       ['cost > p.most then return never', 'cost >= p.most then return never'],
       ['return max(0, freeAt(p, s, at) - at) end', 'return max(1, freeAt(p, s, at) - at) end'],
       ['<= 2 * longest', '<= longest'],

@@ -128,7 +128,7 @@ describe('state', () => {
     expect(await client.getBuffer('headgate:test:{id}')).toEqual(before)
   })
 
-  test('the time of a decision is that of Redis', async () => {
+  test('the time of a decision is the time of Redis', async () => {
     const policies = [fixedWindow({ limit: 2, window: '1h' })]
     const ledger = redisStore({ client, timeout: '5s' }).open({ name: 'test', policies, scopes: ['default'] })
     const [seconds] = await client.time()

@@ -1,12 +1,12 @@
 /**
- * Restates algorithms/evaluation.ts and algorithms/policy-evaluation.ts, for one request after the other. The reply is one
+ * Restates algorithms/evaluation.ts and algorithms/policy-evaluation.ts, one request after the other. The reply is one
  * flat list of integers.
  */
 export const evaluation = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET = 0, 1, 2, 3, 4, 5
 -- The first number of the reply is the time.
 local reply, size = {}, 1
--- Of the request at hand.
+-- The values of the current request.
 local verb, now, cost, allowed, takes, delay, waits
 local canPromise, commitOne, commitRefused, refusalCode, nextAfter
 local readTickets, refund, countRefusal, respondTickets
@@ -82,7 +82,7 @@ function makers.reserve()
   end
 end
 
--- Responds with 2 if no policy waits, and leaves the waits out; else with 1 if the call is allowed, or a refusal code.
+-- Responds with 2 if no policy waits, without the waits; else with 1 if the call is allowed, or a refusal code.
 local function commit(policies, withNext)
   size = size + 1
   if takes and not waits then

@@ -50,7 +50,7 @@ export const logEntries = `
     return pack(s.format, time % s.times, total % s.totals)
   end
 
-  -- Packs the entries from \`first\` on again, with times and totals that are less by so much.
+  -- Packs the entries from \`first\` on again, with smaller times and totals.
   local function rewrite(s, first, sooner, less)
     local entries = { sub(s.log, 1, s.size * first) }
     for n = first, s[3] - 1 do entries[#entries + 1] = packEntry(s, timeOf(s, n) - sooner, totalOf(s, n) - less) end
@@ -100,7 +100,7 @@ export const logEntries = `
     dropBefore(s, first)
   end
 
-  local function lighten(s, entry, cost)
+  local function removeUnits(s, entry, cost)
     local back = min(cost, totalOf(s, entry) - totalOf(s, entry - 1))
     rewrite(s, entry, 0, back)
     if totalOf(s, entry) == totalOf(s, entry - 1) then

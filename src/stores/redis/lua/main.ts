@@ -1,16 +1,16 @@
 /*
  * The main part of the script. It gets the keys of a batch of requests (each key once) and two packed arguments: the
- * policies, and the requests. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
+ * plans, and the requests. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
  * writes the keys that changed at the end.
  *
- * Policies, packed by ../terms.ts: for each set of policies "<HH" number of policies, number of scopes. Then for each
+ * Plans, packed by ../packed-plan.ts: for each plan "<HH" number of policies, number of scopes. Then for each
  * policy "<HBBdB" scope, kind, flags, burst, number of definition numbers; "Hc0" texts that records of the policy begin
  * with, and their formats; the definition numbers as doubles.
  *
- * Requests, packed by ../request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for each request
- * "<HBddHHB" set of policies, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more requests like
- * it follow, by how much the number of their key grows each time; "<H" a key for each further scope; the maxWait of a
- * reservation; the tickets of a refund; the units of a lease.
+ * Requests, packed by ../script-request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for
+ * each request "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more
+ * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; the
+ * maxWait of a reservation; the tickets of a refund; the units of a lease.
  */
 
 /** The algorithms in the order of their numbers on the wire, which start with 1. */
@@ -59,8 +59,8 @@ local function readPolicy(position)
   return p, scope, position + 8 * count
 end
 
-local function readPolicySets()
-  local sets, position, length = {}, 1, #ARGV[1]
+local function readPlans()
+  local plans, position, length = {}, 1, #ARGV[1]
   while position <= length do
     local policies, count, scopes = { scopes = {} }
     count, scopes, position = unpack('<HH', ARGV[1], position)
@@ -74,17 +74,17 @@ local function readPolicySets()
       scope = policies.scopes[scope]
       scope[#scope + 1], policies[n], p.scope, p.first = p, p, scope, #scope == 0
     end
-    sets[#sets + 1] = policies
+    plans[#plans + 1] = policies
   end
-  return sets
+  return plans
 end
 
 local requests = ARGV[2]
 if byte(requests) == 0 then return redis.error_reply('HEADGATE the response is no longer wanted') end
 margin = unpack('<d', requests, 2) * 1000
-local policySets = readPolicySets()
+local plans = readPlans()
 read = call('MGET', spread(KEYS))
-if #policySets > 1 then loadedBy = {} end
+if #plans > 1 then loadedBy = {} end
 local serverTime
 
 local function timeNow()
@@ -96,15 +96,15 @@ local function timeNow()
 end
 
 local position, length = 10, #requests
-local policySet, verbAndFlags, policies, key, stride
+local planIndex, verbAndFlags, policies, key, stride
 local more = 0
 while more > 0 or position <= length do
   local maxWait, tickets, units
   if more > 0 then
     more, key = more - 1, key + stride
   else
-    policySet, verbAndFlags, now, cost, key, more, stride, position = unpack('<HBddHHB', requests, position)
-    policies, verb = policySets[policySet], verbAndFlags % 8
+    planIndex, verbAndFlags, now, cost, key, more, stride, position = unpack('<HBddHHB', requests, position)
+    policies, verb = plans[planIndex], verbAndFlags % 8
     if now < 0 then now = timeNow() end
   end
   for n, scope in ipairs(policies.scopes) do
@@ -141,7 +141,7 @@ while more > 0 or position <= length do
   end
 end
 
-for _, policies in ipairs(policySets) do
+for _, policies in ipairs(plans) do
   for _, scope in ipairs(policies.scopes) do
     if scope.key then unload(scope) end
   end

@@ -61,7 +61,7 @@ export type Part =
   | 'main'
 
 /**
- * Puts the parts together, without comments and indentation, which the server need not keep.
+ * Puts the parts together, without comments and indentation, which the server does not need.
  * @param changed parts that replace those of the same name; the tests change some
  */
 export function assemble(changed: Readonly<Partial<Record<Part, string>>>): string {

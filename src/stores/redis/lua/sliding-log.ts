@@ -81,7 +81,7 @@ ${logEntries}
     if since then while entry >= s[2] and timeOf(s, entry) > since do entry = entry - 1 end end
     while cost > 0 and entry >= s[2] do
       if since and timeOf(s, entry) ~= since then return end
-      cost = cost - lighten(s, entry, cost)
+      cost = cost - removeUnits(s, entry, cost)
       entry = entry - 1
     end
   end

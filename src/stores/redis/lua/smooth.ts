@@ -4,7 +4,7 @@
  */
 export const smooth = `
 local function makeSmooth(price, rescaled)
-  local mostPermits, longest, patience = 2147483647, 4503599627370496, 60000000
+  local mostPermits, longest, rollbackTolerance = 2147483647, 4503599627370496, 60000000
   local freeAt, aheadAt, storedAt, spend, unspend, restart
 
   local function trunc(number)
@@ -17,7 +17,7 @@ local function makeSmooth(price, rescaled)
   function smooth.set(p, stable, most, coolDown, dearest, initial)
     p.slots, p.span, p.stable, p.max, p.coolDown, p.initial = 7, 0, stable, most, coolDown, initial
     p.most = min(mostPermits, floor(longest / max(stable, dearest)))
-    p.patience = max(patience, ceil(most * coolDown))
+    p.rollbackTolerance = max(rollbackTolerance, ceil(most * coolDown))
   end
 
   function smooth.wait(p, s, at, cost)
@@ -31,7 +31,7 @@ local function makeSmooth(price, rescaled)
 
   function aheadAt(p, s, at)
     local ahead = s[1] - at
-    return ahead > p.patience and ahead or 0
+    return ahead > p.rollbackTolerance and ahead or 0
   end
 
   function smooth.fits(p, s, at, cost)

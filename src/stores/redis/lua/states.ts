@@ -7,7 +7,7 @@ local margin
 -- By the number of the key: the value that was read, or false; the value to write, or false to delete the key; the
 -- expiry of the value that was read; and that of the value to write.
 local read, written, readExpiry, writtenExpiry = nil, {}, {}, {}
--- By the number of the key: the scope that has it loaded. Only with several sets of policies.
+-- By the number of the key: the scope that has it loaded. Only with several plans.
 local loadedBy
 
 -- The value to write, and its expiry: when the key has its full quota, plus a margin for clocks that differ. With a single

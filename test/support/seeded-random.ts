@@ -1,8 +1,8 @@
 /** A whole number below `end`. */
-export type Roll = (end: number) => number
+export type Random = (end: number) => number
 
 /** Marsaglia's xorshift32: the same numbers in every run. */
-export function dice(seed: number): Roll {
+export function seededRandom(seed: number): Random {
   let x = seed
   return (end) => {
     x ^= x << 13

@@ -18,10 +18,10 @@ const verbs: readonly Verb[] = [
 ]
 
 /**
- * Plays one timeline of every verb on two limiters that share a clock, and asserts that both return the same. The timeline
+ * Runs one timeline of every verb on two limiters that share a clock, and asserts that both return the same. The timeline
  * looks random and is always the same, so that a failure can be reproduced.
  */
-export async function play(clock: ManualClock, limiter: RateLimiter, definition: RateLimiter): Promise<void> {
+export async function compareLimiters(clock: ManualClock, limiter: RateLimiter, reference: RateLimiter): Promise<void> {
   const pick = picker()
   const open: [Reservation, Reservation][] = []
   let history = ''
@@ -33,22 +33,22 @@ export async function play(clock: ManualClock, limiter: RateLimiter, definition:
     const keys = limiter.scopes.length === 1 ? key.user : key
     history = `${history}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${cost}`.slice(-1000)
     const same = (actual: unknown, expected: unknown) =>
-      assertEqual(actual, expected, `differs from the definition after:${history}`)
+      assertEqual(actual, expected, `differs from the reference after:${history}`)
 
     if (verb === 'consume' || verb === 'peek' || verb === 'refund' || verb === 'charge') {
-      same(await limiter[verb](keys, { cost }), await definition[verb](keys, { cost }))
+      same(await limiter[verb](keys, { cost }), await reference[verb](keys, { cost }))
     } else if (verb === 'reserve') {
       const maxWait = pick([0, 100, 3000])
-      const pair = [limiter, definition].map((each) => each.reserve(keys, { cost, maxWait }))
+      const pair = [limiter, reference].map((each) => each.reserve(keys, { cost, maxWait }))
       const [actual, expected] = (await Promise.all(pair)) as [Reservation, Reservation]
       same([actual.wait, actual.decision], [expected.wait, expected.decision])
       open.push([actual, expected])
     } else if (verb === 'settle') {
       for (const each of open.splice(pick([0, 1]), 1).flat()) await each.settle(cost - 1)
     } else {
-      await Promise.all([limiter.reset(keys), definition.reset(keys)])
+      await Promise.all([limiter.reset(keys), reference.reset(keys)])
     }
-    same(await limiter.peek(keys), await definition.peek(keys))
+    same(await limiter.peek(keys), await reference.peek(keys))
   }
 }
 
