@@ -64,8 +64,10 @@ export class StoreLink {
       answer = Promise.reject(error)
     }
     if (!isPromise(answer)) return this.#answered(request, answer)
-    if (!this.#storeKeepsDeadlines) return this.#bounded(request, answer)
-    return (answer instanceof Promise ? answer : Promise.resolve(answer)).then(
+    // A promise of another library may throw, or answer twice. A native one around it does neither.
+    const promise = answer instanceof Promise ? answer : Promise.resolve(answer)
+    if (!this.#storeKeepsDeadlines) return this.#bounded(request, promise)
+    return promise.then(
       (value) => this.#answered(request, value),
       (error) => this.failed(request, error),
     )
