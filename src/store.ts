@@ -1,13 +1,19 @@
 /* What the author of a store imports: `headgate/store`. A user of a limiter needs `headgate` only. */
 
-export type { Algorithm, Numbers, Policy, Ticket } from './algorithms/algorithm.ts'
+export type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithms/algorithm.ts'
 export { type CarryRule, carry, type StateRule } from './algorithms/carry.ts'
 export { type Details, Evaluation, PolicyEvaluation, type Tickets, type Verb } from './algorithms/evaluation.ts'
 export { type Definition, revive, sameDefinition } from './algorithms/revive.ts'
 export type { Clock } from './clock.ts'
 export { type Decision, join, type Source, type Verdict } from './decision.ts'
 export { isPromise, type MaybePromise } from './maybe-promise.ts'
-export { type CompareAndSetOptions, compareAndSetStore, type ReadAndSwap, type VersionedText } from './stores/compare-and-set.ts'
+export {
+  type CompareAndSetOptions,
+  compareAndSetStore,
+  type ReadAndSwap,
+  type VersionedText,
+} from './stores/compare-and-set.ts'
+export type { RecordStore } from './stores/records/record-store.ts'
 export type {
   Booking,
   CallOptions,

@@ -4,6 +4,8 @@ import { type CompareAndSetOptions, compareAndSetStore } from './compare-and-set
 import type { RecordStore } from './records/record-store.ts'
 import { wrongOption } from './shared-options.ts'
 
+export type { RecordStore } from './records/record-store.ts'
+
 /** What the store needs of a client, as memcache-client has it. Wrap any other: each method is one protocol command. */
 export interface MemcachedClient {
   /** `gets`: resolves with the value and its cas unique; undefined for nothing. */
