@@ -54,5 +54,10 @@ export type { MaybePromise } from './maybe-promise.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'
 export type { Reservation } from './reservation.ts'
 export { type LruStoreOptions, lruStore } from './stores/lru.ts'
-export { type MemoryStoreOptions, type MemoryStoreStats, memoryStore } from './stores/memory/memory-store.ts'
+export {
+  type MemoryStore,
+  type MemoryStoreOptions,
+  type MemoryStoreStats,
+  memoryStore,
+} from './stores/memory/memory-store.ts'
 export type { Store, StoreErrorAction } from './stores/store.ts'

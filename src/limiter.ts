@@ -154,8 +154,8 @@ export class RateLimiter {
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
     if (options !== undefined) knownOptions('reserve', options, ['cost', 'maxWait'])
-    const maxWait = milliseconds(options?.maxWait ?? 0, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0)
-    return book(this, key, options?.cost ?? 1, maxWait)
+    const { cost = 1, maxWait = 0 } = options ?? {}
+    return book(this, key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
   }
 
   /**

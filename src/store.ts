@@ -1,6 +1,6 @@
 /* What the author of a store imports: `headgate/store`. A user of a limiter needs `headgate` only. */
 
-export type { Algorithm, Numbers, Policy, Ticket } from './algorithms/algorithm.ts'
+export type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithms/algorithm.ts'
 export { type CarryRule, carry, type StateRule } from './algorithms/carry.ts'
 export { type Details, Evaluation, PolicyEvaluation, type Tickets, type Verb } from './algorithms/evaluation.ts'
 export { type Definition, revive, sameDefinition } from './algorithms/revive.ts'
@@ -14,6 +14,7 @@ export {
   type ReadAndSwap,
   type VersionedText,
 } from './stores/compare-and-set.ts'
+export type { RecordStore } from './stores/records/record-store.ts'
 export type {
   Booking,
   CallOptions,

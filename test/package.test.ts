@@ -164,6 +164,19 @@ describe("a consumer in strict TypeScript without Node's types", () => {
     expect(complaints('bare.mts', pacer, ['--lib', 'es2023,dom', ...options])).toEqual([])
   })
 
+  test('can name the types of what it exports in declarations of its own', () => {
+    const lines = [
+      `import { memoryStore } from '${manifest.name}'`,
+      `import { type Algorithm, compareAndSetStore, type ReadAndSwap } from '${manifest.name}/store'`,
+      `import { memcachedStore, type MemcachedClient } from '${manifest.name}/memcached'`,
+      'export const memory = memoryStore()',
+      'export const records = (database: ReadAndSwap<number>) => compareAndSetStore(database)',
+      'export const memcached = (client: MemcachedClient) => memcachedStore({ client })',
+      'export const reportOf = (algorithm: Algorithm, ...given: Parameters<Algorithm["report"]>) => given[3]',
+    ]
+    expect(complaints('named.mts', lines, ['--lib', 'es2023', '--declaration', ...options])).toEqual([])
+  })
+
   test('gets an error for a name that is not exported', () => {
     expect(
       complaints('wrong.mts', [`import { nothing } from '${manifest.name}'`], ['--lib', 'es2023', ...options]),

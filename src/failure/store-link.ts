@@ -63,8 +63,10 @@ export class StoreLink {
       response = Promise.reject(error)
     }
     if (!isPromise(response)) return this.#succeeded(request, response)
-    if (!this.#storeKeepsDeadlines) return this.#bounded(request, response)
-    return (response instanceof Promise ? response : Promise.resolve(response)).then(
+    // A promise of another library may throw, or respond twice. A native one around it does neither.
+    const promise = response instanceof Promise ? response : Promise.resolve(response)
+    if (!this.#storeKeepsDeadlines) return this.#bounded(request, promise)
+    return promise.then(
       (value) => this.#succeeded(request, value),
       (error) => this.failed(request, error),
     )

@@ -4,6 +4,8 @@ import { type CompareAndSetOptions, compareAndSetStore, swapNames } from './comp
 import type { RecordStore } from './records/record-store.ts'
 import { wrongOption } from './shared-options.ts'
 
+export type { RecordStore } from './records/record-store.ts'
+
 /**
  * The methods that the store needs from a client, as memcache-client has them. Wrap any other: each method is one
  * protocol command.

@@ -107,6 +107,52 @@ describe('the deadline of a call', () => {
   })
 })
 
+describe('a promise of another library', () => {
+  const answers = (then: (resolve: (answer: unknown) => void, reject: (error: Error) => void) => void) => ({ then })
+  const limiterOn = (decide: unknown, onStoreError: 'deny' | 'local') => {
+    const here = { decide, reserve: vi.fn(), reset: vi.fn() } as unknown as Ledger
+    return new RateLimiter({ policies: '10/1h', store: { synchronous: false, open: () => here }, onStoreError })
+  }
+
+  test.each([
+    [
+      'throws',
+      answers(() => {
+        throw new Error('broken')
+      }),
+    ],
+    ['resolves with a promise that rejects', answers((resolve) => resolve(Promise.reject(new Error('broken'))))],
+    [
+      'rejects twice',
+      answers((_resolve, reject) => {
+        reject(new Error('broken'))
+        reject(new Error('again'))
+      }),
+    ],
+  ])('that %s is a failure of the store, counted once', async (_how, answer) => {
+    const limiter = limiterOn(() => answer, 'deny')
+    await expect(limiter.consume('ann')).rejects.toMatchObject({
+      code: 'HEADGATE_STORE_UNAVAILABLE',
+      cause: { message: 'broken' },
+    })
+    await settle()
+    expect(limiter.health()).toMatchObject({ errors: 1, denied: 1 })
+  })
+
+  test('that answers twice gives nothing back', async () => {
+    const decision = await new RateLimiter({ policies: '10/1h' }).consume('ann')
+    const decide = vi.fn(() =>
+      answers((resolve) => {
+        resolve(decision)
+        resolve(decision)
+      }),
+    )
+    expect(await limiterOn(decide, 'local').consume('ann')).toBe(decision)
+    await settle()
+    expect(decide).toHaveBeenCalledTimes(1)
+  })
+})
+
 describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) => {
   test.each(choices)('%s decides every verb', async (onStoreError) => {
     const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError })
