@@ -9,13 +9,8 @@ import { type KeyExtractor, tokenPattern } from './key-extractor.ts'
  * @throws HeadgateError `HEADGATE_OPTION` if the name cannot be the name of a header
  */
 export function byHeader(name: string): KeyExtractor {
-  checkName(
-    typeof name === 'string' && tokenPattern.test(name),
-    'byHeader',
-    'header name',
-    name,
-    `byHeader('x-api-key')`,
-  )
+  const valid = typeof name === 'string' && tokenPattern.test(name)
+  checkName(valid, 'byHeader', 'header name', name, `byHeader('x-api-key')`)
   const lower = name.toLowerCase()
   return (request, view) => view.header(request, lower)
 }

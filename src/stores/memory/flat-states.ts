@@ -1,7 +1,6 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
 import { PolicyEvaluation } from '../../algorithms/evaluation.ts'
-import { copyState, type State } from './state.ts'
-import type { BoundedRows } from './state-rows.ts'
+import { type BoundedRows, copyState, type State } from './state.ts'
 
 /** The most bytes of an overflow table, with the four bytes a row that say whose it is. */
 const maxBytes = 64 * 2 ** 20

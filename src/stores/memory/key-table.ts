@@ -10,8 +10,7 @@
 import type { Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
 import { type Found, nothing, type OverflowTable } from './overflow-table.ts'
-import { idleTime, quotaLeft, type State } from './state.ts'
-import type { StateRows } from './state-rows.ts'
+import { idleTime, quotaLeft, type State, type StateRows } from './state.ts'
 
 /** How many keys a table holds. */
 export interface Capacity {

@@ -17,8 +17,7 @@
 
 import { KeyHash, type Seed } from './key-hash.ts'
 import type { SharedCells } from './shared-cells.ts'
-import { quotaLeft, type State } from './state.ts'
-import type { BoundedRows } from './state-rows.ts'
+import { type BoundedRows, quotaLeft, type State } from './state.ts'
 
 /** A bucket's places. With its cell they are eight. */
 const width = 7

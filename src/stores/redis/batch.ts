@@ -133,7 +133,7 @@ export class Batch extends Due {
       try {
         request.receive(response)
       } catch (error) {
-        request.fail(error) // the user's own clock may throw
+        request.reject(error) // the user's own clock may throw
       }
     }
   }
@@ -162,6 +162,6 @@ export class Batch extends Due {
     const reason = cause instanceof Error ? cause.message : String(cause)
     const error =
       cause instanceof HeadgateError ? cause : new HeadgateError('HEADGATE_STORE', `Redis failed: ${reason}`, { cause })
-    for (const request of this.#settle()) request.fail(error)
+    for (const request of this.#settle()) request.reject(error)
   }
 }
