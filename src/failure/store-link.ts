@@ -88,7 +88,12 @@ export class StoreLink {
 
   /** Sends a probe if one is due. Nobody waits for its answer. */
   probe(send: () => MaybePromise<unknown>): void {
-    if (this.breaker.startProbe()) void this.send(new Probe(send, this.breaker))
+    const { breaker } = this
+    if (!breaker.startProbe()) return
+    this.ask(send).then(
+      () => breaker.endProbe(true),
+      (error) => breaker.endProbe(isMisuse(error), error),
+    )
   }
 
   #bounded<T>(request: StoreRequest<T>, answer: Promise<T>): Promise<T> {
@@ -139,23 +144,6 @@ class PlainRequest<T> extends StoreRequest<T> {
   }
 
   late(): void {}
-}
-
-class Probe extends PlainRequest<unknown> {
-  readonly #breaker: Breaker
-
-  constructor(send: () => MaybePromise<unknown>, breaker: Breaker) {
-    super(send)
-    this.#breaker = breaker
-  }
-
-  override answered(): void {
-    this.#breaker.endProbe(true)
-  }
-
-  override failed(error: unknown): void {
-    this.#breaker.endProbe(isMisuse(error), error)
-  }
 }
 
 /** True for a mistake of the caller that the store found. It is no failure of the store. */

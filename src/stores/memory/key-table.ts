@@ -44,7 +44,8 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   readonly #free: number[] = []
   #hand = 0
   #overflow: OverflowTable | undefined
-  #evictions = 0
+  /** How often a key had to give way while it still counted. */
+  evictions = 0
 
   constructor(states: Rows, capacity: Capacity, makeOverflow: MakeOverflow) {
     this.states = states
@@ -58,11 +59,6 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     return this.#rowOf.size
   }
 
-  /** How often a key had to give way while it still counted. */
-  get evictions(): number {
-    return this.#evictions
-  }
-
   get remembered(): number {
     return this.#overflow?.remembered ?? 0
   }
@@ -72,7 +68,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   }
 
   get forgotten(): number {
-    return this.#capacity.seed === undefined ? this.#evictions : (this.#overflow?.forgotten ?? 0)
+    return this.#capacity.seed === undefined ? this.evictions : (this.#overflow?.forgotten ?? 0)
   }
 
   /** The key's row, or `blank`. */
@@ -130,7 +126,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
       this.#refused[to] = from.#refused[row] as number
       this.#enter(name, to)
     }
-    this.#evictions = from.#evictions
+    this.evictions = from.evictions
     if (from.#overflow === undefined) return
     this.#overflow = this.#newOverflow(from.#overflow)
     this.#overflow?.takeOver(from.#overflow, now, change)
@@ -179,7 +175,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   }
 
   #evict(row: number, now: number): void {
-    this.#evictions++
+    this.evictions++
     this.#overflow ??= this.#newOverflow()
     this.#overflow?.remember(this.#keyOf[row] as string, this.states.read(row), now)
     this.#release(row)

@@ -1,4 +1,4 @@
-import { HeadgateError } from '../../errors.ts'
+import { type HeadgateError, storeError } from '../../errors.ts'
 import { Due } from '../deadlines.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import { ReplyReader } from './reply-reader.ts'
@@ -159,9 +159,7 @@ export class Batch extends Due {
 
   fail(cause: unknown): void {
     if (this.settled) return
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    const error =
-      cause instanceof HeadgateError ? cause : new HeadgateError('HEADGATE_STORE', `Redis failed: ${reason}`, { cause })
+    const error = storeError('Redis', cause)
     for (const request of this.#settle()) request.reject(error)
   }
 }
