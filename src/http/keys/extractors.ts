@@ -31,10 +31,8 @@ export function byCookie(name: string): KeyExtractor {
 function cookieOf(header: string | undefined, name: string): string | undefined {
   if (header === undefined) return undefined
   const pair = header.split(';').find((each) => each.slice(0, each.indexOf('=')).trim() === name)
-  return pair
-    ?.slice(pair.indexOf('=') + 1)
-    .trim()
-    .replace(/^"(.*)"$/, '$1')
+  const value = pair?.slice(pair.indexOf('=') + 1).trim()
+  return value?.replace(/^"(.*)"$/, '$1')
 }
 
 /**
