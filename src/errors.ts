@@ -96,6 +96,13 @@ export function invalidOption(
   return new HeadgateError(code, `${option} must be ${expected}, got ${shown(value)}. ${fix}`)
 }
 
+/** The error of a store that failed. @param store its name @param cause what its client threw */
+export function storeError(store: string, cause: unknown): HeadgateError {
+  if (cause instanceof HeadgateError) return cause
+  const reason = cause instanceof Error ? cause.message : String(cause)
+  return new HeadgateError('HEADGATE_STORE', `${store} failed: ${reason}`, { cause })
+}
+
 /** A value as an error message shows it: short, and without calling any code of the value. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)

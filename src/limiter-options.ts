@@ -16,11 +16,14 @@ export type { PolicyLikes } from './plans.ts'
 export interface RateLimiterOptions {
   /** One policy or several: a text, the options of a sliding window, or the result of a policy's constructor. */
   policies: PolicyLikes
-  /** Where states are kept. Default: a memory store of the limiter's own. */
+  /** Where states are kept. Default: a memory store of the limiter's own. Example: `redisStore({ client })`. */
   store?: Store
-  /** The limiter's namespace in the store, unique on this store. Default `'default'`. */
+  /** The limiter's namespace in the store, unique on this store. Default `'default'`. Example: `'login'`. */
   name?: string
-  /** Blocks a key that keeps being refused, each time for longer. Default: no blocks. */
+  /**
+   * Blocks a key that keeps being refused, each time for longer. Default: no blocks.
+   * Example: `{ after: 5, within: '1h', block: ['1h', '1d'] }`.
+   */
   penalty?: PenaltyOptions
   /**
    * What happens to the units that a key has used when the numbers of a policy of that name change. `'keep'` (default)
@@ -61,12 +64,6 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
  */
 export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptions, 'policies'>): Plans<Limiter> {
   if (options instanceof PlanOptions) return options.plans
-  if (typeof options !== 'object' || options === null) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      `RateLimiter takes an object, got ${shown(options)}. Write new RateLimiter({ policies: ['100/15m'] }).`,
-    )
-  }
   knownOptions('RateLimiter', options, known)
   const { penalty: punishment } = options
   if (punishment !== undefined) penalty(punishment, defaultScope, false)

@@ -49,13 +49,7 @@ export function policySettings(
   options: BurstOptions,
   extra: readonly string[] = [],
 ): PolicySettings {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new HeadgateError(
-      'HEADGATE_POLICY',
-      `${algorithm} takes an object, got ${shown(options)}. Write ${algorithm}({ limit: 100, window: '15m' }).`,
-    )
-  }
-  knownOptions(algorithm, options, [...common, ...extra])
+  checkPolicyOptions(algorithm, options, [...common, ...extra], "limit: 100, window: '15m'")
   const limit = positiveInteger(options.limit, `${algorithm}: limit`, 'HEADGATE_LIMIT')
   const window = milliseconds(options.window, `${algorithm}: window`, 'HEADGATE_WINDOW')
   return {
@@ -67,4 +61,19 @@ export function policySettings(
     countRefused: flag(options.countRefused, `${algorithm}: countRefused`),
     shadow: flag(options.shadow, `${algorithm}: shadow`),
   }
+}
+
+/** @throws HeadgateError `HEADGATE_POLICY` if the options are no object, `HEADGATE_OPTION` if one of them is unknown */
+export function checkPolicyOptions(
+  algorithm: string,
+  options: object,
+  known: readonly string[],
+  example: string,
+): void {
+  if (typeof options === 'object' && options !== null && !Array.isArray(options)) {
+    knownOptions(algorithm, options, known)
+    return
+  }
+  const fix = `Write ${algorithm}({ ${example} }).`
+  throw new HeadgateError('HEADGATE_POLICY', `${algorithm} takes an object, got ${shown(options)}. ${fix}`)
 }

@@ -1,7 +1,6 @@
 import { milliseconds } from '../duration.ts'
-import { HeadgateError, invalidOption, shown } from '../errors.ts'
-import { knownOptions } from '../options.ts'
-import { type PolicyOptions, policySettings } from '../policy.ts'
+import { invalidOption } from '../errors.ts'
+import { checkPolicyOptions, type PolicyOptions, policySettings } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
 import { makePolicy } from './define-policy.ts'
 import type { Smooth } from './smooth.ts'
@@ -26,13 +25,7 @@ export function defineSmoothPolicy<Options extends SmoothOptions>(
   extra: readonly string[],
   build: (rate: number, per: number) => Smooth,
 ): Policy {
-  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
-    throw new HeadgateError(
-      'HEADGATE_POLICY',
-      `${name} takes an object, got ${shown(options)}. Write ${name}({ rate: 5 }).`,
-    )
-  }
-  knownOptions(name, options, [...common, ...extra])
+  checkPolicyOptions(name, options, [...common, ...extra], 'rate: 5')
   const { rate, per = '1s', ...rest } = options
   if (typeof rate !== 'number' || !(rate > 0) || rate === Infinity) {
     const fix = 'Give one such as 5 or 0.5.'

@@ -34,8 +34,9 @@ const probeInterval = 500_000
 export class Breaker {
   readonly #clock: Clock
   readonly #store: Store
-  #state: BreakerState = 'closed'
-  #since: number
+  state: BreakerState = 'closed'
+  /** When the state began, in microseconds. */
+  since: number
   #failures = 0
   /** The error of the last request, or probe, that failed. */
   lastError: unknown
@@ -44,26 +45,17 @@ export class Breaker {
   constructor(store: Store, clock: Clock) {
     this.#store = store
     this.#clock = clock
-    this.#since = clock()
-  }
-
-  get state(): BreakerState {
-    return this.#state
+    this.since = clock()
   }
 
   /** True if calls may be sent to the store. */
   get closed(): boolean {
-    return this.#state === 'closed'
-  }
-
-  /** When the state began, in microseconds. */
-  get since(): number {
-    return this.#since
+    return this.state === 'closed'
   }
 
   /** Milliseconds until the next probe is due, at least 1. */
   get retryAfter(): number {
-    const left = this.#state === 'open' ? this.#since + probeInterval - this.#clock() : probeInterval
+    const left = this.state === 'open' ? this.since + probeInterval - this.#clock() : probeInterval
     return Math.max(1, Math.ceil(left / 1000))
   }
 
@@ -73,18 +65,18 @@ export class Breaker {
   }
 
   succeeded(): void {
-    if (this.#state === 'closed' && (this.#failures > 0 || this.#listeners.length > 0)) this.#responded()
+    if (this.state === 'closed' && (this.#failures > 0 || this.#listeners.length > 0)) this.#responded()
   }
 
   failed(error: unknown): void {
     this.lastError = error
     this.#failures++
-    if (this.#state === 'closed' && this.#failures >= failuresToOpen) this.#become('open')
+    if (this.state === 'closed' && this.#failures >= failuresToOpen) this.#become('open')
   }
 
   /** True if the caller has to probe the store now and report with `endProbe`. There is one probe at a time. */
   startProbe(): boolean {
-    if (this.#state !== 'open' || this.#clock() - this.#since < probeInterval) return false
+    if (this.state !== 'open' || this.#clock() - this.since < probeInterval) return false
     this.#become('half-open')
     return true
   }
@@ -106,9 +98,9 @@ export class Breaker {
   }
 
   #become(to: BreakerState): void {
-    const from = this.#state
-    this.#state = to
-    this.#since = this.#clock()
+    const from = this.state
+    this.state = to
+    this.since = this.#clock()
     if (states.hasSubscribers) states.publish({ store: this.#store, from, to, error: this.lastError })
   }
 }

@@ -16,7 +16,7 @@ import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTer
 import { type Call, DecideCall, ReserveCall, ResetCall } from './calls.ts'
 import { DeferredRefunds } from './deferred-refunds.ts'
 import { Fallback, type SharedFailover } from './fallback.ts'
-import { Counters, type Health } from './health.ts'
+import { Counters, type Health, noCalls } from './health.ts'
 import { LocalQuota } from './local-quota.ts'
 import type { FailoverOptions } from './on-store-error.ts'
 import { Reconciler } from './reconciler.ts'
@@ -101,6 +101,5 @@ const startedAt = Math.floor(monotonicClock() / 1000)
 /** The health of a ledger's store. A synchronous store is always `'closed'`. */
 export function healthOf(ledger: Ledger): Health {
   if (ledger instanceof FailoverLedger) return ledger.health()
-  const sources = { store: 0, fallback: 0, open: 0 }
-  return { state: 'closed', since: startedAt, sources, denied: 0, errors: 0, lastError: undefined, owing: 0 }
+  return noCalls(startedAt)
 }

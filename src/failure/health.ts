@@ -34,3 +34,9 @@ export class Counters {
   readonly sources: Record<Source, number> = { store: 0, fallback: 0, open: 0 }
   denied = 0
 }
+
+/** The health of a store that no call has asked through a breaker. */
+export function noCalls(since: number): Health {
+  const sources = { store: 0, fallback: 0, open: 0 }
+  return { state: 'closed', since, sources, denied: 0, errors: 0, lastError: undefined, owing: 0 }
+}

@@ -30,12 +30,17 @@ interface SharedStates {
   readonly charged: Map<string, { readonly scope: string; readonly ledger: Ledger }>
 }
 
+interface OpenLedgers {
+  readonly spent: Ledger
+  readonly charged: readonly Ledger[]
+}
+
 export class LocalQuota {
   readonly #terms: LedgerTerms
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly string[]
   readonly #shared: SharedStates
-  #ledgers: { readonly spent: Ledger; readonly charged: readonly Ledger[] } | undefined
+  #opened: OpenLedgers | undefined
 
   private constructor(terms: LedgerTerms, shared: SharedStates) {
     this.#policies = terms.policies.map((policy) => shareOf(policy, shared.instances))
@@ -59,12 +64,13 @@ export class LocalQuota {
   }
 
   /** Opens the ledgers at the first failure, because most are never needed. */
-  #open(): { readonly spent: Ledger; readonly charged: readonly Ledger[] } {
+  get #ledgers(): OpenLedgers {
+    if (this.#opened !== undefined) return this.#opened
     const shared = this.#shared
     const spent = shared.spent?.vary?.(this.#terms) ?? shared.store.open(this.#terms)
     shared.spent ??= spent
-    this.#ledgers = { spent, charged: this.#policies.map((policy) => this.#openCharged(policy)) }
-    return this.#ledgers
+    this.#opened = { spent, charged: this.#policies.map((policy) => this.#openCharged(policy)) }
+    return this.#opened
   }
 
   #openCharged(policy: Policy): Ledger {
@@ -79,21 +85,13 @@ export class LocalQuota {
     return ledger
   }
 
-  get #spent(): Ledger {
-    return (this.#ledgers ?? this.#open()).spent
-  }
-
-  get #charged(): readonly Ledger[] {
-    return (this.#ledgers ?? this.#open()).charged
-  }
-
   decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
-    const decision = this.#spent.decide(verb, keys, cost, extras) as Decision
+    const decision = this.#ledgers.spent.decide(verb, keys, cost, extras) as Decision
     return { ...decision, source: 'fallback' }
   }
 
   reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallOptions): Booking {
-    const booking = this.#spent.reserve(keys, cost, maxWait, details) as Booking
+    const booking = this.#ledgers.spent.reserve(keys, cost, maxWait, details) as Booking
     return { ...booking, decision: { ...booking.decision, source: 'fallback' } }
   }
 
@@ -106,11 +104,11 @@ export class LocalQuota {
   }
 
   addCharged(policy: number, key: string, units: number): void {
-    void this.#charged[policy]?.decide('charge', [key], units)
+    void this.#ledgers.charged[policy]?.decide('charge', [key], units)
   }
 
   removeCharged(policy: number, key: string, units: number): void {
-    void this.#charged[policy]?.decide('refund', [key], units)
+    void this.#ledgers.charged[policy]?.decide('refund', [key], units)
   }
 
   /** Gives units back. `overcharged` holds, for each policy, how many of them the store has been charged already. */
@@ -129,7 +127,7 @@ export class LocalQuota {
 
   reset(keys: readonly string[]): void {
     if (this.#shared.spent === undefined) return
-    void this.#spent.reset(keys)
+    void this.#ledgers.spent.reset(keys)
     for (const charged of this.#shared.charged.values()) {
       if (this.#scopes.includes(charged.scope)) void charged.ledger.reset([this.#keyOf(charged, keys)])
     }
@@ -145,12 +143,12 @@ export class LocalQuota {
    */
   #spentUnits(key: string): readonly number[] {
     const keys = this.#scopes.map(() => key)
-    const { policies } = this.#spent.decide('peek', keys, 1) as Decision
+    const { policies } = this.#ledgers.spent.decide('peek', keys, 1) as Decision
     return policies.map((verdict, n) => usedUnits(this.#policies[n] as Policy, verdict))
   }
 
   #chargedUnits(policy: number, key: string): number {
-    const { policies } = (this.#charged[policy] as Ledger).decide('peek', [key], 1) as Decision
+    const { policies } = (this.#ledgers.charged[policy] as Ledger).decide('peek', [key], 1) as Decision
     return usedUnits(this.#policies[policy] as Policy, policies[0] as Verdict)
   }
 }

@@ -8,7 +8,8 @@
  * once the store responds.
  */
 import { LRUCache } from 'lru-cache'
-import { allDone, type StoreCharges } from './store-charges.ts'
+import { allOf } from '../maybe-promise.ts'
+import type { StoreCharges } from './store-charges.ts'
 import type { StoreLink } from './store-link.ts'
 
 /** A key of one scope that may owe units to the store. */
@@ -102,12 +103,12 @@ export class Reconciler {
     const forgotten = () => this.#debts?.peek(name) !== debt
     // A charge that times out counts as made. So a store that may be failing gets a charge of 0 units first.
     if (this.#link.breaker.doubtful) await debt.charges[0]?.check(scope, key)
-    if (debt.reset) await allDone(debt.charges.map((each) => each.reset(scope, key)))
+    if (debt.reset) await allOf(debt.charges.map((each) => each.reset(scope, key)))
     debt.reset = false
     const { charges } = debt
     debt.charges = []
     try {
-      await allDone(charges.map((each) => each.charge(scope, key, forgotten)))
+      await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
       debt.charges = [...new Set([...charges, ...debt.charges])]
       throw error

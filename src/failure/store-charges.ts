@@ -1,3 +1,4 @@
+import { allOf } from '../maybe-promise.ts'
 import type { Ledger, LedgerTerms } from '../stores/store.ts'
 import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
@@ -32,7 +33,7 @@ export class StoreCharges {
 
   /** Resets the key in the store. */
   async reset(scope: string, key: string): Promise<void> {
-    await allDone(this.#policiesOf(scope).map((policy) => this.#link.request(() => this.#ledger(policy).reset([key]))))
+    await allOf(this.#policiesOf(scope).map((policy) => this.#link.request(() => this.#ledger(policy).reset([key]))))
   }
 
   /**
@@ -52,7 +53,7 @@ export class StoreCharges {
         throw error
       }
     })
-    await allDone(charges)
+    await allOf(charges)
   }
 
   /** Gives back units that the store was charged. */
@@ -71,9 +72,4 @@ export class StoreCharges {
     this.#ledgers[policy] = ledger
     return ledger
   }
-}
-
-/** Waits for all promises, then rejects with the first failure. */
-export async function allDone(promises: readonly Promise<unknown>[]): Promise<void> {
-  for (const result of await Promise.allSettled(promises)) if (result.status === 'rejected') throw result.reason
 }

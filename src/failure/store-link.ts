@@ -90,7 +90,12 @@ export class StoreLink {
 
   /** Sends a probe if one is due. No caller waits for it. */
   probe(send: () => MaybePromise<unknown>): void {
-    if (this.breaker.startProbe()) void this.send(new Probe(send, this.breaker))
+    const { breaker } = this
+    if (!breaker.startProbe()) return
+    this.request(send).then(
+      () => breaker.endProbe(true),
+      (error) => breaker.endProbe(isMisuse(error), error),
+    )
   }
 
   #bounded<T>(request: StoreRequest<T>, response: Promise<T>): Promise<T> {
@@ -141,23 +146,6 @@ class PlainRequest<T> extends StoreRequest<T> {
   }
 
   late(): void {}
-}
-
-class Probe extends PlainRequest<unknown> {
-  readonly #breaker: Breaker
-
-  constructor(send: () => MaybePromise<unknown>, breaker: Breaker) {
-    super(send)
-    this.#breaker = breaker
-  }
-
-  override succeeded(): void {
-    this.#breaker.endProbe(true)
-  }
-
-  override failed(error: unknown): void {
-    this.#breaker.endProbe(isMisuse(error), error)
-  }
 }
 
 /** True for a mistake of the caller that the store detected. It is not a failure of the store. */

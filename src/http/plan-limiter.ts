@@ -1,5 +1,5 @@
 import { monotonicClock } from '../clock.ts'
-import type { Health } from '../failure/health.ts'
+import { type Health, noCalls } from '../failure/health.ts'
 import { limiters, type RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
 import type { LimiterParts } from './rate-limit-options.ts'
@@ -36,11 +36,6 @@ export class PlanLimiter {
 
   /** As `RateLimiter.health`, for all plans together. */
   health(): Health {
-    return this.#latest?.health() ?? noCallsYet(this.#since)
+    return this.#latest?.health() ?? noCalls(this.#since)
   }
-}
-
-function noCallsYet(since: number): Health {
-  const sources = { store: 0, fallback: 0, open: 0 }
-  return { state: 'closed', since, sources, denied: 0, errors: 0, lastError: undefined, owing: 0 }
 }

@@ -55,13 +55,12 @@ function limiterOf<Request, Response>(options: RateLimitOptions<Request, Respons
     if (options.limiter instanceof RateLimiter) return options.limiter
     throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
   }
-  const parts = partsOf(options)
   if ('policies' in options) {
     knownOptions('rateLimit', options, ['policies', 'name', ...limiterParts, ...guardOptions])
-    return new RateLimiter({ policies: options.policies as PolicyLikes, ...parts, ...nameOf(options) })
+    return new RateLimiter({ policies: options.policies as PolicyLikes, ...pick(options, ['name', ...limiterParts]) })
   }
   knownOptions('rateLimit', options, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
-  return new RateLimiter({ policies: pick(options, policyOptions) as PolicyOptions, ...parts })
+  return new RateLimiter({ policies: pick(options, policyOptions) as PolicyOptions, ...pick(options, limiterParts) })
 }
 
 /** True if the policies are a function of the request. */
@@ -77,15 +76,7 @@ export function readPlanOptions<Request, Response>(
   plans: PlanOptions<Request, Response>,
 ): { parts: LimiterParts; options: GuardOptions<Request, Response> } {
   knownOptions('rateLimit', plans, ['policies', 'name', ...limiterParts, ...guardOptions])
-  return { parts: { ...partsOf(plans), ...nameOf(plans) }, options: pick(plans, guardOptions) }
-}
-
-function partsOf(options: LimiterParts): Omit<LimiterParts, 'name'> {
-  return pick(options, limiterParts)
-}
-
-function nameOf({ name }: LimiterParts): Pick<LimiterParts, 'name'> {
-  return name === undefined ? {} : { name }
+  return { parts: pick(plans, ['name', ...limiterParts]), options: pick(plans, guardOptions) }
 }
 
 /** The options of these names, unless they are undefined. */

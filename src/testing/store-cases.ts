@@ -16,6 +16,9 @@ export interface StoreFixture {
 
 const summary = ({ allowed, remaining }: Decision) => `${allowed ? 'ok' : 'no'} ${remaining}`
 
+const inOrder = (numbers: number[]) => numbers.sort((a, b) => a - b)
+const multiples = (of: number, count: number) => Array.from({ length: count }, (_, n) => of * n)
+
 /** Keys that break a store which joins, splits, matches, trims, folds or encodes keys without care. */
 const hostileKeys: readonly string[] = [
   ...['', ' ', 'k', 'K', ' k', 'k ', 'k\n', 'k\0', 'k:', ':k', '{k}', '{}', '}{'],
@@ -48,20 +51,13 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     const limiter = new RateLimiter({ policies: ['60/1h fixed-window', '37/1d sliding-log'], store })
     const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('k')))
     const admitted = decisions.filter(({ allowed }) => allowed).map(({ remaining }) => remaining)
-    assertEqual(
-      admitted.sort((a, b) => a - b),
-      Array.from({ length: 37 }, (_, n) => n),
-    )
+    assertEqual(inOrder(admitted), multiples(1, 37))
   },
 
   'a hundred reservations at once on one key get a slot each': async ({ store }) => {
     const limiter = new RateLimiter({ policies: '10/1s gcra burst 1', store })
     const booked = await Promise.all(Array.from({ length: 100 }, () => limiter.reserve('k', { maxWait: '1h' })))
-    const waits = booked.map(({ wait }) => wait).sort((a, b) => a - b)
-    assertEqual(
-      waits,
-      Array.from({ length: 100 }, (_, n) => 100 * n),
-    )
+    assertEqual(inOrder(booked.map(({ wait }) => wait)), multiples(100, 100))
   },
 
   'hostile keys never share a state': async ({ store }) => {
@@ -154,13 +150,8 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     at(5_400_000)
     const booked = await book(limiter, 'k', 1, 0, details)
     const times = (decision: Decision) => [decision.resetAfter, decision.policies[0]?.nextAfter]
-    assertEqual(
-      [times(decided), times(booked.decision)],
-      [
-        [3_600_000, 3_600_000],
-        [1_800_000, 1_800_000],
-      ],
-    )
+    assertEqual(times(decided), [3_600_000, 3_600_000])
+    assertEqual(times(booked.decision), [1_800_000, 1_800_000])
     assertEqual((booked.decision.at ?? 0) - (decided.at ?? 0), 1_800_000)
     assertEqual((await limiter.consume('k')).at, undefined)
   },

@@ -9,13 +9,8 @@ import { type KeyExtractor, tokenPattern } from './key-extractor.ts'
  * @throws HeadgateError `HEADGATE_OPTION` if the name cannot be the name of a header
  */
 export function byHeader(name: string): KeyExtractor {
-  checkName(
-    typeof name === 'string' && tokenPattern.test(name),
-    'byHeader',
-    'header name',
-    name,
-    `byHeader('x-api-key')`,
-  )
+  const valid = typeof name === 'string' && tokenPattern.test(name)
+  checkName(valid, 'byHeader', 'header name', name, `byHeader('x-api-key')`)
   const lower = name.toLowerCase()
   return (request, view) => view.header(request, lower)
 }
@@ -36,10 +31,8 @@ export function byCookie(name: string): KeyExtractor {
 function cookieOf(header: string | undefined, name: string): string | undefined {
   if (header === undefined) return undefined
   const pair = header.split(';').find((each) => each.slice(0, each.indexOf('=')).trim() === name)
-  return pair
-    ?.slice(pair.indexOf('=') + 1)
-    .trim()
-    .replace(/^"(.*)"$/, '$1')
+  const value = pair?.slice(pair.indexOf('=') + 1).trim()
+  return value?.replace(/^"(.*)"$/, '$1')
 }
 
 /**

@@ -1,7 +1,6 @@
 import cluster, { type Worker } from 'node:cluster'
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, shown } from '../../errors.ts'
-import { isPromise, type MaybePromise } from '../../maybe-promise.ts'
 import type { Booking, Ledger, LedgerTerms, Store } from '../store.ts'
 import {
   isRequestMessage,
@@ -92,12 +91,10 @@ export class PrimaryStore implements Store {
   }
 }
 
-function carryOut(ledger: Ledger, request: LedgerRequest): MaybePromise<Booking | undefined> {
+async function carryOut(ledger: Ledger, request: LedgerRequest): Promise<Booking | undefined> {
   const { verb, keys, cost, maxWait, options } = request
   if (verb === 'reserve') return ledger.reserve(keys, cost, maxWait, options)
   if (verb === 'reset') return ledger.reset(keys) as undefined
   const tickets = options.tickets && unpackTickets(options.tickets)
-  const decision = ledger.decide(verb, keys, cost, { ...options, tickets })
-  if (isPromise(decision)) return decision.then((decided) => ({ decision: decided, wait: 0, tickets: undefined }))
-  return { decision, wait: 0, tickets: undefined }
+  return { decision: await ledger.decide(verb, keys, cost, { ...options, tickets }), wait: 0, tickets: undefined }
 }

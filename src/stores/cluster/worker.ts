@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers'
 import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
-import { HeadgateError } from '../../errors.ts'
+import { HeadgateError, storeError } from '../../errors.ts'
 import { Deadlines, type PendingCall } from '../deadlines.ts'
 import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
 import { isResponseMessage, type LedgerRequest, packTerms, type RequestMessage, unpackBooking } from './messages.ts'
@@ -84,9 +84,7 @@ export class WorkerStore implements Store {
   }
 
   #reject(ids: readonly number[], cause: Error): void {
-    for (const id of ids) {
-      this.#remove(id)?.reject(new HeadgateError('HEADGATE_STORE', `The primary failed: ${cause.message}`, { cause }))
-    }
+    for (const id of ids) this.#remove(id)?.reject(storeError('The primary', cause))
   }
 
   #remove(id: number): PendingRequest | undefined {

@@ -1,7 +1,6 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
 import { PolicyEvaluation } from '../../algorithms/evaluation.ts'
-import { copyState, type State } from './state.ts'
-import type { BoundedRows } from './state-rows.ts'
+import { type BoundedRows, copyState, type State } from './state.ts'
 
 /** The most bytes of an overflow table, including the four bytes in each row that identify its key. */
 const maxBytes = 64 * 2 ** 20

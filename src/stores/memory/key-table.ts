@@ -10,8 +10,7 @@
 import type { Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
 import { nothing, type OverflowLocation, type OverflowTable } from './overflow-table.ts'
-import { idleTime, quotaLeft, type State } from './state.ts'
-import type { StateRows } from './state-rows.ts'
+import { idleTime, quotaLeft, type State, type StateRows } from './state.ts'
 
 /** How many keys a table holds. */
 export interface Capacity {
@@ -45,7 +44,8 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   readonly #free: number[] = []
   #hand = 0
   #overflow: OverflowTable | undefined
-  #evictions = 0
+  /** How often a key had to give way while it still counted. */
+  evictions = 0
 
   constructor(states: Rows, capacity: Capacity, makeOverflow: MakeOverflow) {
     this.states = states
@@ -59,11 +59,6 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     return this.#rowOf.size
   }
 
-  /** How many keys were evicted below their full quota. */
-  get evictions(): number {
-    return this.#evictions
-  }
-
   get remembered(): number {
     return this.#overflow?.remembered ?? 0
   }
@@ -73,7 +68,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   }
 
   get forgotten(): number {
-    return this.#capacity.seed === undefined ? this.#evictions : (this.#overflow?.forgotten ?? 0)
+    return this.#capacity.seed === undefined ? this.evictions : (this.#overflow?.forgotten ?? 0)
   }
 
   /** The key's row, or `blank`. */
@@ -134,7 +129,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
       this.#refused[to] = from.#refused[row] as number
       this.#enter(name, to)
     }
-    this.#evictions = from.#evictions
+    this.evictions = from.evictions
     if (from.#overflow === undefined) return
     this.#overflow = this.#newOverflow(from.#overflow)
     this.#overflow?.takeOver(from.#overflow, now, change)
@@ -183,7 +178,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   }
 
   #evict(row: number, now: number): void {
-    this.#evictions++
+    this.evictions++
     this.#overflow ??= this.#newOverflow()
     this.#overflow?.remember(this.#keyOf[row] as string, this.states.read(row), now)
     this.#release(row)

@@ -1,6 +1,5 @@
 import { MultiPlanStates } from './multi-plan-states.ts'
-import { isUnused, numbersOf, type State, timeOf } from './state.ts'
-import type { BoundedRows } from './state-rows.ts'
+import { type BoundedRows, isUnused, numbersOf, type State, timeOf } from './state.ts'
 
 /** The most bytes of an overflow table under plans. */
 const maxBytes = 128 * 2 ** 20

@@ -1,6 +1,5 @@
 import type { PolicyEvaluation } from '../../algorithms/evaluation.ts'
-import { numbersOf, quotaLeft, type State } from './state.ts'
-import type { StateRows } from './state-rows.ts'
+import { numbersOf, quotaLeft, type State, type StateRows } from './state.ts'
 
 const none: readonly State[] = []
 

@@ -18,8 +18,7 @@
 
 import { KeyHash, type Seed } from './key-hash.ts'
 import type { SharedCells } from './shared-cells.ts'
-import { quotaLeft, type State } from './state.ts'
-import type { BoundedRows } from './state-rows.ts'
+import { type BoundedRows, quotaLeft, type State } from './state.ts'
 
 /** A bucket's places. With its cell they are eight. */
 const width = 7
@@ -46,9 +45,12 @@ export class OverflowTable {
   #one = 0
   #other = 0
   #hand = 0
-  #remembered = 0
-  #merged = 0
-  #forgotten = 0
+  /** How many keys have a place of their own. */
+  remembered = 0
+  /** How often a key was merged with others. */
+  merged = 0
+  /** How often a key was forgotten. */
+  forgotten = 0
 
   /**
    * @param sharedCells left out if keys without a place are forgotten
@@ -71,23 +73,8 @@ export class OverflowTable {
     sharedCells?.resize(this.#buckets)
   }
 
-  /** How many keys have a place of their own. */
-  get remembered(): number {
-    return this.#remembered
-  }
-
-  /** How often a key was merged with others. */
-  get merged(): number {
-    return this.#merged
-  }
-
-  /** How often a key was forgotten. */
-  get forgotten(): number {
-    return this.#forgotten
-  }
-
   find(key: string): OverflowLocation {
-    if (this.#remembered === 0 && !this.#cells?.used) return nothing
+    if (this.remembered === 0 && !this.#cells?.used) return nothing
     this.#locate(key)
     const place = this.#placeIn(this.#one)
     const own = place === nothing ? this.#placeIn(this.#other) : place
@@ -118,7 +105,7 @@ export class OverflowTable {
 
   #keep(states: readonly State[], place: number, tag: number, now: number): void {
     this.#tags[place] = tag
-    this.#remembered++
+    this.remembered++
     this.#places.copy(states, place, now)
   }
 
@@ -135,8 +122,8 @@ export class OverflowTable {
 
   /** Takes over from a table of as many buckets. @param change makes the new states of the old ones */
   takeOver(from: OverflowTable, now: number, change: (states: readonly State[]) => readonly State[]): void {
-    this.#merged = from.#merged
-    this.#forgotten = from.#forgotten
+    this.merged = from.merged
+    this.forgotten = from.forgotten
     if (from.#cells !== undefined) this.#cells?.takeOver(from.#cells, now, change)
     for (const [place, tag] of from.#tags.entries()) {
       if (tag === 0) continue
@@ -213,17 +200,17 @@ export class OverflowTable {
   /** Merges a key without a place into the cells of its buckets, or forgets it. */
   #giveUp(states: readonly State[], one: number, other: number, now: number): void {
     if (this.#cells === undefined) {
-      this.#forgotten++
+      this.forgotten++
       return
     }
-    this.#merged++
+    this.merged++
     this.#cells.merge(states, one, now)
     this.#cells.merge(states, other, now)
   }
 
   #free(place: number): void {
     this.#tags[place] = 0
-    this.#remembered--
+    this.remembered--
     this.#places.clear(place)
   }
 }

@@ -18,7 +18,8 @@ export class SharedCells {
   readonly #other: readonly PolicyEvaluation[]
   /** By cell: 1 if any key was merged into it. */
   #inUse = new Uint8Array(0)
-  #used = 0
+  /** How many cells are in use. */
+  used = 0
 
   constructor(policies: readonly Policy[]) {
     this.#states = new FlatStates(policies, true)
@@ -32,11 +33,6 @@ export class SharedCells {
     this.#inUse = new Uint8Array(cells)
   }
 
-  /** How many cells are in use. */
-  get used(): number {
-    return this.#used
-  }
-
   /** True if a key of these two cells may have been merged. */
   has(one: number, other: number): boolean {
     return this.#inUse[one] === 1 && this.#inUse[other] === 1
@@ -44,7 +40,7 @@ export class SharedCells {
 
   /** Makes the cell at least as strict as it is, and as those states. */
   merge(states: readonly State[], cell: number, now: number): void {
-    if (this.#inUse[cell] === 0) this.#used++
+    if (this.#inUse[cell] === 0) this.used++
     this.#inUse[cell] = 1
     this.#states.point(this.#other, cell)
     for (const [n, state] of states.entries()) {
@@ -74,7 +70,7 @@ export class SharedCells {
     if (this.#inUse[cell] === 0 || quotaLeft(this.#states.read(cell), now) < 1) return
     this.#states.clear(cell)
     this.#inUse[cell] = 0
-    this.#used--
+    this.used--
   }
 
   /** Copies what as many other cells have. @param change makes the new states of the old ones */

@@ -55,11 +55,8 @@ export class TransactionRunner {
 
   /** Each promise is fulfilled when its job is over, successful or not. */
   run(jobs: readonly Job[]): Promise<void>[] {
-    const promises = jobs.map((job) => {
-      return new Promise<void>((done) => {
-        this.#tasks.push({ job, done, waits: false })
-      })
-    })
+    const start = (job: Job) => new Promise<void>((done) => void this.#tasks.push({ job, done, waits: false }))
+    const promises = jobs.map(start)
     this.#startTransactions()
     return promises
   }

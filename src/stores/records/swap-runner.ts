@@ -10,7 +10,7 @@
  * between, they stay taken until time gives them back.
  */
 import { type Clock, checkClock } from '../../clock.ts'
-import { HeadgateError, shown } from '../../errors.ts'
+import { HeadgateError, shown, storeError } from '../../errors.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import { emptyText, type Job, type Write } from './job.ts'
 import type { SavedText } from './key-record.ts'
@@ -62,7 +62,7 @@ export class SwapRunner<Version> {
     try {
       await this.#run(job)
     } catch (cause) {
-      job.reject(this.#errorOf(cause))
+      job.reject(storeError(this.#options.size.store, cause))
     }
   }
 
@@ -142,12 +142,6 @@ export class SwapRunner<Version> {
       const saved = untouched ? before : job.withdraw(write.index, found.text, now)
       if (await this.#swap(key, saved, found.version)) return
     }
-  }
-
-  #errorOf(cause: unknown): HeadgateError {
-    if (cause instanceof HeadgateError) return cause
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    return new HeadgateError('HEADGATE_STORE', `${this.#options.size.store} failed: ${reason}`, { cause })
   }
 }
 

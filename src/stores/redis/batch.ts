@@ -1,4 +1,4 @@
-import { HeadgateError } from '../../errors.ts'
+import { type HeadgateError, storeError } from '../../errors.ts'
 import { DeadlineItem } from '../deadlines.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import { ReplyReader } from './reply-reader.ts'
@@ -136,7 +136,7 @@ export class Batch extends DeadlineItem {
       try {
         request.receive(response)
       } catch (error) {
-        request.fail(error) // the user's own clock may throw
+        request.reject(error) // the user's own clock may throw
       }
     }
   }
@@ -162,9 +162,7 @@ export class Batch extends DeadlineItem {
 
   fail(cause: unknown): void {
     if (this.settled) return
-    const reason = cause instanceof Error ? cause.message : String(cause)
-    const error =
-      cause instanceof HeadgateError ? cause : new HeadgateError('HEADGATE_STORE', `Redis failed: ${reason}`, { cause })
-    for (const request of this.#settle()) request.fail(error)
+    const error = storeError('Redis', cause)
+    for (const request of this.#settle()) request.reject(error)
   }
 }

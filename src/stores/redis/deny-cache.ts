@@ -10,7 +10,6 @@
  * made through the same store remove the entry. Those made elsewhere take effect when the entry expires.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Clock } from '../../clock.ts'
 import { type CacheEntry, KeyCache } from './key-cache.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import type { PolicyReport, ScriptResponse } from './script-response.ts'
@@ -21,34 +20,21 @@ export interface CachedRefusal extends CacheEntry {
   readonly response: ScriptResponse
 }
 
-export class DenyCache {
-  readonly #clock: Clock
-  readonly #refusals: KeyCache<CachedRefusal>
-
-  constructor(clock: Clock) {
-    this.#clock = clock
-    this.#refusals = new KeyCache(clock)
-  }
-
-  find(plan: PackedPlan, keys: readonly string[], cost: number): CachedRefusal | undefined {
-    const refusal = this.#refusals.find(keys)
+export class DenyCache extends KeyCache<CachedRefusal> {
+  refusal(plan: PackedPlan, keys: readonly string[], cost: number): CachedRefusal | undefined {
+    const refusal = this.find(keys)
     return refusal !== undefined && refusal.plan === plan && refusal.cost === cost ? refusal : undefined
   }
 
   /** Removes a refusal under another plan, because a request under this plan may change the numbers of that plan. */
   forgetOtherPlans(plan: PackedPlan, keys: readonly string[]): void {
-    const refusal = this.#refusals.find(keys)
+    const refusal = this.find(keys)
     if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
   }
 
   /** How long ago the refusal that was just found had been received, in microseconds. */
   age(refusal: CachedRefusal): number {
-    return this.#refusals.foundAt - refusal.from
-  }
-
-  /** Counts the changes: a request keeps this number until its response arrives. */
-  get version(): number {
-    return this.#refusals.version
+    return this.foundAt - refusal.from
   }
 
   /**
@@ -64,17 +50,13 @@ export class DenyCache {
     sent: number,
     version: number,
   ): void {
-    if (!response.repeats || version !== this.#refusals.version || !isExhausted(plan, response.reports)) return
+    if (!response.repeats || version !== this.version || !isExhausted(plan, response.reports)) return
     let life = Infinity
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
-    const now = this.#clock()
+    const now = this.clock()
     // The life counts from when the request was sent: no call is refused here that Redis would admit.
     const until = sent + life
-    if (now < until) this.#refusals.add(keys, { plan, cost, response, from: now, until, version })
-  }
-
-  forget(keys: readonly string[]): void {
-    this.#refusals.forget(keys)
+    if (now < until) this.set(keys, { plan, cost, response, from: now, until, version })
   }
 }
 

@@ -14,15 +14,15 @@ export interface CacheEntry {
 
 /** Results that a process can repeat locally, by the keys of a call, until a call of this process changes these keys. */
 export class KeyCache<Entry extends CacheEntry> {
-  readonly #clock: Clock
+  protected readonly clock: Clock
   readonly #entries = new LRUCache<string, Entry>({ max: maxEntries })
-  /** Counts the changes: the response to a request that was sent before a change must not be added after it. */
+  /** Counts the changes. A request keeps this number until its response is here: the response to a request that was sent before a change must not be added after it. */
   version = 0
   /** The local time of the last `find` that returned an entry. */
   foundAt = 0
 
   constructor(clock: Clock) {
-    this.#clock = clock
+    this.clock = clock
   }
 
   /** The entry for these keys, if it is valid now. */
@@ -31,7 +31,7 @@ export class KeyCache<Entry extends CacheEntry> {
     const name = nameOf(keys)
     const entry = this.#entries.get(name)
     if (entry === undefined) return undefined
-    const now = this.#clock()
+    const now = this.clock()
     // A change of any key outdates all entries of several keys: it may be one of them.
     const outdated = keys.length > 1 && entry.version !== this.version
     if (now >= entry.from && now < entry.until && !outdated) {
@@ -42,7 +42,7 @@ export class KeyCache<Entry extends CacheEntry> {
     return undefined
   }
 
-  add(keys: readonly string[], entry: Entry): void {
+  set(keys: readonly string[], entry: Entry): void {
     this.#entries.set(nameOf(keys), entry)
   }
 

@@ -29,16 +29,15 @@ interface PendingLease {
   readonly done: Promise<boolean>
 }
 
-export class Leases {
+export class Leases extends KeyCache<Lease> {
   readonly #units: number
-  readonly #leases: KeyCache<Lease>
   /** The request for a lease that is under way, by keys: one at a time, because the units of several would add up. */
   readonly #pending = new Map<string, PendingLease>()
 
   /** @param units how many units of a key one request takes */
   constructor(units: number, clock: Clock) {
+    super(clock)
     this.#units = units
-    this.#leases = new KeyCache(clock)
   }
 
   /** Spends leased units, if there are enough of them here. */
@@ -47,7 +46,7 @@ export class Leases {
     keys: readonly string[],
     cost: number,
   ): { response: ScriptResponse; elapsed: number } | undefined {
-    const lease = this.#leases.find(keys)
+    const lease = this.find(keys)
     if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined
     lease.units -= cost
     lease.spent += cost
@@ -55,7 +54,7 @@ export class Leases {
       ...report,
       remaining: Math.max(0, report.remaining - lease.spent),
     }))
-    return { response: { ...lease.response, reports }, elapsed: this.#leases.foundAt - lease.from }
+    return { response: { ...lease.response, reports }, elapsed: this.foundAt - lease.from }
   }
 
   /**
@@ -70,7 +69,7 @@ export class Leases {
 
   /** How many units a request of this cost takes; undefined for no lease. */
   unitsFor(keys: readonly string[], cost: number): number | undefined {
-    const units = this.#units - (this.#leases.find(keys)?.units ?? 0)
+    const units = this.#units - (this.find(keys)?.units ?? 0)
     return cost >= units || this.#pending.has(nameOf(keys)) ? undefined : units
   }
 
@@ -82,25 +81,16 @@ export class Leases {
     this.#pending.set(name, { plan, done })
   }
 
-  /** Counts the changes: a request keeps this number until its response arrives. */
-  get version(): number {
-    return this.#leases.version
-  }
-
   /**
    * Adds the units that a response leased.
    * @param sent the local time when the request was sent
    * @param version the version at that time
    */
   add(plan: PackedPlan, keys: readonly string[], response: ScriptResponse, sent: number, version: number): void {
-    if (response.lease === undefined || version !== this.#leases.version) return
-    const held = this.#leases.find(keys)
+    if (response.lease === undefined || version !== this.version) return
+    const held = this.find(keys)
     const units = response.lease.units + (held?.plan === plan ? held.units : 0)
     const until = Math.min(sent + response.lease.life, held?.until ?? Infinity)
-    this.#leases.add(keys, { plan, response, units, spent: 0, from: sent, until, version })
-  }
-
-  forget(keys: readonly string[]): void {
-    this.#leases.forget(keys)
+    this.set(keys, { plan, response, units, spent: 0, from: sent, until, version })
   }
 }

@@ -74,7 +74,7 @@ export class RedisLedger implements Ledger {
   #decideLocally(keys: readonly string[], cost: number, details?: Details): Decision | undefined {
     const { policies } = this.#plan
     const { denyCache, leases } = this.#context
-    const refusal = this.#cacheable ? denyCache?.find(this.#plan, keys, cost) : undefined
+    const refusal = this.#cacheable ? denyCache?.refusal(this.#plan, keys, cost) : undefined
     if (refusal) return decisionOf(policies, refusal.response, details, denyCache?.age(refusal))
     const spent = leases?.spend(this.#plan, keys, cost)
     return spent && decisionOf(policies, spent.response, details, spent.elapsed)

@@ -53,9 +53,6 @@ export class RedisStore implements Store {
 
   /** @param text another script, for tests that change it */
   constructor(options: RedisStoreOptions, text: string = script) {
-    if (typeof options !== 'object' || options === null) {
-      throw wrong('the options', options, 'Write redisStore({ client: new Redis() }).')
-    }
     knownOptions('redisStore', options, known)
     const { client, leases, denyCache = true } = options
     const connection = connectionOf(client)

@@ -51,10 +51,6 @@ export class ScriptRequest {
   receive(response: ScriptResponse): void {
     this.resolve(response)
   }
-
-  fail(error: unknown): void {
-    this.reject(error)
-  }
 }
 
 /** The numbers that stand for the verbs in the script. */

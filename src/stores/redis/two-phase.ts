@@ -10,6 +10,7 @@
  * refused that would otherwise be admitted. And if this process or the connection dies in between, they stay taken.
  */
 import type { Tickets } from '../../algorithms/evaluation.ts'
+import { allOf } from '../../maybe-promise.ts'
 import { type RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
@@ -42,15 +43,6 @@ function firstPhase(whole: ScriptRequest, { plan, keys, places }: SlotGroup): Sc
   const tickets = extras.tickets && places.map((place) => extras.tickets?.[place])
   const own: RequestExtras = { ...extras, maxWait, tickets }
   return new ScriptRequest(plan, verb === 'consume' ? 'reserve' : verb, keys, cost, now, own)
-}
-
-/** Waits for all of them, then rejects with the first failure. */
-async function allOf<T>(promises: readonly Promise<T>[]): Promise<T[]> {
-  const results = await Promise.allSettled(promises)
-  return results.map((result) => {
-    if (result.status === 'rejected') throw result.reason
-    return result.value
-  })
 }
 
 /** A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the refund. */

@@ -11,7 +11,7 @@ function cacheOf(clock: ManualClock) {
   const cache = new KeyCache<Noted>(clock.now)
   const add = (keys: string[], id = 0) => {
     const from = clock.now()
-    cache.add(keys, { from, until: from + 1_000_000, version: cache.version, id })
+    cache.set(keys, { from, until: from + 1_000_000, version: cache.version, id })
   }
   return { cache, add }
 }
