@@ -48,9 +48,9 @@ test('enforce: 0.1 applies to about a tenth of any kind of keys, and all of them
 
 test('enforce defaults to all keys; 0 and shadow mean none', () => {
   const keys = Array.from({ length: 1000 }, (_, n) => `k${n}`)
-  expect(keys.every((key) => new Enforcement(undefined, undefined).on(key))).toBe(true)
-  expect(keys.some((key) => new Enforcement(undefined, 0).on(key))).toBe(false)
-  expect(keys.some((key) => new Enforcement(true, 1).on(key))).toBe(false)
+  expect(keys.every((key) => new Enforcement(undefined, undefined).appliesTo(key))).toBe(true)
+  expect(keys.some((key) => new Enforcement(undefined, 0).appliesTo(key))).toBe(false)
+  expect(keys.some((key) => new Enforcement(true, 1).appliesTo(key))).toBe(false)
 })
 
 test.each([{ enforce: 1.1 }, { enforce: -0.1 }, { enforce: Number.NaN }, { enforce: '0.1' }, { shadow: 'yes' }])(
