@@ -10,7 +10,7 @@
  * One number says when the next call may go: `free`. A call waits until then, and pushes `free` on by its own price. So an
  * idle limiter admits any cost at once, and no call is too large.
  *
- * While nobody calls, permits are stored, up to `max`. They are spent before fresh ones. The two limiters differ in the
+ * While no call comes, permits are stored, up to `max`. They are spent before fresh ones. The two limiters differ in the
  * price of a stored permit: it is free (smooth-bursty.ts), or dearer than a fresh one (smooth-warming-up.ts).
  *
  * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a

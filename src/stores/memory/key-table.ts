@@ -42,6 +42,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   readonly #keyOf: (string | undefined)[] = [undefined]
   #refused = new Uint8Array(0)
   readonly #free: number[] = []
+  /** The row that the next new key looks at first, like the hand of a clock. */
   #hand = 0
   #overflow: OverflowTable | undefined
   /** How often a key had to give way while it still counted. */

@@ -32,10 +32,7 @@ export class Batch extends DeadlineItem {
   #plans: PackedPlan[] = []
   #bytes: Buffer
   #end = headBytes
-  /**
-   * The last request that was written, if it can be repeated: the number of repetitions, and the step between their
-   * keys.
-   */
+  /** The last request that was written, if it can be repeated; its repetitions, and the step between their keys. */
   #last: ScriptRequest | undefined
   #lastVerb = 0
   #lastKey = 0
