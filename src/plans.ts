@@ -113,11 +113,14 @@ function isUnchanged(elements: readonly PolicyLike[] | undefined, plan: PolicyLi
   return true
 }
 
+/** What the text of a plan begins with that is not a text itself. No valid plan begins so. */
+const jsonMark = 'json '
+
 /** The plan as a text; undefined if JSON cannot hold it. Then it is invalid, and the constructor of a limiter throws. */
 function textOf(plan: PolicyLikes): string | undefined {
-  if (typeof plan === 'string') return plan
+  if (typeof plan === 'string') return plan.startsWith(jsonMark) ? undefined : plan
   try {
-    return `json ${JSON.stringify(plan)}`
+    return jsonMark + JSON.stringify(plan)
   } catch {
     return undefined
   }

@@ -57,10 +57,9 @@ export const faults: Record<string, Fault> = {
     unknown: limit,
   },
   'paused by CLIENT PAUSE': {
-    begin: ({ admin }) => admin.client('PAUSE', 4000),
-    end: async ({ server }) => {
-      await server.command('PING') // the reply comes when the pause is over
-    },
+    // Without WRITE, the command that ends the pause would wait for its end too.
+    begin: ({ admin }) => admin.client('PAUSE', 60_000, 'WRITE'),
+    end: ({ admin }) => admin.client('UNPAUSE'),
     unknown: limit,
   },
   'full: OOM': {
