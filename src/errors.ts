@@ -30,6 +30,7 @@
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
  * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
+ * - `HEADGATE_THROWN`: a function in the options of a middleware threw what is no Error. `cause` is what it threw.
  *
  * A store rejects with these, which a verb shows as the `cause` of `HEADGATE_STORE_UNAVAILABLE`:
  *
@@ -59,6 +60,7 @@ export type ErrorCode =
   | 'HEADGATE_KEY'
   | 'HEADGATE_MAX_WAIT'
   | 'HEADGATE_HEADERS_SENT'
+  | 'HEADGATE_THROWN'
   | 'HEADGATE_CLOCK'
   | 'HEADGATE_ASYNC_STORE'
   | 'HEADGATE_STATE_SIZE'

@@ -73,7 +73,8 @@ export class Guard<Request, Response> {
 
   /**
    * True if the request may go on. False if it was answered, or if its client has left. Throws or rejects with what
-   * `skip`, a key extractor, `cost`, the store or `refuse` threw: an adapter gives that to its framework's error handler.
+   * `skip`, a key extractor, `cost`, the store or `refuse` threw: an adapter gives that, through `asError`, to its
+   * framework's error handler.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     if (this.#exemptions === undefined) return this.#findKey(request, response)
@@ -83,7 +84,7 @@ export class Guard<Request, Response> {
       : this.#exempt(exemption, request, response)
   }
 
-  /** `check` for frameworks that go on by a callback: `next()` if the request may go on, `next(error)` on an error. */
+  /** `check` for frameworks that go on by a callback: `next()` if the request may go on, else `next` with an Error. */
   handle(request: Request, response: Response, next: (error?: unknown) => void): void {
     handle(this, request, response, next)
   }
