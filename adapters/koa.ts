@@ -35,6 +35,7 @@ export const koaFramework: Framework<Context, Context> = {
   trustsProxy: ({ app }) => app.proxy,
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
   header: ({ req }, name) => req.headers[name]?.toString(),
+  cookie: ({ cookies }, name) => cookies.get(name, { signed: false }),
   route: ({ method, _matchedRoute }) => routeName(method, _matchedRoute?.toString()),
   attach({ state }, _response, decision) {
     state.rateLimit = decision
