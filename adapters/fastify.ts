@@ -11,6 +11,7 @@ import {
   type AnyGuard,
   createGuard,
   type GuardOptions,
+  HeadgateError,
   type PlanLimiter,
   type PlanOptions,
   type PolicyArgument,
@@ -80,14 +81,68 @@ export function rateLimit(
   if (done !== undefined) {
     return install(limit as FastifyInstance, () => createGuard(fastifyFramework, options as Argument), {}, done)
   }
+  if (limit === false) checkRouteDefaults(options as Options)
   const guard = limit === false ? undefined : createGuard(fastifyFramework, limit as Argument, options as Options)
-  const installed = plugin((app, _none, ready) => install(app, () => guard, options as Options, ready), metadata)
+  const makeGuard = (registered: object) => {
+    checkRegistered(registered)
+    return guard
+  }
+  const installed = plugin(
+    (app, registered, ready) => install(app, () => makeGuard(registered), options as Options, ready),
+    metadata,
+  )
   return guard === undefined ? installed : Object.assign(installed, { limiter: guard.limiter })
 }
 
 const metadata = { fastify: '5.x', name: 'headgate' }
 // `app.register(rateLimit, options)` registers the function itself, so it needs the metadata of a plugin.
 plugin(rateLimit as unknown as FastifyPluginCallback, metadata)
+
+/** @throws HeadgateError for options that `rateLimit(false, ...)` cannot pass on to routes */
+function checkRouteDefaults(options: Options = {}): void {
+  const limit = ['limit', 'window', 'policies', 'limiter'].find((option) => option in options)
+  if (limit !== undefined) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      `rateLimit(false, ...) limits nothing, so it does not take ${limit}. Write rateLimit({ limit: 100, window: '15m' }) ` +
+        `for a global limit, or config: { rateLimit: '100/15m' } on a route.`,
+    )
+  }
+  createGuard(fastifyFramework, '1/1s token-bucket', options) // throws now if an option is invalid
+}
+
+/** What Fastify itself reads from the options of `register`. */
+const registerOptions = ['prefix', 'logLevel', 'logSerializers']
+
+/** @throws HeadgateError for options beside a limiter that has its options already */
+function checkRegistered(options: object): void {
+  const unread = Object.keys(options).find((option) => !registerOptions.includes(option))
+  if (unread === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `app.register(rateLimit(...)) takes no options, got ${JSON.stringify(unread)}. ` +
+      `Write app.register(rateLimit, { limit: 100, window: '15m' }), or put them into rateLimit(...).`,
+  )
+}
+
+/** Marks an instance of Fastify whose requests have a `rateLimit` of this package. */
+const decorated: unique symbol = Symbol('headgate.decorated')
+
+/**
+ * Gives requests their `rateLimit`.
+ * @throws HeadgateError if it is another's: every request would look as if a limiter around this one had decided it
+ */
+function decorate(app: FastifyInstance): void {
+  if (app.hasDecorator(decorated)) return
+  if (app.hasRequestDecorator('rateLimit')) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      'request.rateLimit is decorated by somebody else, and headgate keeps its decision there. Rename that decorator.',
+    )
+  }
+  app.decorateRequest('rateLimit', null)
+  app.decorate(decorated, true)
+}
 
 /** @param inherited the options that a route's own limit has too, unless it overrides them */
 function install(
@@ -103,7 +158,7 @@ function install(
     const isFirst = app.printRoutes() === '(empty tree)' // if not, onRoute is not called for the routes that exist
     /** True if every route has the global guard. Then no config is read, which Fastify makes anew at each reading. */
     let onlyGlobal = false
-    if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', null)
+    decorate(app)
     app.addHook('onReady', (ready) => {
       onlyGlobal = isFirst && declared.every(({ config }) => routes.of(config ?? {}, guard) === guard)
       ready()
@@ -111,7 +166,7 @@ function install(
     app.addHook('onRoute', (route) => {
       declared.push(route)
       const own = route.config?.rateLimit
-      const ownGuard = own ? routes.declared(own, String(route.method), route.url) : guard
+      const ownGuard = own ? routes.declared(own, route.method, route.url) : guard
       // If limiters are nested, the hook of the innermost one runs last: its guard stays.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
     })
@@ -138,8 +193,8 @@ class RouteGuards {
   }
 
   /** The HEAD route that Fastify adds to a GET route shares its guard. */
-  declared(own: Argument, method: string, url: string): FastifyGuard {
-    const name = routeName(method, url)
+  declared(own: Argument, method: Methods, url: string): FastifyGuard {
+    const name = sharedName(method, url)
     const get = method === 'HEAD' ? this.#byName.get(name) : undefined
     const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited)
     this.#byName.set(name, { own, guard })
@@ -151,12 +206,33 @@ class RouteGuards {
     return guardOfRoute in config ? config[guardOfRoute] : (this.#declaredBefore(config) ?? everywhere)
   }
 
-  /** The guard of a route that was declared before this plugin was loaded. */
-  #declaredBefore(config: FastifyContextConfig): FastifyGuard | undefined {
+  /**
+   * The guard of a route that was declared before this plugin was loaded. HEAD may be the first to ask for the guard that
+   * it shares with GET.
+   */
+  #declaredBefore(config: FastifyContextConfig & { method?: Methods; url?: string }): FastifyGuard | undefined {
     const own = config.rateLimit
     if (!own) return undefined
-    const guard = this.#byConfig.get(config) ?? createGuard(fastifyFramework, own, this.#inherited)
+    const known = this.#byConfig.get(config)
+    if (known !== undefined) return known
+    const name = sharedName(config.method ?? 'GET', config.url ?? '')
+    const shared = this.#byName.get(name)
+    const guard =
+      shared !== undefined && shared.own === own ? shared.guard : createGuard(fastifyFramework, own, this.#inherited)
+    this.#byName.set(name, { own, guard })
     this.#byConfig.set(config, guard)
     return guard
   }
+}
+
+type Methods = RouteOptions['method']
+
+/**
+ * One name for routes that share a guard: GET, in whatever list of methods, and its HEAD. For `/` under a prefix, Fastify
+ * declares `/api` and `/api/` as one route, but a HEAD route for each.
+ */
+function sharedName(method: Methods, url: string): string {
+  const methods = [method].flat()
+  const path = url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url
+  return routeName(methods.includes('GET') ? 'GET' : methods.join(), path)
 }
