@@ -10,6 +10,7 @@ import { Enforcement } from './enforcement.ts'
 import { Events } from './events.ts'
 import { type Exemption, Exemptions } from './exemptions.ts'
 import type { Framework, RequestDecision } from './framework.ts'
+import { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { handle } from './handle.ts'
 import { Headers } from './headers/headers.ts'
@@ -39,6 +40,7 @@ export class Guard<Request, Response> {
   /** The extractor, if there is only one. */
   readonly #extractor: KeyExtractor<Request> | undefined
   readonly #cost: Cost<Request>
+  readonly #deadline: FunctionDeadline
   readonly #heldUnits: HeldUnits<Request, Response> | undefined
   readonly #headers: Headers
   readonly #enforcement: Enforcement
@@ -63,6 +65,7 @@ export class Guard<Request, Response> {
     this.#extractors = scopeExtractors(options.keys, limiter.scopes, options.keys !== defaults.keys)
     this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
     this.#cost = readCost(options.cost)
+    this.#deadline = new FunctionDeadline(options.functionTimeout)
     const heldUnits = new HeldUnits(limiter, framework, options, (...failure) => this.#settleFailed(...failure))
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
@@ -134,15 +137,16 @@ export class Guard<Request, Response> {
   }
 
   async #exemptLater(exemption: Promise<Exemption>, request: Request, response: Response): Promise<boolean> {
-    return this.#exempt(await exemption, request, response)
+    return this.#exempt(await this.#deadline.bound(exemption, 'skip'), request, response)
   }
 
   async #findCostLater(key: Promise<Key>, request: Request, response: Response): Promise<boolean> {
-    return this.#findCost(await key, request, response)
+    return this.#findCost(await this.#deadline.bound(key, 'keys'), request, response)
   }
 
   async #decideLater(key: Key, units: Promise<number>, request: Request, response: Response): Promise<boolean> {
-    return this.#decide(key, checkedCost(await units, 'What cost returns'), request, response)
+    const cost = checkedCost(await this.#deadline.bound(units, 'cost'), 'What cost returns')
+    return this.#decide(key, cost, request, response)
   }
 
   async #respondLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {

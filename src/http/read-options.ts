@@ -15,6 +15,7 @@ import type {
 /** What a route's own limit inherits from the limit around it: who is limited and how requests are answered. */
 const inherited = [
   'keys',
+  'functionTimeout',
   'headers',
   'problem',
   'refuse',
