@@ -26,6 +26,7 @@ export type {
   Count,
   DecisionEvent,
   DelayOptions,
+  DenialEvent,
   Dialect,
   Extracted,
   GuardOptions,

@@ -94,7 +94,9 @@ export class Guard<Request, Response> {
 
   #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
     if (exemption === 'limited') return this.#findKey(request, response)
-    return exemption === 'exempt' || this.#refusal.deny(request, response)
+    if (exemption === 'exempt') return true
+    this.#events.denied(this.#framework, request, response)
+    return this.#refusal.deny(request, response)
   }
 
   #findKey(request: Request, response: Response): MaybePromise<boolean> {

@@ -26,6 +26,7 @@ const inherited = [
   'enforce',
   'onDecision',
   'onRefused',
+  'onDenied',
   'onStoreError',
 ] as const
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
