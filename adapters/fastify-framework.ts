@@ -51,6 +51,20 @@ function toLowerCase(name: string): string {
   return lower
 }
 
+/** Where the config of a HEAD route keeps the pattern of its GET route, if Fastify gave it another one. */
+export const patternOfGet: unique symbol = Symbol('headgate.pattern')
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    [patternOfGet]?: string | undefined
+  }
+}
+
+function route(request: FastifyRequest): string {
+  const { config, url } = request.routeOptions
+  return routeName(request.method, config[patternOfGet] ?? url)
+}
+
 /** What the guard needs from Fastify. */
 export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   address(request) {
@@ -64,7 +78,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
     return all && Object.hasOwn(all, name) ? all[name] : undefined
   },
   header: (request, name) => request.headers[name]?.toString(),
-  route: (request) => routeName(request.method, request.routeOptions.url),
+  route,
   attach(request, _reply, decision) {
     request.rateLimit = decision
   },

@@ -11,7 +11,6 @@ import {
   type AnyGuard,
   createGuard,
   type GuardOptions,
-  HeadgateError,
   type PlanLimiter,
   type PlanOptions,
   type PolicyArgument,
@@ -21,7 +20,8 @@ import {
   type RequestDecision,
   routeName,
 } from '../src/http/index.ts'
-import { fastifyFramework } from './fastify-framework.ts'
+import { checkRegistered, checkRouteDefaults, decorate } from './fastify-checks.ts'
+import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
 
 export { fastifyFramework }
 
@@ -98,52 +98,6 @@ const metadata = { fastify: '5.x', name: 'headgate' }
 // `app.register(rateLimit, options)` registers the function itself, so it needs the metadata of a plugin.
 plugin(rateLimit as unknown as FastifyPluginCallback, metadata)
 
-/** @throws HeadgateError for options that `rateLimit(false, ...)` cannot pass on to routes */
-function checkRouteDefaults(options: Options = {}): void {
-  const limit = ['limit', 'window', 'policies', 'limiter'].find((option) => option in options)
-  if (limit !== undefined) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      `rateLimit(false, ...) limits nothing, so it does not take ${limit}. Write rateLimit({ limit: 100, window: '15m' }) ` +
-        `for a global limit, or config: { rateLimit: '100/15m' } on a route.`,
-    )
-  }
-  createGuard(fastifyFramework, '1/1s token-bucket', options) // throws now if an option is invalid
-}
-
-/** What Fastify itself reads from the options of `register`. */
-const registerOptions = ['prefix', 'logLevel', 'logSerializers']
-
-/** @throws HeadgateError for options beside a limiter that has its options already */
-function checkRegistered(options: object): void {
-  const unread = Object.keys(options).find((option) => !registerOptions.includes(option))
-  if (unread === undefined) return
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    `app.register(rateLimit(...)) takes no options, got ${JSON.stringify(unread)}. ` +
-      `Write app.register(rateLimit, { limit: 100, window: '15m' }), or put them into rateLimit(...).`,
-  )
-}
-
-/** Marks an instance of Fastify whose requests have a `rateLimit` of this package. */
-const decorated: unique symbol = Symbol('headgate.decorated')
-
-/**
- * Gives requests their `rateLimit`.
- * @throws HeadgateError if it is another's: every request would look as if a limiter around this one had decided it
- */
-function decorate(app: FastifyInstance): void {
-  if (app.hasDecorator(decorated)) return
-  if (app.hasRequestDecorator('rateLimit')) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      'request.rateLimit is decorated by somebody else, and headgate keeps its decision there. Rename that decorator.',
-    )
-  }
-  app.decorateRequest('rateLimit', null)
-  app.decorate(decorated, true)
-}
-
 /** @param inherited the options that a route's own limit has too, unless it overrides them */
 function install(
   app: FastifyInstance,
@@ -169,6 +123,8 @@ function install(
       const ownGuard = own ? routes.declared(own, route.method, route.url) : guard
       // If limiters are nested, the hook of the innermost one runs last: its guard stays.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
+      const pattern = routes.patternOfGet(route.method, route.url)
+      if (pattern !== route.url) route.config[patternOfGet] = pattern
     })
     app.addHook('onRequest', (request, reply, next) => {
       if (request.rateLimit !== null) return next()
@@ -186,6 +142,7 @@ function install(
 class RouteGuards {
   readonly #inherited: Options | undefined
   readonly #byName = new Map<string, { own: Argument; guard: FastifyGuard }>()
+  readonly #patterns = new Map<string, string>()
   readonly #byConfig = new WeakMap<object, FastifyGuard>()
 
   constructor(inherited: Options | undefined) {
@@ -199,6 +156,14 @@ class RouteGuards {
     const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited)
     this.#byName.set(name, { own, guard })
     return guard
+  }
+
+  /** The pattern of the GET route that a HEAD route belongs to. For any other route, its own. */
+  patternOfGet(method: Methods, url: string): string {
+    const name = sharedName(method, url)
+    if (method === 'HEAD') return this.#patterns.get(name) ?? url
+    this.#patterns.set(name, url)
+    return url
   }
 
   of(config: FastifyContextConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {

@@ -2,6 +2,7 @@ import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/fastify.ts'
 import { watchForwarded } from '../../src/http/keys/by-ip.ts'
+import { byRoute } from '../../src/index.ts'
 import { forgetWarnings } from '../../src/warn.ts'
 import { get } from '../support/frameworks.ts'
 
@@ -74,6 +75,18 @@ test.each(['both', 'slash', 'no-slash'] as const)(
     }
   },
 )
+
+test('byRoute gives HEAD the route of GET, also for / under a prefix', async () => {
+  app = fastify()
+  await app.register(rateLimit({ limit: 3, window: '1h', keys: byRoute() }))
+  app.register(async (api) => void api.get('/', async () => 'ok'), { prefix: '/api' })
+  app.get('/', async () => 'ok')
+  const url = await listen()
+  expect(await statuses(url, 'HEAD /api/', 'GET /api', 'HEAD /api', 'GET /api/', 'HEAD /api/')).toEqual([
+    200, 200, 200, 429, 429,
+  ])
+  expect(await statuses(url, 'HEAD /', 'GET /', 'GET /', 'HEAD /')).toEqual([200, 200, 200, 429])
+})
 
 test('HEAD shares the quota of GET for a route that was declared before the plugin', async () => {
   app = fastify()
