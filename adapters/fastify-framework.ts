@@ -8,6 +8,32 @@ function trustsEveryHop(request: FastifyRequest): boolean {
   return (Object.create(request, { raw: { value: raw } }) as FastifyRequest).ips?.length === chain.length + 1
 }
 
+/**
+ * False for a number of hops in the versions of Fastify that trust nobody then. An application may set one as in
+ * Express, and all clients of its proxy share one limit. Only the option tells this from a proxy at another address.
+ */
+function trustsSomebody(request: FastifyRequest): boolean {
+  const server = request.server as unknown as Record<symbol, { trustProxy?: unknown } | undefined>
+  const option = everySymbol(server).find(({ description }) => description === 'fastify.options')
+  if (option === undefined || typeof server[option]?.trustProxy !== 'number') return true
+  const raw = { headers: { 'x-forwarded-for': '198.51.100.1' }, socket: { remoteAddress: '192.0.2.1' } }
+  return (Object.create(request, { raw: { value: raw } }) as FastifyRequest).ips?.length === 2
+}
+
+/** Also those of the servers around it: an instance of a plugin inherits from its parent. */
+function everySymbol(server: object | null): readonly symbol[] {
+  if (server === null) return []
+  return [...Object.getOwnPropertySymbols(server), ...everySymbol(Object.getPrototypeOf(server) as object | null)]
+}
+
+const somebodyTrusted = new WeakMap<FastifyInstance, boolean>()
+
+function trustsProxy(request: FastifyRequest): boolean {
+  const somebody = somebodyTrusted.get(request.server) ?? trustsSomebody(request)
+  somebodyTrusted.set(request.server, somebody)
+  return somebody
+}
+
 const everyHopTrusted = new WeakMap<FastifyInstance, boolean>()
 
 function forwardedAddress(request: FastifyRequest, ips: readonly string[]): string | undefined {
@@ -25,6 +51,20 @@ function toLowerCase(name: string): string {
   return lower
 }
 
+/** Where the config of a HEAD route keeps the pattern of its GET route, if Fastify gave it another one. */
+export const patternOfGet: unique symbol = Symbol('headgate.pattern')
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    [patternOfGet]?: string | undefined
+  }
+}
+
+function route(request: FastifyRequest): string {
+  const { config, url } = request.routeOptions
+  return routeName(request.method, config[patternOfGet] ?? url)
+}
+
 /** The functions that the guard needs from Fastify. */
 export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   address(request) {
@@ -32,13 +72,13 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
     return ips === undefined ? request.ip : forwardedAddress(request, ips)
   },
   peer: (request) => request.raw.socket.remoteAddress,
-  trustsProxy: ({ ips }) => ips !== undefined,
+  trustsProxy: (request) => request.ips !== undefined && trustsProxy(request),
   param({ params }, name) {
     const all = params as Record<string, string> | undefined
     return all && Object.hasOwn(all, name) ? all[name] : undefined
   },
   header: (request, name) => request.headers[name]?.toString(),
-  route: (request) => routeName(request.method, request.routeOptions.url),
+  route,
   attach(request, _reply, decision) {
     request.rateLimit = decision
   },

@@ -20,7 +20,8 @@ import {
   type RequestDecision,
   routeName,
 } from '../src/http/index.ts'
-import { fastifyFramework } from './fastify-framework.ts'
+import { checkRegistered, checkRouteDefaults, decorate } from './fastify-checks.ts'
+import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
 
 export { fastifyFramework }
 
@@ -80,8 +81,16 @@ export function rateLimit(
   if (done !== undefined) {
     return install(limit as FastifyInstance, () => createGuard(fastifyFramework, options as Argument), {}, done)
   }
+  if (limit === false) checkRouteDefaults(options as Options)
   const guard = limit === false ? undefined : createGuard(fastifyFramework, limit as Argument, options as Options)
-  const installed = plugin((app, _none, ready) => install(app, () => guard, options as Options, ready), metadata)
+  const makeGuard = (registered: object) => {
+    checkRegistered(registered)
+    return guard
+  }
+  const installed = plugin(
+    (app, registered, ready) => install(app, () => makeGuard(registered), options as Options, ready),
+    metadata,
+  )
   return guard === undefined ? installed : Object.assign(installed, { limiter: guard.limiter })
 }
 
@@ -106,7 +115,7 @@ function install(
      * reading.
      */
     let onlyGlobal = false
-    if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', null)
+    decorate(app)
     app.addHook('onReady', (ready) => {
       onlyGlobal = isFirst && declared.every(({ config }) => routes.of(config ?? {}, guard) === guard)
       ready()
@@ -114,9 +123,11 @@ function install(
     app.addHook('onRoute', (route) => {
       declared.push(route)
       const own = route.config?.rateLimit
-      const ownGuard = own ? routes.declared(own, String(route.method), route.url) : guard
+      const ownGuard = own ? routes.declared(own, route.method, route.url) : guard
       // If limiters are nested, the hook of the innermost one runs last: its guard stays.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
+      const pattern = routes.patternOfGet(route.method, route.url)
+      if (pattern !== route.url) route.config[patternOfGet] = pattern
     })
     app.addHook('onRequest', (request, reply, next) => {
       if (request.rateLimit !== null) return next()
@@ -134,6 +145,7 @@ function install(
 class RouteGuards {
   readonly #inherited: Options | undefined
   readonly #byName = new Map<string, { own: Argument; guard: FastifyGuard }>()
+  readonly #patterns = new Map<string, string>()
   readonly #byConfig = new WeakMap<object, FastifyGuard>()
 
   constructor(inherited: Options | undefined) {
@@ -141,12 +153,20 @@ class RouteGuards {
   }
 
   /** The HEAD route that Fastify adds to a GET route shares its guard. */
-  declared(own: Argument, method: string, url: string): FastifyGuard {
-    const name = routeName(method, url)
+  declared(own: Argument, method: Methods, url: string): FastifyGuard {
+    const name = sharedName(method, url)
     const get = method === 'HEAD' ? this.#byName.get(name) : undefined
     const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited)
     this.#byName.set(name, { own, guard })
     return guard
+  }
+
+  /** The pattern of the GET route that a HEAD route belongs to. For any other route, its own. */
+  patternOfGet(method: Methods, url: string): string {
+    const name = sharedName(method, url)
+    if (method === 'HEAD') return this.#patterns.get(name) ?? url
+    this.#patterns.set(name, url)
+    return url
   }
 
   of(config: FastifyContextConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
@@ -154,12 +174,33 @@ class RouteGuards {
     return guardOfRoute in config ? config[guardOfRoute] : (this.#declaredBefore(config) ?? everywhere)
   }
 
-  /** The guard of a route that was declared before this plugin was loaded. */
-  #declaredBefore(config: FastifyContextConfig): FastifyGuard | undefined {
+  /**
+   * The guard of a route that was declared before this plugin was loaded. HEAD may be the first to ask for the guard that
+   * it shares with GET.
+   */
+  #declaredBefore(config: FastifyContextConfig & { method?: Methods; url?: string }): FastifyGuard | undefined {
     const own = config.rateLimit
     if (!own) return undefined
-    const guard = this.#byConfig.get(config) ?? createGuard(fastifyFramework, own, this.#inherited)
+    const known = this.#byConfig.get(config)
+    if (known !== undefined) return known
+    const name = sharedName(config.method ?? 'GET', config.url ?? '')
+    const shared = this.#byName.get(name)
+    const guard =
+      shared !== undefined && shared.own === own ? shared.guard : createGuard(fastifyFramework, own, this.#inherited)
+    this.#byName.set(name, { own, guard })
     this.#byConfig.set(config, guard)
     return guard
   }
+}
+
+type Methods = RouteOptions['method']
+
+/**
+ * One name for routes that share a guard: GET, in whatever list of methods, and its HEAD. For `/` under a prefix, Fastify
+ * declares `/api` and `/api/` as one route, but a HEAD route for each.
+ */
+function sharedName(method: Methods, url: string): string {
+  const methods = [method].flat()
+  const path = url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url
+  return routeName(methods.includes('GET') ? 'GET' : methods.join(), path)
 }

@@ -1,8 +1,10 @@
 import type { Context, Middleware, Next } from 'koa'
 import {
+  asError,
   createGuard,
   type Framework,
   type GuardOptions,
+  type MaybePromise,
   type PlanLimiter,
   type PlanOptions,
   type PolicyArgument,
@@ -33,6 +35,7 @@ export const koaFramework: Framework<Context, Context> = {
   trustsProxy: ({ app }) => app.proxy,
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
   header: ({ req }, name) => req.headers[name]?.toString(),
+  cookie: ({ cookies }, name) => cookies.get(name, { signed: false }),
   route: ({ method, _matchedRoute }) => routeName(method, _matchedRoute?.toString()),
   attach({ state }, _response, decision) {
     state.rateLimit = decision
@@ -81,13 +84,14 @@ export function rateLimit(
   const guard = createGuard(koaFramework, limit, options)
   // Not async: that would add a promise to those that Koa makes.
   const middleware: Middleware = (context, next) => {
+    let admitted: MaybePromise<boolean>
     try {
-      const admitted = guard.check(context, context)
-      if (admitted === true) return next()
-      return admitted === false ? refused : nextLater(admitted, next)
+      admitted = guard.check(context, context)
     } catch (error) {
-      return Promise.reject(error)
+      return Promise.reject(asError(error))
     }
+    if (admitted === true) return next()
+    return admitted === false ? refused : nextLater(admitted, next)
   }
   return Object.assign(middleware, { limiter: guard.limiter })
 }
@@ -95,5 +99,11 @@ export function rateLimit(
 const refused = Promise.resolve()
 
 async function nextLater(admitted: Promise<boolean>, next: Next): Promise<void> {
-  if (await admitted) await next()
+  let goesOn: boolean
+  try {
+    goesOn = await admitted
+  } catch (error) {
+    throw asError(error)
+  }
+  if (goesOn) await next()
 }

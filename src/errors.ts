@@ -30,6 +30,8 @@
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
  * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
+ * - `HEADGATE_THROWN`: a function in the options of a middleware threw what is no Error. `cause` is what it threw.
+ * - `HEADGATE_FUNCTION_TIMEOUT`: a function in the options of a middleware did not answer within `functionTimeout`.
  *
  * A store rejects with these, which a verb shows as the `cause` of `HEADGATE_STORE_UNAVAILABLE`:
  *
@@ -59,6 +61,8 @@ export type ErrorCode =
   | 'HEADGATE_KEY'
   | 'HEADGATE_MAX_WAIT'
   | 'HEADGATE_HEADERS_SENT'
+  | 'HEADGATE_THROWN'
+  | 'HEADGATE_FUNCTION_TIMEOUT'
   | 'HEADGATE_CLOCK'
   | 'HEADGATE_ASYNC_STORE'
   | 'HEADGATE_STATE_SIZE'

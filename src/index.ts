@@ -26,6 +26,7 @@ export type {
   Count,
   DecisionEvent,
   DelayOptions,
+  DenialEvent,
   Dialect,
   Extracted,
   GuardOptions,
@@ -45,9 +46,10 @@ export type {
   StoreErrorEvent,
   TrustedProxies,
 } from './http/index.ts'
+export { byCookie } from './http/keys/by-cookie.ts'
 export { byIp } from './http/keys/by-ip.ts'
 export { combine } from './http/keys/combine.ts'
-export { byCookie, byHeader, byParam, byRoute } from './http/keys/extractors.ts'
+export { byHeader, byParam, byRoute } from './http/keys/extractors.ts'
 export { type CostOptions, type Key, RateLimiter, type ReserveOptions } from './limiter.ts'
 export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
 export type { MaybePromise } from './maybe-promise.ts'

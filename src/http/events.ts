@@ -8,6 +8,7 @@ import { callback } from '../options.ts'
 import type { Channel } from '../platform/platform.ts'
 import type { CallOptions, StoreErrorAction } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
+import type { Framework } from './framework.ts'
 
 /** The event that hooks and channels get for a decision. With Koa, request and response are both the context. */
 export interface DecisionEvent<Request = unknown, Response = unknown> {
@@ -18,6 +19,16 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly limiter: string
   /** True if a refusal of this key is enforced. False under `shadow`, and outside the share of `enforce`. */
   readonly enforced: boolean
+  readonly request: Request
+  readonly response: Response
+}
+
+/** The event that hooks and channels get for a request that `deny` refuses. There is no decision: nothing was counted. */
+export interface DenialEvent<Request = unknown, Response = unknown> {
+  /** The address that the list has, as the framework's proxy setting confirms it. */
+  readonly address: string | undefined
+  /** The limiter's name. */
+  readonly limiter: string
   readonly request: Request
   readonly response: Response
 }
@@ -34,6 +45,8 @@ export interface Hooks<Request, Response> {
   onDecision?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /** Called for every refusal, enforced or not. Example: `({ key }) => log.info({ refused: key })`. */
   onRefused?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
+  /** Called for every request that `deny` refuses. Example: `({ address }) => log.info({ denied: address })`. */
+  onDenied?: ((event: DenialEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /**
    * What happens to requests that the store cannot decide: `'deny'` responds with 503, `'allow'` admits them, `'local'`
    * decides them in this process. Or a function that gets each event and may return one of these. Default: the
@@ -44,6 +57,7 @@ export interface Hooks<Request, Response> {
 
 const decisions = channel('headgate:decision')
 const refusals = channel('headgate:refused')
+const denials = channel('headgate:denied')
 
 /** Notifies hooks and channels. An event is made only if there is a listener. */
 export class Events<Request, Response> {
@@ -52,13 +66,14 @@ export class Events<Request, Response> {
   /** The extras of a call without listeners: only the action on a store error. */
   readonly #choice: CallOptions
 
-  constructor(limiter: string, { onDecision, onRefused, onStoreError }: Hooks<Request, Response>) {
+  constructor(limiter: string, { onDecision, onRefused, onDenied, onStoreError }: Hooks<Request, Response>) {
     this.#limiter = limiter
     callback(onDecision, 'onDecision', '({ decision, key }) => ...')
     callback(onRefused, 'onRefused', '({ decision, key }) => ...')
+    callback(onDenied, 'onDenied', '({ address }) => ...')
     checkChoice(onStoreError, 'onStoreError')
     this.#choice = typeof onStoreError === 'string' ? { onFailure: () => onStoreError } : {}
-    this.#hooks = { onDecision, onRefused, onStoreError }
+    this.#hooks = { onDecision, onRefused, onDenied, onStoreError }
   }
 
   /** True if there is a listener for decisions of this kind. */
@@ -71,6 +86,14 @@ export class Events<Request, Response> {
     const event = { decision, key, limiter: this.#limiter, enforced, request, response }
     notify('onDecision', this.#hooks.onDecision, decisions, event)
     if (!decision.allowed) notify('onRefused', this.#hooks.onRefused, refusals, event)
+  }
+
+  /** A request was refused by `deny`. The address is looked up only if somebody listens. */
+  denied(framework: Framework<Request, Response>, request: Request, response: Response): void {
+    const { onDenied } = this.#hooks
+    if (onDenied === undefined && !denials.hasSubscribers) return
+    const event = { address: framework.address(request), limiter: this.#limiter, request, response }
+    notify('onDenied', onDenied, denials, event)
   }
 
   /** The extras of a call to the limiter, so that a store error reaches the hook and the channel. */

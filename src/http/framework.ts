@@ -25,6 +25,8 @@ export interface Framework<Request, Response> {
   param(request: Request, name: string): string | undefined
   /** A request header, by its lower-case name. */
   header(request: Request, name: string): string | undefined
+  /** A cookie, for frameworks that read cookies in another way than the package `cookie`. */
+  cookie?(request: Request, name: string): string | undefined
   /** Method and pattern of the route that matched, as `routeName` writes them. Never text that the client chose. */
   route(request: Request): string
   /** Puts the decision where the application finds it. */

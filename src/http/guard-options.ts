@@ -1,4 +1,5 @@
 import type { Decision } from '../decision.ts'
+import type { Duration } from '../duration.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { Cost } from './cost.ts'
 import type { Count } from './count.ts'
@@ -14,6 +15,11 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
    * Example: `byHeader('x-api-key')`, or `{ default: byIp(), user: byHeader('x-user') }`.
    */
   keys?: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined
+  /**
+   * How long a request waits for a promise of `skip`, a key extractor, `policies` or `cost`, each. After that, the
+   * framework's error handler gets `HEADGATE_FUNCTION_TIMEOUT`. Default `'5s'`. Example: `'500ms'`, or `Infinity`.
+   */
+  functionTimeout?: Duration | undefined
   /**
    * True for a request that is not limited. May return a promise. Default: every request is limited.
    * Example: `(request) => request.url === '/health'`.

@@ -10,6 +10,7 @@ import { Enforcement } from './enforcement.ts'
 import { Events } from './events.ts'
 import { type Exemption, Exemptions } from './exemptions.ts'
 import type { Framework, RequestDecision } from './framework.ts'
+import { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { handle } from './handle.ts'
 import { Headers } from './headers/headers.ts'
@@ -40,6 +41,7 @@ export class Guard<Request, Response> {
   /** The extractor, if there is only one. */
   readonly #extractor: KeyExtractor<Request> | undefined
   readonly #cost: Cost<Request>
+  readonly #deadline: FunctionDeadline
   readonly #heldUnits: HeldUnits<Request, Response> | undefined
   readonly #headers: Headers
   readonly #enforcement: Enforcement
@@ -64,6 +66,7 @@ export class Guard<Request, Response> {
     this.#extractors = scopeExtractors(options.keys, limiter.scopes, options.keys !== defaults.keys)
     this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
     this.#cost = readCost(options.cost)
+    this.#deadline = new FunctionDeadline(options.functionTimeout)
     const heldUnits = new HeldUnits(limiter, framework, options, (...failure) => this.#settleFailed(...failure))
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
@@ -74,7 +77,7 @@ export class Guard<Request, Response> {
 
   /**
    * True if the request may go on. False if the guard has sent the response, or if its client has left. Throws or
-   * rejects with what `skip`, a key extractor, `cost`, the store or `refuse` threw: an adapter gives that to its
+   * rejects with what `skip`, a key extractor, `cost`, the store or `refuse` threw: an adapter gives that, through `asError`, to its
    * framework's error handler.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
@@ -85,14 +88,16 @@ export class Guard<Request, Response> {
       : this.#exempt(exemption, request, response)
   }
 
-  /** `check` for frameworks that go on by a callback: `next()` if the request may go on, `next(error)` on an error. */
+  /** `check` for frameworks that go on by a callback: `next()` if the request may go on, else `next` with an Error. */
   handle(request: Request, response: Response, next: (error?: unknown) => void): void {
     handle(this, request, response, next)
   }
 
   #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
     if (exemption === 'limited') return this.#findKey(request, response)
-    return exemption === 'exempt' || this.#refusal.deny(request, response)
+    if (exemption === 'exempt') return true
+    this.#events.denied(this.#framework, request, response)
+    return this.#refusal.deny(request, response)
   }
 
   #findKey(request: Request, response: Response): MaybePromise<boolean> {
@@ -135,15 +140,16 @@ export class Guard<Request, Response> {
   }
 
   async #exemptLater(exemption: Promise<Exemption>, request: Request, response: Response): Promise<boolean> {
-    return this.#exempt(await exemption, request, response)
+    return this.#exempt(await this.#deadline.bound(exemption, 'skip'), request, response)
   }
 
   async #findCostLater(key: Promise<Key>, request: Request, response: Response): Promise<boolean> {
-    return this.#findCost(await key, request, response)
+    return this.#findCost(await this.#deadline.bound(key, 'keys'), request, response)
   }
 
   async #decideLater(key: Key, units: Promise<number>, request: Request, response: Response): Promise<boolean> {
-    return this.#decide(key, checkedCost(await units, 'What cost returns'), request, response)
+    const cost = checkedCost(await this.#deadline.bound(units, 'cost'), 'What cost returns')
+    return this.#decide(key, cost, request, response)
   }
 
   async #respondLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {

@@ -1,5 +1,5 @@
-import { HeadgateError } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
+import { asError } from './as-error.ts'
 
 interface Checking<Request, Response> {
   check(request: Request, response: Response): MaybePromise<boolean>
@@ -21,7 +21,7 @@ export function handle<Request, Response>(
   try {
     admitted = guard.check(request, response)
   } catch (error) {
-    next(error ?? undefinedThrown())
+    next(asError(error))
     return
   }
   if (admitted === true) next()
@@ -31,14 +31,6 @@ export function handle<Request, Response>(
 function handleLater(admitted: Promise<boolean>, next: Next): void {
   admitted.then(
     (goesOn) => goesOn && next(),
-    (error) => next(error ?? undefinedThrown()),
-  )
-}
-
-/** A framework takes `next(undefined)` as permission to go on, so an undefined error needs a replacement. */
-function undefinedThrown(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_KEY',
-    'A key extractor threw undefined. Throw an Error, or return undefined for no key.',
+    (error) => next(asError(error)),
   )
 }

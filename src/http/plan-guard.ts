@@ -1,8 +1,10 @@
 import type { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { Events } from './events.ts'
 import { type Exemption, Exemptions } from './exemptions.ts'
 import type { Framework } from './framework.ts'
+import { FunctionDeadline } from './function-deadline.ts'
 import { Guard } from './guard.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { handle } from './handle.ts'
@@ -19,6 +21,8 @@ export class PlanGuard<Request, Response> {
   readonly #framework: Framework<Request, Response>
   readonly #policies: PoliciesOf<Request>
   readonly #exemptions: Exemptions<Request, Response>
+  readonly #deadline: FunctionDeadline
+  readonly #events: Events<Request, Response>
   readonly #refusal: Refusal<Request, Response>
   /** The options of every plan's guard. The exemptions come first, so they are not among them. */
   readonly #options: GuardOptions<Request, Response>
@@ -39,6 +43,8 @@ export class PlanGuard<Request, Response> {
     this.#framework = framework
     this.#policies = plans.policies
     this.#exemptions = new Exemptions(framework, options)
+    this.#deadline = new FunctionDeadline(options.functionTimeout)
+    this.#events = new Events(parts.name ?? 'default', options)
     this.#refusal = new Refusal(framework, options, parts.penalty)
     this.#options = { ...options, skip: undefined, allow: undefined, deny: undefined }
     new Guard(framework, '1/1s token-bucket', this.#options) // throws now if an option is invalid
@@ -59,18 +65,23 @@ export class PlanGuard<Request, Response> {
 
   #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
     if (exemption === 'exempt') return true
-    if (exemption === 'denied') return this.#refusal.deny(request, response)
+    if (exemption === 'denied') return this.#deny(request, response)
     const policies = this.#policies(request)
     if (isPromise(policies)) return this.#checkLater(policies, request, response)
     return this.#guardOf(policies).check(request, response)
   }
 
   async #exemptLater(exemption: Promise<Exemption>, request: Request, response: Response): Promise<boolean> {
-    return this.#exempt(await exemption, request, response)
+    return this.#exempt(await this.#deadline.bound(exemption, 'skip'), request, response)
   }
 
   async #checkLater(policies: Promise<PolicyLikes>, request: Request, response: Response): Promise<boolean> {
-    return this.#guardOf(await policies).check(request, response)
+    return this.#guardOf(await this.#deadline.bound(policies, 'policies')).check(request, response)
+  }
+
+  #deny(request: Request, response: Response): boolean {
+    this.#events.denied(this.#framework, request, response)
+    return this.#refusal.deny(request, response)
   }
 
   #guardOf(policies: PolicyLikes): Guard<Request, Response> {

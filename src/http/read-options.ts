@@ -13,9 +13,13 @@ import type {
 } from './rate-limit-options.ts'
 
 const exemptions = ['skip', 'allow', 'deny'] as const
-const hooks = ['onDecision', 'onRefused', 'onStoreError'] as const
+const hooks = ['onDecision', 'onRefused', 'onDenied', 'onStoreError'] as const
 /** The options that a nested limit inherits: the keys, and the form of responses. */
-const inherited = ['keys', 'headers', 'problem', 'refuse', 'shadow', 'enforce', ...exemptions, ...hooks] as const
+const inherited = [
+  ...['keys', 'functionTimeout', 'headers', 'problem', 'refuse', 'shadow', 'enforce'],
+  ...exemptions,
+  ...hooks,
+] as const
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout']

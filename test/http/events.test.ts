@@ -1,7 +1,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { type DecisionEvent, memoryStore, type Store, type StoreErrorEvent } from '../../src/index.ts'
+import { type DecisionEvent, type DenialEvent, memoryStore, type Store, type StoreErrorEvent } from '../../src/index.ts'
 import { forgetWarnings } from '../../src/warn.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
@@ -54,6 +54,32 @@ contract((app) => {
       await statuses(url, [{}, {}])
       expect(seen).toEqual([`api k in${suffix}`, `api k out${suffix}`, `refused: api k out${suffix}`])
     }
+  })
+
+  test('a denied request gives an event, to the hook and to the channel', async () => {
+    for (const policies of ['9/1h', () => '9/1h']) {
+      const seen: unknown[] = []
+      const note = (event: unknown) => {
+        const { address, limiter, request, response } = event as DenialEvent
+        seen.push([address, limiter, typeof request, typeof response])
+      }
+      const unheard = vi.fn()
+      const name = typeof policies === 'string' ? 'api' : 'plans'
+      const hooks = { onDenied: note, onDecision: unheard, onRefused: unheard }
+      const { url } = await app({ policies, name, deny: ['127.0.0.0/8'], ...hooks })
+      expect(await statuses(url, [{}])).toEqual([403])
+      channel('headgate:denied').subscribe(note)
+      expect(await statuses(url, [{}])).toEqual([403])
+      channel('headgate:denied').unsubscribe(note)
+      expect(seen).toEqual(Array.from({ length: 3 }, () => ['127.0.0.1', name, 'object', 'object']))
+      expect(unheard).not.toHaveBeenCalled()
+    }
+  })
+
+  test('a hook for denied requests that throws breaks nothing', async () => {
+    const { url } = await app({ policies: '9/1h', deny: ['127.0.0.1'], onDenied: down })
+    expect(await statuses(url, [{}, {}])).toEqual([403, 403])
+    expect(warned).toHaveBeenCalledTimes(1)
   })
 
   test('a hook that throws or rejects breaks nothing and gives one warning', async () => {

@@ -171,7 +171,7 @@ function connectionsOf(server: Server): () => Promise<number> {
   return () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
 }
 
-async function serve(server: Server): Promise<Pick<App, 'url' | 'connections' | 'close'>> {
+export async function serve(server: Server): Promise<Pick<App, 'url' | 'connections' | 'close'>> {
   await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

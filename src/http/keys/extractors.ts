@@ -16,26 +16,6 @@ export function byHeader(name: string): KeyExtractor {
 }
 
 /**
- * By a cookie of the request, as it was sent. A request without it is limited by its address.
- *
- *     rateLimit({ limit: 5, window: '1m', keys: byCookie('session') })
- *
- * @throws HeadgateError `HEADGATE_OPTION` if the name cannot be the name of a cookie
- */
-export function byCookie(name: string): KeyExtractor {
-  checkName(typeof name === 'string' && tokenPattern.test(name), 'byCookie', 'cookie name', name, `byCookie('session')`)
-  return (request, view) => cookieOf(view.header(request, 'cookie'), name)
-}
-
-/** The first cookie of that name (RFC 6265, 5.4), without the quotes that may be around it. */
-function cookieOf(header: string | undefined, name: string): string | undefined {
-  if (header === undefined) return undefined
-  const pair = header.split(';').find((each) => each.slice(0, each.indexOf('=')).trim() === name)
-  const value = pair?.slice(pair.indexOf('=') + 1).trim()
-  return value?.replace(/^"(.*)"$/, '$1')
-}
-
-/**
  * By a parameter of the route that matched: `id` of `/users/:id`. Before a route has matched, by address.
  *
  *     app.get('/users/:id', rateLimit({ limit: 5, window: '1m', keys: byParam('id') }), handler)
@@ -59,7 +39,8 @@ export function byRoute(): KeyExtractor {
   return (request, view) => view.route(request)
 }
 
-function checkName(valid: boolean, extractor: string, kind: string, name: unknown, example: string): void {
+/** @throws HeadgateError `HEADGATE_OPTION` unless the name is valid */
+export function checkName(valid: boolean, extractor: string, kind: string, name: unknown, example: string): void {
   if (valid) return
   throw new HeadgateError('HEADGATE_OPTION', `${extractor} takes a ${kind}, got ${shown(name)}. Write ${example}.`)
 }

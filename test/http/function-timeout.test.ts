@@ -1,0 +1,98 @@
+import { expect, test, vi } from 'vitest'
+import { createGuard } from '../../src/http/index.ts'
+import { contract, statuses, until } from '../support/contract.ts'
+import { get } from '../support/frameworks.ts'
+import { PlainResponse, plainFramework } from '../support/plain-framework.ts'
+
+/** Real time is the point here: the deadline is a timer. */
+const never = () => new Promise<never>(() => {})
+
+const options: Record<string, (hangs: () => unknown) => object> = {
+  keys: (keys) => ({ policies: '9/1h', keys }),
+  'keys of several scopes': (user) => ({
+    policies: ['9/1h', { limit: 9, window: '1m', scope: 'user' }],
+    keys: { user },
+  }),
+  skip: (skip) => ({ policies: '9/1h', skip }),
+  cost: (cost) => ({ policies: '9/1h', cost }),
+  policies: (policies) => ({ policies }),
+  'skip before policies': (skip) => ({ policies: () => '9/1h', skip }),
+}
+
+contract((app) => {
+  test.each(Object.keys(options))('%s that never answers ends in the error handler at the deadline', async (option) => {
+    const { url, handled } = await app({ ...options[option]?.(never), functionTimeout: 20 })
+    const { status, body } = await get(url)
+    expect([status, body]).toEqual([
+      500,
+      expect.stringMatching(/^(keys|skip|cost|policies) did not answer within 20 ms/),
+    ])
+    expect(handled()).toBe(0)
+  })
+
+  test('a function that answers in time decides, and one that rejects late is not heard', async () => {
+    const later = (value: unknown) => () => new Promise((resolve) => setTimeout(resolve, 5, value))
+    const slow = await app({ limit: 1, window: '1h', keys: later('ann'), cost: later(1), functionTimeout: '10s' })
+    expect(await statuses(slow.url, [{}, {}])).toEqual([200, 429])
+    const rejects = () => new Promise((_resolve, reject) => setTimeout(reject, 40, new Error('late')))
+    const late = await app({ limit: 1, window: '1h', keys: rejects, functionTimeout: 10 })
+    expect((await get(late.url)).body).toContain('did not answer')
+    await new Promise((resolve) => setTimeout(resolve, 60))
+  })
+})
+
+/** Checks a request without a server, so that no other timers run. */
+function check(guardOptions: object): Promise<unknown> {
+  const guard = createGuard(plainFramework, { limit: 9, window: '1h', ...guardOptions })
+  return new Promise((resolve) => guard.handle({ address: '192.0.2.1' }, new PlainResponse(), resolve))
+}
+
+const timers = () => process.getActiveResourcesInfo().filter((resource) => resource === 'Timeout').length
+
+test('the deadline is 5 seconds by default', async () => {
+  const setTimer = vi.spyOn(globalThis, 'setTimeout')
+  let answer: (key: string) => void = () => {}
+  const keys = () =>
+    new Promise((resolve) => {
+      answer = resolve
+    })
+  const checked = check({ keys })
+  await until(() => setTimer.mock.calls.length > 0)
+  expect(setTimer).toHaveBeenCalledTimes(1)
+  const milliseconds = setTimer.mock.calls[0]?.[1] as number
+  expect(milliseconds).toBeLessThanOrEqual(5000)
+  expect(milliseconds).toBeGreaterThan(4000)
+  answer('ann')
+  expect(await checked).toBeUndefined()
+  setTimer.mockRestore()
+})
+
+test('a synchronous function sets no timer, and no timer is left behind', async () => {
+  const setTimer = vi.spyOn(globalThis, 'setTimeout')
+  const before = timers()
+  expect(await check({ keys: () => 'ann', cost: () => 1, skip: () => false })).toBeUndefined()
+  expect(await check({ keys: async () => 'ann', cost: async () => 1, skip: async () => false })).toBeUndefined()
+  expect(setTimer).not.toHaveBeenCalled()
+  const inAMoment = (value: unknown) => new Promise((resolve) => setImmediate(() => setImmediate(resolve, value)))
+  expect(await check({ keys: () => inAMoment('ann'), cost: () => inAMoment(1) })).toBeUndefined()
+  expect(setTimer).toHaveBeenCalled()
+  await new Promise((resolve) => setImmediate(resolve))
+  expect(timers()).toBe(before)
+  setTimer.mockRestore()
+})
+
+test('Infinity waits as long as the function does', async () => {
+  const setTimer = vi.spyOn(globalThis, 'setTimeout')
+  const slow = (value: unknown) => new Promise((resolve) => setImmediate(() => setImmediate(resolve, value)))
+  expect(await check({ keys: () => slow('ann'), functionTimeout: Number.POSITIVE_INFINITY })).toBeUndefined()
+  expect(setTimer).not.toHaveBeenCalled()
+  setTimer.mockRestore()
+})
+
+test.each([0, -1, 1.5, Number.NaN, '', 'soon', null, {}])('functionTimeout: %j is an error', (functionTimeout) => {
+  for (const policies of ['1/1h', () => '1/1h']) {
+    expect(() => createGuard(plainFramework, { policies, functionTimeout } as never)).toThrow(
+      expect.objectContaining({ code: 'HEADGATE_OPTION' }),
+    )
+  }
+})

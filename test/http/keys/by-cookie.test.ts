@@ -1,0 +1,105 @@
+import { IncomingMessage, ServerResponse } from 'node:http'
+import { createRequire } from 'node:module'
+import { Socket } from 'node:net'
+import { parse } from 'cookie'
+import Koa from 'koa'
+import { describe, expect, test } from 'vitest'
+import { expressFramework } from '../../../adapters/express.ts'
+import { koaFramework } from '../../../adapters/koa.ts'
+import { byCookie } from '../../../src/index.ts'
+import { contract, statuses } from '../../support/contract.ts'
+import { type Random, seededRandom } from '../../support/seeded-random.ts'
+
+const limit = { limit: 5, window: '1h', keys: byCookie('session') }
+
+contract((app) => {
+  test.each([
+    ['a name that only looks the same', (n: number) => `\xa0session=junk${n}; session=VALID`],
+    ['a piece without a value', (n: number) => `session${n}; session=VALID`],
+    ['a name that begins the same', (n: number) => `session${'x'.repeat(n + 1)}=junk${n}; session=VALID`],
+    ['other cookies', (n: number) => `a=${n}; session=VALID; session=junk${n}`],
+    ['quotes', (n: number) => (n % 2 === 0 ? 'session="VALID"' : 'session=VALID')],
+    ['separators without a cookie', (n: number) => `${';'.repeat(n)} session=VALID`],
+  ])('one session has one quota, whatever the header holds: %s', async (_what, cookie) => {
+    const { url } = await app(limit)
+    const all = await statuses(
+      url,
+      Array.from({ length: 50 }, (_, n) => ({ cookie: cookie(n) })),
+    )
+    expect(all.filter((status) => status === 200)).toHaveLength(5)
+  })
+})
+
+/** Builds a Cookie header out of what parsers disagree about. */
+function hostileHeader(roll: Random): string {
+  // biome-ignore format: a list of letters
+  const pieces = [
+    'session', 'session', 'session', '=', '=', '=', ';', ';', '; ', ' ', '\t', '\xa0', '\xff', '"', '"', '%41', '%', '%2', '%22', '%zz',
+    'VALID', 'A', '__proto__', 'sessionX', 'Session', ',', '\\', '$Version=1', '\x0b', '\x7f', '==', ' session = A', '\tsession=A', '"A";',
+  ]
+  let header = ''
+  for (let n = roll(14); n >= 0; n--) header += pieces[roll(pieces.length)]
+  return header
+}
+
+const headers = (() => {
+  const roll = seededRandom(15)
+  return Array.from({ length: 100_000 }, () => hostileHeader(roll))
+})()
+
+/** What applications read: the package of Express 4 and 5, the newest one, and Koa's own. */
+const express = createRequire(import.meta.resolve('express'))('cookie') as { parse: typeof parse }
+const koa = new Koa()
+
+function koaContext(cookie: string): Koa.Context {
+  const request = new IncomingMessage(new Socket())
+  request.headers.cookie = cookie
+  return koa.createContext(request, new ServerResponse(request))
+}
+
+const key = byCookie('session')
+const readers: Record<string, { read: (header: string) => string | undefined; key: (header: string) => unknown }> = {
+  'cookie of Express': {
+    read: (header) => express.parse(header).session,
+    key: (header) => key({ headers: { cookie: header } }, expressFramework as never),
+  },
+  cookie: {
+    read: (header) => parse(header).session,
+    key: (header) => key({ headers: { cookie: header } }, expressFramework as never),
+  },
+  'cookies of Koa': {
+    read: (header) => koaContext(header).cookies.get('session'),
+    key: (header) => key(koaContext(header), koaFramework as never),
+  },
+}
+
+/** The quotes around a value are no part of it: some readers remove them, and others do not. */
+const withoutQuotes = (value: string | undefined) => value?.replace(/^"+|"+$/g, '')
+
+describe.each(Object.entries(readers))('%s', (_name, reader) => {
+  test('the key is what the application reads, for 100,000 hostile headers', () => {
+    let found = 0
+    for (const header of headers) {
+      const read = reader.read(header)
+      if (read) found++
+      if (reader.key(header) !== withoutQuotes(read)) {
+        expect({ header, key: reader.key(header) }).toEqual({ header, key: withoutQuotes(read) })
+      }
+    }
+    expect(found).toBeGreaterThan(1000)
+  })
+})
+
+test('a header of nothing but quotes takes no time', () => {
+  const started = process.hrtime.bigint()
+  const cookie = `session=${'"'.repeat(1_000_000)}x`
+  expect(key({ headers: { cookie } }, expressFramework as never)).toBe('x')
+  expect(Number(process.hrtime.bigint() - started) / 1e6).toBeLessThan(1000)
+})
+
+test('a cookie that is named like a member of every object is not found in a request without it', () => {
+  for (const name of ['__proto__', 'constructor', 'toString']) {
+    expect(byCookie(name)({ headers: { cookie: 'a=b' } }, expressFramework as never)).toBeUndefined()
+    expect(byCookie(name)({ headers: { cookie: `${name}=b` } }, expressFramework as never)).toBe('b')
+  }
+})
