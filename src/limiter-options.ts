@@ -121,7 +121,20 @@ export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | unde
         `Give each its own: tokenBucket({ name: 'burst', ... }).`,
     )
   }
+  checkLabels(policies)
   return Object.freeze(policies)
+}
+
+/** Clients tell the policies of a list apart by their labels. They never see a shadow. */
+function checkLabels(policies: readonly Policy[]): void {
+  const labels = policies.filter(({ shadow }) => !shadow).map(({ name, label = name }) => label)
+  const twice = labels.find((label, n) => labels.indexOf(label) !== n)
+  if (twice !== undefined) {
+    throw new HeadgateError(
+      'HEADGATE_DUPLICATE_POLICY',
+      `Two policies are labelled ${shown(twice)} (a policy without a label shows its name). Give each its own label.`,
+    )
+  }
 }
 
 /** The penalty comes last. Where every policy is a shadow, it is one too. */

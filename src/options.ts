@@ -17,12 +17,12 @@ export function knownOptions(where: string, options: object, known: readonly str
   }
 }
 
-/** @throws HeadgateError with `code` if the value is not a whole number from 1 to 2^53 - 1 */
-export function positiveInteger(value: unknown, what: string, code: ErrorCode): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 1) {
+/** @throws HeadgateError with `code` if the value is not a whole number from `least` to 2^53 - 1 */
+export function positiveInteger(value: unknown, what: string, code: ErrorCode, least: 0 | 1 = 1): number {
+  if (!Number.isSafeInteger(value) || (value as number) < least) {
     throw new HeadgateError(
       code,
-      `${what} must be a whole number from 1 to 2^53 - 1, got ${shown(value)}. Give a positive integer such as 100.`,
+      `${what} must be a whole number from ${least} to 2^53 - 1, got ${shown(value)}. Give a positive integer such as 100.`,
     )
   }
   return value as number

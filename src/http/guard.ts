@@ -68,7 +68,7 @@ export class Guard<Request, Response> {
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
     this.#enforcement = new Enforcement(options.shadow, options.enforce)
     this.#events = new Events(limiter.name, options)
-    this.#refusal = new Refusal(framework, options, limiter.penalty)
+    this.#refusal = new Refusal(framework, options, limiter.penalty, limiter.policies)
   }
 
   /**

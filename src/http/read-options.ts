@@ -31,7 +31,7 @@ const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count'
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout']
 /** Without `shadow`, which is the middleware's when it stands beside these. */
-const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused']
+const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
 /** The options that a limit within this one's reach inherits. */
 export function inheritedOf<Request, Response>(

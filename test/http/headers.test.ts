@@ -105,6 +105,39 @@ contract((app) => {
     expect(seen).toEqual(['-', '-', '-', '1'])
   })
 
+  test('a label is what clients see in place of the name', async () => {
+    const labelled = [
+      fixedWindow({ name: 'v2-minute', label: 'minute', limit: 1, window: '1m' }),
+      fixedWindow({ name: 'trial', label: 'minute', limit: 9, window: '1m', shadow: true }),
+    ]
+    const { url, decision } = await app({ policies: labelled, headers: 'draft-11', problem: true })
+    expect((await get(url)).headers).toMatchObject({
+      'ratelimit-policy': '"minute";q=1;w=60',
+      ratelimit: expect.stringMatching(/^"minute";r=0/),
+    })
+    expect(decision()?.policy).toBe('v2-minute')
+    expect(JSON.parse((await get(url)).body)['violated-policies']).toEqual(['minute'])
+    const json = await app({ limit: 1, window: '1m', name: 'v2-minute', label: 'minute' })
+    await get(json.url)
+    expect(JSON.parse((await get(json.url, { accept: 'application/json' })).body).policy).toBe('minute')
+  })
+
+  test('a limit of 0 refuses everybody, without Retry-After', async () => {
+    const store = stillStore()
+    const expected: [string, Record<string, string>][] = [
+      ['legacy', { 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${midnight / 1000}` }],
+      ['draft-7', { 'ratelimit-policy': '0;w=3600', ratelimit: 'limit=0, remaining=0, reset=0' }],
+      ['draft-11', { 'ratelimit-policy': '"1h";q=0;w=3600', ratelimit: '"1h";r=0' }],
+    ]
+    for (const [headers, seen] of expected) {
+      const { url, handled } = await app({ policies: '0/1h', headers, store: store.store })
+      const refused = await get(url)
+      expect([refused.status, handled(), refused.headers['retry-after']]).toEqual([429, 0, undefined])
+      expect(fields(refused.headers)).toEqual(seen)
+      expect(refused.body).toBe('Too many requests: this limit admits nobody.\n')
+    }
+  })
+
   test('the epoch of the legacy reset follows the wall clock, and decisions do not', async () => {
     const { url } = await app({ policies: '2/1h token-bucket', headers: 'legacy' })
     await get(url)

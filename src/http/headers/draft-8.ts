@@ -18,7 +18,7 @@ export function namedItems(
   partitions: PartitionKeys | undefined,
   time: (verdict: Verdict, reported: ReportedPolicy) => string,
 ): Writer {
-  const names = reported.map(({ policy }) => structuredString(policy.name))
+  const names = reported.map(({ policy }) => structuredString(policy.label ?? policy.name))
   const items = reported.map(
     ({ policy }, n) => `${names[n]};q=${integer(policy.limit)};w=${wholeSeconds(policy.window)}`,
   )
@@ -37,7 +37,7 @@ export function namedItems(
   }
 }
 
-/** A Structured Field String (RFC 9651, 4.1.6). A policy's name is printable ASCII already. */
+/** A Structured Field String (RFC 9651, 4.1.6). A policy's label is printable ASCII already. */
 function structuredString(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }
