@@ -29,7 +29,7 @@ export interface RateLimiterOptions {
   onChange?: CarryRule
   /**
    * What happens to calls that the store cannot decide. `'deny'` rejects them with `HEADGATE_STORE_UNAVAILABLE`,
-   * `'allow'` lets them through, `'local'` (default) decides them in this process. A function gets each failure and may
+   * `'throw'` with the store's own error, `'allow'` lets them through, `'local'` (default) decides them in this process. A function gets each failure and may
    * return one of these: `({ error, key }) => 'deny'`.
    */
   onStoreError?: OnStoreError | undefined
@@ -37,7 +37,7 @@ export interface RateLimiterOptions {
   instances?: number | undefined
   /**
    * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After that, `onStoreError` counts.
-   * Default: the store's own `timeout`, or 100 ms.
+   * Default: the store's own `timeout`, or 100 ms. Infinity waits for as long as the store does.
    */
   storeTimeout?: Duration | undefined
 }

@@ -9,7 +9,7 @@ export interface Health {
   readonly since: number
   /** Calls by who answered them. Calls on a synchronous store are not counted: its failures reach the caller directly. */
   readonly sources: Readonly<Record<Source, number>>
-  /** Calls rejected with `HEADGATE_STORE_UNAVAILABLE`. */
+  /** Calls rejected because of the store: by the choice `'deny'` or `'throw'`. */
   readonly denied: number
   /** Requests to the store that failed or were not answered in time. */
   readonly errors: number

@@ -35,7 +35,8 @@ export interface Hooks<Request, Response> {
   /** Called for every refusal, enforced or not. Example: `({ key }) => log.info({ refused: key })`. */
   onRefused?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
   /**
-   * What happens to requests that the store cannot decide: `'deny'` answers 503, `'allow'` admits them, `'local'`
+   * What happens to requests that the store cannot decide: `'deny'` answers 503, `'throw'` gives the
+   * store's error to the framework, `'allow'` admits them, `'local'`
    * decides them in this process. Or a function that gets each event and may return one of these. Default: the
    * limiter's choice, which is `'local'` by default. Example: `({ error }) => { log.error(error) }`.
    */

@@ -191,11 +191,17 @@ export class Guard<Request, Response> {
     return this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
   }
 
-  /** Answers 503 if the choice for store errors is `'deny'`. Any other error is thrown again. */
+  /**
+   * Answers 503 if the choice for store errors is `'deny'`. Any other error is thrown again: with `'throw'` the store's,
+   * unless the refusal of this key is not enforced.
+   */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
     const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
     if (code !== 'HEADGATE_STORE_UNAVAILABLE') {
-      if (code.startsWith('HEADGATE_STORE')) this.#events.storeFailed(error, key, request, response)
+      if (!code.startsWith('HEADGATE_STORE')) throw error
+      // An error of a store that answers later was reported when the choice was made.
+      if (!this.limiter.store.synchronous && !this.#enforcement.on(key)) return true
+      if (this.limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
       throw error
     }
     if (!this.#enforcement.on(key)) return true
@@ -204,7 +210,6 @@ export class Guard<Request, Response> {
 
   #settleFailed(error: unknown, key: Key, request: Request, response: Response): void {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, so its cost stays as it was. ${reason(error)}`)
-    const reported = error instanceof HeadgateError && error.code === 'HEADGATE_STORE_UNAVAILABLE'
-    if (!reported) this.#events.storeFailed(error, key, request, response)
+    if (this.limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
   }
 }

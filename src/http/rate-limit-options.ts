@@ -26,7 +26,7 @@ export interface LimiterParts {
    * the used share, `'reset'` forgets them.
    */
   onChange?: CarryRule
-  /** How long a request may wait for the store. Default: the store's own limit, or 100 ms. Example: `'50ms'`. */
+  /** How long a request may wait for the store. Default: the store's own limit, or 100 ms; Infinity for no other limit. Example: `'50ms'`. */
   storeTimeout?: Duration
 }
 

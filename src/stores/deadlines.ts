@@ -1,7 +1,7 @@
 import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
-import { type Sleeper, timerSleeper } from '../sleeper.ts'
+import { longestSleep, type Sleeper, timerSleeper } from '../sleeper.ts'
 
 /** Something with a deadline. It is its own list node, linked to its neighbours while it waits. */
 export abstract class Due implements ListNode<Due> {
@@ -32,7 +32,7 @@ class BoundedAnswer extends Due {
  * nothing waits, and none is set for what is removed within the same turn of the event loop.
  */
 export class Deadlines {
-  /** In milliseconds. */
+  /** In milliseconds. Infinity for no deadline. */
   readonly timeout: number
   readonly #clock: Clock
   readonly #sleeper: Sleeper
@@ -51,7 +51,7 @@ export class Deadlines {
     item.due = this.#clock() + this.timeout * 1000
     item.waits = true
     this.#waiting.add(item)
-    if (this.#scheduled) return
+    if (this.#scheduled || this.timeout === Infinity) return
     this.#scheduled = true
     afterPendingEvents(() => this.#arm())
   }
@@ -101,7 +101,8 @@ export class Deadlines {
       expire()
       return
     }
-    this.#cancelTimer = this.#sleeper(left, () => {
+    // A timer that fires before the deadline, because that is too far away for one, is set again.
+    this.#cancelTimer = this.#sleeper(Math.min(left, longestSleep), () => {
       this.#cancelTimer = undefined
       expire()
     })
