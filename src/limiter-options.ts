@@ -32,7 +32,7 @@ export interface RateLimiterOptions {
   onChange?: CarryRule
   /**
    * What happens to calls that the store cannot decide. `'deny'` rejects them with `HEADGATE_STORE_UNAVAILABLE`,
-   * `'allow'` lets them through, `'local'` (default) decides them in this process. A function gets each failure and may
+   * `'throw'` with the store's own error, `'allow'` lets them through, `'local'` (default) decides them in this process. A function gets each failure and may
    * return one of these: `({ error, key }) => 'deny'`.
    */
   onStoreError?: OnStoreError | undefined
@@ -40,7 +40,7 @@ export interface RateLimiterOptions {
   instances?: number | undefined
   /**
    * How long a call may wait for the store: milliseconds, or a text such as `'250ms'`. After that, `onStoreError`
-   * decides. Default: the store's own `timeout`, or 100 ms.
+   * decides. Default: the store's own `timeout`, or 100 ms. Infinity waits as long as the store does.
    */
   storeTimeout?: Duration | undefined
 }
@@ -102,7 +102,20 @@ export function policiesOf(likes: PolicyLikes, punishment: PenaltyOptions | unde
         `Give each its own: tokenBucket({ name: 'burst', ... }).`,
     )
   }
+  checkLabels(policies)
   return Object.freeze(policies)
+}
+
+/** Clients tell the policies of a list apart by their labels. They never see a shadow. */
+function checkLabels(policies: readonly Policy[]): void {
+  const labels = policies.filter(({ shadow }) => !shadow).map(({ name, label = name }) => label)
+  const twice = labels.find((label, n) => labels.indexOf(label) !== n)
+  if (twice !== undefined) {
+    throw new HeadgateError(
+      'HEADGATE_DUPLICATE_POLICY',
+      `Two policies are labelled ${shown(twice)} (a policy without a label shows its name). Give each its own label.`,
+    )
+  }
 }
 
 /** The penalty is the last policy. If every other policy is a shadow, it is one too. */

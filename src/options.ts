@@ -20,10 +20,11 @@ export function knownOptions(where: string, options: object, known: readonly str
   }
 }
 
-/** @throws HeadgateError with `code` if the value is not a whole number from 1 to 2^53 - 1 */
-export function positiveInteger(value: unknown, what: string, code: ErrorCode): number {
-  if (!Number.isSafeInteger(value) || (value as number) < 1) {
-    throw invalidOption(what, 'a whole number from 1 to 2^53 - 1', value, 'Give a positive integer such as 100.', code)
+/** @throws HeadgateError with `code` if the value is not a whole number from `least` to 2^53 - 1 */
+export function positiveInteger(value: unknown, what: string, code: ErrorCode, least: 0 | 1 = 1): number {
+  if (!Number.isSafeInteger(value) || (value as number) < least) {
+    const expected = `a whole number from ${least} to 2^53 - 1`
+    throw invalidOption(what, expected, value, 'Give a positive integer such as 100.', code)
   }
   return value as number
 }

@@ -7,12 +7,17 @@ export const defaultScope = 'default'
 
 /** The options of every policy. */
 export interface PolicyOptions {
-  /** Units per window: a whole number from 1 to 2^53 - 1, such as 100. */
+  /** Units per window: a whole number from 0 to 2^53 - 1, such as 100. A policy with a limit of 0 admits nobody. */
   limit: number
   /** The length of a window: whole milliseconds, or text such as `'15m'`. From 1 ms to 366 days. */
   window: Duration
   /** The policy's name in headers, decisions and stored states: printable ASCII. Default: the window, such as `'15m'`. */
   name?: string
+  /**
+   * What clients see in place of the name: in the fields of draft-8 and draft-11 and in the body of a refusal. Printable
+   * ASCII. Default: the name. Example: `{ name: 'v2-search', label: 'search' }`.
+   */
+  label?: string
   /** Which of a request's keys the policy limits by, such as `'user'`. Default `'default'`. */
   scope?: string
   /** True if refused calls count too, so that a client that keeps hammering stays refused. Default false. */
@@ -29,6 +34,8 @@ export interface BurstOptions extends PolicyOptions {
 /** The validated options of a policy. Immutable; times are milliseconds. */
 export interface PolicySettings {
   readonly name: string
+  /** What clients see in place of the name. If absent, they see the name. */
+  readonly label?: string
   readonly scope: string
   readonly limit: number
   readonly window: number
@@ -37,7 +44,7 @@ export interface PolicySettings {
   readonly shadow: boolean
 }
 
-const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow']
+const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow', 'label']
 
 /**
  * Validates the options of a policy, and fills in the defaults.
@@ -50,14 +57,16 @@ export function policySettings(
   extra: readonly string[] = [],
 ): PolicySettings {
   checkPolicyOptions(algorithm, options, [...common, ...extra], "limit: 100, window: '15m'")
-  const limit = positiveInteger(options.limit, `${algorithm}: limit`, 'HEADGATE_LIMIT')
+  const limit = positiveInteger(options.limit, `${algorithm}: limit`, 'HEADGATE_LIMIT', 0)
   const window = milliseconds(options.window, `${algorithm}: window`, 'HEADGATE_WINDOW')
+  const name = text(options.name ?? durationText(window), `${algorithm}: name`, 'HEADGATE_NAME')
   return {
-    name: text(options.name ?? durationText(window), `${algorithm}: name`, 'HEADGATE_NAME'),
+    name,
+    label: text(options.label ?? name, `${algorithm}: label`, 'HEADGATE_NAME'),
     scope: text(options.scope ?? defaultScope, `${algorithm}: scope`, 'HEADGATE_SCOPE'),
     limit,
     window,
-    burst: positiveInteger(options.burst ?? limit, `${algorithm}: burst`, 'HEADGATE_BURST'),
+    burst: burstOf(options, limit, algorithm),
     countRefused: flag(options.countRefused, `${algorithm}: countRefused`),
     shadow: flag(options.shadow, `${algorithm}: shadow`),
   }
@@ -76,4 +85,14 @@ export function checkPolicyOptions(
   }
   const fix = `Write ${algorithm}({ ${example} }).`
   throw new HeadgateError('HEADGATE_POLICY', `${algorithm} takes an object, got ${shown(options)}. ${fix}`)
+}
+
+function burstOf({ burst }: BurstOptions, limit: number, algorithm: string): number {
+  if (limit > 0 || burst === undefined) {
+    return burst === undefined ? limit : positiveInteger(burst, `${algorithm}: burst`, 'HEADGATE_BURST')
+  }
+  throw new HeadgateError(
+    'HEADGATE_BURST',
+    `${algorithm}: a policy with a limit of 0 admits nobody, so it has no burst, got ${shown(burst)}. Leave the burst out.`,
+  )
 }

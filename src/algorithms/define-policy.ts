@@ -1,6 +1,7 @@
 import { HeadgateError } from '../errors.ts'
 import { type BurstOptions, type PolicySettings, policySettings } from '../policy.ts'
 import type { Algorithm, Policy } from './algorithm.ts'
+import { Closed } from './closed.ts'
 
 type Remake = (limit: number, burst: number | undefined) => Policy
 
@@ -20,8 +21,21 @@ export function definePolicy(
   build: (settings: PolicySettings, window: number) => Algorithm,
 ): Policy {
   const settings = policySettings(name, options, extra)
-  return makePolicy(settings, build(settings, settings.window * 1000), (limit, burst) =>
+  const window = settings.window * 1000
+  if (settings.limit === 0) {
+    build({ ...settings, limit: 1, burst: 1 }, window) // validates the options that only this algorithm has
+    return makePolicy(settings, new Closed(), notWithLimit)
+  }
+  return makePolicy(settings, build(settings, window), (limit, burst) =>
     definePolicy(name, { ...options, limit, ...(options.burst && burst ? { burst } : {}) }, extra, build),
+  )
+}
+
+/** A state of a limit above 0 cannot go on from one of a limit of 0, nor the other way round. */
+function notWithLimit(): never {
+  throw new HeadgateError(
+    'HEADGATE_RATE',
+    'A policy with a limit of 0 admits nobody, and its rate cannot be set. Use a policy with a limit, and pause().',
   )
 }
 
@@ -35,9 +49,10 @@ export function makePolicy(settings: PolicySettings, algorithm: Algorithm, remak
 /**
  * The same policy with another limit, which can adopt the states of the first. A burst that was not given follows the limit.
  * @param burst replaces a burst that was given; left out, that burst stays
- * @throws HeadgateError as the constructor of the policy does, or `HEADGATE_POLICY` if no constructor made the policy
+ * @throws HeadgateError as the constructor of the policy does, `HEADGATE_RATE` from or to a limit of 0, or `HEADGATE_POLICY` if no constructor made the policy
  */
 export function withLimit(policy: Policy, limit: number, burst?: number): Policy {
+  if (limit === 0) notWithLimit()
   const remake = remakers.get(policy)
   if (remake !== undefined) return remake(limit, burst)
   throw new HeadgateError(

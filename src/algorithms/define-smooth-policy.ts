@@ -5,14 +5,14 @@ import type { Policy } from './algorithm.ts'
 import { makePolicy } from './define-policy.ts'
 import type { Smooth } from './smooth.ts'
 
-export interface SmoothOptions extends Pick<PolicyOptions, 'name' | 'scope' | 'countRefused' | 'shadow'> {
+export interface SmoothOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'countRefused' | 'shadow'> {
   /** Permits in `per`: any positive number, such as 5 or 0.5. */
   rate: number
   /** The time in which `rate` permits come. Default `'1s'`. */
   per?: PolicyOptions['window']
 }
 
-const common = ['rate', 'per', 'name', 'scope', 'countRefused', 'shadow']
+const common = ['rate', 'per', 'name', 'scope', 'countRefused', 'shadow', 'label']
 
 /**
  * `definePolicy` for Guava's limiters, which take a rate in place of a limit.

@@ -170,8 +170,10 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     throw invalidOption('penalty: status', '403 or 429', options.status, fix, 'HEADGATE_PENALTY')
   }
   const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
+  const name = text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME')
   const settings = {
-    name: text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME'),
+    name,
+    label: name,
     scope: text(options.scope ?? scope, 'penalty: scope', 'HEADGATE_SCOPE'),
     limit: after,
     window: within,

@@ -1,5 +1,6 @@
 import type { Algorithm } from './algorithm.ts'
 import { Bucket } from './bucket.ts'
+import { Closed } from './closed.ts'
 import { IntervalBucket } from './interval-bucket.ts'
 import { Penalty } from './penalty.ts'
 import { SegmentedWindow } from './segmented-window.ts'
@@ -25,6 +26,7 @@ const revivers = new Map(
     penalty: (_, after = 0, within = 0, forget = 0, ...blocks) => new Penalty(after, within, forget, blocks),
     smoothBursty: (_, stable = 0, max = 0) => new SmoothBursty(stable, max),
     smoothWarmingUp: (_, stable = 0, warmup = 0, coldFactor = 0) => new SmoothWarmingUp(stable, warmup, coldFactor),
+    closed: () => new Closed(),
   }),
 )
 

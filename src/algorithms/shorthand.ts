@@ -32,7 +32,7 @@ export type PolicyLike = Policy | string | PolicyOptions
  *     policy('10/1s burst 20')        a token bucket that holds 20
  *     policy('5/10s sliding-log')     also fixed-window, segmented-window, token-bucket, leaky-bucket, gcra
  *
- * @param options what the text cannot say: `name`, `scope`, `countRefused`, `shadow`
+ * @param options what the text cannot say: `name`, `label`, `scope`, `countRefused`, `shadow`
  * @throws HeadgateError `HEADGATE_POLICY` for a text of another form, or the code of an option that is out of range
  */
 export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'window'> = {}): Policy {

@@ -46,6 +46,10 @@ export abstract class Call<T> extends StoreRequest<T> {
       counters.denied++
       throw unavailable(error, link.breaker.retryAfter)
     }
+    if (choice === 'throw') {
+      counters.denied++
+      throw error
+    }
     counters.sources[choice === 'allow' ? 'open' : 'fallback']++
     return choice === 'allow' ? this.letThrough() : this.decideLocally()
   }

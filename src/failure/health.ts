@@ -20,7 +20,7 @@ export interface Health {
    * because its failures reach the caller directly.
    */
   readonly sources: Readonly<Record<Source, number>>
-  /** Calls rejected with `HEADGATE_STORE_UNAVAILABLE`: 0. With `onStoreError: 'deny'` it would be 100. */
+  /** Calls rejected because of the store, by the action `'deny'` or `'throw'`: 0. With `onStoreError: 'deny'` it would be 100. */
   readonly denied: number
   /** Requests to the store that failed or timed out: 5. Each probe that fails adds one. */
   readonly errors: number

@@ -165,11 +165,11 @@ function usedUnits({ algorithm, burst, limit, window }: Policy, { remaining, ret
 }
 
 /**
- * One instance's share of a policy: a part of its limit and burst, at least 1 unit.
+ * One instance's share of a policy: a part of its limit and burst, at least 1 unit unless the limit is 0.
  * @throws HeadgateError `HEADGATE_POLICY` for a policy that no constructor made, or `HEADGATE_INEXACT`
  */
 function shareOf(policy: Policy, instances: number): Policy {
-  if (instances === 1) return policy
+  if (instances === 1 || policy.limit === 0) return policy
   const whole = Number.isInteger(policy.limit)
   const limit = whole ? Math.max(1, Math.floor(policy.limit / instances)) : policy.limit / instances
   const burst = Math.max(1, Math.floor(policy.burst / instances))

@@ -27,7 +27,7 @@ export type OnStoreError<Event = StoreFailure> =
 export interface FailoverOptions {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number
-  /** In milliseconds. */
+  /** In milliseconds. Infinity for none besides the store's own. */
   readonly storeTimeout: number | undefined
   readonly clock?: Clock
   readonly sleeper?: Sleeper
@@ -52,17 +52,19 @@ export function readFailureOptions(options: FailureOptions, where: string): Fail
     onStoreError: checkChoice(onStoreError, `${where}: onStoreError`),
     instances: positiveInteger(instances ?? 1, `${where}: instances`, 'HEADGATE_OPTION'),
     storeTimeout:
-      storeTimeout === undefined ? undefined : milliseconds(storeTimeout, `${where}: storeTimeout`, 'HEADGATE_OPTION'),
+      storeTimeout === undefined || storeTimeout === Infinity
+        ? storeTimeout
+        : milliseconds(storeTimeout, `${where}: storeTimeout`, 'HEADGATE_OPTION'),
   }
 }
 
-const choices: readonly unknown[] = ['deny', 'allow', 'local']
+const choices: readonly unknown[] = ['deny', 'allow', 'local', 'throw']
 
 /** @throws HeadgateError `HEADGATE_OPTION` unless it is an action, a function or undefined */
 export function checkChoice<Option>(option: Option, where: string): Option {
   if (option === undefined || typeof option === 'function' || choices.includes(option)) return option
   const fix = "Write onStoreError: 'local', or ({ error }) => ..."
-  throw invalidOption(where, "'deny', 'allow', 'local' or a function", option, fix)
+  throw invalidOption(where, "'deny', 'allow', 'local', 'throw' or a function", option, fix)
 }
 
 /** The action for one call. If the function throws or rejects, it warns once and returns undefined. */

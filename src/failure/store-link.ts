@@ -34,7 +34,7 @@ export abstract class StoreRequest<T> extends DeadlineItem {
  * The link to a store. Each request succeeds or fails within a deadline, and the breaker counts the outcome.
  *
  * One place keeps the deadline of a request: the store itself if it declares a `timeout`, else the link. The limiter's
- * option `storeTimeout` always makes it the link. A response that is not a promise needs no deadline.
+ * option `storeTimeout` makes it the link; Infinity leaves it to the store. A response that is not a promise needs no deadline.
  */
 export class StoreLink {
   readonly store: Store
@@ -45,13 +45,13 @@ export class StoreLink {
   /** Requests that failed or timed out. */
   errors = 0
 
-  /** @param timeout in milliseconds; undefined for the store's own, or 100 */
+  /** @param timeout in milliseconds; undefined for the store's own, or 100; Infinity for none */
   constructor(store: Store, timeout: number | undefined, clock: Clock, sleeper: Sleeper) {
     const own = store.timeout === undefined ? defaultTimeout : store.timeout + grace
     this.store = store
     this.breaker = breakerOf(store, clock)
     this.#deadlines = new Deadlines('The store', timeout ?? own, 'See the option storeTimeout.', clock, sleeper)
-    this.#storeKeepsDeadlines = timeout === undefined && store.timeout !== undefined
+    this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && store.timeout !== undefined)
   }
 
   /** Sends the request. */

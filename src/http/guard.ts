@@ -72,7 +72,7 @@ export class Guard<Request, Response> {
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
     this.#enforcement = new Enforcement(options.shadow, options.enforce)
     this.#events = new Events(limiter.name, options)
-    this.#refusal = new Refusal(framework, options, limiter.penalty)
+    this.#refusal = new Refusal(framework, options, limiter.penalty, limiter.policies)
   }
 
   /**
@@ -199,11 +199,17 @@ export class Guard<Request, Response> {
     return this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
   }
 
-  /** Responds with 503 if the action on a store error is `'deny'`. Any other error is thrown again. */
+  /**
+   * Responds with 503 if the action on a store error is `'deny'`. Any other error is thrown again: with `'throw'` the
+   * store's, unless refusals of this key are not enforced.
+   */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
     const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
     if (code !== 'HEADGATE_STORE_UNAVAILABLE') {
-      if (code.startsWith('HEADGATE_STORE')) this.#events.storeFailed(error, key, request, response)
+      if (!code.startsWith('HEADGATE_STORE')) throw error
+      // An error of a store that answers later was reported when the choice was made.
+      if (!this.limiter.store.synchronous && !this.#enforcement.appliesTo(key)) return true
+      if (this.limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
       throw error
     }
     if (!this.#enforcement.appliesTo(key)) return true
@@ -212,7 +218,6 @@ export class Guard<Request, Response> {
 
   #settleFailed(error: unknown, key: Key, request: Request, response: Response): void {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, so its cost stays as it was. ${reason(error)}`)
-    const reported = error instanceof HeadgateError && error.code === 'HEADGATE_STORE_UNAVAILABLE'
-    if (!reported) this.#events.storeFailed(error, key, request, response)
+    if (this.limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
   }
 }

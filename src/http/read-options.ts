@@ -24,7 +24,7 @@ const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count'
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout']
 /** Without `shadow`: beside these options, it is an option of the middleware. */
-const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused']
+const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
 /** The options that nested limits inherit. */
 export function inheritedOf<Request, Response>(

@@ -1,3 +1,4 @@
+import type { Policy } from '../algorithms/algorithm.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { RateLimiter } from '../limiter.ts'
@@ -8,6 +9,8 @@ import type { GuardOptions } from './guard-options.ts'
 import {
   type Body,
   denialBody,
+  type Labels,
+  labelsOf,
   refusalBody,
   refusalProblem,
   retryAfterSeconds,
@@ -21,17 +24,20 @@ export class Refusal<Request, Response> {
   /** The status during a block of the penalty. */
   readonly #blockStatus: 403 | 429
   readonly #problem: boolean
+  readonly #labels: Labels
   readonly #refuse: GuardOptions<Request, Response>['refuse']
 
   constructor(
     framework: Framework<Request, Response>,
     options: GuardOptions<Request, Response>,
     penalty: RateLimiter['penalty'],
+    policies: readonly Policy[] = [],
   ) {
     this.#framework = framework
     this.#penaltyName = penalty === undefined ? undefined : (penalty.name ?? 'penalty')
     this.#blockStatus = penalty?.status ?? 429
     this.#problem = flag(options.problem, 'problem')
+    this.#labels = labelsOf(policies)
     this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
   }
 
@@ -48,8 +54,8 @@ export class Refusal<Request, Response> {
         ? returned.then((value) => this.#sendReturned(response, value))
         : this.#sendReturned(response, returned)
     }
-    if (this.#problem) return this.#send(response, refusalProblem(decision, status))
-    return this.#send(response, refusalBody(decision, status, framework.header(request, 'accept')))
+    if (this.#problem) return this.#send(response, refusalProblem(decision, status, this.#labels))
+    return this.#send(response, refusalBody(decision, status, framework.header(request, 'accept'), this.#labels))
   }
 
   /** True during a block, also if another policy makes the key wait longer. */

@@ -34,12 +34,15 @@ export interface PacerOptions {
   concurrency?: number
   /** If true, the process may end while calls wait. Default false. Browsers and workers ignore it. */
   unref?: boolean
-  /** How long a request to the store may take: milliseconds or text. Default `'5s'`. Example: `'500ms'`. */
+  /**
+   * How long a request to the store may take: milliseconds or text. Default `'5s'`; Infinity for as long as the store
+   * takes. Example: `'500ms'`.
+   */
   storeTimeout?: Duration
   /**
-   * What happens to a call that the store cannot decide. `'deny'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, `'allow'`
-   * admits it at once, `'local'` paces it in this process. A function gets the failure and may return one of these.
-   * Default `'local'`. Example: `({ error }) => log(error)`.
+   * What happens to a call that the store cannot decide. `'deny'` rejects it with `HEADGATE_STORE_UNAVAILABLE`, `'throw'`
+   * with the store's own error, `'allow'` admits it at once, `'local'` paces it in this process. A function gets
+   * the failure and may return one of these. Default `'local'`. Example: `({ error }) => log(error)`.
    */
   onStoreError?: OnStoreError
   /** How many processes share the pace. Each keeps its part of it while the store fails. Default 1. Example: `8`. */

@@ -2,7 +2,7 @@ import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
-import { type Sleeper, timerSleeper } from '../sleeper.ts'
+import { longestSleep, type Sleeper, timerSleeper } from '../sleeper.ts'
 
 /** An item with a deadline. It is its own list node, linked to its neighbours while it waits. */
 export abstract class DeadlineItem implements ListNode<DeadlineItem> {
@@ -99,7 +99,7 @@ export class Deadlines {
     item.due = this.#clock() + this.#timeout * 1000
     item.waits = true
     this.#waiting.add(item)
-    if (this.#scheduled) return
+    if (this.#scheduled || this.#timeout === Infinity) return
     this.#scheduled = true
     afterPendingEvents(() => this.#arm())
   }
@@ -163,7 +163,8 @@ export class Deadlines {
       expire()
       return
     }
-    this.#cancelTimer = this.#sleeper(left, () => {
+    // A timer that fires before the deadline, because that is too far away for one, is set again.
+    this.#cancelTimer = this.#sleeper(Math.min(left, longestSleep), () => {
       this.#cancelTimer = undefined
       expire()
     })

@@ -31,8 +31,11 @@ export interface Booking {
 /** The verbs of `decide`. They differ in how they take the cost: see `Evaluation`. */
 export type DecideVerb = Exclude<Verb, 'reserve'>
 
-/** What happens to a call that the store cannot decide: it is refused, let through, or decided in this process. */
-export type StoreErrorAction = 'deny' | 'allow' | 'local'
+/**
+ * What happens to a call that the store cannot decide: it is refused, let through, decided in this process, or rejected
+ * with the store's error.
+ */
+export type StoreErrorAction = 'deny' | 'allow' | 'local' | 'throw'
 
 /** Options of a call. */
 export interface CallOptions extends Details {

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import Negotiator from 'negotiator'
+import { expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
 import { byHeader, fixedWindow, slidingWindow, tokenBucket } from '../../src/index.ts'
 import { contract, midnight, statuses, stillStore } from '../support/contract.ts'
@@ -102,6 +103,80 @@ contract((app) => {
     const seen: unknown[] = []
     for (let n = 0; n < 4; n++) seen.push((await get(url)).headers['x-ratelimit-remaining'] ?? '-')
     expect(seen).toEqual(['-', '-', '-', '1'])
+  })
+
+  test('a label is what clients see in place of the name', async () => {
+    const labelled = [
+      fixedWindow({ name: 'v2-minute', label: 'minute', limit: 1, window: '1m' }),
+      fixedWindow({ name: 'trial', label: 'minute', limit: 9, window: '1m', shadow: true }),
+    ]
+    const { url, decision } = await app({ policies: labelled, headers: 'draft-11', problem: true })
+    expect((await get(url)).headers).toMatchObject({
+      'ratelimit-policy': '"minute";q=1;w=60',
+      ratelimit: expect.stringMatching(/^"minute";r=0/),
+    })
+    expect(decision()?.policy).toBe('v2-minute')
+    expect(JSON.parse((await get(url)).body)['violated-policies']).toEqual(['minute'])
+    const json = await app({ limit: 1, window: '1m', name: 'v2-minute', label: 'minute' })
+    await get(json.url)
+    expect(JSON.parse((await get(json.url, { accept: 'application/json' })).body).policy).toBe('minute')
+  })
+
+  test('a limit of 0 refuses everybody, without Retry-After', async () => {
+    const store = stillStore()
+    const expected: [string, Record<string, string>][] = [
+      ['legacy', { 'x-ratelimit-limit': '0', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${midnight / 1000}` }],
+      ['draft-7', { 'ratelimit-policy': '0;w=3600', ratelimit: 'limit=0, remaining=0, reset=0' }],
+      ['draft-11', { 'ratelimit-policy': '"1h";q=0;w=3600', ratelimit: '"1h";r=0' }],
+    ]
+    for (const [headers, seen] of expected) {
+      const { url, handled } = await app({ policies: '0/1h', headers, store: store.store })
+      const refused = await get(url)
+      expect([refused.status, handled(), refused.headers['retry-after']]).toEqual([429, 0, undefined])
+      expect(fields(refused.headers)).toEqual(seen)
+      expect(refused.body).toBe('Too many requests: this limit admits nobody.\n')
+    }
+  })
+
+  test('the epoch of the legacy reset follows the wall clock, and decisions do not', async () => {
+    const { url } = await app({ policies: '2/1h token-bucket', headers: 'legacy' })
+    await get(url)
+    const now = Date.now()
+    const clock = vi.spyOn(Date, 'now').mockImplementation(() => now + 7_200_000)
+    try {
+      const { headers } = await get(url)
+      const reset = Number(headers['x-ratelimit-reset']) - (now + 7_200_000) / 1000
+      expect([headers['x-ratelimit-remaining'], reset > 3590 && reset < 3602]).toEqual(['0', true])
+      clock.mockImplementation(() => now - 7_200_000)
+      const { status, headers: back } = await get(url)
+      expect(status).toBe(429)
+      expect(Math.abs(Number(back['x-ratelimit-reset']) - now / 1000 + 3600)).toBeLessThan(12)
+    } finally {
+      clock.mockRestore()
+    }
+  })
+
+  test.each(['draft-6', 'draft-7', 'draft-8', 'draft-11'])(
+    '%s writes Integers of at most 15 digits',
+    async (headers) => {
+      const huge = tokenBucket({ limit: 1_024_000 * 8_000_000_000, window: 1024 })
+      const { url } = await app({ policies: huge, headers })
+      const text = Object.values(fields((await get(url)).headers)).join(' ')
+      expect(text).toContain('999999999999999')
+      expect(text).not.toMatch(/\d{16}/)
+    },
+  )
+
+  test('a long Accept field is negotiated by its beginning only', async () => {
+    const { url } = await app({ policies: fixedWindow({ limit: 1, window: '1h' }) })
+    await get(url)
+    const read = vi.spyOn(Negotiator.prototype, 'mediaType')
+    const many = `application/json, ${'a/b;q=0.1, '.repeat(1300)}text/plain`
+    const { headers, status } = await get(url, { accept: many })
+    expect([status, headers['content-type']]).toEqual([429, 'application/json; charset=utf-8'])
+    const instance = read.mock.contexts[0] as unknown as { request: { headers: { accept: string } } }
+    expect(instance.request.headers.accept.length).toBeLessThanOrEqual(512)
+    read.mockRestore()
   })
 
   test('problem: a refusal is quota-exceeded, with the violated policies', async () => {

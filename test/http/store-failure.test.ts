@@ -1,8 +1,10 @@
+import { subscribe, unsubscribe } from 'node:diagnostics_channel'
+import { setTimeout as sleep } from 'node:timers/promises'
 import fastify from 'fastify'
 import { expect, test, vi } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify.ts'
-import { RateLimiter, type Store, type StoreErrorEvent } from '../../src/index.ts'
+import { memoryStore, RateLimiter, type Store, type StoreErrorEvent } from '../../src/index.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
@@ -93,6 +95,46 @@ contract((app) => {
     expect([seen[0]?.request, seen[0]?.response]).not.toContain(undefined)
   })
 
+  test("throw hands the store's error to the framework, and tells of it once", async () => {
+    for (const more of [{}, { settle: true }, { count: 'failures' }]) {
+      const seen: unknown[] = []
+      const listen = (event: unknown) => seen.push(event)
+      subscribe('headgate:store-error', listen)
+      const { url, handled } = await app({ policies: '9/1h', store: down(), onStoreError: 'throw', ...more })
+      const { status, body } = await get(url)
+      unsubscribe('headgate:store-error', listen)
+      expect([status, body.includes('store is down'), handled(), seen.length]).toEqual([500, true, 0, 1])
+      // Also while the breaker is open.
+      expect(await statuses(url, Array(7).fill({}))).toEqual(Array(7).fill(500))
+    }
+    const chosen = await app({ policies: '9/1h', store: down(), onStoreError: () => 'throw' })
+    expect((await get(chosen.url)).status).toBe(500)
+    const shadow = await app({ policies: '9/1h', store: down(), onStoreError: 'throw', shadow: true })
+    expect(await statuses(shadow.url, [{}, {}])).toEqual([200, 200])
+  })
+
+  test('storeTimeout: Infinity waits for as long as the store does', async () => {
+    let answer = (_decision: unknown) => {}
+    const slow = {
+      synchronous: false,
+      open: (terms: never) => {
+        const ledger = memoryStore().open(terms)
+        return {
+          ...down().open(terms),
+          decide: (...call: Parameters<typeof ledger.decide>) =>
+            new Promise((resolve) => {
+              answer = () => resolve(ledger.decide(...call))
+            }),
+        }
+      },
+    }
+    const { url } = await app({ policies: '9/1h', store: slow, storeTimeout: Infinity, onStoreError: 'deny' })
+    const response = get(url)
+    expect(await Promise.race([response, sleep(250, 'waits')])).toBe('waits')
+    answer(undefined)
+    expect((await response).status).toBe(200)
+  })
+
   test('a store that never responds delays no request for longer than its timeout', async () => {
     const never = () => new Promise<never>(() => undefined)
     const store = { synchronous: false, open: () => ({ decide: never, reserve: never, reset: never }) }
@@ -120,6 +162,21 @@ test("a middleware's choice overrides that of the limiter it was given", async (
     return (await ended) === 'next' ? 'in' : 'out'
   }
   expect([await status({}), await status({ onStoreError: 'allow' })]).toEqual(['out', 'in'])
+})
+
+test("a limiter with throw rejects with the store's own error, by every verb", async () => {
+  const limiter = new RateLimiter({ policies: '9/1h', store: down(), onStoreError: 'throw', storeTimeout: Infinity })
+  for (const call of [
+    () => limiter.consume('k'),
+    () => limiter.peek('k'),
+    () => limiter.reserve('k'),
+    () => limiter.charge('k'),
+    () => limiter.refund('k'),
+    () => limiter.reset('k'),
+  ]) {
+    await expect(call()).rejects.toThrow(/^store is down$/)
+  }
+  expect(limiter.health()).toMatchObject({ state: 'open', denied: 6 })
 })
 
 test("Fastify: a route's own limit inherits the choice", async () => {

@@ -19,6 +19,23 @@ test('a process that was busy beyond the deadline reads what has arrived before 
   expect(item.waits).toBe(false)
 })
 
+test.each([30 * 86_400_000, Number.MAX_SAFE_INTEGER, Infinity])(
+  'a timeout of %d ms fires no timer early',
+  async (ms) => {
+    const sleeps: number[] = []
+    const deadlines = new Deadlines('The store', ms, undefined, undefined, (milliseconds, wake) => {
+      sleeps.push(milliseconds)
+      const timer = setTimeout(wake, milliseconds)
+      return () => clearTimeout(timer)
+    })
+    const item = new Item()
+    deadlines.add(item)
+    await sleep(30)
+    expect(sleeps).toEqual(ms === Infinity ? [] : [2 ** 31 - 1])
+    expect([item.expire.mock.calls.length, deadlines.remove(item)]).toEqual([0, true])
+  },
+)
+
 test('each item expires once, in order, and one that is removed does not', async () => {
   const deadlines = new Deadlines('The store', 5)
   const items = [new Item(), new Item(), new Item()] as const

@@ -31,6 +31,14 @@ export function verdictOf(decision: Decision, { index }: ReportedPolicy): Verdic
   return decision.policies[index] as Verdict
 }
 
+/** The largest Integer of a Structured Field (RFC 9651, 3.3.1): 15 digits. */
+const largestInteger = 999_999_999_999_999
+
+/** A number as an Integer of a Structured Field. A rate such as 0.5 is rounded up, so that a quota is never 0. */
+export function integer(number: number): number {
+  return number < largestInteger ? Math.ceil(number) : largestInteger
+}
+
 /** Milliseconds as whole seconds, rounded up, so that no client comes back too early. */
 export function wholeSeconds(milliseconds: number): number {
   return Math.ceil(milliseconds / 1000)

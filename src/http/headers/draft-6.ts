@@ -1,4 +1,4 @@
-import { bindingVerdict, type ReportedPolicy, resetOf, type Writer, wholeSeconds } from './dialect.ts'
+import { bindingVerdict, integer, type ReportedPolicy, resetOf, type Writer, wholeSeconds } from './dialect.ts'
 
 /** draft-ietf-httpapi-ratelimit-headers-06: three fields of the binding policy, and every policy in RateLimit-Policy. */
 export function draft6(reported: readonly ReportedPolicy[]): Writer {
@@ -6,13 +6,13 @@ export function draft6(reported: readonly ReportedPolicy[]): Writer {
   return (decision, sink, response) => {
     const binding = bindingVerdict(decision, reported)
     sink.setHeader(response, 'RateLimit-Policy', policies)
-    sink.setHeader(response, 'RateLimit-Limit', String(binding.limit))
-    sink.setHeader(response, 'RateLimit-Remaining', String(decision.remaining))
+    sink.setHeader(response, 'RateLimit-Limit', String(integer(binding.limit)))
+    sink.setHeader(response, 'RateLimit-Remaining', String(integer(decision.remaining)))
     sink.setHeader(response, 'RateLimit-Reset', String(wholeSeconds(resetOf(binding, decision))))
   }
 }
 
 /** `100;w=60, 5000;w=86400`: drafts 6 and 7 have no names. */
 export function quotaPolicies(reported: readonly ReportedPolicy[]): string {
-  return reported.map(({ policy }) => `${policy.limit};w=${wholeSeconds(policy.window)}`).join(', ')
+  return reported.map(({ policy }) => `${integer(policy.limit)};w=${wholeSeconds(policy.window)}`).join(', ')
 }

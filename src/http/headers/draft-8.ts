@@ -1,5 +1,5 @@
 import type { Verdict } from '../../decision.ts'
-import { type ReportedPolicy, verdictOf, type Writer, wholeSeconds } from './dialect.ts'
+import { integer, type ReportedPolicy, verdictOf, type Writer, wholeSeconds } from './dialect.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 
 /** draft-ietf-httpapi-ratelimit-headers-08: a List of named Items; `t` is the time to full quota. */
@@ -18,8 +18,10 @@ export function namedItems(
   partitions: PartitionKeys | undefined,
   time: (verdict: Verdict, reported: ReportedPolicy) => string,
 ): Writer {
-  const names = reported.map(({ policy }) => structuredString(policy.name))
-  const items = reported.map(({ policy }, n) => `${names[n]};q=${policy.limit};w=${wholeSeconds(policy.window)}`)
+  const names = reported.map(({ policy }) => structuredString(policy.label ?? policy.name))
+  const items = reported.map(
+    ({ policy }, n) => `${names[n]};q=${integer(policy.limit)};w=${wholeSeconds(policy.window)}`,
+  )
   const allItems = items.join(', ')
   return (decision, sink, response, key) => {
     const pk = partitions && reported.map(({ policy }) => partitions.of(key, policy.scope))
@@ -27,7 +29,7 @@ export function namedItems(
     for (let n = 0; n < reported.length; n++) {
       const each = reported[n] as ReportedPolicy
       const verdict = verdictOf(decision, each)
-      left += `${n === 0 ? '' : ', '}${names[n]};r=${verdict.remaining}${time(verdict, each)}${pk ? pk[n] : ''}`
+      left += `${n === 0 ? '' : ', '}${names[n]};r=${integer(verdict.remaining)}${time(verdict, each)}${pk ? pk[n] : ''}`
     }
     const policies = pk === undefined ? allItems : items.map((item, n) => item + pk[n]).join(', ')
     sink.setHeader(response, 'RateLimit-Policy', policies)
@@ -35,7 +37,7 @@ export function namedItems(
   }
 }
 
-/** A Structured Field String (RFC 9651, 4.1.6). A policy's name is printable ASCII already. */
+/** A Structured Field String (RFC 9651, 4.1.6). A policy's label is printable ASCII already. */
 function structuredString(text: string): string {
   return `"${text.replace(/["\\]/g, '\\$&')}"`
 }

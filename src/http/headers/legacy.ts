@@ -27,16 +27,26 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
   const reset = new NumberText()
   return (decision, sink, response) => {
     const binding = bindingVerdict(decision, reported)
-    const from = epoch ? (decision.at ?? now()) : 0
+    const from = epoch ? timeOfDay(decision.at) : 0
     sink.setHeader(response, limitName, limit.of(binding.limit))
     sink.setHeader(response, remainingName, String(decision.remaining))
     sink.setHeader(response, resetName, reset.of(wholeSeconds(from + resetOf(binding, decision))))
   }
 }
 
-/** The time of a decision that has none, such as one that was made while the store was down. */
-function now(): number {
-  return monotonicClock() / 1000
+/** In milliseconds. A smaller difference between two clocks hardly shows in whole seconds. */
+const tolerance = 250
+
+/**
+ * The time of a decision as the time of day. The process's own clock does not follow when somebody sets the machine's
+ * time: decisions need that, but a client compares the header with its own time of day. The time of any other clock, such
+ * as a database's or a test's, stays. A decision without a time was made just now.
+ */
+function timeOfDay(at: number | undefined): number {
+  const wall = Date.now()
+  if (at === undefined) return wall
+  const isOurs = Math.abs(at - wall) > tolerance && Math.abs(at - monotonicClock() / 1000) < tolerance
+  return isOurs ? wall : at
 }
 
 function fieldName(name: unknown, option: string): string {

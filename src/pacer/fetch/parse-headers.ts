@@ -60,10 +60,30 @@ export function parseRateLimit(fields: HeaderFields, now: number = Date.now()): 
 /** Milliseconds from now, for whole seconds or a date. A past date is now. */
 function parseRetryAfter(text: string | undefined, now: number): number | undefined {
   if (text === undefined) return undefined
-  if (/^\s*\d+\s*$/.test(text)) return Number(text) * 1000
-  // Only dates of RFC 9110, 5.6.7: Date.parse reads "-5" and "1.5" as years.
-  const date = /^\s*[A-Za-z]{3,9},? /.test(text) ? Date.parse(text) : Number.NaN
+  if (/^\s*\d+\s*$/.test(text)) return capped(Number(text) * 1000)
+  const date = httpDate(text.trim())
   return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+}
+
+const months = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)'
+const days = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
+const time = '\\d{2}:\\d{2}:\\d{2}'
+/** `Sun, 06 Nov 1994 08:49:37 GMT`, and `Sunday, 06-Nov-94 08:49:37 GMT`, which is obsolete. */
+const datesWithZone = new RegExp(
+  `^(?:${days}, \\d{2} ${months} \\d{4}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \\d{2}-${months}-\\d{2}) ${time} GMT$`,
+)
+/** `Sun Nov  6 08:49:37 1994`, which is obsolete. It means GMT and does not say so. */
+const dateWithoutZone = new RegExp(`^${days} ${months} [ \\d]\\d ${time} \\d{4}$`)
+
+/** The dates of RFC 9110, 5.6.7, in milliseconds; else NaN. `Date.parse` alone reads "foo 5", "-5" and "1.5" as dates, too. */
+function httpDate(text: string): number {
+  if (datesWithZone.test(text)) return Date.parse(text)
+  return dateWithoutZone.test(text) ? Date.parse(`${text} GMT`) : Number.NaN
+}
+
+/** A number of any length stays finite. */
+function capped(number: number): number {
+  return Math.min(number, Number.MAX_SAFE_INTEGER)
 }
 
 type Read = (name: string) => string | undefined
@@ -123,10 +143,10 @@ function separateFields(read: Read, prefix: string, after: (reset: number) => nu
   const value = (name: string) => {
     const text = read(prefix + name)
     // Draft 6 allows a list of policies after the limit: "2, 2;w=900".
-    return text !== undefined && /^\s*\d+(\.\d+)?\s*(,|;|$)/.test(text) ? Number.parseFloat(text) : undefined
+    return text !== undefined && /^\s*\d+(\.\d+)?\s*(,|;|$)/.test(text) ? capped(Number.parseFloat(text)) : undefined
   }
   const reset = value('reset')
-  return quotaOf(read, value('limit'), value('remaining'), reset === undefined ? undefined : after(reset))
+  return quotaOf(read, value('limit'), value('remaining'), reset === undefined ? undefined : capped(after(reset)))
 }
 
 function legacy(read: Read, now: number): readonly Quota[] {

@@ -1,6 +1,7 @@
 /*
  * The methods that the store needs from a pool of `pg`. The store does not import `pg`.
  */
+import { longestSleep } from '../../sleeper.ts'
 import { wrongOption } from '../shared-options.ts'
 
 export interface PostgresClient {
@@ -48,7 +49,7 @@ export async function withClient<T>(
     if (!broken) client.removeListener('error', ignore)
     client.release(broken)
   }
-  const timer = setTimeout(giveBack, longest, true)
+  const timer = setTimeout(giveBack, Math.min(longest, longestSleep), true)
   client.on('error', ignore)
   try {
     const result = await use(client)
@@ -71,10 +72,13 @@ async function connected(pool: PostgresPool, longest: number): Promise<PostgresC
   let late = false
   let timer: NodeJS.Timeout | undefined
   const tooLong = new Promise<never>((_, reject) => {
-    timer = setTimeout(() => {
-      late = true
-      reject(new Error(`no connection within ${longest} ms`))
-    }, longest)
+    timer = setTimeout(
+      () => {
+        late = true
+        reject(new Error(`no connection within ${longest} ms`))
+      },
+      Math.min(longest, longestSleep),
+    )
   })
   const connecting = pool.connect().then((client) => {
     clearTimeout(timer)

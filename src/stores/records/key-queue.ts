@@ -5,7 +5,9 @@
  * It enters the queues of all its keys at once, so no two jobs wait for each other. Calls are settled in the order in
  * which they came.
  */
+
 import { afterPendingEvents } from '#platform'
+import { longestSleep } from '../../sleeper.ts'
 import { Job, type RecordCall } from './job.ts'
 import type { ScopedEvaluation } from './scoped-evaluation.ts'
 
@@ -71,9 +73,12 @@ export class KeyQueue {
 
   /** A job leaves its queues after the timeout at the latest, even if it is still running. */
   async #start(started: readonly QueuedJob[]): Promise<void> {
-    const timer = setTimeout(() => {
-      for (const queued of started) this.#leave(queued)
-    }, this.#timeout)
+    const timer = setTimeout(
+      () => {
+        for (const queued of started) this.#leave(queued)
+      },
+      Math.min(this.#timeout, longestSleep),
+    )
     const running = this.#run(started.map(({ job }) => job))
     await Promise.all(running.map((done, n) => done.then(() => this.#leave(started[n] as QueuedJob))))
     clearTimeout(timer)

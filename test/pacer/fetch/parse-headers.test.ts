@@ -89,8 +89,26 @@ describe('parseRateLimit', () => {
     ['1.5', undefined],
     ['soon', undefined],
     ['', undefined],
+    ['foo 5', undefined],
+    ['Foo, 01 Jan 2026 00:01:00 GMT', undefined],
+    ['Thu, 01 Jan 2026', undefined],
+    ['Thu, 01 Jan 2026 00:01:00 GMT x', undefined],
+    ['Thursday, 01-Jan-26 00:01:00 GMT', 60_000],
+    ['Thu Jan  1 00:01:00 2026', 60_000],
+    ['9'.repeat(400), Number.MAX_SAFE_INTEGER],
   ])('Retry-After: %s', (text, expected) => {
     expect(parseRateLimit({ 'retry-after': text }, now).retryAfter).toBe(expected)
+  })
+
+  test('numbers of any length are finite', () => {
+    const digits = '9'.repeat(400)
+    const most = Number.MAX_SAFE_INTEGER
+    for (const prefix of ['ratelimit', 'x-ratelimit']) {
+      const fields = { [`${prefix}-limit`]: digits, [`${prefix}-remaining`]: digits, [`${prefix}-reset`]: digits }
+      const { quotas } = parseRateLimit(fields, now)
+      expect(quotas).toEqual([expect.objectContaining({ limit: most, remaining: most })])
+      expect(Number.isSafeInteger(quotas[0]?.resetAfter)).toBe(true)
+    }
   })
 
   test.each([

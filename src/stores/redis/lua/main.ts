@@ -23,6 +23,7 @@ export const kinds: readonly string[] = [
   'smoothBursty',
   'smoothWarmingUp',
   'penalty',
+  'closed',
 ]
 
 export const main: string = `

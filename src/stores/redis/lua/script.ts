@@ -5,6 +5,7 @@
 
 import { bucket } from './bucket.ts'
 import { carry } from './carry.ts'
+import { closed } from './closed.ts'
 import { evaluation } from './evaluation.ts'
 import { exactMath } from './exact-math.ts'
 import { intervalBucket } from './interval-bucket.ts'
@@ -39,6 +40,7 @@ export const parts: Readonly<Record<Part, string>> = {
   smoothBursty,
   smoothWarmingUp,
   penalty,
+  closed,
   main,
 }
 
@@ -58,6 +60,7 @@ export type Part =
   | 'smoothBursty'
   | 'smoothWarmingUp'
   | 'penalty'
+  | 'closed'
   | 'main'
 
 /**

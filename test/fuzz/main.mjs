@@ -1,0 +1,71 @@
+/*
+ * Runs hostile inputs against the code that reads what strangers send.
+ *
+ *     npm run fuzz -- --seconds 60 --seed 7
+ *
+ * Each input is made from a number of its own, so `--seed <that number> --one <target>` plays it again alone. The run fails
+ * if a target breaks a promise, or takes longer for one input than a server can spare.
+ */
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { parseArgs } from 'node:util'
+import { rolldown } from 'rolldown'
+
+const { values } = parseArgs({
+  options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string' }, one: { type: 'string' } },
+})
+const seconds = Number(values.seconds)
+const seed = Number(values.seed ?? Date.now() % 1e9)
+if (!(seconds > 0) || !Number.isSafeInteger(seed)) throw new Error('--seconds and --seed take numbers')
+/** For one input of up to 100 kB on a slow machine that is busy, in milliseconds. */
+const slowest = 1000
+
+const { targets, dice } = await loadTargets()
+console.log(`seed ${seed}, ${seconds} s`)
+if (values.one !== undefined) targets.find(({ name }) => name === values.one).run(diceOf(seed))
+else for (const target of targets) fuzz(target, (seconds * 1000) / targets.length)
+
+function fuzz({ name, run }, milliseconds) {
+  let count = 0
+  const end = performance.now() + milliseconds
+  for (let before = performance.now(); before < end; count++) {
+    const input = (seed + count * 2654435761) % 2 ** 48
+    try {
+      run(diceOf(input))
+    } catch (error) {
+      console.error(`${name}: input ${count} failed. Play it again: --seed ${input} --one '${name}'`)
+      throw error
+    }
+    const after = performance.now()
+    if (after - before > slowest) throw new Error(`${name}: --seed ${input} took ${Math.round(after - before)} ms`)
+    before = after
+  }
+  console.log(`${name.padEnd(16)} ${count} inputs`)
+}
+
+/** Neighbouring numbers give unrelated dice. */
+function diceOf(number) {
+  const high = Math.floor(number / 2 ** 32)
+  const roll = dice(Math.imul((number ^ high) | 0, 0x9e3779b1) || 1)
+  for (let n = 0; n < 8; n++) roll(2)
+  return roll
+}
+
+/** The targets are TypeScript on the sources, so they are bundled first. */
+async function loadTargets() {
+  const path = (relative) => fileURLToPath(new URL(relative, import.meta.url))
+  const dir = await mkdtemp(join(tmpdir(), 'headgate-fuzz-'))
+  try {
+    const bundle = await rolldown({
+      input: path('targets.ts'),
+      platform: 'node',
+      resolve: { alias: { '#platform': path('../../src/platform/node.ts') } },
+    })
+    await bundle.write({ dir, format: 'esm', entryFileNames: 'targets.mjs' })
+    return await import(pathToFileURL(join(dir, 'targets.mjs')).href)
+  } finally {
+    await rm(dir, { recursive: true })
+  }
+}

@@ -1,0 +1,10 @@
+import { seededRandom } from '../support/seeded-random.ts'
+import { encoding } from './encoding.ts'
+import { headers } from './headers.ts'
+import { policies } from './policies.ts'
+import { addresses, cookies } from './requests.ts'
+import type { Target } from './target.ts'
+
+export { seededRandom }
+
+export const targets: readonly Target[] = [headers, cookies, addresses, encoding, policies]
