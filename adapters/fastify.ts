@@ -141,7 +141,7 @@ class RouteGuards {
   declared(own: Argument, method: string, url: string): FastifyGuard {
     const name = routeName(method, url)
     const get = method === 'HEAD' ? this.#byName.get(name) : undefined
-    const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited)
+    const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited, 'inherited')
     this.#byName.set(name, { own, guard })
     return guard
   }
@@ -155,7 +155,7 @@ class RouteGuards {
   #declaredBefore(config: FastifyContextConfig): FastifyGuard | undefined {
     const own = config.rateLimit
     if (!own) return undefined
-    const guard = this.#byConfig.get(config) ?? createGuard(fastifyFramework, own, this.#inherited)
+    const guard = this.#byConfig.get(config) ?? createGuard(fastifyFramework, own, this.#inherited, 'inherited')
     this.#byConfig.set(config, guard)
     return guard
   }

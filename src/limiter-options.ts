@@ -74,7 +74,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
       `RateLimiter takes an object, got ${shown(options)}. Write new RateLimiter({ policies: ['100/15m'] }).`,
     )
   }
-  knownOptions('RateLimiter', options, limiterOptions)
+  knownOptions('RateLimiter', options, limiterOptions, ['policies'])
   const { penalty: punishment, onChange = 'keep' } = options
   if (punishment !== undefined) penalty(punishment, defaultScope, false)
   const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')

@@ -1,7 +1,16 @@
 import { type ErrorCode, HeadgateError, shown } from './errors.ts'
 
-/** @throws HeadgateError `HEADGATE_OPTION` if an option is unknown; the message lists the known ones */
-export function knownOptions(where: string, options: object, known: readonly string[]): void {
+/**
+ * @param required options that have a check of their own also for null
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, and the message lists the known ones; or if it is null,
+ *   which would otherwise count as left out: a value that could not be read must not become a default in silence
+ */
+export function knownOptions(
+  where: string,
+  options: object,
+  known: readonly string[],
+  required: readonly string[] = [],
+): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new HeadgateError(
       'HEADGATE_OPTION',
@@ -14,6 +23,10 @@ export function knownOptions(where: string, options: object, known: readonly str
       'HEADGATE_OPTION',
       `${where} has no option ${shown(unknown)}. It takes: ${known.join(', ')}.`,
     )
+  }
+  const empty = Object.entries(options).find(([option, value]) => value === null && !required.includes(option))
+  if (empty !== undefined) {
+    throw new HeadgateError('HEADGATE_OPTION', `${where}: ${empty[0]} is null. Give a value, or leave it out.`)
   }
 }
 
@@ -56,6 +69,6 @@ export function callback<Callback>(value: Callback, option: string, example: str
   if (value === undefined || typeof value === 'function') return value
   throw new HeadgateError(
     'HEADGATE_OPTION',
-    `${option} must be a function, got ${shown(value)}. Write ${option}: ${example}`,
+    `${option} must be a function, got ${shown(value)}. Write ${option}: ${example}.`,
   )
 }

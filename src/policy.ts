@@ -55,7 +55,7 @@ export function policySettings(
       `${algorithm} takes an object, got ${shown(options)}. Write ${algorithm}({ limit: 100, window: '15m' }).`,
     )
   }
-  knownOptions(algorithm, options, [...common, ...extra])
+  knownOptions(algorithm, options, [...common, ...extra], ['limit', 'window'])
   const limit = positiveInteger(options.limit, `${algorithm}: limit`, 'HEADGATE_LIMIT')
   const window = milliseconds(options.window, `${algorithm}: window`, 'HEADGATE_WINDOW')
   return {

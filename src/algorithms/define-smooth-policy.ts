@@ -32,7 +32,7 @@ export function defineSmoothPolicy<Options extends SmoothOptions>(
       `${name} takes an object, got ${shown(options)}. Write ${name}({ rate: 5 }).`,
     )
   }
-  knownOptions(name, options, [...common, ...extra])
+  knownOptions(name, options, [...common, ...extra], ['rate'])
   const { rate, per = '1s', ...rest } = options
   if (typeof rate !== 'number' || !(rate > 0) || rate === Infinity) {
     throw new HeadgateError(

@@ -164,7 +164,7 @@ const known = [
  * @throws HeadgateError `HEADGATE_PENALTY` if an option is out of range, `HEADGATE_NAME`, `HEADGATE_SCOPE`, `HEADGATE_OPTION`
  */
 export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
-  knownOptions('penalty', options, known)
+  knownOptions('penalty', options, known, ['after', 'within', 'block'])
   const after = positiveInteger(options.after, 'penalty: after', 'HEADGATE_PENALTY')
   const within = milliseconds(options.within, 'penalty: within', 'HEADGATE_PENALTY')
   const list = Array.isArray(options.block) ? (options.block as readonly Duration[]) : [options.block as Duration]

@@ -21,6 +21,9 @@ import type { PolicyArgument } from './rate-limit-options.ts'
 import { inheritedOf, readOptions } from './read-options.ts'
 import { Refusal } from './refusal.ts'
 
+/** Whose options the defaults of a guard are: the middleware's own, those of the limit around it, or those of all plans. */
+export type DefaultsOrigin = 'own' | 'inherited' | 'plans'
+
 /**
  * The HTTP part that no framework owns. A request goes through it in these steps, each a function below:
  *
@@ -47,12 +50,15 @@ export class Guard<Request, Response> {
 
   /**
    * @param defaults options that the argument may override
+   * @param origin where the defaults come from. Those of the limit around this one may have keys for other scopes, and
+   *   those of plans also a cost above the limit of one of them.
    * @throws HeadgateError if a policy or an option is invalid
    */
   constructor(
     framework: Framework<Request, Response>,
     argument: PolicyArgument<Request, Response>,
     defaults: GuardOptions<Request, Response> = {},
+    origin: DefaultsOrigin = 'own',
   ) {
     const { limiter, options } = readOptions(argument, defaults)
     this.limiter = limiter
@@ -60,9 +66,9 @@ export class Guard<Request, Response> {
     this.#framework = framework
     const exemptions = new Exemptions(framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
-    this.#extractors = scopeExtractors(options.keys, limiter.scopes, options.keys !== defaults.keys)
+    this.#extractors = scopeExtractors(options.keys, limiter.scopes, origin === 'own' || options.keys !== defaults.keys)
     this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
-    this.#cost = readCost(options.cost)
+    this.#cost = readCost(options.cost, origin === 'plans' ? [] : limiter.policies)
     const heldUnits = new HeldUnits(limiter, framework, options, (...failure) => this.#settleFailed(...failure))
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)

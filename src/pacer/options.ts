@@ -91,11 +91,15 @@ interface PacerSettings {
 
 /** @throws HeadgateError if an option or a policy is invalid */
 export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
+  knownOptions('Pacer', more, known)
   const { policies, ...options } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
   knownOptions('Pacer', options, known)
   const { order = 'newest', name = 'pacer', storeTimeout = '5s' } = options
   if (order !== 'newest' && order !== 'oldest') {
-    throw new HeadgateError('HEADGATE_OPTION', `Pacer: order must be 'newest' or 'oldest', got ${shown(order)}.`)
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      `Pacer: order must be 'newest' or 'oldest', got ${shown(order)}. Leave it out for 'newest'.`,
+    )
   }
   const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
   const unref = flag(options.unref, 'Pacer: unref')

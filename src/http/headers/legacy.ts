@@ -22,6 +22,7 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
   const limitName = fieldName(options.limit ?? 'X-RateLimit-Limit', 'limit')
   const remainingName = fieldName(options.remaining ?? 'X-RateLimit-Remaining', 'remaining')
   const resetName = fieldName(options.reset ?? 'X-RateLimit-Reset', 'reset')
+  checkDistinct([limitName, remainingName, resetName])
   const epoch = isEpoch(options.resetAs ?? 'epoch')
   const limit = new NumberText()
   const reset = new NumberText()
@@ -44,6 +45,15 @@ function fieldName(name: unknown, option: string): string {
   throw new HeadgateError(
     'HEADGATE_OPTION',
     `headers.legacy: ${option} must be a header name, got ${shown(name)}. Leave it out for the usual X-RateLimit name.`,
+  )
+}
+
+/** Of two fields with one name, only the last would be sent. Names are the same in any letter case (RFC 9110, 5.1). */
+function checkDistinct(names: readonly string[]): void {
+  if (new Set(names.map((name) => name.toLowerCase())).size === names.length) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `headers.legacy: limit, remaining and reset must have different names, got ${names.map(shown).join(', ')}. Give each its own.`,
   )
 }
 
