@@ -38,7 +38,8 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
     return all && Object.hasOwn(all, name) ? all[name] : undefined
   },
   header: (request, name) => request.headers[name]?.toString(),
-  route: (request) => routeName(request.method, request.routeOptions.url),
+  // A 404 is no route, but the global limit is meant for it: no sign that the limiter stands in the wrong place.
+  route: (request) => routeName(request.method, request.is404 ? '404' : request.routeOptions.url),
   attach(request, _reply, decision) {
     request.rateLimit = decision
   },

@@ -1,3 +1,4 @@
+import { warnOfSeconds } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
 import { type BurstOptions, type PolicySettings, policySettings } from '../policy.ts'
 import type { Algorithm, Policy } from './algorithm.ts'
@@ -20,6 +21,7 @@ export function definePolicy(
   build: (settings: PolicySettings, window: number) => Algorithm,
 ): Policy {
   const settings = policySettings(name, options, extra)
+  warnOfSeconds(options.window, `${name}: window`)
   return makePolicy(settings, build(settings, settings.window * 1000), (limit, burst) =>
     definePolicy(name, { ...options, limit, ...(options.burst && burst ? { burst } : {}) }, extra, build),
   )

@@ -1,4 +1,4 @@
-import { milliseconds } from '../duration.ts'
+import { milliseconds, warnOfSeconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions } from '../options.ts'
 import { type PolicyOptions, policySettings } from '../policy.ts'
@@ -41,6 +41,7 @@ export function defineSmoothPolicy<Options extends SmoothOptions>(
     )
   }
   const window = milliseconds(per, `${name}: per`, 'HEADGATE_WINDOW')
+  warnOfSeconds(per, `${name}: per`)
   const plain = Object.fromEntries(Object.entries(rest).filter(([option]) => !extra.includes(option)))
   const algorithm = build(rate, window)
   const settings = { ...policySettings(name, { ...plain, limit: 1, window }), limit: rate, burst: algorithm.most }

@@ -14,7 +14,7 @@
  *
  * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
  */
-import { type Duration, milliseconds } from '../duration.ts'
+import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { knownOptions, positiveInteger, text } from '../options.ts'
 import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
@@ -182,6 +182,8 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     )
   }
   const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
+  warnOfSeconds(options.within, 'penalty: within')
+  for (const block of list) warnOfSeconds(block, 'penalty: block')
   const settings = {
     name: text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME'),
     scope: text(options.scope ?? scope, 'penalty: scope', 'HEADGATE_SCOPE'),

@@ -47,6 +47,8 @@ export class Guard<Request, Response> {
   readonly #enforcement: Enforcement
   readonly #events: Events<Request, Response>
   readonly #refusal: Refusal<Request, Response>
+  /** The decision that was made last. */
+  #latest: RequestDecision | undefined
 
   /**
    * @param defaults options that the argument may override
@@ -128,6 +130,9 @@ export class Guard<Request, Response> {
   #respond(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const framework = this.#framework
     const { allowed } = decision
+    // Compared by the decision, which each call makes anew: so no request is kept alive.
+    if (this.#latest !== undefined && framework.attached?.(request) === this.#latest) warnOfTwice()
+    this.#latest = decision
     framework.attach(request, response, decision)
     if (this.#events.listens(allowed)) {
       this.#events.decided(decision, key, this.#enforcement.on(key), request, response)
@@ -213,4 +218,12 @@ export class Guard<Request, Response> {
     const reported = error instanceof HeadgateError && error.code === 'HEADGATE_STORE_UNAVAILABLE'
     if (!reported) this.#events.storeFailed(error, key, request, response)
   }
+}
+
+function warnOfTwice(): void {
+  warnOnce(
+    'HEADGATE_TWICE',
+    'A request passed the same rate limiter twice, and counted twice. Use the middleware once for each route: in app.use(limit), or ' +
+      'on the route. For another limit on the route, make another middleware.',
+  )
 }
