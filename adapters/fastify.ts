@@ -20,6 +20,7 @@ import {
   type RequestDecision,
   routeName,
 } from '../src/http/index.ts'
+import { limitedRoutesOf, routeMark } from './fastify-early-routes.ts'
 import { fastifyFramework } from './fastify-framework.ts'
 
 export { fastifyFramework }
@@ -105,13 +106,20 @@ function install(
     let onlyGlobal = false
     if (!app.hasRequestDecorator('rateLimit')) app.decorateRequest('rateLimit', null)
     app.addHook('onReady', (ready) => {
+      try {
+        for (const { config } of limitedRoutesOf(app)) routes.of(config ?? {}, guard) // throws now if a limit is invalid
+      } catch (error) {
+        ready(error as Error)
+        return
+      }
       onlyGlobal = isFirst && declared.every(({ config }) => routes.of(config ?? {}, guard) === guard)
       ready()
     })
     app.addHook('onRoute', (route) => {
       declared.push(route)
       const own = route.config?.rateLimit
-      const ownGuard = own ? routes.declared(own, String(route.method), route.url) : guard
+      const ownGuard =
+        own !== undefined && own !== false ? routes.declared(own, String(route.method), route.url) : guard
       // If limiters are nested, the hook of the innermost one runs last: its guard stays.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
     })
@@ -154,9 +162,10 @@ class RouteGuards {
   /** The guard of a route that was declared before this plugin was loaded. */
   #declaredBefore(config: FastifyContextConfig): FastifyGuard | undefined {
     const own = config.rateLimit
-    if (!own) return undefined
-    const guard = this.#byConfig.get(config) ?? createGuard(fastifyFramework, own, this.#inherited, 'inherited')
-    this.#byConfig.set(config, guard)
+    if (own === undefined || own === false) return undefined
+    const route = config[routeMark] ?? config
+    const guard = this.#byConfig.get(route) ?? createGuard(fastifyFramework, own, this.#inherited, 'inherited')
+    this.#byConfig.set(route, guard)
     return guard
   }
 }
