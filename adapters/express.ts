@@ -47,6 +47,7 @@ export const expressFramework: Framework<Request, Response> = {
     request.rateLimit = decision
     if (decision.settle !== undefined) response.locals.rateLimit = decision
   },
+  attached: (request) => request.rateLimit,
   headersSent: (response) => response.headersSent,
   complete: (response) => response.writableEnded,
   ended: whenEnded,

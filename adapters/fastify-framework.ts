@@ -61,6 +61,8 @@ declare module 'fastify' {
 }
 
 function route(request: FastifyRequest): string {
+  // A 404 is no route, but the global limit applies to it: it is no sign that the limiter is in the wrong place.
+  if (request.is404) return routeName(request.method, '404')
   const { config, url } = request.routeOptions
   return routeName(request.method, config[patternOfGet] ?? url)
 }

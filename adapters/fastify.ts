@@ -21,6 +21,7 @@ import {
   routeName,
 } from '../src/http/index.ts'
 import { checkRegistered, checkRouteDefaults, decorate } from './fastify-checks.ts'
+import { limitedRoutesOf, routeMark } from './fastify-early-routes.ts'
 import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
 
 export { fastifyFramework }
@@ -117,13 +118,19 @@ function install(
     let onlyGlobal = false
     decorate(app)
     app.addHook('onReady', (ready) => {
+      try {
+        for (const { config } of limitedRoutesOf(app)) routes.of(config ?? {}, guard) // throws now if a limit is invalid
+      } catch (error) {
+        ready(error as Error)
+        return
+      }
       onlyGlobal = isFirst && declared.every(({ config }) => routes.of(config ?? {}, guard) === guard)
       ready()
     })
     app.addHook('onRoute', (route) => {
       declared.push(route)
       const own = route.config?.rateLimit
-      const ownGuard = own ? routes.declared(own, route.method, route.url) : guard
+      const ownGuard = own !== undefined && own !== false ? routes.declared(own, route.method, route.url) : guard
       // If limiters are nested, the hook of the innermost one runs last: its guard stays.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
       const pattern = routes.patternOfGet(route.method, route.url)
@@ -156,7 +163,7 @@ class RouteGuards {
   declared(own: Argument, method: Methods, url: string): FastifyGuard {
     const name = sharedName(method, url)
     const get = method === 'HEAD' ? this.#byName.get(name) : undefined
-    const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited)
+    const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited, 'inherited')
     this.#byName.set(name, { own, guard })
     return guard
   }
@@ -180,15 +187,18 @@ class RouteGuards {
    */
   #declaredBefore(config: FastifyContextConfig & { method?: Methods; url?: string }): FastifyGuard | undefined {
     const own = config.rateLimit
-    if (!own) return undefined
-    const known = this.#byConfig.get(config)
+    if (own === undefined || own === false) return undefined
+    const route = config[routeMark] ?? config
+    const known = this.#byConfig.get(route)
     if (known !== undefined) return known
     const name = sharedName(config.method ?? 'GET', config.url ?? '')
     const shared = this.#byName.get(name)
     const guard =
-      shared !== undefined && shared.own === own ? shared.guard : createGuard(fastifyFramework, own, this.#inherited)
+      shared !== undefined && shared.own === own
+        ? shared.guard
+        : createGuard(fastifyFramework, own, this.#inherited, 'inherited')
     this.#byName.set(name, { own, guard })
-    this.#byConfig.set(config, guard)
+    this.#byConfig.set(route, guard)
     return guard
   }
 }

@@ -27,6 +27,20 @@ function forwardedAddress({ app, ips }: Context): string | undefined {
   return app.maxIpsCount > 0 ? ips[0] : ips.at(-1)
 }
 
+/** A layer of @koa/router: a route, or middleware, which has no methods. */
+interface Layer {
+  readonly path: string | RegExp
+  readonly methods: readonly string[]
+}
+
+/** The pattern of the route. In `router.use`, the router says the pattern of that middleware, so look for the route. */
+function matchedRoute({ matched, _matchedRoute, method }: Context): Layer['path'] | undefined {
+  const layers = matched as readonly Layer[] | undefined
+  const current = layers?.find(({ path }) => path === _matchedRoute)
+  if (current === undefined || current.methods.length > 0) return _matchedRoute
+  return layers?.findLast(({ methods }) => methods.includes(method))?.path
+}
+
 /** The functions that the guard needs from Koa. Request and response are both the context. */
 export const koaFramework: Framework<Context, Context> = {
   // `ctx.ips` reads a header and makes a list even if there is no proxy.
@@ -36,10 +50,11 @@ export const koaFramework: Framework<Context, Context> = {
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
   header: ({ req }, name) => req.headers[name]?.toString(),
   cookie: ({ cookies }, name) => cookies.get(name, { signed: false }),
-  route: ({ method, _matchedRoute }) => routeName(method, _matchedRoute?.toString()),
+  route: (context) => routeName(context.method, matchedRoute(context)?.toString()),
   attach({ state }, _response, decision) {
     state.rateLimit = decision
   },
+  attached: ({ state }) => state.rateLimit,
   headersSent: ({ res }) => res.headersSent,
   complete: ({ res }) => res.writableEnded,
   ended: ({ res }, done) => whenEnded(res, done),

@@ -32,7 +32,14 @@ export function checkClock(clock: Clock): Clock {
       `A clock must return microseconds, but this one returns milliseconds (${shown(now)}). Use () => Date.now() * 1000.`,
     )
   }
+  if (Math.abs((now as number) - Date.now() / 1000) < aDay / 1000) {
+    throw new HeadgateError(
+      'HEADGATE_CLOCK',
+      `A clock must return microseconds, but this one returns seconds (${shown(now)}). Use () => Date.now() * 1000.`,
+    )
+  }
   return clock
 }
 
+/** In milliseconds. */
 const aDay = 24 * 60 * 60 * 1000

@@ -1,5 +1,6 @@
 import ms, { type StringValue } from 'ms'
 import { type ErrorCode, invalidOption } from './errors.ts'
+import { warnOnce } from './warn.ts'
 
 /** Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`. */
 export type Duration = number | string
@@ -20,6 +21,20 @@ export function milliseconds(duration: unknown, what: string, code: ErrorCode, l
     throw invalidOption(what, expected, duration, fix, code)
   }
   return value
+}
+
+/**
+ * Warns of a window such as `60`, which is 60 ms and limits hardly anybody: other packages count in seconds. Text with a unit
+ * gives no warning.
+ * @param what its name in the message
+ */
+export function warnOfSeconds(duration: unknown, what: string): void {
+  if (typeof duration !== 'number' || duration >= 1000) return
+  warnOnce(
+    'HEADGATE_SECONDS',
+    `${what} is ${duration} milliseconds. If you mean seconds, write '${duration}s'. If not, write '${duration}ms'.`,
+    `${what} ${duration}`,
+  )
 }
 
 /** The shortest exact text for whole milliseconds: `900000` is `'15m'`, `90000` is `'90s'`. */

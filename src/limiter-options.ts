@@ -64,7 +64,7 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
  */
 export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptions, 'policies'>): Plans<Limiter> {
   if (options instanceof PlanOptions) return options.plans
-  knownOptions('RateLimiter', options, known)
+  knownOptions('RateLimiter', options, known, ['policies'])
   const { penalty: punishment } = options
   if (punishment !== undefined) penalty(punishment, defaultScope, false)
   const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')

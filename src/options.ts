@@ -3,8 +3,17 @@ import { type ErrorCode, HeadgateError, invalidOption, shown } from './errors.ts
 /** The names of options, in the order in which an error message lists them. */
 export type Names<Options> = readonly (keyof Options)[]
 
-/** @throws HeadgateError `HEADGATE_OPTION` if an option is unknown; the message lists the known ones */
-export function knownOptions(where: string, options: object, known: readonly string[]): void {
+/**
+ * @param required options that have a check of their own also for null
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is unknown, and the message lists the known ones; or if it is null,
+ *   which would otherwise count as left out: a value that could not be read must not become a default in silence
+ */
+export function knownOptions(
+  where: string,
+  options: object,
+  known: readonly string[],
+  required: readonly string[] = [],
+): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
     throw new HeadgateError(
       'HEADGATE_OPTION',
@@ -17,6 +26,10 @@ export function knownOptions(where: string, options: object, known: readonly str
       'HEADGATE_OPTION',
       `${where} has no option ${shown(unknown)}. It takes: ${known.join(', ')}.`,
     )
+  }
+  const empty = Object.entries(options).find(([option, value]) => value === null && !required.includes(option))
+  if (empty !== undefined) {
+    throw new HeadgateError('HEADGATE_OPTION', `${where}: ${empty[0]} is null. Give a value, or leave it out.`)
   }
 }
 

@@ -56,7 +56,7 @@ export function policySettings(
   options: BurstOptions,
   extra: readonly string[] = [],
 ): PolicySettings {
-  checkPolicyOptions(algorithm, options, [...common, ...extra], "limit: 100, window: '15m'")
+  checkPolicyOptions(algorithm, options, [...common, ...extra], "limit: 100, window: '15m'", ['limit', 'window'])
   const limit = positiveInteger(options.limit, `${algorithm}: limit`, 'HEADGATE_LIMIT', 0)
   const window = milliseconds(options.window, `${algorithm}: window`, 'HEADGATE_WINDOW')
   const name = text(options.name ?? durationText(window), `${algorithm}: name`, 'HEADGATE_NAME')
@@ -78,9 +78,10 @@ export function checkPolicyOptions(
   options: object,
   known: readonly string[],
   example: string,
+  required: readonly string[],
 ): void {
   if (typeof options === 'object' && options !== null && !Array.isArray(options)) {
-    knownOptions(algorithm, options, known)
+    knownOptions(algorithm, options, known, required)
     return
   }
   const fix = `Write ${algorithm}({ ${example} }).`

@@ -1,3 +1,4 @@
+import { warnOfSeconds } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
 import { type BurstOptions, type PolicySettings, policySettings } from '../policy.ts'
 import type { Algorithm, Policy } from './algorithm.ts'
@@ -21,6 +22,7 @@ export function definePolicy(
   build: (settings: PolicySettings, window: number) => Algorithm,
 ): Policy {
   const settings = policySettings(name, options, extra)
+  warnOfSeconds(options.window, `${name}: window`)
   const window = settings.window * 1000
   if (settings.limit === 0) {
     build({ ...settings, limit: 1, burst: 1 }, window) // validates the options that only this algorithm has

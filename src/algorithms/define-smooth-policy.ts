@@ -1,4 +1,4 @@
-import { milliseconds } from '../duration.ts'
+import { milliseconds, warnOfSeconds } from '../duration.ts'
 import { invalidOption } from '../errors.ts'
 import { checkPolicyOptions, type PolicyOptions, policySettings } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
@@ -25,13 +25,14 @@ export function defineSmoothPolicy<Options extends SmoothOptions>(
   extra: readonly string[],
   build: (rate: number, per: number) => Smooth,
 ): Policy {
-  checkPolicyOptions(name, options, [...common, ...extra], 'rate: 5')
+  checkPolicyOptions(name, options, [...common, ...extra], 'rate: 5', ['rate'])
   const { rate, per = '1s', ...rest } = options
   if (typeof rate !== 'number' || !(rate > 0) || rate === Infinity) {
     const fix = 'Give one such as 5 or 0.5.'
     throw invalidOption(`${name}: rate`, 'a positive, finite number of permits', rate, fix, 'HEADGATE_RATE')
   }
   const window = milliseconds(per, `${name}: per`, 'HEADGATE_WINDOW')
+  warnOfSeconds(per, `${name}: per`)
   const plain = Object.fromEntries(Object.entries(rest).filter(([option]) => !extra.includes(option)))
   const algorithm = build(rate, window)
   const settings = { ...policySettings(name, { ...plain, limit: 1, window }), limit: rate, burst: algorithm.most }

@@ -14,7 +14,7 @@
  *
  * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
  */
-import { type Duration, milliseconds } from '../duration.ts'
+import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
 import { invalidOption } from '../errors.ts'
 import { knownOptions, type Names, positiveInteger, text } from '../options.ts'
 import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
@@ -156,7 +156,7 @@ const known: Names<PenaltyOptions> = ['after', 'within', 'block', 'forget', 'sco
  * @throws HeadgateError `HEADGATE_PENALTY` if an option is out of range, `HEADGATE_NAME`, `HEADGATE_SCOPE`, `HEADGATE_OPTION`
  */
 export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
-  knownOptions('penalty', options, known)
+  knownOptions('penalty', options, known, ['after', 'within', 'block'])
   const after = positiveInteger(options.after, 'penalty: after', 'HEADGATE_PENALTY')
   const within = milliseconds(options.within, 'penalty: within', 'HEADGATE_PENALTY')
   const list = Array.isArray(options.block) ? (options.block as readonly Duration[]) : [options.block as Duration]
@@ -170,6 +170,8 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     throw invalidOption('penalty: status', '403 or 429', options.status, fix, 'HEADGATE_PENALTY')
   }
   const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
+  warnOfSeconds(options.within, 'penalty: within')
+  for (const block of list) warnOfSeconds(block, 'penalty: block')
   const name = text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME')
   const settings = {
     name,

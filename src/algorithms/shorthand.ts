@@ -33,11 +33,13 @@ export type PolicyLike = Policy | string | PolicyOptions
  *     policy('5/10s sliding-log')     also fixed-window, segmented-window, token-bucket, leaky-bucket, gcra
  *
  * @param options what the text cannot say: `name`, `label`, `scope`, `countRefused`, `shadow`
- * @throws HeadgateError `HEADGATE_POLICY` for a text of another form, or the code of an option that is out of range
+ * @throws HeadgateError `HEADGATE_POLICY` for a text of another form and for an option that the text says already, or the
+ *   code of an option that is out of range
  */
 export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'window'> = {}): Policy {
   const [, limit, window, words] = (typeof text === 'string' && form.exec(text)) || []
   if (limit === undefined || window === undefined || words === undefined) throw notUnderstood(text)
+  checkOptions(text, options, words)
   const burst = /\bburst\s+(\d+)/i.exec(words)?.[1]
   const names = words
     .replace(/\bburst\s+\d+/i, ' ')
@@ -51,6 +53,24 @@ export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'win
     ...(burst === undefined ? {} : { burst: Number(burst) }),
     ...options,
   })
+}
+
+/** An option would win over the text, so two numbers for one thing are a mistake. */
+function checkOptions(text: string, options: object, words: string): void {
+  if (typeof options !== 'object' || options === null || Array.isArray(options)) {
+    throw new HeadgateError(
+      'HEADGATE_POLICY',
+      `policy takes a text and an object of options, got ${shown(options)}. Write policy('100/15m', { name: 'api' }).`,
+    )
+  }
+  const twice = ['limit', 'window', 'burst'].find(
+    (option) => option in options && (option !== 'burst' || /burst/i.test(words)),
+  )
+  if (twice === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    `policy: ${twice} is in the text ${shown(text)} and in the options. Write it in the text only.`,
+  )
 }
 
 function isAlgorithm(algorithm: Algorithm): boolean {

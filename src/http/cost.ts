@@ -1,4 +1,5 @@
-import { invalidOption } from '../errors.ts'
+import type { Policy } from '../algorithms/algorithm.ts'
+import { HeadgateError, invalidOption, shown } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { RequestView } from './keys/key-extractor.ts'
 
@@ -8,9 +9,25 @@ import type { RequestView } from './keys/key-extractor.ts'
  */
 export type Cost<Request> = number | ((request: Request, view: RequestView<Request>) => MaybePromise<number>)
 
-/** @throws HeadgateError `HEADGATE_COST` for a number that no request can cost */
-export function readCost<Request>(cost: Cost<Request> | undefined): Cost<Request> {
-  return typeof cost === 'function' ? cost : checkedCost(cost === undefined ? 1 : cost, 'cost')
+/**
+ * @param policies those that have to admit the cost; none if they are not known yet
+ * @throws HeadgateError `HEADGATE_COST` for a number that no request can cost, or that would refuse every request
+ */
+export function readCost<Request>(cost: Cost<Request> | undefined, policies: readonly Policy[]): Cost<Request> {
+  if (typeof cost === 'function') return cost
+  const units = checkedCost(cost === undefined ? 1 : cost, 'cost')
+  const tooSmall = policies.find((policy) => !policy.shadow && neverAdmits(policy, units))
+  if (tooSmall === undefined) return units
+  throw new HeadgateError(
+    'HEADGATE_COST',
+    `cost is ${units}, but the policy ${shown(tooSmall.name)} admits at most ${tooSmall.burst} at once, so every request would ` +
+      'be refused. Give a lower cost or a higher limit.',
+  )
+}
+
+/** True if even a new key is refused forever. */
+function neverAdmits({ algorithm }: Policy, units: number): boolean {
+  return algorithm.wait(new Array(algorithm.slots).fill(0), 0, 0, units) === Infinity
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { Framework } from './framework.ts'
-import { Guard } from './guard.ts'
+import { type DefaultsOrigin, Guard } from './guard.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { PlanGuard } from './plan-guard.ts'
 import type { PlanOptions, PolicyArgument, RateLimitArgument } from './rate-limit-options.ts'
@@ -16,30 +16,35 @@ export type AnyGuard<Request, Response> = Guard<Request, Response> | PlanGuard<R
  *     server.on('request', (request, response) => guard.handle(request, response, (error) => ...))
  *
  * @param defaults options that the argument may override
+ * @param origin `'inherited'` if the defaults are `inherited` of another guard. Default `'own'`: all of them must fit here.
  * @throws HeadgateError if a policy or an option is invalid
  */
 export function createGuard<Request, Response>(
   framework: Framework<Request, Response>,
   argument: PolicyArgument<Request, Response>,
   defaults?: GuardOptions<Request, Response>,
+  origin?: DefaultsOrigin,
 ): Guard<Request, Response>
 /** The policies are a function of the request. */
 export function createGuard<Request, Response>(
   framework: Framework<Request, Response>,
   argument: PlanOptions<Request, Response>,
   defaults?: GuardOptions<Request, Response>,
+  origin?: DefaultsOrigin,
 ): PlanGuard<Request, Response>
 export function createGuard<Request, Response>(
   framework: Framework<Request, Response>,
   argument: RateLimitArgument<Request, Response>,
   defaults?: GuardOptions<Request, Response>,
+  origin?: DefaultsOrigin,
 ): AnyGuard<Request, Response>
 export function createGuard<Request, Response>(
   framework: Framework<Request, Response>,
   argument: RateLimitArgument<Request, Response>,
   defaults?: GuardOptions<Request, Response>,
+  origin?: DefaultsOrigin,
 ): AnyGuard<Request, Response> {
   return isPlanOptions(argument)
     ? new PlanGuard(framework, argument, defaults)
-    : new Guard(framework, argument, defaults)
+    : new Guard(framework, argument, defaults, origin)
 }

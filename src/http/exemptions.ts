@@ -16,8 +16,8 @@ export class Exemptions<Request, Response> {
 
   constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
     this.#framework = framework
-    this.#deny = options.deny && new AddressList(options.deny, 'deny')
-    this.#allow = options.allow && new AddressList(options.allow, 'allow')
+    this.#deny = addressList(options.deny, 'deny')
+    this.#allow = addressList(options.allow, 'allow')
     this.#skip = callback(options.skip, 'skip', `(request) => request.url === '/health'`)
   }
 
@@ -36,6 +36,10 @@ export class Exemptions<Request, Response> {
     const skips = this.#skip(request)
     return isPromise(skips) ? skips.then(skipped) : skipped(skips)
   }
+}
+
+function addressList(entries: readonly string[] | undefined, option: string): AddressList | undefined {
+  return entries === undefined ? undefined : new AddressList(entries, option)
 }
 
 function skipped(skips: boolean): Exemption {

@@ -31,6 +31,8 @@ export interface Framework<Request, Response> {
   route(request: Request): string
   /** Puts the decision where the application finds it. */
   attach(request: Request, response: Response, decision: RequestDecision): void
+  /** The decision that `attach` put there last. Finds a middleware that a request passes twice. */
+  attached?(request: Request): RequestDecision | undefined | null
   /** True once the head of the response is sent. */
   headersSent(response: Response): boolean
   /** True once the application has ended the response. */
@@ -48,7 +50,10 @@ export interface Framework<Request, Response> {
   returned?(response: Response, value: unknown): void
 }
 
-/** The name of a route for `Framework.route`: `GET /users/:id`. HEAD counts as GET and shares its quota. */
+/**
+ * The name of a route for `Framework.route`: `GET /users/:id`. HEAD counts as GET and shares its quota. Without a pattern it is
+ * `GET *`. The pattern `*` of an application becomes `/*`, which matches the same paths, so that the two differ.
+ */
 export function routeName(method: string | undefined, pattern: string | undefined): string {
-  return `${method === 'HEAD' ? 'GET' : (method ?? 'GET')} ${pattern || '*'}`
+  return `${method === 'HEAD' ? 'GET' : (method ?? 'GET')} ${pattern === '*' ? '/*' : pattern || '*'}`
 }

@@ -22,6 +22,9 @@ import type { PolicyArgument } from './rate-limit-options.ts'
 import { inheritedOf, readOptions } from './read-options.ts'
 import { Refusal } from './refusal.ts'
 
+/** Whose options the defaults of a guard are: the middleware's own, those of the limit around it, or those of all plans. */
+export type DefaultsOrigin = 'own' | 'inherited' | 'plans'
+
 /**
  * The HTTP part that no framework owns. A request goes through it in these steps, each a function below:
  *
@@ -47,15 +50,20 @@ export class Guard<Request, Response> {
   readonly #enforcement: Enforcement
   readonly #events: Events<Request, Response>
   readonly #refusal: Refusal<Request, Response>
+  /** The decision that was made last. */
+  #latest: RequestDecision | undefined
 
   /**
    * @param defaults options that the argument may override
+   * @param origin where the defaults come from. Those of the limit around this one may have keys for other scopes, and
+   *   those of plans also a cost above the limit of one of them.
    * @throws HeadgateError if a policy or an option is invalid
    */
   constructor(
     framework: Framework<Request, Response>,
     argument: PolicyArgument<Request, Response>,
     defaults: GuardOptions<Request, Response> = {},
+    origin: DefaultsOrigin = 'own',
   ) {
     const { limiter, options } = readOptions(argument, defaults)
     this.limiter = limiter
@@ -63,9 +71,9 @@ export class Guard<Request, Response> {
     this.#framework = framework
     const exemptions = new Exemptions(framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
-    this.#extractors = scopeExtractors(options.keys, limiter.scopes, options.keys !== defaults.keys)
+    this.#extractors = scopeExtractors(options.keys, limiter.scopes, origin === 'own' || options.keys !== defaults.keys)
     this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
-    this.#cost = readCost(options.cost)
+    this.#cost = readCost(options.cost, origin === 'plans' ? [] : limiter.policies)
     this.#deadline = new FunctionDeadline(options.functionTimeout)
     const heldUnits = new HeldUnits(limiter, framework, options, (...failure) => this.#settleFailed(...failure))
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
@@ -129,6 +137,9 @@ export class Guard<Request, Response> {
   #respond(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const framework = this.#framework
     const { allowed } = decision
+    // Compared by the decision, which each call makes anew: so no request is kept alive.
+    if (this.#latest !== undefined && framework.attached?.(request) === this.#latest) warnOfTwice()
+    this.#latest = decision
     framework.attach(request, response, decision)
     if (this.#events.listens(allowed)) {
       this.#events.decided(decision, key, this.#enforcement.appliesTo(key), request, response)
@@ -220,4 +231,12 @@ export class Guard<Request, Response> {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, so its cost stays as it was. ${reason(error)}`)
     if (this.limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
   }
+}
+
+function warnOfTwice(): void {
+  warnOnce(
+    'HEADGATE_TWICE',
+    'A request passed the same rate limiter twice, and counted twice. Use the middleware once for each route: in app.use(limit), or ' +
+      'on the route. For another limit on the route, make another middleware.',
+  )
 }

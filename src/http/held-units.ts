@@ -43,7 +43,7 @@ export class HeldUnits<Request, Response> {
     this.#framework = framework
     this.#settleFailed = settleFailed
     this.#counts = countRule(options.count)
-    this.#delay = options.delay && new Delay(options.delay, limiter.policies)
+    this.#delay = options.delay === undefined ? undefined : new Delay(options.delay, limiter.policies)
     this.#settles = flag(options.settle, 'settle')
   }
 

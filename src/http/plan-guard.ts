@@ -8,6 +8,7 @@ import { FunctionDeadline } from './function-deadline.ts'
 import { Guard } from './guard.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { handle } from './handle.ts'
+import { scopeExtractors } from './keys/scope-extractors.ts'
 import { PlanLimiter } from './plan-limiter.ts'
 import type { PlanOptions, PoliciesOf } from './rate-limit-options.ts'
 import { inheritedOf, readPlanOptions } from './read-options.ts'
@@ -37,7 +38,7 @@ export class PlanGuard<Request, Response> {
     plans: PlanOptions<Request, Response>,
     defaults: GuardOptions<Request, Response> = {},
   ) {
-    const { parts, options } = readPlanOptions({ ...defaults, ...plans })
+    const { parts, options } = readPlanOptions(plans, defaults)
     this.limiter = new PlanLimiter(parts)
     this.inherited = inheritedOf(options)
     this.#framework = framework
@@ -47,7 +48,8 @@ export class PlanGuard<Request, Response> {
     this.#events = new Events(parts.name ?? 'default', options)
     this.#refusal = new Refusal(framework, options, parts.penalty)
     this.#options = { ...options, skip: undefined, allow: undefined, deny: undefined }
-    new Guard(framework, '1/1s token-bucket', this.#options) // throws now if an option is invalid
+    scopeExtractors(options.keys, [], false)
+    new Guard(framework, '1/1s token-bucket', { ...this.#options, keys: undefined }, 'plans') // throws now if an option is invalid
   }
 
   /** As `Guard.check`. Also throws or rejects with an error of the function that returns the policies. */
@@ -88,7 +90,7 @@ export class PlanGuard<Request, Response> {
     const limiter = this.limiter.under(policies)
     let guard = this.#guards.get(limiter)
     if (guard === undefined) {
-      guard = new Guard(this.#framework, limiter, this.#options)
+      guard = new Guard(this.#framework, limiter, this.#options, 'plans')
       this.#guards.set(limiter, guard)
     }
     return guard

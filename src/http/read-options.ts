@@ -1,3 +1,13 @@
+import { fixedWindow } from '../algorithms/fixed-window.ts'
+import { gcra } from '../algorithms/gcra.ts'
+import { leakyBucket } from '../algorithms/leaky-bucket.ts'
+import { segmentedWindow } from '../algorithms/segmented-window.ts'
+import { policy } from '../algorithms/shorthand.ts'
+import { slidingLog } from '../algorithms/sliding-log.ts'
+import { slidingWindow } from '../algorithms/sliding-window.ts'
+import { smoothBursty } from '../algorithms/smooth-bursty.ts'
+import { smoothWarmingUp } from '../algorithms/smooth-warming-up.ts'
+import { tokenBucket } from '../algorithms/token-bucket.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
@@ -26,6 +36,9 @@ const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout
 /** Without `shadow`: beside these options, it is an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
+/** Null for these options is an error of their own checks, which have codes of their own. */
+const checkedLater = ['policies', 'limiter', 'limit', 'window', 'cost']
+
 /** The options that nested limits inherit. */
 export function inheritedOf<Request, Response>(
   options: GuardOptions<Request, Response>,
@@ -41,7 +54,7 @@ export function readOptions<Request, Response>(
   argument: PolicyArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
 ): { limiter: RateLimiter; options: GuardOptions<Request, Response> } {
-  knownOptions('rateLimit', defaults, guardOptions)
+  knownOptions('rateLimit', defaults, guardOptions, checkedLater)
   if (argument instanceof RateLimiter) return { limiter: argument, options: defaults }
   if (typeof argument === 'string') return { limiter: new RateLimiter({ policies: argument }), options: defaults }
   if (typeof argument !== 'object' || argument === null) {
@@ -50,20 +63,21 @@ export function readOptions<Request, Response>(
       `rateLimit takes a policy, options or a RateLimiter, got ${shown(argument)}. Write rateLimit('100/15m').`,
     )
   }
-  return { limiter: limiterOf(argument), options: { ...defaults, ...argument } }
+  return { limiter: limiterOf(argument), options: { ...defaults, ...pick(argument, guardOptions) } }
 }
 
 function limiterOf<Request, Response>(options: RateLimitOptions<Request, Response>): RateLimiter {
   if ('limiter' in options) {
-    knownOptions('rateLimit', options, ['limiter', ...guardOptions])
+    knownOptions('rateLimit', options, ['limiter', ...guardOptions], checkedLater)
     if (options.limiter instanceof RateLimiter) return options.limiter
     throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
   }
   if ('policies' in options) {
-    knownOptions('rateLimit', options, ['policies', 'name', ...limiterParts, ...guardOptions])
+    knownOptions('rateLimit', options, ['policies', 'name', ...limiterParts, ...guardOptions], checkedLater)
     return new RateLimiter({ policies: options.policies as PolicyLikes, ...pick(options, ['name', ...limiterParts]) })
   }
-  knownOptions('rateLimit', options, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
+  const known = [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions]
+  knownOptions('rateLimit', options, known, checkedLater)
   return new RateLimiter({ policies: pick(options, policyOptions) as PolicyOptions, ...pick(options, limiterParts) })
 }
 
@@ -72,15 +86,28 @@ export function isPlanOptions<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
 ): argument is PlanOptions<Request, Response> {
   if (typeof argument !== 'object' || argument === null || argument instanceof RateLimiter) return false
-  return 'policies' in argument && typeof argument.policies === 'function'
+  if (!('policies' in argument) || typeof argument.policies !== 'function') return false
+  return !policyMakers.includes(argument.policies)
 }
 
-/** Reads `PlanOptions`: the parts of the limiter, and the options of the guard of each plan. */
+/** Functions that make a policy. One that was not called is no function of the request. */
+const policyMakers: readonly unknown[] = [
+  ...[policy, slidingWindow, fixedWindow, segmentedWindow, slidingLog],
+  ...[tokenBucket, leakyBucket, gcra, smoothBursty, smoothWarmingUp],
+]
+
+/**
+ * Reads `PlanOptions`: the parts of the limiter, and the options of the guard of each plan.
+ * @param defaults options that `plans` may override
+ */
 export function readPlanOptions<Request, Response>(
   plans: PlanOptions<Request, Response>,
+  defaults: GuardOptions<Request, Response>,
 ): { parts: LimiterParts; options: GuardOptions<Request, Response> } {
-  knownOptions('rateLimit', plans, ['policies', 'name', ...limiterParts, ...guardOptions])
-  return { parts: pick(plans, ['name', ...limiterParts]), options: pick(plans, guardOptions) }
+  knownOptions('rateLimit', defaults, guardOptions, checkedLater)
+  knownOptions('rateLimit', plans, ['policies', 'name', ...limiterParts, ...guardOptions], checkedLater)
+  const options = { ...pick(defaults, guardOptions), ...pick(plans, guardOptions) }
+  return { parts: pick(plans, ['name', ...limiterParts]), options }
 }
 
 /** The options of these names, unless they are undefined. */

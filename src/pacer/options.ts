@@ -83,6 +83,7 @@ interface PacerSettings {
 
 /** @throws HeadgateError if an option or a policy is invalid */
 export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
+  knownOptions('Pacer', more, known)
   const { policies, ...options } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
   knownOptions('Pacer', options, known)
   const { name = 'pacer', storeTimeout = '5s' } = options

@@ -105,7 +105,7 @@ contract((app) => {
 
   test('a refused request holds no units', async () => {
     const count = vi.fn(() => false)
-    const { url } = await app({ policies: '1/1h', count, cost: 2 })
+    const { url } = await app({ policies: '1/1h', count, cost: () => 2 })
     expect(await statuses(url, [{}, {}])).toEqual([429, 429])
     expect(count).not.toHaveBeenCalled()
   })

@@ -44,7 +44,7 @@ export function readHeaders(option: HeadersOption): ReadHeaders {
 }
 
 function dialectsOf(wanted: unknown): readonly Dialect[] {
-  const list: readonly unknown[] = Array.isArray(wanted) ? wanted : [wanted]
+  const list: readonly unknown[] = Array.isArray(wanted) && wanted.length > 0 ? wanted : [wanted]
   const unknown = list.findIndex((name) => !dialectNames.includes(name as Dialect))
   if (unknown === -1) return list as readonly Dialect[]
   throw new HeadgateError(

@@ -61,5 +61,6 @@ function writersOf(
     'draft-8': () => draft8(reported, partitions),
     'draft-11': () => draft11(reported, partitions),
   }
+  if (names !== undefined) legacy(reported, names) // throws for wrong names also if no dialect uses them
   return dialects.map((dialect) => make[dialect]())
 }

@@ -1,5 +1,5 @@
 import { monotonicClock } from '../../clock.ts'
-import { invalidOption } from '../../errors.ts'
+import { HeadgateError, invalidOption, shown } from '../../errors.ts'
 import { knownOptions, oneOf } from '../../options.ts'
 import { tokenPattern } from '../keys/key-extractor.ts'
 import { bindingVerdict, type ReportedPolicy, resetOf, type Writer, wholeSeconds } from './dialect.ts'
@@ -22,6 +22,7 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
   const limitName = fieldName(options.limit ?? 'X-RateLimit-Limit', 'limit')
   const remainingName = fieldName(options.remaining ?? 'X-RateLimit-Remaining', 'remaining')
   const resetName = fieldName(options.reset ?? 'X-RateLimit-Reset', 'reset')
+  checkDistinct([limitName, remainingName, resetName])
   const epoch = oneOf(options.resetAs, ['epoch', 'delta'], 'headers.legacy: resetAs') === 'epoch'
   const limit = new NumberText()
   const reset = new NumberText()
@@ -53,6 +54,15 @@ function fieldName(name: unknown, option: string): string {
   if (typeof name === 'string' && tokenPattern.test(name)) return name
   const fix = 'Leave it out for the usual X-RateLimit name.'
   throw invalidOption(`headers.legacy: ${option}`, 'a header name', name, fix)
+}
+
+/** Of two fields with one name, only the last would be sent. Names are the same in any letter case (RFC 9110, 5.1). */
+function checkDistinct(names: readonly string[]): void {
+  if (new Set(names.map((name) => name.toLowerCase())).size === names.length) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `headers.legacy: limit, remaining and reset must have different names, got ${names.map(shown).join(', ')}. Give each its own.`,
+  )
 }
 
 /** Remembers the text of the last number: a limit, or the current second, is mostly the same as before. */

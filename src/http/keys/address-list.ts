@@ -6,9 +6,15 @@ interface Range {
   readonly groups: readonly number[]
   /** 0 to 128; for IPv4, which stands at the end of `::ffff:a.b.c.d`, 96 to 128. */
   readonly prefix: number
+  /** True if the range is of IPv4, as such or mapped. */
+  readonly ofIPv4: boolean
 }
 
-/** Addresses and CIDR ranges, IPv4 and IPv6. IPv4 inside IPv6 counts as IPv4, on the list and in requests. */
+/**
+ * Addresses and CIDR ranges, IPv4 and IPv6. A range has addresses of its own family only: `::/0` is all of IPv6 and none of
+ * IPv4. A mapped form (`::ffff:192.0.2.1`) is IPv4, on the list and in requests. Every other form is what it is written as,
+ * also an IPv4 address behind a NAT64 (`64:ff9b::/96`).
+ */
 export class AddressList {
   readonly #ranges: readonly Range[]
 
@@ -24,7 +30,9 @@ export class AddressList {
 
   has(address: string | undefined): boolean {
     const groups = address === undefined ? undefined : parseAddress(address)
-    return groups !== undefined && this.#ranges.some((range) => contains(range, groups))
+    if (groups === undefined) return false
+    const ofIPv4 = isIPv4(groups)
+    return this.#ranges.some((range) => range.ofIPv4 === ofIPv4 && contains(range, groups))
   }
 }
 
@@ -35,8 +43,9 @@ function parseRange(entry: string): Range | undefined {
   const isIPv6Text = address.includes(':')
   const prefix = bits === undefined ? 128 : Number(bits) + (isIPv6Text ? 0 : 96)
   // The bits of a mapped range are those of IPv6: `::ffff:10.0.0.0/104` is 10.0.0.0/8.
-  if (prefix > 128 || (isIPv4(groups) && prefix < 96)) return undefined
-  return { groups, prefix }
+  const ofIPv4 = isIPv4(groups)
+  if (prefix > 128 || (ofIPv4 && prefix < 96)) return undefined
+  return { groups, prefix, ofIPv4 }
 }
 
 function contains({ groups, prefix }: Range, address: readonly number[]): boolean {

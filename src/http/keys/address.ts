@@ -13,12 +13,13 @@ const percent = 37
 const bracket = 91
 
 /**
- * The eight groups of an address. A port, brackets and a zone are ignored. Undefined if the text is not an address. The
- * next call overwrites the array: copy it to keep it.
+ * The eight groups of an address, for a list. A port, brackets and a zone are ignored. A NAT64 address stays IPv6, as it is
+ * written. Undefined if the text is not an address. The next call overwrites the array: copy it to keep it.
  */
 export function parseAddress(address: string): readonly number[] | undefined {
   const text = withoutPort(address)
-  return text.indexOf(':') === -1 ? parseIPv4(text) : parseIPv6(text)
+  if (text.indexOf(':') === -1) return parseIPv4(text)
+  return readGroups(text) ? groups : undefined
 }
 
 /** True for IPv4 and IPv6 as RFC 4291 writes them: no port, no brackets, no zone, no leading zeros in dotted numbers. */
@@ -52,7 +53,10 @@ function parseIPv4(text: string): readonly number[] | undefined {
   return mapped()
 }
 
-/** Reads an IPv6 address (RFC 4291, 2.2), with or without a zone. */
+/**
+ * Reads an IPv6 address (RFC 4291, 2.2), with or without a zone, for a key. A NAT64 address becomes the IPv4 address of the
+ * client behind it, so that a client has one quota on both ways.
+ */
 export function parseIPv6(text: string): readonly number[] | undefined {
   if (!readGroups(text)) return undefined
   return isNat64() ? mapped() : groups

@@ -1,6 +1,9 @@
-import { HeadgateError } from '../../errors.ts'
+import { HeadgateError, shown } from '../../errors.ts'
 import { isPromise } from '../../maybe-promise.ts'
+import { byCookie } from './by-cookie.ts'
+import { byIp } from './by-ip.ts'
 import { extractKey } from './extract-key.ts'
+import { byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
@@ -11,7 +14,8 @@ import type { KeyExtractor } from './key-extractor.ts'
  * @throws HeadgateError `HEADGATE_OPTION` without extractors, or if one is not a function
  */
 export function combine<Request = unknown>(...extractors: KeyExtractor<Request>[]): KeyExtractor<Request> {
-  if (extractors.length === 0 || extractors.some((extractor) => typeof extractor !== 'function')) {
+  for (const extractor of extractors) checkExtractor(extractor, 'combine')
+  if (extractors.length === 0) {
     throw new HeadgateError(
       'HEADGATE_OPTION',
       'combine takes key extractors. Write combine(byHeader("x-api-key"), byRoute()).',
@@ -21,6 +25,28 @@ export function combine<Request = unknown>(...extractors: KeyExtractor<Request>[
     const parts = extractors.map((extractor) => extractKey(extractor, request, view))
     return parts.some(isPromise) ? Promise.all(parts).then(joinParts) : joinParts(parts as string[])
   }
+}
+
+/** What makes extractors. As an extractor, each would fail at every request. */
+const makers: ReadonlyMap<unknown, string> = new Map<unknown, string>([
+  [byIp, 'byIp()'],
+  [byHeader, "byHeader('x-api-key')"],
+  [byCookie, "byCookie('session')"],
+  [byParam, "byParam('id')"],
+  [byRoute, 'byRoute()'],
+  [combine, 'combine(byIp(), byRoute())'],
+])
+
+/** @throws HeadgateError `HEADGATE_OPTION` for a value that is no extractor, and for a function that only makes one */
+export function checkExtractor(extractor: unknown, where: string): void {
+  const call = makers.get(extractor)
+  if (typeof extractor === 'function' && call === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    call === undefined
+      ? `${where} takes key extractors, got ${shown(extractor)}. Write byHeader('x-api-key'), or (request) => request.userId.`
+      : `${where} got a function that makes a key extractor. Call it: ${call}.`,
+  )
 }
 
 function joinParts(parts: readonly string[]): string {

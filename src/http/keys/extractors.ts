@@ -1,4 +1,5 @@
 import { HeadgateError, shown } from '../../errors.ts'
+import { warnOnce } from '../../warn.ts'
 import { type KeyExtractor, tokenPattern } from './key-extractor.ts'
 
 /**
@@ -31,12 +32,27 @@ export function byParam(name: string): KeyExtractor {
 /**
  * By method and route pattern (`GET /users/:id`), so that each route has its own quota. HEAD counts as GET. The pattern
  * is `*` before a route has matched, and for the path that a router is mounted on: the key never holds text that a
- * client chose.
+ * client chose. So in Express, put the middleware on the routes; in `app.use` it gives a warning.
  *
- *     app.get('/users/:id', rateLimit({ limit: 5, window: '1m', keys: combine(byIp(), byRoute()) }), handler)
+ *     const limit = rateLimit({ limit: 5, window: '1m', keys: combine(byIp(), byRoute()) })
+ *     app.get('/users/:id', limit, handler)
+ *     app.get('/search', limit, handler) // another 5 a minute
  */
 export function byRoute(): KeyExtractor {
-  return (request, view) => view.route(request)
+  return (request, view) => {
+    const route = view.route(request)
+    if (route.endsWith(' *')) warnOfNoRoute(route)
+    return route
+  }
+}
+
+function warnOfNoRoute(route: string): void {
+  warnOnce(
+    'HEADGATE_ROUTE',
+    `byRoute found no route, so all requests of this kind share the quota of ${shown(route)}. No route has matched yet where ` +
+      "the middleware stands. Put it on the routes. Express: app.get('/users/:id', limit, handler) in place of app.use(limit). " +
+      "Koa: router.use(limit) or router.get('/users/:id', limit, handler) in place of app.use(limit).",
+  )
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` unless the name is valid */

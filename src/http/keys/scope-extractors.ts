@@ -2,29 +2,40 @@ import { HeadgateError, shown } from '../../errors.ts'
 import { knownOptions } from '../../options.ts'
 import { defaultScope } from '../../policy.ts'
 import { byIp } from './by-ip.ts'
+import { checkExtractor } from './combine.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
  * One extractor for each scope of a limiter, in the order of its scopes.
  * @param keys the option of that name
  * @param strict true if an extractor for another scope is a mistake. It is not if the keys are inherited.
- * @throws HeadgateError `HEADGATE_OPTION` for a scope without an extractor
+ * @throws HeadgateError `HEADGATE_OPTION` for a value that is no extractor, and for a scope without one
  */
 export function scopeExtractors<Request>(
   keys: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined,
   scopes: readonly string[],
   strict: boolean,
 ): readonly KeyExtractor<Request>[] {
+  if (typeof keys === 'function') checkExtractor(keys, 'keys')
   if (typeof keys === 'function' && scopes.length === 1) return [keys]
-  const byScope = typeof keys === 'function' ? { default: keys } : (keys ?? {})
+  const byScope = typeof keys === 'function' ? { default: keys } : extractorRecord(keys)
   if (strict) knownOptions('keys', byScope, [...new Set([...scopes, defaultScope])])
   return scopes.map((scope) => {
     const extractor = Object.hasOwn(byScope, scope) ? byScope[scope] : undefined
-    if (typeof extractor === 'function') return extractor
-    if (extractor === undefined && scope === defaultScope) return byIp()
+    if (extractor !== undefined) return extractor
+    if (scope === defaultScope) return byIp()
     throw new HeadgateError(
       'HEADGATE_OPTION',
       `keys has no extractor for the scope ${shown(scope)}. Give one: keys: { ${JSON.stringify(scope)}: byHeader('x-api-key') }.`,
     )
   })
+}
+
+function extractorRecord<Extractors extends object>(keys: Extractors | undefined): Extractors | Record<string, never> {
+  if (keys === undefined) return {}
+  if (typeof keys !== 'object' || keys === null || Array.isArray(keys)) checkExtractor(keys, 'keys')
+  for (const [scope, extractor] of Object.entries(keys)) {
+    if (extractor !== undefined) checkExtractor(extractor, `keys.${scope}`)
+  }
+  return keys
 }

@@ -59,7 +59,7 @@ export class RedisStore implements Store {
     const clock = clockOf(options)
     if (typeof denyCache !== 'boolean') throw wrong('denyCache', denyCache, 'Give true or false.')
     const { prefix, timeout, ttlMargin } = sharedOptions('redisStore', options)
-    const units = leases && positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION')
+    const units = leases === undefined ? undefined : leaseUnits(leases)
     const localClock = clock ?? monotonicClock
     this.timeout = timeout
     this.#context = {
@@ -89,9 +89,15 @@ function batchSizeOf(batch: RedisStoreOptions['batch'] = true): number {
   if (batch === true) return 32
   if (batch === false) return 1
   if (typeof batch !== 'object' || batch === null) throw wrong('batch', batch, 'Give true, false or { size: 32 }.')
+  knownOptions('redisStore: batch', batch, ['size'])
   const { size } = batch
   if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return size
   throw wrong('batch.size', size, `Give at most ${largestBatch}.`)
+}
+
+function leaseUnits(leases: { units: number }): number {
+  knownOptions('redisStore: leases', leases, ['units'])
+  return positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION')
 }
 
 function wrong(option: string, value: unknown, fix: string): HeadgateError {

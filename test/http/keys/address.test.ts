@@ -5,20 +5,28 @@ import { isAddress } from '../../../src/http/keys/address.ts'
 import { addressKey } from '../../../src/http/keys/address-key.ts'
 import { AddressList } from '../../../src/http/keys/address-list.ts'
 
-/** The address list as node:net decides it. */
+/** An address without port and zone. A mapped one is IPv4, one behind a NAT64 stays IPv6. */
+function plainOf(address: string): string {
+  const key = addressKey(address, 128)
+  return isIP(key) === 4 && /^0*64:/.test(address) ? `64:ff9b::${key}` : key
+}
+
+/** The address list as node:net decides it, with a list for each family: node:net finds IPv4 in ranges of IPv6 too. */
 function listOfNode(entries: readonly string[]): (address: string) => boolean {
-  const list = new BlockList()
+  const lists = { ipv4: new BlockList(), ipv6: new BlockList() }
   for (const entry of entries) {
     const [address = '', bits] = entry.split('/')
-    const plain = addressKey(address, 128)
+    const plain = plainOf(address)
     const isIPv6 = isIP(plain) === 6
     const mapped = isIP(address) === 6 && !isIPv6
     const prefix = bits === undefined ? (isIPv6 ? 128 : 32) : Number(bits) - (mapped ? 96 : 0)
-    list.addSubnet(plain, prefix, isIPv6 ? 'ipv6' : 'ipv4')
+    const family = isIPv6 ? 'ipv6' : 'ipv4'
+    lists[family].addSubnet(plain, prefix, family)
   }
   return (address) => {
-    const plain = addressKey(address, 128)
-    return isIP(plain) !== 0 && list.check(plain, isIP(plain) === 6 ? 'ipv6' : 'ipv4')
+    const plain = plainOf(address)
+    const family = isIP(plain) === 6 ? 'ipv6' : 'ipv4'
+    return isIP(plain) !== 0 && lists[family].check(plain, family)
   }
 }
 
@@ -64,7 +72,7 @@ describe('a list agrees with BlockList of node:net', () => {
     .map(([text, n]) => (n === null ? text : `${text}/${bits(text, n)}`))
     .filter((entry) => {
       const [text = '', n] = entry.split('/')
-      const isMapped = text.includes(':') && isIP(addressKey(text, 128)) === 4
+      const isMapped = text.includes(':') && isIP(plainOf(text)) === 4
       return !isMapped || n === undefined || Number(n) >= 96
     })
 
