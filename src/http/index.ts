@@ -38,4 +38,4 @@ export type {
   RateLimitArgument,
   RateLimitOptions,
 } from './rate-limit-options.ts'
-export { type EndingResponse, whenEnded } from './when-ended.ts'
+export { type EndingResponse, type EndingSocket, type EndingStream, whenEnded } from './when-ended.ts'
