@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Framework, routeName, whenEnded } from '../src/http/index.ts'
+import { type Framework, isUnixSocket, routeName, whenEnded } from '../src/http/index.ts'
 
 /** True if the server trusts every hop: it then follows a long forwarding chain of documentation addresses (RFC 5737). */
 function trustsEveryHop(request: FastifyRequest): boolean {
@@ -32,6 +32,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
     return ips === undefined ? request.ip : forwardedAddress(request, ips)
   },
   peer: (request) => request.raw.socket.remoteAddress,
+  unaddressed: ({ raw }) => isUnixSocket(raw.socket),
   trustsProxy: ({ ips }) => ips !== undefined,
   param({ params }, name) {
     const all = params as Record<string, string> | undefined

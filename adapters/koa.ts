@@ -3,6 +3,7 @@ import {
   createGuard,
   type Framework,
   type GuardOptions,
+  isUnixSocket,
   type PlanLimiter,
   type PlanOptions,
   type PolicyArgument,
@@ -30,6 +31,7 @@ export const koaFramework: Framework<Context, Context> = {
   // `ctx.ips` reads a header and makes a list even if there is no proxy.
   address: (context) => (context.app.proxy ? forwardedAddress(context) : undefined) ?? context.req.socket.remoteAddress,
   peer: ({ req }) => req.socket.remoteAddress,
+  unaddressed: ({ req }) => isUnixSocket(req.socket),
   trustsProxy: ({ app }) => app.proxy,
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
   header: ({ req }, name) => req.headers[name]?.toString(),

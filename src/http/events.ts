@@ -22,6 +22,16 @@ export interface DecisionEvent<Request = unknown, Response = unknown> {
   readonly response: Response
 }
 
+/** What the channel gets for a request without an address, which is refused: its client has left. */
+export interface NoAddressEvent<Request = unknown, Response = unknown> {
+  /** The limiter's name. */
+  readonly limiter: string
+  /** True if the refusal is enforced. False under `shadow`, and outside the share of `enforce`. */
+  readonly enforced: boolean
+  readonly request: Request
+  readonly response: Response
+}
+
 /** What hooks and channels get for a request that the store could not decide. */
 export interface StoreErrorEvent<Request = unknown, Response = unknown> extends StoreFailure {
   readonly request: Request
@@ -44,6 +54,7 @@ export interface Hooks<Request, Response> {
 
 const decisions = channel('headgate:decision')
 const refusals = channel('headgate:refused')
+const addressless = channel('headgate:no-address')
 
 /** Notifies hooks and channels. An event is made only if somebody listens. */
 export class Events<Request, Response> {
@@ -71,6 +82,13 @@ export class Events<Request, Response> {
     const event = { decision, key, limiter: this.#limiter, enforced, request, response }
     notify('onDecision', this.#hooks.onDecision, decisions, event)
     if (!decision.allowed) notify('onRefused', this.#hooks.onRefused, refusals, event)
+  }
+
+  /** A request that has no address because its client has left. Counting these shows who resets connections. */
+  noAddress(enforced: boolean, request: Request, response: Response): void {
+    if (!addressless.hasSubscribers) return
+    const event: NoAddressEvent<Request, Response> = { limiter: this.#limiter, enforced, request, response }
+    addressless.publish(event)
   }
 
   /** The extras of a call to the limiter, so that a store error reaches the hook and the channel. */

@@ -1,6 +1,6 @@
 import { HeadgateError } from '../../errors.ts'
 import { isPromise } from '../../maybe-promise.ts'
-import { extractKey } from './extract-key.ts'
+import { extractKey, mayLackAddress } from './extract-key.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /**
@@ -24,5 +24,6 @@ export function combine<Request = unknown>(...extractors: KeyExtractor<Request>[
 }
 
 function joinParts(parts: readonly string[]): string {
-  return parts.map((part) => part.replaceAll('\\', '\\\\').replaceAll('|', '\\|')).join('|')
+  const joined = parts.map((part) => part.replaceAll('\\', '\\\\').replaceAll('|', '\\|')).join('|')
+  return parts.some(mayLackAddress) ? `~|${joined}` : joined
 }

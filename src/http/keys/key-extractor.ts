@@ -7,7 +7,7 @@ export type Extracted = string | number | bigint | undefined | null
 /** What a framework knows about a request, in the same functions for every framework. */
 export type RequestView<Request> = Pick<
   Framework<Request, never>,
-  'address' | 'peer' | 'trustsProxy' | 'header' | 'param' | 'route'
+  'address' | 'peer' | 'unaddressed' | 'trustsProxy' | 'header' | 'param' | 'route'
 >
 
 /**
