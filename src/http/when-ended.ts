@@ -79,7 +79,8 @@ function whenLeft(socket: EndingSocket, response: EndingResponse, end: (aborted:
     ends = new Set()
     waiting.set(socket, ends)
     socket.once('close', () => {
-      for (const each of waiting.get(socket) ?? []) each(true)
+      // The last one first: a booked time can be given back only while no later one is booked.
+      for (const each of [...(waiting.get(socket) ?? [])].reverse()) each(true)
     })
   }
   ends.add(end)
