@@ -53,6 +53,7 @@ export const expressFramework: Framework<Request, Response> = {
   complete: (response) => response.writableEnded,
   ended: whenEnded,
   setHeader: (response, name, value) => void response.setHeader(name, value),
+  responseHeader: (response, name) => response.getHeader(name)?.toString(),
   setStatus(response, status) {
     response.statusCode = status
   },

@@ -44,6 +44,11 @@ export interface Framework<Request, Response> {
    */
   ended(response: Response, done: (status: number, aborted: boolean) => void): void
   setHeader(response: Response, name: string, value: string): void
+  /**
+   * A field that is set on the response already. With it, the fields of several limiters on one response are joined.
+   * Without it, the last limiter overwrites them.
+   */
+  responseHeader?(response: Response, name: string): string | undefined
   setStatus(response: Response, status: number): void
   /** Ends the response with a body of that content type. */
   send(response: Response, type: string, body: string): void

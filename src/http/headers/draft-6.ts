@@ -1,11 +1,19 @@
-import { bindingVerdict, type ReportedPolicy, resetOf, type Writer, wholeSeconds } from './dialect.ts'
+import {
+  bindingVerdict,
+  type OwnLists,
+  type ReportedPolicy,
+  resetOf,
+  setList,
+  type Writer,
+  wholeSeconds,
+} from './dialect.ts'
 
 /** draft-ietf-httpapi-ratelimit-headers-06: three fields of the binding policy, and every policy in RateLimit-Policy. */
-export function draft6(reported: readonly ReportedPolicy[]): Writer {
+export function draft6(reported: readonly ReportedPolicy[], own: OwnLists): Writer {
   const policies = quotaPolicies(reported)
   return (decision, sink, response) => {
     const binding = bindingVerdict(decision, reported)
-    sink.setHeader(response, 'RateLimit-Policy', policies)
+    if (own.policies) setList(sink, response, 'RateLimit-Policy', policies)
     sink.setHeader(response, 'RateLimit-Limit', String(binding.limit))
     sink.setHeader(response, 'RateLimit-Remaining', String(decision.remaining))
     sink.setHeader(response, 'RateLimit-Reset', String(wholeSeconds(resetOf(binding, decision))))
