@@ -118,6 +118,29 @@ describe.each(Object.entries(logins))('%s over HTTP/2', (_name, start) => {
   })
 })
 
+test('Koa over HTTP/2: a client that resets before it is limited is not admitted, and nothing throws', async () => {
+  let handled = 0
+  const errors: unknown[] = []
+  const begun = signal()
+  const app = new Koa()
+  app.on('error', (error) => void errors.push(error))
+  app.use(async ({ res }, next) => {
+    begun.give()
+    await once((res as never as Http2ServerResponse).stream, 'close')
+    await next()
+    checked.give()
+  })
+  const checked = signal()
+  app.use(forKoa('5/1h'))
+  app.use(() => void handled++)
+  const stream = dial(await listen(createHttp2(app.callback() as never))).request()
+  stream.on('error', () => undefined)
+  await begun.promise
+  stream.close(NGHTTP2_CANCEL)
+  await checked.promise
+  expect([handled, errors]).toEqual([0, []])
+})
+
 describe('what whenEnded says', () => {
   /** A server that records how its responses ended; the handler gets each of them. */
   async function record(version: 1 | 2, handle: (response: Http2ServerResponse) => void) {

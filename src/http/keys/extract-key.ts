@@ -25,7 +25,7 @@ async function extractLater<Request>(
 const byAddress = byIp()
 
 /** The key of a request that has neither a key nor an address. `combine` puts it first if it replaces one of its parts. */
-export const noAddress = '~'
+const noAddress = '~'
 
 /**
  * True if this key, or a part of it, may stand for a missing address. A client can send a text that looks so: ask for the

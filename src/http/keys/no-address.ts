@@ -5,13 +5,14 @@ import type { RequestView } from './key-extractor.ts'
 export interface LocalSocket {
   readonly destroyed: boolean
   readonly localPort?: number | undefined
+  readonly remoteAddress?: string | undefined
 }
 
 /**
  * True if an open socket without a remote address is a unix socket (a pipe on Windows). For `Framework.unaddressed`. A TCP
  * socket has no remote address either once its client has reset it, but the server that it came through has a port.
  */
-export function isUnixSocket(socket: LocalSocket & { readonly remoteAddress?: string | undefined }): boolean {
+export function isUnixSocket(socket: LocalSocket): boolean {
   if (socket.destroyed || socket.remoteAddress !== undefined || socket.localPort !== undefined) return false
   const { server } = socket as { server?: { address?(): unknown } }
   const listening = server?.address?.()
