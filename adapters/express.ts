@@ -3,6 +3,7 @@ import {
   createGuard,
   type Framework,
   type GuardOptions,
+  isUnixSocket,
   type PlanLimiter,
   type PlanOptions,
   type PolicyArgument,
@@ -38,6 +39,7 @@ export const expressFramework: Framework<Request, Response> = {
     return settings?.['trust proxy'] ? forwardedAddress(request, settings) : request.socket.remoteAddress
   },
   peer: (request) => request.socket.remoteAddress,
+  unaddressed: ({ socket }) => isUnixSocket(socket),
   trustsProxy: ({ app }) => Boolean(app?.settings['trust proxy']),
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name]?.toString() : undefined),
   header: (request, name) => request.headers[name]?.toString(),
@@ -52,6 +54,7 @@ export const expressFramework: Framework<Request, Response> = {
   complete: (response) => response.writableEnded,
   ended: whenEnded,
   setHeader: (response, name, value) => void response.setHeader(name, value),
+  responseHeader: (response, name) => response.getHeader(name)?.toString(),
   setStatus(response, status) {
     response.statusCode = status
   },

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
-import { type Framework, routeName, whenEnded } from '../src/http/index.ts'
+import { type Framework, isUnixSocket, routeName, whenEnded } from '../src/http/index.ts'
 
 /** True if the server trusts every hop: it then follows a long forwarding chain of documentation addresses (RFC 5737). */
 function trustsEveryHop(request: FastifyRequest): boolean {
@@ -74,6 +74,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
     return ips === undefined ? request.ip : forwardedAddress(request, ips)
   },
   peer: (request) => request.raw.socket.remoteAddress,
+  unaddressed: ({ raw }) => isUnixSocket(raw.socket),
   trustsProxy: (request) => request.ips !== undefined && trustsProxy(request),
   param({ params }, name) {
     const all = params as Record<string, string> | undefined
@@ -88,6 +89,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   complete: ({ raw }) => raw.writableEnded,
   ended: ({ raw }, done) => whenEnded(raw, done),
   setHeader: (reply, name, value) => void reply.header(lowerCaseNames.get(name) ?? toLowerCase(name), value),
+  responseHeader: (reply, name) => reply.getHeader(name)?.toString(),
   setStatus: (reply, status) => void reply.code(status),
   send: (reply, type, body) => void reply.type(type).send(body),
   returned(reply, value) {

@@ -4,6 +4,7 @@ import {
   createGuard,
   type Framework,
   type GuardOptions,
+  isUnixSocket,
   type MaybePromise,
   type PlanLimiter,
   type PlanOptions,
@@ -41,24 +42,52 @@ function matchedRoute({ matched, _matchedRoute, method }: Context): Layer['path'
   return layers?.findLast(({ methods }) => methods.includes(method))?.path
 }
 
+/** The names of the fields that limiters have set: a few, which the options determine. */
+const keptFields = new Set<string>()
+
+/**
+ * In place of the context's `onerror`, which removes all fields that were set: this keeps those of limiters, as the other
+ * frameworks do. The error's own fields come first.
+ */
+function onerror(this: Context, error: Error & { headers?: Record<string, unknown> }): void {
+  const original = Object.getPrototypeOf(this).onerror as Context['onerror']
+  if (!(error instanceof Error) || !Object.isExtensible(error) || this.res.headersSent) {
+    original.call(this, error)
+    return
+  }
+  const own = error.headers
+  const kept = [...keptFields].filter((name) => this.res.hasHeader(name))
+  error.headers = { ...Object.fromEntries(kept.map((name) => [name, this.res.getHeader(name)])), ...own }
+  original.call(this, error)
+  // The error may be thrown again, for another request.
+  if (own === undefined) delete error.headers
+  else error.headers = own
+}
+
 /** The functions that the guard needs from Koa. Request and response are both the context. */
 export const koaFramework: Framework<Context, Context> = {
   // `ctx.ips` reads a header and makes a list even if there is no proxy.
   address: (context) => (context.app.proxy ? forwardedAddress(context) : undefined) ?? context.req.socket.remoteAddress,
   peer: ({ req }) => req.socket.remoteAddress,
+  unaddressed: ({ req }) => isUnixSocket(req.socket),
   trustsProxy: ({ app }) => app.proxy,
   param: ({ params }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
   header: ({ req }, name) => req.headers[name]?.toString(),
   cookie: ({ cookies }, name) => cookies.get(name, { signed: false }),
   route: (context) => routeName(context.method, matchedRoute(context)?.toString()),
-  attach({ state }, _response, decision) {
-    state.rateLimit = decision
+  attach(context, _response, decision) {
+    context.state.rateLimit = decision
+    if (!Object.hasOwn(context, 'onerror')) context.onerror = onerror
   },
   attached: ({ state }) => state.rateLimit,
   headersSent: ({ res }) => res.headersSent,
   complete: ({ res }) => res.writableEnded,
   ended: ({ res }, done) => whenEnded(res, done),
-  setHeader: ({ res }, name, value) => void res.setHeader(name, value),
+  setHeader({ res }, name, value) {
+    if (name !== 'Cache-Control') keptFields.add(name)
+    res.setHeader(name, value)
+  },
+  responseHeader: ({ res }, name) => res.getHeader(name)?.toString(),
   setStatus(context, status) {
     context.status = status
   },

@@ -33,6 +33,16 @@ export interface DenialEvent<Request = unknown, Response = unknown> {
   readonly response: Response
 }
 
+/** The event that the channel gets for a request without an address, which is refused: its client has left. */
+export interface NoAddressEvent<Request = unknown, Response = unknown> {
+  /** The limiter's name. */
+  readonly limiter: string
+  /** True if the refusal is enforced. False under `shadow`, and outside the share of `enforce`. */
+  readonly enforced: boolean
+  readonly request: Request
+  readonly response: Response
+}
+
 /** The event that hooks and channels get for a request that the store could not decide. */
 export interface StoreErrorEvent<Request = unknown, Response = unknown> extends StoreFailure {
   readonly request: Request
@@ -59,6 +69,7 @@ export interface Hooks<Request, Response> {
 const decisions = channel('headgate:decision')
 const refusals = channel('headgate:refused')
 const denials = channel('headgate:denied')
+const addressless = channel('headgate:no-address')
 
 /** Notifies hooks and channels. An event is made only if there is a listener. */
 export class Events<Request, Response> {
@@ -95,6 +106,13 @@ export class Events<Request, Response> {
     if (onDenied === undefined && !denials.hasSubscribers) return
     const event = { address: framework.address(request), limiter: this.#limiter, request, response }
     notify('onDenied', onDenied, denials, event)
+  }
+
+  /** A request that has no address because its client has left. Counting these shows who resets connections. */
+  noAddress(enforced: boolean, request: Request, response: Response): void {
+    if (!addressless.hasSubscribers) return
+    const event: NoAddressEvent<Request, Response> = { limiter: this.#limiter, enforced, request, response }
+    addressless.publish(event)
   }
 
   /** The extras of a call to the limiter, so that a store error reaches the hook and the channel. */

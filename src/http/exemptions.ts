@@ -3,6 +3,7 @@ import { callback } from '../options.ts'
 import type { Framework } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { AddressList } from './keys/address-list.ts'
+import { warnOfNoAddress } from './keys/no-address.ts'
 
 /** What happens to a request before anything is counted. */
 export type Exemption = 'denied' | 'exempt' | 'limited'
@@ -29,12 +30,19 @@ export class Exemptions<Request, Response> {
   of(request: Request): MaybePromise<Exemption> {
     if (this.#deny !== undefined || this.#allow !== undefined) {
       const address = this.#framework.address(request)
-      if (this.#deny?.has(address)) return 'denied'
+      if (this.#deny !== undefined && this.#isDenied(this.#deny, address, request)) return 'denied'
       if (this.#allow?.has(address)) return 'exempt'
     }
     if (this.#skip === undefined) return 'limited'
     const skips = this.#skip(request)
     return isPromise(skips) ? skips.then(skipped) : skipped(skips)
+  }
+
+  /** Without an address nobody can tell whether the list has it. */
+  #isDenied(deny: AddressList, address: string | undefined, request: Request): boolean {
+    if (address !== undefined) return deny.has(address)
+    warnOfNoAddress(this.#framework, request)
+    return true
   }
 }
 

@@ -19,6 +19,11 @@ export interface Framework<Request, Response> {
   address(request: Request): string | undefined
   /** The address at the other end of the socket: that of the nearest proxy, if there is one. */
   peer(request: Request): string | undefined
+  /**
+   * True if the request came over a connection that has no addresses by design, such as a unix socket. Any other request
+   * without an address is refused: its client has left. `isUnixSocket` tells it for sockets of Node. Default: never.
+   */
+  unaddressed?(request: Request): boolean
   /** True if the framework is set to trust a proxy. */
   trustsProxy(request: Request): boolean
   /** A parameter of the route that matched. */
@@ -43,6 +48,11 @@ export interface Framework<Request, Response> {
    */
   ended(response: Response, done: (status: number, aborted: boolean) => void): void
   setHeader(response: Response, name: string, value: string): void
+  /**
+   * A field that is set on the response already. With it, the fields of several limiters on one response are joined.
+   * Without it, the last limiter overwrites them.
+   */
+  responseHeader?(response: Response, name: string): string | undefined
   setStatus(response: Response, status: number): void
   /** Ends the response with a body of that content type. */
   send(response: Response, type: string, body: string): void

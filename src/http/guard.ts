@@ -15,8 +15,9 @@ import type { GuardOptions } from './guard-options.ts'
 import { handle } from './handle.ts'
 import { Headers } from './headers/headers.ts'
 import { HeldUnits } from './held-units.ts'
-import { extractKey } from './keys/extract-key.ts'
+import { extractKey, mayLackAddress } from './keys/extract-key.ts'
 import type { KeyExtractor } from './keys/key-extractor.ts'
+import { warnOfNoAddress } from './keys/no-address.ts'
 import { scopeExtractors } from './keys/scope-extractors.ts'
 import type { PolicyArgument } from './rate-limit-options.ts'
 import { inheritedOf, readOptions } from './read-options.ts'
@@ -115,6 +116,7 @@ export class Guard<Request, Response> {
   }
 
   #findCost(key: Key, request: Request, response: Response): MaybePromise<boolean> {
+    if (mayLackAddress(key) && this.#hasLeft(key, request, response)) return this.#refusal.deny(request, response)
     const cost = this.#cost
     if (typeof cost === 'number') return this.#decide(key, cost, request, response)
     const units = cost(request, this.#framework)
@@ -148,6 +150,20 @@ export class Guard<Request, Response> {
     if (open) this.#headers.write(decision, framework, response, key)
     if (allowed || !this.#enforcement.appliesTo(key)) return true
     return open ? this.#refusal.refuse(decision, request, response) : this.#refusal.tooLate(response)
+  }
+
+  /**
+   * True for a request without an address, which must not be admitted: its client reset the connection, and all such
+   * clients would share one quota. A request over a unix socket has no address by design.
+   */
+  #hasLeft(key: Key, request: Request, response: Response): boolean {
+    const framework = this.#framework
+    if (framework.address(request) !== undefined) return false
+    warnOfNoAddress(framework, request)
+    if (framework.unaddressed?.(request)) return false
+    const enforced = this.#enforcement.appliesTo(key)
+    this.#events.noAddress(enforced, request, response)
+    return enforced
   }
 
   async #exemptLater(exemption: Promise<Exemption>, request: Request, response: Response): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
 import { RateLimiter, tokenBucket } from '../../src/index.ts'
@@ -63,6 +64,33 @@ contract((app) => {
     await until(() => true)
     expect((await limiter.peek('k')).retryAfter).toBe(1000)
     expect(handled()).toBe(1)
+  })
+
+  test('a pipelining client that leaves returns its units, and no handler runs for it', async () => {
+    const limiter = new RateLimiter({ policies, store: stillStore().store })
+    const begun = signal()
+    const release = signal()
+    const { url, handled } = await app(
+      { limiter, keys, delay: { max: '10s' } },
+      {
+        handle: async () => {
+          begun.give()
+          await release.promise
+          return 200
+        },
+      },
+    )
+    const socket = connect(Number(new URL(url).port), '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(4))
+    await begun.promise
+    await until(() => vi.getTimerCount() === 3)
+    socket.destroy()
+    await until(() => vi.getTimerCount() === 0)
+    vi.runAllTimers()
+    release.give()
+    await new Promise((resolve) => setImmediate(resolve))
+    expect([handled(), (await limiter.peek('k')).retryAfter]).toEqual([1, 1000])
   })
 
   test.each([false, true])('no more requests wait than the queue holds; asynchronous store: %s', async (later) => {

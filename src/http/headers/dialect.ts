@@ -4,7 +4,7 @@ import type { Key } from '../../limiter.ts'
 import type { Framework } from '../framework.ts'
 
 /** Where fields are set: the part of a framework that does it. */
-export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader'>
+export type Sink<Response> = Pick<Framework<never, Response>, 'setHeader' | 'responseHeader'>
 
 /** Writes the fields of one dialect. Seconds are whole and rounded up. */
 export type Writer = <Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key) => void
@@ -13,6 +13,24 @@ export type Writer = <Response>(decision: Decision, sink: Sink<Response>, respon
 export interface ReportedPolicy {
   readonly policy: Policy
   readonly index: number
+}
+
+/** Sets a field that is a List, or adds to what another limiter has set. A List of another form is replaced. */
+export function setList<Response>(sink: Sink<Response>, response: Response, name: string, value: string): void {
+  const before = sink.responseHeader?.(response, name)
+  const joins = before !== undefined && isNamed(before) === isNamed(value)
+  sink.setHeader(response, name, joins ? `${before}, ${value}` : value)
+}
+
+/** True for Lists of drafts 8 and later, whose Items begin with a name. */
+function isNamed(list: string): boolean {
+  return list.charCodeAt(0) === 34
+}
+
+/** Which of the two Lists a dialect writes: those that no later dialect of the same limiter writes. */
+export interface OwnLists {
+  readonly policies: boolean
+  readonly left: boolean
 }
 
 /** The verdict of the binding policy; of the first reported one if the binding policy is not reported. */

@@ -1,12 +1,12 @@
 import { Bucket } from '../../algorithms/bucket.ts'
 import type { Verdict } from '../../decision.ts'
-import { type ReportedPolicy, type Writer, wholeSeconds } from './dialect.ts'
+import { type OwnLists, type ReportedPolicy, type Writer, wholeSeconds } from './dialect.ts'
 import { namedItems } from './draft-8.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 
 /** draft-ietf-httpapi-ratelimit-headers-11: as draft 8, but `t` is the effective window. */
-export function draft11(reported: readonly ReportedPolicy[], partitions?: PartitionKeys): Writer {
-  return namedItems(reported, partitions, effectiveWindow)
+export function draft11(reported: readonly ReportedPolicy[], own: OwnLists, partitions?: PartitionKeys): Writer {
+  return namedItems(reported, own, partitions, effectiveWindow)
 }
 
 /**

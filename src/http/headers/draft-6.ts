@@ -1,11 +1,20 @@
-import { bindingVerdict, integer, type ReportedPolicy, resetOf, type Writer, wholeSeconds } from './dialect.ts'
+import {
+  bindingVerdict,
+  integer,
+  type OwnLists,
+  type ReportedPolicy,
+  resetOf,
+  setList,
+  type Writer,
+  wholeSeconds,
+} from './dialect.ts'
 
 /** draft-ietf-httpapi-ratelimit-headers-06: three fields of the binding policy, and every policy in RateLimit-Policy. */
-export function draft6(reported: readonly ReportedPolicy[]): Writer {
+export function draft6(reported: readonly ReportedPolicy[], own: OwnLists): Writer {
   const policies = quotaPolicies(reported)
   return (decision, sink, response) => {
     const binding = bindingVerdict(decision, reported)
-    sink.setHeader(response, 'RateLimit-Policy', policies)
+    if (own.policies) setList(sink, response, 'RateLimit-Policy', policies)
     sink.setHeader(response, 'RateLimit-Limit', String(integer(binding.limit)))
     sink.setHeader(response, 'RateLimit-Remaining', String(integer(decision.remaining)))
     sink.setHeader(response, 'RateLimit-Reset', String(wholeSeconds(resetOf(binding, decision))))

@@ -1,10 +1,18 @@
 import type { Verdict } from '../../decision.ts'
-import { integer, type ReportedPolicy, verdictOf, type Writer, wholeSeconds } from './dialect.ts'
+import {
+  integer,
+  type OwnLists,
+  type ReportedPolicy,
+  setList,
+  verdictOf,
+  type Writer,
+  wholeSeconds,
+} from './dialect.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 
 /** draft-ietf-httpapi-ratelimit-headers-08: a List of named Items; `t` is the time to full quota. */
-export function draft8(reported: readonly ReportedPolicy[], partitions?: PartitionKeys): Writer {
-  return namedItems(reported, partitions, (verdict) => `;t=${wholeSeconds(verdict.resetAfter)}`)
+export function draft8(reported: readonly ReportedPolicy[], own: OwnLists, partitions?: PartitionKeys): Writer {
+  return namedItems(reported, own, partitions, (verdict) => `;t=${wholeSeconds(verdict.resetAfter)}`)
 }
 
 /**
@@ -15,6 +23,7 @@ export function draft8(reported: readonly ReportedPolicy[], partitions?: Partiti
  */
 export function namedItems(
   reported: readonly ReportedPolicy[],
+  own: OwnLists,
   partitions: PartitionKeys | undefined,
   time: (verdict: Verdict, reported: ReportedPolicy) => string,
 ): Writer {
@@ -32,8 +41,8 @@ export function namedItems(
       left += `${n === 0 ? '' : ', '}${names[n]};r=${integer(verdict.remaining)}${time(verdict, each)}${pk ? pk[n] : ''}`
     }
     const policies = pk === undefined ? allItems : items.map((item, n) => item + pk[n]).join(', ')
-    sink.setHeader(response, 'RateLimit-Policy', policies)
-    sink.setHeader(response, 'RateLimit', left)
+    if (own.policies) setList(sink, response, 'RateLimit-Policy', policies)
+    if (own.left) setList(sink, response, 'RateLimit', left)
   }
 }
 

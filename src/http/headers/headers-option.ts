@@ -29,7 +29,10 @@ export interface HeadersOptions {
 /** Dialects; `'near'` for the legacy fields near the limit only; all in an object; or false for no fields. */
 export type HeadersOption = Dialect | readonly Dialect[] | 'near' | HeadersOptions | false
 
-export type ReadHeaders = HeadersOptions & { readonly dialects: readonly Dialect[]; readonly near: boolean }
+export type ReadHeaders = Omit<HeadersOptions, 'dialects'> & {
+  readonly dialects: readonly Dialect[]
+  readonly near: boolean
+}
 
 /** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
 export function readHeaders(option: HeadersOption): ReadHeaders {

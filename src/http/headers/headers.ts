@@ -2,7 +2,7 @@ import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import type { Key } from '../../limiter.ts'
-import { type ReportedPolicy, type Sink, verdictOf, type Writer } from './dialect.ts'
+import { type OwnLists, type ReportedPolicy, type Sink, verdictOf, type Writer } from './dialect.ts'
 import { draft6 } from './draft-6.ts'
 import { draft7 } from './draft-7.ts'
 import { draft8 } from './draft-8.ts'
@@ -54,13 +54,16 @@ function writersOf(
   reported: readonly ReportedPolicy[],
 ): readonly Writer[] {
   const partitions = pk === undefined ? undefined : new PartitionKeys(pk)
-  const make: Record<Dialect, () => Writer> = {
+  const make: Record<Dialect, (own: OwnLists) => Writer> = {
     legacy: () => legacy(reported, names),
-    'draft-6': () => draft6(reported),
-    'draft-7': () => draft7(reported),
-    'draft-8': () => draft8(reported, partitions),
-    'draft-11': () => draft11(reported, partitions),
+    'draft-6': (own) => draft6(reported, own),
+    'draft-7': (own) => draft7(reported, own),
+    'draft-8': (own) => draft8(reported, own, partitions),
+    'draft-11': (own) => draft11(reported, own, partitions),
   }
   if (names !== undefined) legacy(reported, names) // throws for wrong names also if no dialect uses them
-  return dialects.map((dialect) => make[dialect]())
+  return dialects.map((dialect, n) => {
+    const later = dialects.slice(n + 1).filter((each) => each !== 'legacy')
+    return make[dialect]({ policies: later.length === 0, left: later.every((each) => each === 'draft-6') })
+  })
 }

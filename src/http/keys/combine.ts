@@ -2,7 +2,7 @@ import { HeadgateError, shown } from '../../errors.ts'
 import { isPromise } from '../../maybe-promise.ts'
 import { byCookie } from './by-cookie.ts'
 import { byIp } from './by-ip.ts'
-import { extractKey } from './extract-key.ts'
+import { extractKey, mayLackAddress } from './extract-key.ts'
 import { byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
@@ -50,5 +50,6 @@ export function checkExtractor(extractor: unknown, where: string): void {
 }
 
 function joinParts(parts: readonly string[]): string {
-  return parts.map((part) => part.replaceAll('\\', '\\\\').replaceAll('|', '\\|')).join('|')
+  const joined = parts.map((part) => part.replaceAll('\\', '\\\\').replaceAll('|', '\\|')).join('|')
+  return parts.some(mayLackAddress) ? `~|${joined}` : joined
 }

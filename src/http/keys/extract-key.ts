@@ -1,4 +1,5 @@
 import { HeadgateError, shown } from '../../errors.ts'
+import type { Key } from '../../limiter.ts'
 import { isPromise, type MaybePromise } from '../../maybe-promise.ts'
 import { byIp } from './by-ip.ts'
 import type { Extracted, KeyExtractor, RequestView } from './key-extractor.ts'
@@ -23,10 +24,22 @@ async function extractLater<Request>(
 
 const byAddress = byIp()
 
+/** The key of a request that has neither a key nor an address. `combine` puts it first if it replaces one of its parts. */
+const noAddress = '~'
+
+/**
+ * True if this key, or a part of it, may stand for a missing address. A client can send a text that looks so: ask for the
+ * address then.
+ */
+export function mayLackAddress(key: Key): boolean {
+  if (typeof key !== 'string') return Object.values(key).some(mayLackAddress)
+  return key.charCodeAt(0) === 126 && (key === noAddress || key.startsWith('~~|'))
+}
+
 /** `~` marks an address that replaces a missing key, so that no client can claim it by sending that text. */
 function keyOf<Request>(extracted: Extracted, request: Request, view: RequestView<Request>): string {
   const key = typeof extracted === 'string' ? extracted : keyText(extracted)
-  if (key === '') return `~${(byAddress as KeyExtractor<Request>)(request, view) ?? ''}`
+  if (key === '') return `${noAddress}${(byAddress as KeyExtractor<Request>)(request, view) ?? ''}`
   return key.charCodeAt(0) === 126 ? `~${key}` : key
 }
 

@@ -7,7 +7,7 @@ export type Extracted = string | number | bigint | undefined | null
 /** Functions over a request that are the same for every framework. */
 export type RequestView<Request> = Pick<
   Framework<Request, never>,
-  'address' | 'peer' | 'trustsProxy' | 'header' | 'cookie' | 'param' | 'route'
+  'address' | 'peer' | 'unaddressed' | 'trustsProxy' | 'header' | 'cookie' | 'param' | 'route'
 >
 
 /**

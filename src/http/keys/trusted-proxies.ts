@@ -6,7 +6,7 @@ import { AddressList } from './address-list.ts'
 /** How many proxies are in front (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
 export type TrustedProxies = number | readonly string[]
 
-type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'header'>
+type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddressed' | 'header'>
 
 /**
  * Finds the client's address behind trusted proxies. X-Forwarded-For is read from its end: the proxy that we see wrote
@@ -20,10 +20,12 @@ export function clientBehind<Request>(
   return (request, view) => {
     const peer = view.peer(request)
     const header = view.header(request, 'x-forwarded-for')
-    if (peer === undefined || header === undefined) return peer
+    if (header === undefined) return peer
+    // A unix socket is the nearest proxy. A client without an address that came over TCP has left: it wrote the header.
+    if (peer === undefined && !view.unaddressed?.(request)) return undefined
     const forwarded = header.split(',')
     let client = peer
-    for (let hop = 0; hop < forwarded.length && isTrusted(client, hop); hop++) {
+    for (let hop = 0; hop < forwarded.length && (client === undefined || isTrusted(client, hop)); hop++) {
       const before = (forwarded[forwarded.length - 1 - hop] as string).trim()
       if (!isForwardedAddress(before)) return client
       client = before

@@ -1,0 +1,167 @@
+import { channel } from 'node:diagnostics_channel'
+import { once } from 'node:events'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { createServer, request as send } from 'node:http'
+import { type AddressInfo, connect } from 'node:net'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import express from 'express'
+import fastify from 'fastify'
+import Koa from 'koa'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { rateLimit as forExpress } from '../../../adapters/express.ts'
+import { rateLimit as forFastify } from '../../../adapters/fastify.ts'
+import { rateLimit as forKoa } from '../../../adapters/koa.ts'
+import type { NoAddressEvent } from '../../../src/http/index.ts'
+import { byHeader, byIp, byRoute, combine } from '../../../src/index.ts'
+import { forgetWarnings } from '../../../src/warn.ts'
+import { until } from '../../support/contract.ts'
+
+const warned = vi.spyOn(process, 'emitWarning')
+beforeEach(() => {
+  forgetWarnings()
+  warned.mockReset().mockImplementation(() => undefined)
+})
+afterEach(forgetWarnings)
+
+const closers: (() => void)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0).reverse()) close()
+})
+
+/** Serves an app that counts its requests, on a port or on a unix socket. Returns where. */
+type Start = (limit: unknown, handled: () => void, where: number | string) => Promise<number | string>
+
+async function serve(app: unknown, where: number | string): Promise<number | string> {
+  const server = createServer(app as never)
+  server.listen(where as number)
+  await once(server, 'listening')
+  closers.push(() => {
+    server.close()
+    server.closeAllConnections()
+  })
+  return typeof where === 'string' ? where : (server.address() as AddressInfo).port
+}
+
+const frameworks: Record<string, Start> = {
+  async Express(limit, handled, where) {
+    const app = express()
+    app.use(forExpress(limit as string))
+    app.use((_request, response) => {
+      handled()
+      response.end('ok')
+    })
+    return serve(app, where)
+  },
+  async Koa(limit, handled, where) {
+    const app = new Koa()
+    app.silent = true
+    app.use(forKoa(limit as string))
+    app.use((context) => {
+      handled()
+      context.body = 'ok'
+    })
+    return serve(app.callback(), where)
+  },
+  async Fastify(limit, handled, where) {
+    const app = fastify({ forceCloseConnections: true })
+    await app.register(forFastify(limit as string))
+    app.get('/', async () => {
+      handled()
+      return 'ok'
+    })
+    await app.listen(typeof where === 'string' ? { path: where } : { port: where, host: '127.0.0.1' })
+    closers.push(() => void app.close())
+    return typeof where === 'string' ? where : (app.server.address() as AddressInfo).port
+  },
+}
+
+/** Writes a request and resets the connection before the server reads it. */
+function writeAndReset(port: number): Promise<void> {
+  return new Promise((resolve) => {
+    const socket = connect(port, '127.0.0.1', () => {
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\nX-Forwarded-For: 192.0.2.1\r\n\r\n', () => socket.resetAndDestroy())
+    })
+    socket.on('error', () => undefined)
+    socket.on('close', () => resolve())
+  })
+}
+
+function get(where: number | string, headers = {}): Promise<number> {
+  const at = typeof where === 'string' ? { socketPath: where } : { port: where, host: '127.0.0.1' }
+  return new Promise((resolve, reject) => {
+    const request = send({ ...at, headers, agent: false }, (response) => {
+      response.resume()
+      resolve(response.statusCode ?? 0)
+    })
+    request.on('error', reject).end()
+  })
+}
+
+describe.each(Object.entries(frameworks))('%s', (_name, start) => {
+  const vanish = async (limit: object) => {
+    let handled = 0
+    let seen = 0
+    const counted = (event: unknown) => {
+      expect(event as NoAddressEvent).toMatchObject({ limiter: 'default', enforced: true })
+      seen++
+    }
+    const addressless = channel('headgate:no-address')
+    addressless.subscribe(counted)
+    const port = (await start(limit, () => handled++, 0)) as number
+    for (let n = 0; n < 10; n++) await writeAndReset(port)
+    expect(await get(port, { 'x-key': 'k' })).not.toBe(0) // the server has read all of them by now
+    addressless.unsubscribe(counted)
+    return { handled, seen }
+  }
+
+  test.each([
+    ['by address', {}],
+    ['by a header that is missing', { keys: byHeader('x-key') }],
+    ['by several extractors', { keys: combine(byRoute(), byIp()) }],
+    ['behind trusted proxies', { keys: byIp({ trustedProxies: 1, warn: false }) }],
+  ])('a client that writes and resets the connection is not admitted: %s', async (_how, options) => {
+    const { handled, seen } = await vanish({ limit: 20, window: '1h', ...options })
+    expect(handled).toBe(1)
+    expect(seen).toBeGreaterThan(0)
+    expect(warned).not.toHaveBeenCalledWith(expect.stringContaining('no address'), expect.anything())
+  })
+
+  test('a deny list refuses a client without an address', async () => {
+    const { handled } = await vanish({ limit: 20, window: '1h', keys: () => 'k', deny: ['203.0.113.7'] })
+    expect(handled).toBe(1)
+  })
+
+  describe('over a unix socket', () => {
+    const listen = async (limit: object) => {
+      const folder = mkdtempSync(join(tmpdir(), 'headgate-'))
+      closers.push(() => rmSync(folder, { recursive: true, force: true }))
+      return start(limit, () => undefined, join(folder, 's'))
+    }
+
+    test('all requests share one limit, which one warning says', async () => {
+      const path = await listen({ limit: 2, window: '1h' })
+      expect([await get(path), await get(path), await get(path)]).toEqual([200, 200, 429])
+      expect(warned).toHaveBeenCalledTimes(1)
+      expect(warned).toHaveBeenCalledWith(expect.stringContaining('trustedProxies: 1'), {
+        type: 'HeadgateWarning',
+        code: 'HEADGATE_NO_ADDRESS',
+      })
+    })
+
+    test.each([[1], [['10.0.0.1']]])('trustedProxies %j reads the header', async (trustedProxies) => {
+      const path = await listen({ limit: 1, window: '1h', keys: byIp({ trustedProxies }) })
+      const from = (address: string) => get(path, { 'x-forwarded-for': address })
+      expect([await from('192.0.2.1'), await from('192.0.2.2'), await from('203.0.113.9, 192.0.2.1')]).toEqual([
+        200, 200, 429,
+      ])
+      expect(warned).not.toHaveBeenCalled()
+    })
+
+    test('a deny list refuses every request, with the warning', async () => {
+      const path = await listen({ limit: 2, window: '1h', deny: ['203.0.113.7'] })
+      expect(await get(path)).toBe(403)
+      await until(() => warned.mock.calls.length === 1)
+    })
+  })
+})

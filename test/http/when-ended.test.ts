@@ -1,0 +1,271 @@
+import { once } from 'node:events'
+import { createServer as createHttp1, Server as Http1Server } from 'node:http'
+import {
+  type ClientHttp2Session,
+  connect,
+  constants,
+  createServer as createHttp2,
+  type Http2Server,
+  type Http2ServerResponse,
+} from 'node:http2'
+import { type AddressInfo, connect as connectTcp } from 'node:net'
+import fastify from 'fastify'
+import Koa from 'koa'
+import { afterEach, describe, expect, test } from 'vitest'
+import { rateLimit as forFastify } from '../../adapters/fastify.ts'
+import { rateLimit as forKoa } from '../../adapters/koa.ts'
+import { type EndingResponse, whenEnded } from '../../src/http/index.ts'
+import { signal, until } from '../support/contract.ts'
+
+const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR } = constants
+
+const closers: (() => void)[] = []
+afterEach(() => {
+  for (const close of closers.splice(0).reverse()) close()
+})
+
+async function listen(server: Http1Server | Http2Server): Promise<number> {
+  server.listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  closers.push(() => {
+    server.close()
+    if (server instanceof Http1Server) server.closeAllConnections()
+  })
+  return (server.address() as AddressInfo).port
+}
+
+function dial(port: number, settings = {}): ClientHttp2Session {
+  const session = connect(`http://127.0.0.1:${port}`, { settings })
+  session.on('error', () => undefined)
+  closers.push(() => session.destroy())
+  return session
+}
+
+/** Starts an app over HTTP/2 that checks a password: it counts the check, waits, and answers with the status. */
+type StartLogin = (count: 'failures' | 'successes', check: () => Promise<number>) => Promise<number>
+
+const logins: Record<string, StartLogin> = {
+  async Fastify(count, check) {
+    const app = fastify({ http2: true })
+    await app.register(forFastify({ policies: '5/1h', count }))
+    app.route({
+      method: ['GET', 'POST'],
+      url: '/',
+      handler: async (_request, reply) => reply.code(await check()).send(''),
+    })
+    await app.listen({ host: '127.0.0.1', port: 0 })
+    closers.push(() => void app.close())
+    return (app.server.address() as AddressInfo).port
+  },
+  async Koa(count, check) {
+    const app = new Koa()
+    app.silent = true
+    app.use(forKoa({ policies: '5/1h', count }))
+    app.use(async (context) => {
+      context.status = await check()
+      context.body = ''
+    })
+    return listen(createHttp2(app.callback() as never))
+  },
+}
+
+describe.each(Object.entries(logins))('%s over HTTP/2', (_name, start) => {
+  test.each([
+    ['failures', 401, 'POST', NGHTTP2_CANCEL],
+    ['failures', 401, 'POST', NGHTTP2_NO_ERROR],
+    ['failures', 401, 'HEAD', NGHTTP2_CANCEL],
+    ['successes', 200, 'POST', NGHTTP2_CANCEL],
+  ] as const)('count %s: a reset gives no free attempt (%i %s, code %i)', async (count, status, method, code) => {
+    let checked = 0
+    const release = signal()
+    const port = await start(count, async () => {
+      checked++
+      await release.promise
+      return status
+    })
+    const session = dial(port)
+    for (let n = 0; n < 12; n++) {
+      const stream = session.request({ ':method': method, ':path': '/' }, { endStream: true })
+      stream.on('error', () => undefined)
+      stream.resume()
+      let refused = false
+      stream.on('response', () => {
+        refused = true
+      })
+      const before = checked
+      await until(() => checked > before || refused)
+      stream.close(code)
+      await until(() => stream.destroyed)
+    }
+    expect(checked).toBe(5)
+    release.give()
+  })
+
+  test('a request whose response arrives counts by its status, HEAD too', async () => {
+    for (const method of ['GET', 'HEAD']) {
+      let checked = 0
+      const port = await start('failures', async () => (++checked % 2 === 0 ? 200 : 401))
+      const session = dial(port)
+      const statuses: unknown[] = []
+      for (let n = 0; n < 11; n++) {
+        const stream = session.request({ ':method': method, ':path': '/' })
+        stream.resume()
+        stream.on('response', (headers) => void statuses.push(headers[':status']))
+        await once(stream, 'close')
+      }
+      expect(statuses).toEqual([401, 200, 401, 200, 401, 200, 401, 200, 401, 429, 429])
+    }
+  })
+})
+
+test('Koa over HTTP/2: a client that resets before it is limited is not admitted, and nothing throws', async () => {
+  let handled = 0
+  const errors: unknown[] = []
+  const begun = signal()
+  const app = new Koa()
+  app.on('error', (error) => void errors.push(error))
+  app.use(async ({ res }, next) => {
+    begun.give()
+    await once((res as never as Http2ServerResponse).stream, 'close')
+    await next()
+    checked.give()
+  })
+  const checked = signal()
+  app.use(forKoa('5/1h'))
+  app.use(() => void handled++)
+  const stream = dial(await listen(createHttp2(app.callback() as never))).request()
+  stream.on('error', () => undefined)
+  await begun.promise
+  stream.close(NGHTTP2_CANCEL)
+  await checked.promise
+  expect([handled, errors]).toEqual([0, []])
+})
+
+describe('what whenEnded says', () => {
+  /** A server that records how its responses ended; the handler gets each of them. */
+  async function record(version: 1 | 2, handle: (response: Http2ServerResponse) => void) {
+    const ends: string[] = []
+    const listener = (_request: unknown, response: unknown) => {
+      whenEnded(
+        response as EndingResponse,
+        (status, aborted) => void ends.push(`${status}${aborted ? ' aborted' : ''}`),
+      )
+      handle(response as Http2ServerResponse)
+    }
+    const port = await listen(version === 1 ? createHttp1(listener) : createHttp2(listener))
+    return { port, ends }
+  }
+
+  const answer = (response: Http2ServerResponse) => {
+    response.statusCode = 401
+    response.end('no')
+  }
+
+  test('of a finished response: its status; and of one that had ended before', async () => {
+    for (const version of [1, 2] as const) {
+      let late = ''
+      const { port, ends } = await record(version, (response) => {
+        answer(response)
+        ;(version === 1 ? response : response.stream).once('close', () =>
+          whenEnded(response, (status, aborted) => {
+            late = `${status} ${aborted}`
+          }),
+        )
+      })
+      if (version === 1) await fetch(`http://127.0.0.1:${port}`).then((response) => response.text())
+      else await once(dial(port).request().resume(), 'close')
+      await until(() => late !== '')
+      expect([ends, late]).toEqual([['401'], '401 false'])
+    }
+  })
+
+  const failing = (session: ClientHttp2Session) =>
+    new Promise((resolve) => {
+      session.request().on('error', resolve)
+    })
+
+  test('of an error of the application: aborted', async () => {
+    for (const version of [1, 2] as const) {
+      const { port, ends } = await record(version, (response) => {
+        if (version === 2) response.stream.on('error', () => undefined).destroy(new Error('broken'))
+        else response.destroy(new Error('broken'))
+      })
+      if (version === 1) await fetch(`http://127.0.0.1:${port}`).catch(() => undefined)
+      else await failing(dial(port))
+      await until(() => ends.length > 0)
+      expect(ends).toEqual(['200 aborted'])
+    }
+  })
+
+  test('of a session that is destroyed: aborted', async () => {
+    const { port, ends } = await record(2, () => session.destroy())
+    const session = dial(port)
+    session.request().on('error', () => undefined)
+    await until(() => ends.length > 0)
+    expect(ends).toEqual(['200 aborted'])
+  })
+
+  test('of a body that the client never took: aborted', async () => {
+    const { port, ends } = await record(2, answer)
+    const stream = dial(port, { initialWindowSize: 0 }).request()
+    stream.on('error', () => undefined).on('response', () => stream.close(NGHTTP2_CANCEL))
+    await until(() => ends.length > 0)
+    expect(ends).toEqual(['401 aborted'])
+  })
+
+  test('of a response that arrived whole and was reset then: its status', async () => {
+    const { port, ends } = await record(2, answer)
+    const stream = dial(port).request({ ':method': 'POST' }, { endStream: false })
+    stream.write('more follows')
+    stream.on('error', () => undefined).on('end', () => stream.close(NGHTTP2_CANCEL))
+    stream.resume()
+    await until(() => ends.length > 0)
+    expect(ends).toEqual(['401'])
+  })
+
+  test('of pipelined requests whose client leaves: aborted, each of them', async () => {
+    let begun = 0
+    const { port, ends } = await record(1, () => void begun++)
+    const socket = connectTcp(port, '127.0.0.1')
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(15))
+    await until(() => begun === 15)
+    socket.destroy()
+    await until(() => ends.length === 15)
+    expect(new Set(ends)).toEqual(new Set(['200 aborted']))
+  })
+
+  test('of pipelined requests whose client stays: their status, and no listener is left behind', async () => {
+    const held: Http2ServerResponse[] = []
+    const { port, ends } = await record(1, (response) => void held.push(response))
+    const socket = connectTcp(port, '127.0.0.1')
+    closers.push(() => socket.destroy())
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(15))
+    socket.resume()
+    await until(() => held.length === 15)
+    const server = held[0]?.req.socket
+    expect(server?.listenerCount('close')).toBeLessThan(8)
+    for (const response of held) answer(response)
+    await until(() => ends.length === 15)
+    expect(new Set(ends)).toEqual(new Set(['401']))
+  })
+
+  test('of an upgraded connection: aborted, because its response was never sent', async () => {
+    const ends: string[] = []
+    const { ServerResponse } = await import('node:http')
+    const server = createHttp1()
+    server.on('upgrade', (request, socket) => {
+      const response = new ServerResponse(request)
+      whenEnded(response, (status, aborted) => void ends.push(`${status} ${aborted}`))
+      socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n')
+      socket.on('data', () => socket.destroy())
+    })
+    const socket = connectTcp(await listen(server), '127.0.0.1')
+    socket.on('error', () => undefined)
+    socket.write('GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n')
+    await once(socket, 'data')
+    expect(ends).toEqual([])
+    socket.write('bye')
+    await until(() => ends.length > 0)
+    expect(ends).toEqual(['200 true'])
+  })
+})
