@@ -22,6 +22,7 @@ import { scopeExtractors } from './keys/scope-extractors.ts'
 import type { PolicyArgument } from './rate-limit-options.ts'
 import { inheritedOf, readOptions } from './read-options.ts'
 import { Refusal } from './refusal.ts'
+import { RepeatedUse } from './repeated-use.ts'
 
 /** Whose options the defaults of a guard are: the middleware's own, those of the limit around it, or those of all plans. */
 export type DefaultsOrigin = 'own' | 'inherited' | 'plans'
@@ -51,8 +52,7 @@ export class Guard<Request, Response> {
   readonly #enforcement: Enforcement
   readonly #events: Events<Request, Response>
   readonly #refusal: Refusal<Request, Response>
-  /** The decision that was made last. */
-  #latest: RequestDecision | undefined
+  readonly #repeatedUse = new RepeatedUse<Request, Response>()
 
   /**
    * @param defaults options that the argument may override
@@ -86,8 +86,8 @@ export class Guard<Request, Response> {
 
   /**
    * True if the request may go on. False if the guard has sent the response, or if its client has left. Throws or
-   * rejects with what `skip`, a key extractor, `cost`, the store or `refuse` threw: an adapter gives that, through `asError`, to its
-   * framework's error handler.
+   * rejects with what `skip`, a key extractor, `cost`, the store or `refuse` threw. An adapter gives that, through
+   * `asError`, to its framework's error handler.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     if (this.#exemptions === undefined) return this.#findKey(request, response)
@@ -139,9 +139,7 @@ export class Guard<Request, Response> {
   #respond(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const framework = this.#framework
     const { allowed } = decision
-    // Compared by the decision, which each call makes anew: so no request is kept alive.
-    if (this.#latest !== undefined && framework.attached?.(request) === this.#latest) warnOfTwice()
-    this.#latest = decision
+    this.#repeatedUse.note(framework, request, decision)
     framework.attach(request, response, decision)
     if (this.#events.listens(allowed)) {
       this.#events.decided(decision, key, this.#enforcement.appliesTo(key), request, response)
@@ -247,12 +245,4 @@ export class Guard<Request, Response> {
     warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, so its cost stays as it was. ${reason(error)}`)
     if (this.limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
   }
-}
-
-function warnOfTwice(): void {
-  warnOnce(
-    'HEADGATE_TWICE',
-    'A request passed the same rate limiter twice, and counted twice. Use the middleware once for each route: in app.use(limit), or ' +
-      'on the route. For another limit on the route, make another middleware.',
-  )
 }
