@@ -191,14 +191,20 @@ class RouteGuards {
     const route = config[routeMark] ?? config
     const known = this.#byConfig.get(route)
     if (known !== undefined) return known
-    const name = sharedName(config.method ?? 'GET', config.url ?? '')
-    const shared = this.#byName.get(name)
     const guard =
-      shared !== undefined && shared.own === own
-        ? shared.guard
+      route === config
+        ? this.#unmarked(own, sharedName(config.method ?? 'GET', config.url ?? ''))
         : createGuard(fastifyFramework, own, this.#inherited, 'inherited')
-    this.#byName.set(name, { own, guard })
     this.#byConfig.set(route, guard)
+    return guard
+  }
+
+  /** The guard of a route that was declared before this module was loaded: HEAD finds the guard of GET by its name. */
+  #unmarked(own: Argument, name: string): FastifyGuard {
+    const shared = this.#byName.get(name)
+    if (shared?.own === own) return shared.guard
+    const guard = createGuard(fastifyFramework, own, this.#inherited, 'inherited')
+    this.#byName.set(name, { own, guard })
     return guard
   }
 }

@@ -153,7 +153,7 @@ export class RateLimiter {
    * Rejects as `consume` does, and with `HEADGATE_MAX_WAIT` for an invalid `maxWait`.
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
-    if (options !== undefined) knownOptions('reserve', options, ['cost', 'maxWait'])
+    if (options !== undefined) knownOptions('reserve', options, ['cost', 'maxWait'], ['cost', 'maxWait'])
     const { cost = 1, maxWait = 0 } = options ?? {}
     return book(this, key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
   }

@@ -77,5 +77,5 @@ export function oneOf<Value extends string>(value: Value | undefined, values: re
  */
 export function callback<Callback>(value: Callback, option: string, example: string): Callback {
   if (value === undefined || typeof value === 'function') return value
-  throw invalidOption(option, 'a function', value, `Write ${option}: ${example}`)
+  throw invalidOption(option, 'a function', value, `Write ${option}: ${example}.`)
 }

@@ -28,9 +28,10 @@ export function definePolicy(
     build({ ...settings, limit: 1, burst: 1 }, window) // validates the options that only this algorithm has
     return makePolicy(settings, new Closed(), notWithLimit)
   }
-  return makePolicy(settings, build(settings, window), (limit, burst) =>
-    definePolicy(name, { ...options, limit, ...(options.burst && burst ? { burst } : {}) }, extra, build),
-  )
+  return makePolicy(settings, build(settings, window), (limit, burst) => {
+    const changed = { ...options, limit, ...(options.burst && burst ? { burst } : {}) }
+    return limit === 0 ? notWithLimit() : definePolicy(name, changed, extra, build)
+  })
 }
 
 /** A state of a limit above 0 cannot go on from one of a limit of 0, nor the other way round. */
@@ -51,10 +52,10 @@ export function makePolicy(settings: PolicySettings, algorithm: Algorithm, remak
 /**
  * The same policy with another limit, which can adopt the states of the first. A burst that was not given follows the limit.
  * @param burst replaces a burst that was given; left out, that burst stays
- * @throws HeadgateError as the constructor of the policy does, `HEADGATE_RATE` from or to a limit of 0, or `HEADGATE_POLICY` if no constructor made the policy
+ * @throws HeadgateError as the constructor of the policy does, `HEADGATE_RATE` from or to a limit of 0, or `HEADGATE_POLICY`
+ *   if no constructor made the policy
  */
 export function withLimit(policy: Policy, limit: number, burst?: number): Policy {
-  if (limit === 0) notWithLimit()
   const remake = remakers.get(policy)
   if (remake !== undefined) return remake(limit, burst)
   throw new HeadgateError(

@@ -10,13 +10,13 @@ import type { RequestView } from './keys/key-extractor.ts'
 export type Cost<Request> = number | ((request: Request, view: RequestView<Request>) => MaybePromise<number>)
 
 /**
- * @param policies those that have to admit the cost; none if they are not known yet
+ * @param policies those that have to admit the cost; none if they are not known yet. A limit of 0 is meant to refuse all.
  * @throws HeadgateError `HEADGATE_COST` for a number that no request can cost, or that would refuse every request
  */
 export function readCost<Request>(cost: Cost<Request> | undefined, policies: readonly Policy[]): Cost<Request> {
   if (typeof cost === 'function') return cost
   const units = checkedCost(cost === undefined ? 1 : cost, 'cost')
-  const tooSmall = policies.find((policy) => !policy.shadow && neverAdmits(policy, units))
+  const tooSmall = policies.find((policy) => !policy.shadow && policy.limit > 0 && neverAdmits(policy, units))
   if (tooSmall === undefined) return units
   throw new HeadgateError(
     'HEADGATE_COST',

@@ -105,8 +105,9 @@ describe('setRate', () => {
     pacer.setRate(100)
     for (const name of 'DE') timeline.write(name, pacer.acquire())
     expect(await timeline.read()).toBe('A+0 B+100 C+200 D+210 E+220')
-    for (const wrong of [0, 1.5, Number.NaN])
+    for (const wrong of [-1, 1.5, Number.NaN])
       expect(() => pacer.setRate(wrong)).toThrow(expect.objectContaining({ code: 'HEADGATE_LIMIT' }))
+    expect(() => pacer.setRate(0)).toThrow(expect.objectContaining({ code: 'HEADGATE_RATE' }))
     expect(() => new Pacer(smoothBursty({ rate: 1 })).setRate(0)).toThrow(
       expect.objectContaining({ code: 'HEADGATE_RATE' }),
     )

@@ -373,7 +373,12 @@ export function describeLaws(name: string, create: CreateStore, { numRuns }: { n
 
     test('9. either all policies commit or none does, and the joint decision is right', () =>
       holds(runs, async ({ several, steps, t0 }) => {
-        const policies = several.map(({ policy }, n) => ({ ...policy, name: `p${n}`, scope: scopeOf(n) }))
+        const policies = several.map(({ policy }, n) => ({
+          ...policy,
+          name: `p${n}`,
+          label: `p${n}`,
+          scope: scopeOf(n),
+        }))
         const rig = new Rig(create, policies, t0)
         const alone = policies.map((policy) => new Rig(create, policy, t0))
         const { capacity, window } = several[0]!
@@ -405,7 +410,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns }: { n
 
     test('1, 9. with reservations and settlements, no policy exceeds its limit', () =>
       holds(fc.record({ several, steps: bookings, t0: start }), async ({ several, steps, t0 }) => {
-        const policies = several.map(({ policy }, n) => ({ ...policy, name: `p${n}` }))
+        const policies = several.map(({ policy }, n) => ({ ...policy, name: `p${n}`, label: `p${n}` }))
         const exceededBooked = (admitted: readonly Admitted[]) =>
           several.map((each) => each.exceededBooked(admitted)).find(Boolean)
         const joint = { ...several[0]!, exceededBooked }

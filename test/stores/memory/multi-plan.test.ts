@@ -32,7 +32,7 @@ test('the same policies give the same limiter', () => {
 
 test('an invalid policy throws every time', () => {
   const limiter = new RateLimiter({ policies: '5/1h' })
-  for (const wrong of ['9 per hour', [], undefined, { limit: 5n }, { limit: 0, window: '1h' }]) {
+  for (const wrong of ['9 per hour', [], undefined, { limit: 5n }, { limit: -1, window: '1h' }]) {
     expect(() => limiter.under(wrong as never)).toThrow(expect.objectContaining({ name: 'HeadgateError' }))
   }
 })
