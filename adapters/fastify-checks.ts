@@ -41,7 +41,7 @@ export function decorate(app: FastifyInstance): void {
   if (app.hasRequestDecorator('rateLimit')) {
     throw new HeadgateError(
       'HEADGATE_OPTION',
-      'request.rateLimit is decorated by somebody else, and headgate keeps its decision there. Rename that decorator.',
+      'request.rateLimit is decorated by other code, and headgate keeps its decision there. Rename that decorator.',
     )
   }
   app.decorateRequest('rateLimit', null)

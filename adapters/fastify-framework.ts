@@ -9,10 +9,10 @@ function trustsEveryHop(request: FastifyRequest): boolean {
 }
 
 /**
- * False for a number of hops in the versions of Fastify that trust nobody then. An application may set one as in
+ * False for a number of hops in the versions of Fastify that then trust no proxy. An application may set one as in
  * Express, and all clients of its proxy share one limit. Only the option tells this from a proxy at another address.
  */
-function trustsSomebody(request: FastifyRequest): boolean {
+function trustsAnyProxy(request: FastifyRequest): boolean {
   const server = request.server as unknown as Record<symbol, { trustProxy?: unknown } | undefined>
   const option = everySymbol(server).find(({ description }) => description === 'fastify.options')
   if (option === undefined || typeof server[option]?.trustProxy !== 'number') return true
@@ -26,12 +26,12 @@ function everySymbol(server: object | null): readonly symbol[] {
   return [...Object.getOwnPropertySymbols(server), ...everySymbol(Object.getPrototypeOf(server) as object | null)]
 }
 
-const somebodyTrusted = new WeakMap<FastifyInstance, boolean>()
+const anyTrusted = new WeakMap<FastifyInstance, boolean>()
 
 function trustsProxy(request: FastifyRequest): boolean {
-  const somebody = somebodyTrusted.get(request.server) ?? trustsSomebody(request)
-  somebodyTrusted.set(request.server, somebody)
-  return somebody
+  const trusts = anyTrusted.get(request.server) ?? trustsAnyProxy(request)
+  anyTrusted.set(request.server, trusts)
+  return trusts
 }
 
 const everyHopTrusted = new WeakMap<FastifyInstance, boolean>()

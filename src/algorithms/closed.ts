@@ -1,5 +1,5 @@
 /*
- * A limit of 0: nobody is admitted, at no time. A plan without access, or a route that is switched off, is a policy like
+ * A limit of 0: no request is ever admitted. A plan without access, or a route that is switched off, is a policy like
  * any other then.
  *
  * It is an algorithm of its own, because nothing ever drains, fades or comes back: the others would divide by their limit.

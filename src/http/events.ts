@@ -100,7 +100,7 @@ export class Events<Request, Response> {
     if (!decision.allowed) notify('onRefused', this.#hooks.onRefused, refusals, event)
   }
 
-  /** A request was refused by `deny`. The address is looked up only if somebody listens. */
+  /** A request was refused by `deny`. The address is looked up only if there is a listener. */
   denied(framework: Framework<Request, Response>, request: Request, response: Response): void {
     const { onDenied } = this.#hooks
     if (onDenied === undefined && !denials.hasSubscribers) return

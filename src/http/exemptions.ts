@@ -38,7 +38,7 @@ export class Exemptions<Request, Response> {
     return isPromise(skips) ? skips.then(skipped) : skipped(skips)
   }
 
-  /** Without an address nobody can tell whether the list has it. */
+  /** Without an address, the list cannot be checked. */
   #isDenied(deny: AddressList, address: string | undefined, request: Request): boolean {
     if (address !== undefined) return deny.has(address)
     warnOfNoAddress(this.#framework, request)

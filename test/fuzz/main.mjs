@@ -22,9 +22,9 @@ if (!(seconds > 0) || !Number.isSafeInteger(seed)) throw new Error('--seconds an
 /** For one input of up to 100 kB on a slow machine that is busy, in milliseconds. */
 const slowest = 1000
 
-const { targets, dice } = await loadTargets()
+const { targets, seededRandom } = await loadTargets()
 console.log(`seed ${seed}, ${seconds} s`)
-if (values.one !== undefined) targets.find(({ name }) => name === values.one).run(diceOf(seed))
+if (values.one !== undefined) targets.find(({ name }) => name === values.one).run(randomOf(seed))
 else for (const target of targets) fuzz(target, (seconds * 1000) / targets.length)
 
 function fuzz({ name, run }, milliseconds) {
@@ -33,7 +33,7 @@ function fuzz({ name, run }, milliseconds) {
   for (let before = performance.now(); before < end; count++) {
     const input = (seed + count * 2654435761) % 2 ** 48
     try {
-      run(diceOf(input))
+      run(randomOf(input))
     } catch (error) {
       console.error(`${name}: input ${count} failed. Play it again: --seed ${input} --one '${name}'`)
       throw error
@@ -45,12 +45,12 @@ function fuzz({ name, run }, milliseconds) {
   console.log(`${name.padEnd(16)} ${count} inputs`)
 }
 
-/** Neighbouring numbers give unrelated dice. */
-function diceOf(number) {
+/** Neighbouring numbers give unrelated random numbers. */
+function randomOf(number) {
   const high = Math.floor(number / 2 ** 32)
-  const roll = dice(Math.imul((number ^ high) | 0, 0x9e3779b1) || 1)
-  for (let n = 0; n < 8; n++) roll(2)
-  return roll
+  const random = seededRandom(Math.imul((number ^ high) | 0, 0x9e3779b1) || 1)
+  for (let n = 0; n < 8; n++) random(2)
+  return random
 }
 
 /** The targets are TypeScript on the sources, so they are bundled first. */

@@ -1,6 +1,6 @@
 import type { Random } from '../support/seeded-random.ts'
 
-/** Something that is fuzzed. `run` makes one hostile input from the seededRandom, and throws if the code breaks a promise. */
+/** Something that is fuzzed. `run` makes one hostile input from random numbers, and throws if the code breaks a promise. */
 export interface Target {
   readonly name: string
   readonly run: (random: Random) => void

@@ -39,7 +39,7 @@ export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptio
 const tolerance = 250
 
 /**
- * The time of a decision as the time of day. The process's own clock does not follow when somebody sets the machine's
+ * The time of a decision as the time of day. The process's own clock does not follow when an operator sets the machine's
  * time: decisions need that, but a client compares the header with its own time of day. The time of any other clock, such
  * as a database's or a test's, stays. A decision without a time was made just now.
  */

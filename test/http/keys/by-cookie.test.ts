@@ -31,20 +31,20 @@ contract((app) => {
 })
 
 /** Builds a Cookie header out of what parsers disagree about. */
-function hostileHeader(roll: Random): string {
+function hostileHeader(random: Random): string {
   // biome-ignore format: a list of letters
   const pieces = [
     'session', 'session', 'session', '=', '=', '=', ';', ';', '; ', ' ', '\t', '\xa0', '\xff', '"', '"', '%41', '%', '%2', '%22', '%zz',
     'VALID', 'A', '__proto__', 'sessionX', 'Session', ',', '\\', '$Version=1', '\x0b', '\x7f', '==', ' session = A', '\tsession=A', '"A";',
   ]
   let header = ''
-  for (let n = roll(14); n >= 0; n--) header += pieces[roll(pieces.length)]
+  for (let n = random(14); n >= 0; n--) header += pieces[random(pieces.length)]
   return header
 }
 
 const headers = (() => {
-  const roll = seededRandom(15)
-  return Array.from({ length: 100_000 }, () => hostileHeader(roll))
+  const random = seededRandom(15)
+  return Array.from({ length: 100_000 }, () => hostileHeader(random))
 })()
 
 /** What applications read: the package of Express 4 and 5, the newest one, and Koa's own. */
