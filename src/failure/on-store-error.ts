@@ -51,11 +51,14 @@ export function readFailureOptions(options: FailureOptions, where: string): Fail
   return {
     onStoreError: checkChoice(onStoreError, `${where}: onStoreError`),
     instances: positiveInteger(instances ?? 1, `${where}: instances`, 'HEADGATE_OPTION'),
-    storeTimeout:
-      storeTimeout === undefined || storeTimeout === Infinity
-        ? storeTimeout
-        : milliseconds(storeTimeout, `${where}: storeTimeout`, 'HEADGATE_OPTION'),
+    storeTimeout: readTimeout(storeTimeout, where),
   }
+}
+
+/** In milliseconds. Infinity waits as long as the store does. */
+function readTimeout(timeout: Duration | undefined, where: string): number | undefined {
+  if (timeout === undefined) return undefined
+  return timeout === Infinity ? Infinity : milliseconds(timeout, `${where}: storeTimeout`, 'HEADGATE_OPTION')
 }
 
 const choices: readonly unknown[] = ['deny', 'allow', 'local', 'throw']
