@@ -1,12 +1,20 @@
+import type { Policy } from './algorithms/algorithm.ts'
+import type { Costs } from './algorithms/evaluation.ts'
 import { HeadgateError, invalidOption, shown } from './errors.ts'
 import { knownOptions } from './options.ts'
 
 /** Who is limited: one string for all scopes, or a record with a string for each scope of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
 
+/**
+ * Units of a call: one number for every policy, or a record with a number for each, by the name of the policy. A record
+ * names every enforced policy; 0 leaves one alone. Example: `{ requests: 1, tokens: 2000 }`.
+ */
+export type Units = number | Readonly<Record<string, number>>
+
 export interface CostOptions {
-  /** The units that the call takes: a positive safe integer. Default 1. */
-  cost?: number
+  /** The units that the call takes: a positive safe integer, or a record by the names of the policies. Default 1. */
+  cost?: Units
 }
 
 // The functions that every call runs stay small enough to be inlined. Errors and rare cases have functions of their own.
@@ -33,11 +41,11 @@ function example(scopes: readonly string[]): string {
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` for options in another form than `{ cost }` */
-export function costOf(options: CostOptions | undefined): number {
+export function costOf(options: CostOptions | undefined): Units {
   return options === undefined ? 1 : givenCost(options)
 }
 
-function givenCost(options: CostOptions): number {
+function givenCost(options: CostOptions): Units {
   if (typeof options === 'number') throw bareCost(options)
   if (options?.cost === undefined) knownOptions('A call', options, ['cost'])
   return options.cost === undefined ? 1 : options.cost
@@ -47,9 +55,44 @@ function bareCost(cost: number): HeadgateError {
   return new HeadgateError('HEADGATE_OPTION', `A cost is passed as an option, got ${cost}. Write { cost: ${cost} }.`)
 }
 
-export function checkCost(cost: number): number {
-  if (Number.isSafeInteger(cost) && cost >= 1) return cost
-  throw wrongCost(cost)
+/** The cost under each policy. @throws HeadgateError `HEADGATE_COST` */
+export function costsOf(cost: Units, policies: readonly Policy[]): Costs {
+  return Number.isSafeInteger(cost) && (cost as number) >= 1 ? (cost as number) : costsByName(cost, policies)
+}
+
+function costsByName(cost: Units, policies: readonly Policy[]): Costs {
+  if (typeof cost !== 'object' || cost === null) throw wrongCost(cost)
+  checkNames(cost, policies, 'A cost')
+  return policies.map((policy) => costUnder(policy, cost))
+}
+
+/** A penalty judges the call and takes no units. A shadow need not be named. */
+function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<string, number>>): number {
+  if (algorithm.punishes) return 1
+  if (Object.hasOwn(costs, name)) return checkUnits(costs[name] as number, name)
+  if (shadow) return 0
+  throw new HeadgateError(
+    'HEADGATE_COST',
+    `A cost for each policy must name every enforced policy, and ${shown(name)} is missing. Give 0 to leave it alone.`,
+  )
+}
+
+/** @throws HeadgateError `HEADGATE_COST` unless the units of that policy are a whole number from 0 */
+export function checkUnits(units: number, name: string): number {
+  if (Number.isSafeInteger(units) && units >= 0) return units
+  const fix = 'Round it up: Math.ceil(cost).'
+  throw invalidOption(`The cost under ${shown(name)}`, 'a whole number from 0 to 2^53 - 1', units, fix, 'HEADGATE_COST')
+}
+
+/** @throws HeadgateError `HEADGATE_COST` for the name of no policy */
+export function checkNames(costs: object, policies: readonly Policy[], what: string): void {
+  const names = policies.filter(({ algorithm }) => !algorithm.punishes).map(({ name }) => name)
+  const unknown = Object.keys(costs).find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_COST',
+    `${what} names ${shown(unknown)}, which is no policy of this limiter. Its policies are ${names.map(shown).join(', ')}.`,
+  )
 }
 
 function wrongCost(cost: unknown): HeadgateError {

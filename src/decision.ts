@@ -25,6 +25,11 @@ export interface Verdict {
    */
   readonly remaining: number
   /**
+   * The units that count now: those of admitted calls, booked and charged ones, and refused calls where the policy counts
+   * them. Parts of a unit are rounded up. After two requests at once, used is 2; 200 ms later it is 1.
+   */
+  readonly used: number
+  /**
    * 0 if allowed, else the time until this cost is admitted. After five requests at once, the sixth is refused with
    * retryAfter 200: it is admitted after 200 ms, and not 1 ms sooner. Infinity if the cost can never be admitted, such as
    * a cost of 6.

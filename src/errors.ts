@@ -4,7 +4,7 @@
  * Thrown by constructors, when something is configured:
  *
  * - `HEADGATE_LIMIT`: a policy's `limit` is not a whole number from 0 to 2^53 - 1.
- * - `HEADGATE_WINDOW`: a policy's `window`, `per` or `warmup` is not from 1 ms to 366 days.
+ * - `HEADGATE_WINDOW`: a policy's `window`, `lease`, `per` or `warmup` is not from 1 ms to 366 days.
  * - `HEADGATE_BURST`: a policy's `burst`, `maxBurst` or `maxStored` is out of range.
  * - `HEADGATE_SEGMENTS`: the `segments` of a segmented window are not from 1 to 1000.
  * - `HEADGATE_NAME`, `HEADGATE_SCOPE`: a name or a scope is not 1 to 128 printable ASCII characters.

@@ -1,6 +1,6 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import type { PenaltyOptions } from './algorithms/penalty.ts'
-import { type CostOptions, checkCost, costOf, type Key, keysOf } from './call-arguments.ts'
+import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { HeadgateError } from './errors.ts'
@@ -13,7 +13,7 @@ import type { Plans } from './plans.ts'
 import { Reservation } from './reservation.ts'
 import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.ts'
 
-export type { CostOptions, Key } from './call-arguments.ts'
+export type { CostOptions, Key, Units } from './call-arguments.ts'
 
 export interface ReserveOptions extends CostOptions {
   /** The longest wait before the reserved time: milliseconds, or a text such as `'2s'`. Default 0. */
@@ -25,12 +25,12 @@ export interface ReserveOptions extends CostOptions {
  * misuse. The class defines them below, because they use its private fields.
  */
 /** `consume` for adapters. */
-export let decide: (limiter: RateLimiter, key: Key, cost: number, extras?: DecideOptions) => MaybePromise<Decision>
+export let decide: (limiter: RateLimiter, key: Key, cost: Units, extras?: DecideOptions) => MaybePromise<Decision>
 /** `reserve` for adapters. `maxWait` is in whole milliseconds. */
 export let book: (
   limiter: RateLimiter,
   key: Key,
-  cost: number,
+  cost: Units,
   maxWait: number,
   details?: CallOptions,
 ) => MaybePromise<Reservation>
@@ -111,7 +111,7 @@ export class RateLimiter {
    * Rejects as `consume` does.
    */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#ledger.decide('peek', keysOf(key, this.scopes), checkCost(costOf(options)))
+    return this.#ledger.decide('peek', keysOf(key, this.scopes), costsOf(costOf(options), this.policies))
   }
 
   /**
@@ -130,7 +130,7 @@ export class RateLimiter {
    * Rejects as `consume` does.
    */
   async refund(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#ledger.decide('refund', keysOf(key, this.scopes), checkCost(costOf(options)))
+    return this.#ledger.decide('refund', keysOf(key, this.scopes), costsOf(costOf(options), this.policies))
   }
 
   /**
@@ -141,7 +141,7 @@ export class RateLimiter {
    * Rejects as `consume` does.
    */
   async charge(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#ledger.decide('charge', keysOf(key, this.scopes), checkCost(costOf(options)))
+    return this.#ledger.decide('charge', keysOf(key, this.scopes), costsOf(costOf(options), this.policies))
   }
 
   /**
@@ -167,14 +167,17 @@ export class RateLimiter {
 
   static {
     decide = (limiter, key, cost, extras) =>
-      limiter.#ledger.decide('consume', keysOf(key, limiter.scopes), checkCost(cost), extras)
+      limiter.#ledger.decide('consume', keysOf(key, limiter.scopes), costsOf(cost, limiter.policies), extras)
 
     book = (limiter, key, cost, maxWait, details) => {
+      const { policies } = limiter
       const ledger = limiter.#ledger
       const keys = keysOf(key, limiter.scopes)
-      const booking = ledger.reserve(keys, checkCost(cost), maxWait * 1000, details)
-      if ('then' in booking) return booking.then((booked) => new Reservation(ledger, keys, cost, booked, details))
-      return new Reservation(ledger, keys, cost, booking, details)
+      const costs = costsOf(cost, policies)
+      const call = { ledger, policies, keys, costs, extras: details }
+      const booking = ledger.reserve(keys, costs, maxWait * 1000, details)
+      if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
+      return new Reservation(call, booking)
     }
   }
 }

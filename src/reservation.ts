@@ -1,11 +1,26 @@
-import type { Tickets } from './algorithms/evaluation.ts'
+import type { Policy } from './algorithms/algorithm.ts'
+import type { Costs, Tickets } from './algorithms/evaluation.ts'
+import { checkNames, checkUnits, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
+import { HeadgateError, invalidOption } from './errors.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { Settlement } from './settlement.ts'
 import type { Booking, CallOptions, Ledger } from './stores/store.ts'
 
+/** What a reservation was made with. */
+export interface ReservedCall {
+  readonly ledger: Ledger
+  readonly policies: readonly Policy[]
+  readonly keys: readonly string[]
+  readonly costs: Costs
+  readonly extras: CallOptions | undefined
+}
+
+/** For adapters: `settle`, but units in flight stay held until `release`. */
+export let settleAndHold: (reservation: Reservation, actual: Units) => MaybePromise<unknown>
+
 /** Units taken from a limiter before the call's true cost is known. */
-export class Reservation extends Settlement {
+export class Reservation extends Settlement<Units> {
   /**
    * How long to wait before acting, in whole milliseconds. 0 if the units are available now. With `maxWait: '2s'` and a
    * unit that comes in 200 ms, it is 200. Also 0 if refused: then `decision.retryAfter` says when to try again.
@@ -13,32 +28,110 @@ export class Reservation extends Settlement {
   readonly wait: number
   /** The decision on the estimate. If it is refused, no units were taken. */
   readonly decision: Decision
-  readonly #ledger: Ledger
-  readonly #keys: readonly string[]
-  readonly #tickets: Tickets | undefined
+  readonly #call: ReservedCall
   readonly #extras: CallOptions | undefined
+  #tickets: Tickets | undefined
+  /** True once the units in flight are free. */
+  #released: boolean
+  /** True once the actual cost is corrected, with the units in flight still held. */
+  #corrected = false
+  #renewal: Promise<unknown> | undefined
 
-  constructor(
-    ledger: Ledger,
-    keys: readonly string[],
-    cost: number,
-    { decision, wait, tickets }: Booking,
-    extras?: CallOptions,
-  ) {
-    super(decision.allowed, cost)
+  constructor(call: ReservedCall, { decision, wait, tickets }: Booking) {
+    super(decision.allowed)
     this.wait = wait
     this.decision = decision
-    this.#ledger = ledger
-    this.#keys = keys
+    this.#call = call
+    this.#extras = call.extras?.onFailure && { onFailure: call.extras.onFailure }
     this.#tickets = tickets
-    this.#extras = extras?.onFailure && { onFailure: extras.onFailure }
+    this.#released = !decision.allowed || !call.policies.some(({ algorithm }) => algorithm.leases)
   }
 
-  protected giveBack(units: number): MaybePromise<unknown> {
-    return this.#ledger.decide('refund', this.#keys, units, { tickets: this.#tickets, ...this.#extras })
+  /**
+   * Frees the units in flight (`concurrency`), and leaves the cost under the other policies as it is. `settle` and
+   * `cancel` free them too. Rejects as `settle` does.
+   */
+  async release(): Promise<void> {
+    await this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : 0), true)
   }
 
-  protected charge(units: number): MaybePromise<unknown> {
-    return this.#ledger.decide('charge', this.#keys, units, this.#extras)
+  /**
+   * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a lease
+   * had ended and others have taken its place, and once the reservation is settled. Rejects as `settle` does.
+   */
+  async renew(): Promise<boolean> {
+    if (this.settled) return false
+    if (this.#released) return this.allowed
+    await this.#renewal
+    const { ledger, policies, keys } = this.#call
+    const costs = policies.map((_, n) => (this.#holds(n) ? this.#cost(n) : 0))
+    const renewal = Promise.resolve(ledger.reserve(keys, costs, 0, { ...this.#extras, renews: this.#tickets }))
+    this.#renewal = renewal.catch(() => undefined)
+    const { decision, tickets } = await renewal
+    if (decision.allowed) this.#tickets = tickets
+    return decision.allowed
   }
+
+  protected correction(actual: Units | 0): () => MaybePromise<unknown> {
+    const { policies, costs } = this.#call
+    if (typeof actual === 'object' && actual !== null) checkNames(actual, policies, 'The actual cost')
+    else if (!Number.isSafeInteger(actual) || actual < 0) throw wrongActual(actual)
+    else if (typeof costs !== 'number' && actual > 0) throw oneForAll(actual)
+    const corrections = policies.map((policy, n) => this.#correction(policy, n, actual))
+    return () => this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : (corrections[n] as number)), true)
+  }
+
+  /** What a policy is charged, or given back if it is below 0. */
+  #correction({ name, algorithm }: Policy, n: number, actual: Units | 0): number {
+    const reserved = this.#cost(n)
+    const named = typeof actual === 'object' ? Object.hasOwn(actual, name) : true
+    const units = typeof actual === 'object' ? checkUnits(actual[name] ?? reserved, name) : actual
+    return algorithm.punishes || algorithm.leases || !named ? 0 : units - reserved
+  }
+
+  #cost(n: number): number {
+    const { costs } = this.#call
+    return typeof costs === 'number' ? costs : (costs[n] as number)
+  }
+
+  /** True if the units under that policy are in flight. */
+  #holds(n: number): boolean {
+    return !this.#released && this.#call.policies[n]?.algorithm.leases === true
+  }
+
+  #apply(correction: (n: number) => number, releases: boolean): MaybePromise<unknown> {
+    const { ledger, policies, keys } = this.#call
+    const corrections = policies.map((_, n) => correction(n))
+    if (releases) this.#released = true
+    if (corrections.every((units) => units === 0)) return undefined
+    const settle = () => ledger.decide('settle', keys, corrections, { tickets: this.#tickets, ...this.#extras })
+    return this.#renewal === undefined ? settle() : this.#renewal.then(settle)
+  }
+
+  static {
+    settleAndHold = (reservation, actual) => {
+      const correct = reservation.#correctionOnly(actual)
+      if (reservation.settled || reservation.#corrected) return undefined
+      reservation.#corrected = true
+      return correct()
+    }
+  }
+
+  #correctionOnly(actual: Units): () => MaybePromise<unknown> {
+    const { policies } = this.#call
+    this.correction(actual) // validates
+    return () => this.#apply((n) => this.#correction(policies[n] as Policy, n, actual), false)
+  }
+}
+
+function wrongActual(actual: unknown): HeadgateError {
+  const fix = 'Round it up: Math.ceil(cost).'
+  return invalidOption('The actual cost', 'a whole number from 0 to 2^53 - 1', actual, fix, 'HEADGATE_COST')
+}
+
+function oneForAll(actual: number): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_COST',
+    `The reservation has a cost for each policy, so the actual cost ${actual} is ambiguous. Write settle({ tokens: ${actual} }).`,
+  )
 }

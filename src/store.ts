@@ -22,6 +22,7 @@ export type {
   DecideVerb,
   Ledger,
   LedgerTerms,
+  ReserveOptions,
   Store,
   StoreErrorAction,
 } from './stores/store.ts'

@@ -4,11 +4,10 @@ import type { Numbers, StateOperations } from './state-operations.ts'
 export type { Numbers } from './state-operations.ts'
 
 /**
- * The numbers that a reservation needs later to give units back: when its units were booked, where they are among the
- * units that have to drain, and how much the key had been given back before. An algorithm that does not need a number
- * leaves it 0.
+ * What a reservation needs later to be settled: the time at which its units count (or the window, or the segment), the id
+ * of the bookkeeping that knows it (see `Algorithm.idSlot`), and its units. An algorithm that settles nothing leaves all 0.
  */
-export type Ticket = readonly [since: number, mark: number, given: number]
+export type Ticket = readonly [since: number, id: number, units: number]
 
 /** The numbers of one state at one time, filled in by `report`. */
 export class Report {
@@ -16,6 +15,8 @@ export class Report {
   remaining = 0
   /** Microseconds until the key has its full quota again. */
   reset = 0
+  /** The units that count now, rounded up. Booked units count, and so do refused calls that were counted. */
+  used = 0
 }
 
 /**
@@ -23,9 +24,9 @@ export class Report {
  * zeros, and `s[i]` is always the time of the last commit. Times and waits are whole microseconds.
  *
  * `at` is the effective time of the state (see `effectiveTime`). It is earlier than `s[i]` only if the clock went
- * back by `span` or more. Then what is used stays used, and counts from `at` on.
+ * back by `tolerance` or more. Then what is used stays used, and counts from `at` on.
  *
- * Only `take`, `count` and `refund` write. Each leaves a state that is correct at `at`.
+ * Only `take`, `count`, `refund` and `settle` write. Each leaves a state that is correct at `at`.
  */
 export interface Algorithm extends StateOperations {
   /** The name of the arithmetic. With `span` and `parameters` it defines the algorithm for other languages and processes. */
@@ -35,12 +36,23 @@ export interface Algorithm extends StateOperations {
   readonly slots: number
   /** True if a key needs an array of its own, which starts with `slots` numbers. */
   readonly grows: boolean
-  /** One full refill, or one window. A clock that goes back by less stands still until it catches up. */
+  /** True if a key needs an array of its own while it has reservations that may still be settled. */
+  readonly growsByBooking?: boolean
+  /**
+   * Which number of the state holds the id that its reservations share; it is 0 while there is none. A ticket with another
+   * id settles nothing: its units were forgotten, by a reset or by time. Absent if nothing can be settled.
+   */
+  readonly idSlot?: number
+  /** One full refill, or one window. */
   readonly span: number
+  /** A clock that goes back by less than this stands still until it catches up. */
+  readonly tolerance: number
   /** True if a reservation can be promised a future time. If false, the caller has to try again. */
   readonly promises: boolean
   /** True if it judges the refusals of the other policies, and not the call. */
   readonly punishes?: boolean
+  /** True if a reservation holds its units until it is settled, whatever the actual cost, and can renew them. */
+  readonly leases?: boolean
 
   /** How long until `cost` is admitted if no other call comes: 0 is now, Infinity is never. */
   wait(s: Numbers, i: number, at: number, cost: number): number
@@ -50,13 +62,17 @@ export interface Algorithm extends StateOperations {
   take(s: Numbers, i: number, at: number, cost: number, delay: number): void
   /** Counts a refused call (`countRefused`). */
   count(s: Numbers, i: number, at: number, cost: number): void
+  /** Gives `cost` back, the newest units first, never beyond the full quota. Not called for a key that has its full quota. */
+  refund(s: Numbers, i: number, at: number, cost: number): void
+  /** The `since` of the ticket of what `take` has just committed at `at` with that delay. */
+  bookedAt(s: Numbers, i: number, at: number, delay: number): number
   /**
-   * Gives `cost` back, never beyond the full quota. With a ticket, gives back only what time has not given back already.
-   * Not called for a key that has its full quota.
+   * Gives `units` of a reservation back: those that time has not given back already. Afterwards the state is what it would
+   * be had the reservation cost that much less. Called only if the ticket has the state's id.
    */
-  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void
-  /** The ticket of the booking that was just made, for a later `refund`. */
-  ticket(s: Numbers, i: number): Ticket
+  settle(s: Numbers, i: number, at: number, units: number, ticket: Ticket): void
+  /** How many units of a ticket are still held. Only with `leases`. */
+  held?(s: Numbers, i: number, at: number, ticket: Ticket): number
   /** Fills `out` with the numbers at `at`. */
   report(s: Numbers, i: number, at: number, out: Report): void
 }

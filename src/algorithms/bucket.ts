@@ -21,39 +21,48 @@
  * ticks, both divided by their greatest common divisor. The level may rise above the capacity. That is debt, from a
  * charge or a reservation, and it drains like the rest.
  *
- * A reservation's ticket is the level it rose to. The bucket drains from the bottom, so this level tells later how much
- * of the reservation has drained. Two things would make it wrong. Units below it may be given back: so the state counts
- * all units given back. And calls may be booked ahead at promised times: what drains before the last of them acts cannot
- * be used by another call, and is not given back either.
+ * A settled reservation gives back what has not drained since (bookings.ts). Booked units pour at the promised time, and no
+ * later call goes before them.
  *
- * State: last (us), level (ticks at `last`), given (units given back so far, rounded up).
+ * State: last (us), level (ticks at `last`), id of the reservations (0: none is open, -1: only bookings are left). Then, in
+ * an array of its own, the steps and bookings.
  * Bound: burst + limit * t / window units in any span t, where booked units count at their promised time.
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
+import { Bookings, drained } from './bookings.ts'
+import { toleranceOf } from './effective-time.ts'
 import { gcd, maxSafe, ratioUp } from './exact-math.ts'
+
+const slots = 3
 
 export class Bucket implements Algorithm {
   readonly kind = 'bucket'
   readonly parameters: readonly number[]
-  readonly slots = 3
+  readonly slots: number = slots
   readonly grows = false
+  readonly growsByBooking = true
+  readonly idSlot = 2
+  readonly condensed: number = slots
   readonly promises = true
   readonly span: number
+  readonly tolerance: number
   readonly burst: number
   /** Ticks per unit. */
   readonly weight: number
   /** Ticks that drain per microsecond. */
-  readonly drain: number
+  readonly rate: number
+  readonly per = 1
   readonly capacity: number
+  readonly #bookings: Bookings
 
   constructor(limit: number, window: number, burst: number) {
     const divisor = gcd(limit, window)
     this.burst = burst
     this.weight = window / divisor
-    this.drain = limit / divisor
+    this.rate = limit / divisor
     this.capacity = burst * this.weight
-    this.parameters = [burst, this.weight, this.drain]
+    this.parameters = [burst, this.weight, this.rate]
     if (this.capacity > maxSafe) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',
@@ -61,94 +70,184 @@ export class Bucket implements Algorithm {
           'Choose a limit that shares a divisor with the window (1000000 for 999983), a shorter window or a smaller burst.',
       )
     }
-    this.span = Math.ceil(this.capacity / this.drain)
+    this.span = Math.ceil(this.capacity / this.rate)
+    this.tolerance = toleranceOf(this.span, window)
+    this.#bookings = new Bookings(this, slots)
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    const excess = this.#levelAt(s, i, at) - (this.capacity - cost * this.weight)
-    if (excess <= 0) return 0
-    return cost > this.burst ? Infinity : Math.ceil(excess / this.drain)
+    if (s[i + 2] !== 0) return this.#waitBehind(s, Math.max(at, s[i] as number), cost)
+    return this.#excessWait(drained(this, s[i + 1] as number, at - (s[i] as number)), cost)
   }
 
-  /** A product beyond 2^53 is inexact, but still larger than any level: the maximum is exact. */
+  #excessWait(level: number, cost: number): number {
+    const excess = level - (this.capacity - cost * this.weight)
+    if (excess <= 0) return 0
+    return cost > this.burst ? Infinity : Math.ceil(excess / this.rate)
+  }
+
+  /** No call goes before the last booking. */
+  #waitBehind(s: Numbers, now: number, cost: number): number {
+    const from = Math.max(now, this.#bookings.until(s, now))
+    return from - now + this.#excessWait(this.#levelAt(s, 0, from), cost)
+  }
+
+  /** The level with the units that are booked until then. If the clock went far back, that of `last`. */
   #levelAt(s: Numbers, i: number, at: number): number {
+    const last = s[i] as number
     const level = s[i + 1] as number
-    const elapsed = at - (s[i] as number)
-    return elapsed <= 0 ? level : Math.max(0, level - elapsed * this.drain)
+    if (s[i + 2] === 0) return drained(this, level, at - last)
+    return this.#bookings.levelAt(s, last, level, Math.max(at, last))
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    return this.#levelAt(s, i, at) + cost * this.weight <= maxSafe
+    const ahead = s[i + 2] === 0 ? 0 : this.#bookings.ahead(s, Math.max(at, s[i] as number))
+    return this.#levelAt(s, i, at) + ahead + cost * this.weight <= maxSafe
   }
 
-  take(s: Numbers, i: number, at: number, cost: number): void {
-    s[i + 1] = this.#levelAt(s, i, at) + cost * this.weight
-    s[i] = at
+  take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
+    if (s[i + 2] === 0 && delay === 0) {
+      s[i + 1] = drained(this, s[i + 1] as number, at - (s[i] as number)) + cost * this.weight
+      s[i] = at
+    } else this.#takeAmongBookings(s as number[], at, cost * this.weight, delay)
+  }
+
+  #takeAmongBookings(s: number[], at: number, ticks: number, delay: number): void {
+    const level = this.#advance(s, at)
+    if (delay > 0) {
+      this.#bookings.book(s, at, level, at + delay, ticks)
+      if (s[2] === 0) s[2] = -1
+    } else if (ticks > 0) {
+      if (s[2] !== 0) this.#bookings.arrive(s, at, level)
+      s[1] = level + ticks
+    }
+  }
+
+  /** Brings the state to `at` and returns its level. If the clock went far back, all tickets are void. */
+  #advance(s: number[], at: number): number {
+    const last = s[0] as number
+    const forth = at >= last
+    const level = forth ? this.#bookings.advance(s, last, s[1] as number, at) : (s[1] as number)
+    if (!forth) this.#void(s, last - at)
+    s[0] = at
+    s[1] = level
+    if (at > last) this.#close(s)
+    return level
+  }
+
+  #void(s: number[], ahead: number): void {
+    this.#bookings.restart(s, ahead)
+    s[2] = s.length > slots ? -1 : 0
+  }
+
+  /** Forgets the id once nothing is left to settle. */
+  #close(s: number[]): void {
+    if (!this.#bookings.over(s, s[1] as number)) return
+    s.length = slots
+    s[2] = 0
   }
 
   /** Fills up to the capacity at most. So one full refill after the last refused call, all of them are forgotten. */
   count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)
     const filled = cost > this.burst ? this.capacity : Math.min(this.capacity, level + cost * this.weight)
+    this.take(s, i, at, 0, 0)
+    if (s[i + 2] !== 0 && filled > level) this.#bookings.arrive(s as number[], at, level)
     s[i + 1] = Math.max(level, filled)
-    s[i] = at
   }
 
-  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
-    const level = this.#levelAt(s, i, at)
-    const top = ticket ? this.#topAt(s, i, at, ticket) : level
-    const promised = ticket ? Math.max(0, level - this.capacity) : 0
-    const back = Math.min(level, cost * this.weight, Math.max(0, top - promised))
-    // At the very top, there is no reservation above that the refund would lower.
-    if (!ticket || top < level) s[i + 2] = Math.min(maxSafe, (s[i + 2] as number) + Math.ceil(back / this.weight))
-    s[i + 1] = level - back
-    s[i] = at
+  refund(s: Numbers, i: number, at: number, cost: number): void {
+    this.take(s, i, at, 0, 0)
+    const level = s[i + 1] as number
+    const ticks = cost * this.weight
+    const rest = s[i + 2] === 0 ? ticks : this.#bookings.refund(s as number[], at, level, ticks)
+    s[i + 1] = Math.max(0, level - rest)
+    if (s[i + 2] !== 0) this.#close(s as number[])
   }
 
-  /** The level that a reservation reaches at `at`, or a lower one. Below 0, nothing of it is left. */
-  #topAt(s: Numbers, i: number, at: number, [since, mark, given]: Ticket): number {
-    const givenSince = (s[i + 2] as number) - given
-    if (givenSince < 0 || s[i + 2] === maxSafe) return 0 // booked in another state, or the count overflowed
-    return mark - givenSince * this.weight - Math.max(0, at - since) * this.drain
+  bookedAt(_s: Numbers, _i: number, at: number, delay: number): number {
+    return at + delay
   }
 
-  ticket(s: Numbers, i: number): Ticket {
-    return [s[i] as number, s[i + 1] as number, s[i + 2] as number]
+  settle(numbers: Numbers, _i: number, at: number, units: number, [since, , whole]: Ticket): void {
+    const s = numbers as number[]
+    const level = this.#advance(s, at)
+    const ticks = Math.min(units, whole) * this.weight
+    if (since > at) this.#bookings.cancel(s, at, level, since, whole * this.weight, ticks)
+    else s[1] = level - this.#bookings.settle(s, level, since, ticks)
+    this.#close(s)
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
-    const level = this.#levelAt(s, i, at)
+    if (s[i + 2] !== 0) {
+      this.#reportBookings(s, Math.max(at, s[i] as number), out)
+      return
+    }
+    const level = drained(this, s[i + 1] as number, at - (s[i] as number))
+    this.#reportLevel(level, out)
+    out.used = Math.ceil(level / this.weight)
+  }
+
+  #reportLevel(level: number, out: Report): void {
     const unused = this.capacity - level
     out.remaining = unused > 0 ? Math.floor(unused / this.weight) : 0
-    out.reset = Math.ceil(level / this.drain)
+    out.reset = Math.ceil(level / this.rate)
   }
 
-  /** Debt stays the same number of units, rounded up. Booked units keep their time: the next call comes after them. */
+  #reportBookings(s: Numbers, now: number, out: Report): void {
+    const until = this.#bookings.until(s, now)
+    this.#reportLevel(this.#levelAt(s, 0, Math.max(now, until)), out)
+    if (until > 0) out.remaining = 0
+    if (until > 0) out.reset += until - now
+    out.used = Math.ceil((this.#levelAt(s, 0, now) + this.#bookings.ahead(s, now)) / this.weight)
+  }
+
+  /** Debt stays the same number of units, rounded up. Booked units keep their time. */
   adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Bucket)) return false
-    const level = from.#levelAt(s, i, at)
-    const units = ratioUp(level, this.weight, from.weight)
-    const booked = Math.ceil(Math.max(0, level - from.capacity) / from.drain)
-    const ahead = booked === 0 ? 0 : this.capacity + booked * this.drain
-    s[i + 1] = Math.min(maxSafe, Math.max(units, ahead))
-    s[i] = at
+    from.take(s, i, at, 0, 0)
+    s[i + 1] = Math.min(maxSafe, ratioUp(s[i + 1] as number, this.weight, from.weight))
+    if (s[i + 2] !== 0) this.#bookings.scale(s as number[], this.weight, from.weight)
     return true
   }
 
-  /** Earlier reservations give nothing back any more: `given` grows beyond all their marks. */
+  /** Units that count for more or less, or beyond the capacity, can no longer be settled: the tickets are void. */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof Bucket)) return false
-    const level = ratioUp(from.#levelAt(s, i, at), times, per)
-    s[i + 1] = level < maxSafe ? Math.min(this.capacity, ratioUp(level, this.weight, from.weight)) : this.capacity
-    s[i + 2] = Math.min(maxSafe, (s[i + 2] as number) + Math.ceil(from.capacity / this.weight))
-    s[i] = at
+    from.take(s, i, at, 0, 0)
+    const level = ratioUp(s[i + 1] as number, times, per)
+    const ticks = level < maxSafe ? ratioUp(level, this.weight, from.weight) : Infinity
+    s[i + 1] = Math.min(this.capacity, ticks)
+    if (s[i + 2] === 0) return true
+    this.#bookings.scale(s as number[], times, per)
+    this.#bookings.scale(s as number[], this.weight, from.weight)
+    if (times !== per || ticks > this.capacity) this.#void(s as number[], 0)
     return true
   }
 
-  /** The larger `given` counts: no reservation gives back more than it would have. */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
-    s[i + 1] = Math.max(this.#levelAt(s, i, at), this.#levelAt(t, j, at))
-    s[i + 2] = Math.max(s[i + 2] as number, t[j + 2] as number)
+    const level = Math.max(this.#foldedAt(s, i, at), this.#foldedAt(t, j, at))
+    this.#write(s, i, at, level)
+  }
+
+  condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const id = this.#bookings.in(s) ? 0 : (s[i + 2] as number)
+    this.#write(t, j, at, this.#foldedAt(s, i, at))
+    t[j + 2] = id
+  }
+
+  /** The level with all bookings in it. It is as strict from the last of them on. */
+  #foldedAt(s: Numbers, i: number, at: number): number {
+    const level = s[i + 1] as number
+    const last = s[i] as number
+    if (s[i + 2] === 0) return drained(this, level, at - last)
+    return Math.min(maxSafe, this.#bookings.folded(s, last, level, Math.max(at, last)))
+  }
+
+  #write(s: Numbers, i: number, at: number, level: number): void {
+    if (Array.isArray(s)) s.length = i + slots
     s[i] = at
+    s[i + 1] = level
+    s[i + 2] = 0
   }
 }

@@ -11,7 +11,7 @@
  * taken. Units are rounded up, so a change of numbers never gives any away. A debt ends at the new limit.
  */
 import { type Algorithm, type Numbers, Report } from './algorithm.ts'
-import { effectiveTime } from './evaluation.ts'
+import { effectiveTime } from './effective-time.ts'
 import { ratioUp } from './exact-math.ts'
 
 /** What happens to a key's state when the numbers of its policy change. */

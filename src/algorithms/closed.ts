@@ -6,7 +6,7 @@
  * There is nothing to remember, so the state stays all zeros. A charge is accepted and leaves no debt, since no unit would
  * ever pay it off.
  */
-import type { Algorithm, Ticket } from './algorithm.ts'
+import type { Algorithm, Report } from './algorithm.ts'
 
 export class Closed implements Algorithm {
   readonly kind = 'closed'
@@ -16,6 +16,7 @@ export class Closed implements Algorithm {
   readonly grows = false
   readonly promises = false
   readonly span = 0
+  readonly tolerance = 0
 
   wait(_s: unknown, _i: number, _at: number, cost: number): number {
     return cost > 0 ? Infinity : 0
@@ -31,13 +32,16 @@ export class Closed implements Algorithm {
 
   refund(): void {}
 
-  ticket(): Ticket {
-    return [0, 0, 0]
+  bookedAt(): number {
+    return 0
   }
 
-  report(_s: unknown, _i: number, _at: number, out: { remaining: number; reset: number }): void {
+  settle(): void {}
+
+  report(_s: unknown, _i: number, _at: number, out: Report): void {
     out.remaining = 0
     out.reset = 0
+    out.used = 0
   }
 
   /** Whatever was used under other numbers, there is nothing to count here. */

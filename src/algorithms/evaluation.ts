@@ -7,22 +7,32 @@
  *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
  *     commit     takes the cost, or counts the refusal, or leaves the state alone; then reports the numbers
  *
- * A reservation then reads its `tickets`. A refund gives back between the two visits.
+ * A reservation then reads its `tickets`. A refund or a settlement gives back between the two visits.
  */
 import { alone, type Decision, dated, join, type Source, type Verdict } from '../decision.ts'
 import { type Policy, Report, type Ticket } from './algorithm.ts'
-import { PolicyEvaluation } from './policy-evaluation.ts'
+import { refund, settle } from './give-back.ts'
+import { knows, PolicyEvaluation } from './policy-evaluation.ts'
 
-export { effectiveTime, PolicyEvaluation } from './policy-evaluation.ts'
+export { effectiveTime } from './effective-time.ts'
+export { PolicyEvaluation } from './policy-evaluation.ts'
 
 /**
  * - `consume` commits if no policy has to wait
  * - `reserve` commits if the wait is at most `maxWait`
+ * - `renew` takes the units of a reservation anew where policies hold them by a lease
  * - `charge` commits whatever the wait
  * - `refund` gives back
+ * - `settle` gives back units of a reservation, or charges what goes beyond
  * - `peek` decides as `consume` would, and changes nothing
  */
-export type Verb = 'consume' | 'reserve' | 'charge' | 'refund' | 'peek'
+export type Verb = 'consume' | 'reserve' | 'renew' | 'charge' | 'refund' | 'settle' | 'peek'
+
+/**
+ * What a call costs: one number for every policy, or one for each, in the order of the policies. For `settle` always one for
+ * each: above 0 is charged, below 0 is given back.
+ */
+export type Costs = number | readonly number[]
 
 /** Optional fields of a decision, which take a little time. Each flag adds the field of its name. */
 export interface Details {
@@ -30,8 +40,13 @@ export interface Details {
   readonly nextAfter?: boolean
 }
 
-/** One ticket per policy: undefined for a shadow that did not commit. */
+/** One ticket per policy: undefined for a policy that took nothing. */
 export type Tickets = readonly (Ticket | undefined)[]
+
+/** What a settlement costs that gives everything back. */
+export function unitsBack(tickets: Tickets): readonly number[] {
+  return tickets.map((ticket) => (ticket === undefined ? 0 : -ticket[2]))
+}
 
 const report = new Report()
 
@@ -50,7 +65,7 @@ export class Evaluation {
   private readonly countsRefused: boolean
   private verb: Verb = 'peek'
   private now = 0
-  private cost = 0
+  private given: Tickets | undefined
 
   constructor(policies: readonly Policy[]) {
     this.policies = policies.map((policy) => new PolicyEvaluation(policy))
@@ -58,28 +73,39 @@ export class Evaluation {
     this.countsRefused = policies.some((policy) => policy.countRefused)
   }
 
-  /** @param maxWait how long a reservation would wait, in microseconds; 0 for the other verbs */
-  evaluate(verb: Verb, now: number, cost: number, maxWait: number): void {
+  /**
+   * @param maxWait how long a reservation would wait, in microseconds; 0 for the other verbs
+   * @param tickets for `settle` and `renew`: those of the reservation
+   */
+  evaluate(verb: Verb, now: number, costs: Costs, maxWait: number, tickets?: Tickets): void {
     this.verb = verb
     this.now = now
-    this.cost = cost
+    this.given = tickets
     const { only } = this
+    const plain = verb === 'consume' || verb === 'reserve' || verb === 'peek'
     const delay =
-      only === undefined || verb === 'charge' || verb === 'refund' ? this.longestWait() : only.evaluate(now, cost)
+      only !== undefined && plain && typeof costs === 'number' ? only.evaluate(now, costs) : this.longestWait(costs)
     this.delay = delay
     this.allowed = delay === 0 || (verb === 'reserve' && this.grants(maxWait))
-    this.takes = this.allowed && verb !== 'peek' && verb !== 'refund'
+    this.takes = this.allowed && (verb === 'consume' || verb === 'reserve' || verb === 'charge' || verb === 'renew')
   }
 
-  private longestWait(): number {
-    const { verb, now, cost } = this
-    const forced = verb === 'charge' || verb === 'refund'
+  private longestWait(costs: Costs): number {
     let delay = 0
-    for (const evaluation of this.policies) {
-      const wait = forced ? evaluation.evaluateForced(verb, now, cost) : evaluation.evaluate(now, cost)
+    for (const [n, evaluation] of this.policies.entries()) {
+      const wait = this.waitOf(evaluation, typeof costs === 'number' ? costs : (costs[n] as number), this.given?.[n])
       if (wait > delay) delay = wait
     }
     return delay
+  }
+
+  private waitOf(evaluation: PolicyEvaluation, cost: number, ticket: Ticket | undefined): number {
+    const { verb, now } = this
+    if (verb === 'charge') return evaluation.evaluateCharge(now, cost)
+    if (verb === 'renew') return evaluation.evaluateRenewal(now, cost, ticket)
+    if (verb !== 'refund' && verb !== 'settle') return evaluation.evaluate(now, cost)
+    evaluation.begin(now, cost)
+    return 0
   }
 
   /** True if a reservation that has to wait is granted. */
@@ -92,16 +118,21 @@ export class Evaluation {
    * shorter wait would admit others meanwhile, and exceed their limit when the call acts.
    */
   private canPromise(): boolean {
-    const enforced = this.policies.filter(({ policy }) => !policy.shadow)
+    const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
     const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => !algorithm.punishes || wait > 0)
     if (evaluation === undefined || more.length > 0 || evaluation.carried) return false
-    const { s, i, at, wait, algorithm } = evaluation
-    return algorithm.promises && algorithm.fits(s, i, at, this.cost, wait - (at - this.now))
+    const { s, i, at, wait, cost, algorithm } = evaluation
+    return algorithm.promises && algorithm.fits(s, i, at, cost, wait - (at - this.now))
   }
 
   /** True if `commit` will write to states, also to those of new keys. */
   get writes(): boolean {
-    return this.takes || (this.countsRefused && this.verb !== 'peek' && this.verb !== 'refund')
+    return this.takes || (this.countsRefused && (this.verb === 'consume' || this.verb === 'reserve'))
+  }
+
+  /** True if a settlement charges units beyond the reserved ones, also to new keys. */
+  get charges(): boolean {
+    return this.verb === 'settle' && this.policies.some(({ cost }) => cost > 0)
   }
 
   commit(source: Source, details?: Details): Decision {
@@ -118,52 +149,85 @@ export class Evaluation {
   }
 
   private commitOne(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
-    const { s, i, at, policy, algorithm } = evaluation
-    if (evaluation.wait === 0 && this.takes) {
-      algorithm.take(s, i, at, this.cost, 0)
-      evaluation.wrote = true
-    } else this.commitRefused(evaluation)
+    if (evaluation.wait === 0 && this.takes) this.take(evaluation)
+    else this.commitRefused(evaluation)
+    const { s, i, at, policy, algorithm, wait } = evaluation
     const out = report
     algorithm.report(s, i, at, out)
-    const { remaining } = out
+    const { remaining, used } = out
     const resetAfter = Math.ceil((out.reset + (at - this.now)) / 1000)
-    if (details !== undefined && details.nextAfter === true) return this.withNext(evaluation, remaining, resetAfter)
-    const { wait } = evaluation
+    if (details !== undefined && details.nextAfter === true) {
+      return this.withNext(evaluation, remaining, used, resetAfter)
+    }
     const { name, limit, shadow } = policy
-    return { name, allowed: wait === 0, limit, remaining, retryAfter: Math.ceil(wait / 1000), resetAfter, shadow }
+    const retryAfter = Math.ceil(wait / 1000)
+    return { name, allowed: wait === 0, limit, remaining, used, retryAfter, resetAfter, shadow }
+  }
+
+  private take(evaluation: PolicyEvaluation): void {
+    const { s, i, at, cost, algorithm } = evaluation
+    if (this.verb === 'charge' || this.verb === 'renew') {
+      this.takeMore(evaluation)
+    } else if (cost > 0) {
+      algorithm.take(s, i, at, cost, 0)
+      evaluation.delay = 0
+      evaluation.wrote = true
+    }
+  }
+
+  /** A charge, also of 0 units, which creates the state; or a new lease. */
+  private takeMore(evaluation: PolicyEvaluation): void {
+    const { now, verb } = this
+    const { cost } = evaluation
+    const { algorithm, s, i, at } = evaluation.own(now)
+    if (verb === 'renew') {
+      const ticket = this.given?.[this.policies.indexOf(evaluation)]
+      if (cost === 0 || ticket === undefined || !algorithm.leases) return
+      if (knows(algorithm, s, i, ticket)) algorithm.settle(s, i, at, cost, ticket)
+    }
+    algorithm.take(s, i, at, cost, 0)
+    evaluation.delay = 0
+    evaluation.changed(now)
   }
 
   /** Commits to a policy that does not take the call at once, or when another policy refuses it. */
   private commitRefused(evaluation: PolicyEvaluation): void {
-    const { s, i, at, policy, algorithm, wait } = evaluation
-    if (this.verb === 'peek' || this.verb === 'refund') return
+    const { s, i, at, policy, algorithm, wait, cost } = evaluation
+    if (this.verb !== 'consume' && this.verb !== 'reserve') return
     const lag = at - this.now
     if (this.allowed && !policy.shadow) {
-      algorithm.take(s, i, at, this.cost, wait - lag) // booked ahead
+      evaluation.delay = wait - lag
+      algorithm.take(s, i, at, cost, wait - lag) // booked ahead
       evaluation.wait = 0
-    } else if (policy.countRefused && (algorithm.punishes || !evaluation.carried)) {
-      algorithm.count(s, i, at, this.cost)
-      if (wait > 0 || algorithm.punishes) evaluation.wait = withLag(algorithm.wait(s, i, at, this.cost), lag)
+    } else if (policy.countRefused && cost > 0 && (algorithm.punishes || !evaluation.carried)) {
+      algorithm.count(s, i, at, cost)
+      evaluation.wait = withLag(algorithm.wait(s, i, at, cost), lag)
     } else if (at < (s[i] as number)) {
       algorithm.take(s, i, at, 0, 0) // the clock went far back: the state takes the new time
     } else return
     evaluation.wrote = true
   }
 
-  /** The tickets of the reservation that was just committed. */
-  tickets(): Tickets {
-    const { policies } = this
-    return policies.length === 1 ? [ticketOf(policies[0] as PolicyEvaluation)] : policies.map(ticketOf)
+  /** The tickets of the reservation that was just committed. @param id for states without open reservations */
+  tickets(id: number): Tickets {
+    return this.policies.map((evaluation, n) => this.ticketOf(evaluation, id) ?? this.given?.[n])
   }
 
-  /** Gives the cost back to every policy; a reservation's by its tickets. Call it after `evaluate` and before `commit`. */
-  refund(tickets: Tickets | undefined): void {
+  private ticketOf(evaluation: PolicyEvaluation, id: number): Ticket | undefined {
+    const { wait, cost, delay } = evaluation
+    const { algorithm, s, i, at } = this.verb === 'renew' ? evaluation.own(this.now) : evaluation
+    const { idSlot } = algorithm
+    if (wait > 0 || cost === 0 || (this.verb === 'renew' && !algorithm.leases)) return undefined
+    if (idSlot === undefined) return [0, 0, cost]
+    if ((s[i + idSlot] as number) <= 0) s[i + idSlot] = id
+    return [algorithm.bookedAt(s, i, at, delay), s[i + idSlot] as number, cost]
+  }
+
+  /** For `refund` and `settle`: gives back, or charges what goes beyond. Call it after `evaluate` and before `commit`. */
+  giveBack(): void {
     for (const [n, evaluation] of this.policies.entries()) {
-      const { s, i, at, algorithm } = evaluation
-      algorithm.report(s, i, at, report)
-      if (report.reset === 0 || (tickets !== undefined && tickets[n] === undefined)) continue
-      algorithm.refund(s, i, at, this.cost, tickets?.[n])
-      evaluation.wrote = true
+      if (this.verb === 'refund') refund(evaluation, this.now)
+      else settle(evaluation, this.now, this.given?.[n])
     }
   }
 
@@ -171,23 +235,19 @@ export class Evaluation {
     return at === true ? dated(decision, Math.floor(this.now / 1000)) : decision
   }
 
-  private withNext(evaluation: PolicyEvaluation, remaining: number, resetAfter: number): Verdict {
+  private withNext(evaluation: PolicyEvaluation, remaining: number, used: number, resetAfter: number): Verdict {
     const { wait, policy } = evaluation
     const { name, limit, shadow } = policy
     const allowed = wait === 0
     const retryAfter = Math.ceil(wait / 1000)
     const nextAfter = this.nextAfter(evaluation, remaining)
-    return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow, nextAfter }
+    return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
   }
 
   private nextAfter({ s, i, at, policy, algorithm }: PolicyEvaluation, remaining: number): number {
     if (remaining >= policy.burst) return 0 // it is full
     return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - this.now)) / 1000)
   }
-}
-
-function ticketOf({ s, i, wait, algorithm }: PolicyEvaluation): Ticket | undefined {
-  return wait === 0 ? algorithm.ticket(s, i) : undefined
 }
 
 /** A wait by the store's clock: a state whose time is `lag` ahead of that clock must first be caught up with. */

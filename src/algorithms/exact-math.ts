@@ -45,3 +45,12 @@ export function ratioUp(a: number, times: number, per: number): number {
   if (c > maxFactor) return a === 0 ? 0 : Infinity
   return a * whole + (a - mulDiv(a, c - (times / divisor - whole * c), c))
 }
+
+/** floor(a * times / per) for the same numbers. Smaller, never larger, where the result would be inexact. */
+export function ratioDown(a: number, times: number, per: number): number {
+  const divisor = gcd(times, per)
+  const c = per / divisor
+  const whole = Math.floor(times / divisor / c)
+  if (c > maxFactor) return 0
+  return Math.min(maxSafe, a * whole + mulDiv(a, times / divisor - whole * c, c))
+}

@@ -15,40 +15,54 @@
  *            ^ start           ^ start + W
  *
  * If nothing is spent, the key has its full quota and no interval is open: the next call opens one. Spent units may
- * exceed `burst`. That is debt, from a charge or from a reservation in a later interval, and each interval works off its
- * part. A reservation that has to wait leaves the rest of the intervals before it unused, so that its own is whole.
+ * exceed `burst`. That is debt, from a charge, and each interval works off its part.
  *
- * A settled reservation gives back as in bucket.ts, from the same two numbers, interval by interval.
+ * A settled reservation gives back as in a bucket (bookings.ts), interval by interval: within one interval nothing drains,
+ * so its surplus is given back in full. Booked units count in the interval that was promised.
  *
- * State: last (us), spent (units at `last`), start of the interval that holds `last` (us), given (units given back so far).
+ * State: last (us), spent (units at `last`), start of the interval that holds `last` (us), id of the reservations (0: none
+ * is open, -1: only bookings are left). Then, in an array of its own, the steps and bookings.
  * Bound of a fixed window: `limit` in each window, so 2 * limit across a boundary.
  * Bound of the token bucket: `burst` at once, and `limit` more for each interval that ends.
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
+import { Bookings, drained } from './bookings.ts'
+import { toleranceOf } from './effective-time.ts'
 import { maxSafe, ratioUp } from './exact-math.ts'
+
+const slots = 4
 
 export class IntervalBucket implements Algorithm {
   readonly kind = 'intervalBucket'
   readonly parameters: readonly number[]
-  readonly slots = 4
+  readonly slots: number = slots
   readonly grows = false
+  readonly growsByBooking = true
+  readonly idSlot = 3
+  readonly condensed: number = slots
   readonly promises = true
   readonly span: number
-  readonly limit: number
-  readonly window: number
-  readonly burst: number
+  readonly tolerance: number
+  /** Units that come back in each interval. */
+  readonly rate: number
+  /** The length of an interval. */
+  readonly per: number
+  /** The most units at once. */
+  readonly capacity: number
   readonly aligned: boolean
   /** The largest debt that can be worked off in an exact time: 142 years, or 2^53 - 1 units. */
   readonly most: number
+  readonly #bookings: Bookings
 
   constructor(limit: number, window: number, burst: number, aligned: boolean) {
-    this.limit = limit
-    this.window = window
-    this.burst = burst
+    this.rate = limit
+    this.per = window
+    this.capacity = burst
     this.aligned = aligned
     this.most = Math.min(maxSafe, limit * Math.floor(2 ** 52 / window))
     this.span = Math.ceil(burst / limit) * window
+    this.tolerance = toleranceOf(this.span)
     this.parameters = [limit, window, burst, aligned ? 1 : 0]
     if (burst > this.most) {
       throw new HeadgateError(
@@ -57,117 +71,178 @@ export class IntervalBucket implements Algorithm {
           'Choose a smaller burst or a shorter window.',
       )
     }
+    this.#bookings = new Bookings(this, slots)
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
     const start = this.#startAt(s, i, at)
-    const short = this.#spentAt(s, i, start) - (this.burst - cost)
-    if (short <= 0) return 0
-    return cost > this.burst ? Infinity : start + Math.ceil(short / this.limit) * this.window - at
+    if (s[i + 3] !== 0) return this.#waitBehind(s, start, at, cost)
+    return this.#shortWait(this.#spentAt(s, i, start), start - at, 0, cost)
+  }
+
+  /** @param toStart from now to the start of an interval @param now the wait until the cost fits in this interval */
+  #shortWait(spent: number, toStart: number, now: number, cost: number): number {
+    const short = spent - (this.capacity - cost)
+    if (short <= 0) return now
+    return cost > this.capacity ? Infinity : toStart + Math.ceil(short / this.rate) * this.per
+  }
+
+  /** No call goes before the last booking. */
+  #waitBehind(s: Numbers, start: number, at: number, cost: number): number {
+    const behind = this.#behind(s, start)
+    const spent = this.#spentAt(s, 0, Math.max(start, s[2] as number) + behind)
+    return this.#shortWait(spent, start + behind - at, behind && start + behind - at, cost)
+  }
+
+  /** How far ahead of `start` the interval of the last booking is. */
+  #behind(s: Numbers, start: number): number {
+    const base = Math.max(start, s[2] as number)
+    return Math.max(0, this.#bookings.until(s, base) - base)
   }
 
   /** The start of the interval that holds `at`, if the intervals of the state go on. */
   #startAt(s: Numbers, i: number, at: number): number {
     const last = s[i] as number
     const start = s[i + 2] as number
-    if (at < last) return this.aligned ? at - (at % this.window) : start - (last - at)
+    if (at < last) return this.aligned ? at - (at % this.per) : start - (last - at)
     const elapsed = at - start
-    return elapsed < this.window ? start : start + Math.floor(elapsed / this.window) * this.window
+    return elapsed < this.per ? start : start + Math.floor(elapsed / this.per) * this.per
   }
 
-  /** The units spent in the interval that starts at `start`. A product beyond 2^53 still exceeds anything spent. */
+  /** The units spent in the interval that starts at `start`, with those booked until then. If the clock went far back, those of `last`. */
   #spentAt(s: Numbers, i: number, start: number): number {
-    const spent = s[i + 1] as number
-    const elapsed = start - (s[i + 2] as number)
-    return elapsed <= 0 ? spent : Math.max(0, spent - (elapsed / this.window) * this.limit)
+    const from = s[i + 2] as number
+    if (s[i + 3] === 0) return drained(this, s[i + 1] as number, start - from)
+    return this.#bookings.levelAt(s, from, s[i + 1] as number, Math.max(start, from))
   }
 
   fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
-    return this.#spentAfter(this.#spentAt(s, i, this.#startAt(s, i, at)), cost, delay) <= this.most
-  }
-
-  /** The units spent once `cost` is booked. The intervals that it waits for go by unused, so that its own is whole. */
-  #spentAfter(spent: number, cost: number, delay: number): number {
-    const refills = delay > 0 ? Math.ceil((spent + cost - this.burst) / this.limit) : 0
-    return Math.max(spent, refills * this.limit) + cost
+    const start = this.#startAt(s, i, at)
+    const ahead = s[i + 3] === 0 ? 0 : this.#bookings.ahead(s, Math.max(start, s[i + 2] as number))
+    const waits = Math.floor(delay / this.per) * this.rate
+    return this.#spentAt(s, i, start) + ahead + waits + cost <= this.most
   }
 
   take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
-    const start = this.#startAt(s, i, at)
-    const spent = this.#spentAt(s, i, start)
-    s[i + 1] = this.#spentAfter(spent, cost, delay)
-    s[i + 2] = spent > 0 ? start : this.#opensAt(at)
-    s[i] = at
+    if (s[i + 3] === 0 && delay === 0) {
+      const start = this.#startAt(s, i, at)
+      const spent = this.#spentAt(s, i, start)
+      s[i + 1] = spent + cost
+      s[i + 2] = spent > 0 ? start : this.#opensAt(at)
+      s[i] = at
+    } else this.#takeAmongBookings(s as number[], at, cost, delay)
   }
 
   #opensAt(at: number): number {
-    return this.aligned ? at - (at % this.window) : at
+    return this.aligned ? at - (at % this.per) : at
+  }
+
+  #takeAmongBookings(s: number[], at: number, cost: number, delay: number): void {
+    const spent = this.#advance(s, at)
+    if (delay > 0) {
+      this.#bookings.book(s, s[2] as number, spent, at + delay, cost)
+      if (s[3] === 0) s[3] = -1
+    } else s[1] = spent + cost
+  }
+
+  /** Brings the state to `at` and returns what is spent. If the clock went far back, all tickets are void. */
+  #advance(s: number[], at: number): number {
+    const [last, before, from] = [s[0] as number, s[1] as number, s[2] as number]
+    const start = this.#startAt(s, 0, at)
+    const forth = at >= last
+    const spent = forth ? this.#bookings.advance(s, from, before, start) : before
+    if (!forth) this.#void(s, from - start)
+    s[0] = at
+    s[1] = spent
+    s[2] = start
+    if (start <= from) return spent
+    this.#close(s)
+    if (s[3] === 0) s[2] = this.#opensAt(at)
+    else this.#bookings.arrive(s, start, spent) // what drained before is lost to the tickets of earlier intervals
+    return spent
+  }
+
+  #void(s: number[], ahead: number): void {
+    this.#bookings.restart(s, ahead)
+    s[3] = s.length > slots ? -1 : 0
+  }
+
+  /** Forgets the id once nothing is left to settle. */
+  #close(s: number[]): void {
+    if (!this.#bookings.over(s, s[1] as number)) return
+    s.length = slots
+    s[3] = 0
   }
 
   /** Fills up to `burst` at most: a refused call does not outlast its interval. */
   count(s: Numbers, i: number, at: number, cost: number): void {
-    const start = this.#startAt(s, i, at)
-    const spent = this.#spentAt(s, i, start)
-    s[i + 1] = Math.max(spent, cost > this.burst ? this.burst : Math.min(this.burst, spent + cost))
-    s[i + 2] = spent > 0 ? start : this.#opensAt(at)
-    s[i] = at
+    this.take(s, i, at, 0, 0)
+    const spent = s[i + 1] as number
+    s[i + 1] = Math.max(spent, cost > this.capacity ? this.capacity : Math.min(this.capacity, spent + cost))
   }
 
-  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
-    const start = this.#startAt(s, i, at)
-    const spent = this.#spentAt(s, i, start)
-    const top = ticket ? this.#topAt(s, i, start, ticket) : spent
-    const promised = ticket ? Math.ceil(Math.max(0, spent - this.burst) / this.limit) * this.limit : 0
-    const back = Math.min(spent, cost, Math.max(0, top - promised))
-    if (!ticket || top < spent) s[i + 3] = Math.min(maxSafe, (s[i + 3] as number) + back)
-    s[i + 2] = start
-    s[i + 1] = spent - back
-    s[i] = at
+  refund(s: Numbers, i: number, at: number, cost: number): void {
+    this.take(s, i, at, 0, 0)
+    const spent = s[i + 1] as number
+    const rest = s[i + 3] === 0 ? cost : this.#bookings.refund(s as number[], s[i + 2] as number, spent, cost)
+    s[i + 1] = Math.max(0, spent - rest)
+    if (s[i + 3] !== 0) this.#close(s as number[])
   }
 
-  /** The count that a reservation reaches, or a lower one: see bucket.ts. */
-  #topAt(s: Numbers, i: number, start: number, [since, mark, given]: Ticket): number {
-    const givenSince = (s[i + 3] as number) - given
-    if (givenSince < 0 || s[i + 3] === maxSafe) return 0
-    // Only a clock that went far back leaves a part of an interval. Rounding up gives too little back, never too much.
-    return mark - givenSince - Math.ceil(Math.max(0, start - since) / this.window) * this.limit
+  bookedAt(s: Numbers, i: number, at: number, delay: number): number {
+    return delay > 0 ? at + delay : (s[i + 2] as number)
   }
 
-  ticket(s: Numbers, i: number): Ticket {
-    return [s[i + 2] as number, s[i + 1] as number, s[i + 3] as number]
+  settle(numbers: Numbers, _i: number, at: number, units: number, [since, , whole]: Ticket): void {
+    const s = numbers as number[]
+    const spent = this.#advance(s, at)
+    const start = s[2] as number
+    const back = Math.min(units, whole)
+    if (since > start) this.#bookings.cancel(s, start, spent, since, whole, back)
+    else s[1] = spent - this.#bookings.settle(s, spent, since, back)
+    this.#close(s)
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
     const start = this.#startAt(s, i, at)
     const spent = this.#spentAt(s, i, start)
-    out.remaining = Math.max(0, this.burst - spent)
-    out.reset = spent === 0 ? 0 : start + Math.ceil(spent / this.limit) * this.window - at
+    out.used = spent
+    if (s[i + 3] === 0) this.#reportSpent(spent, start - at, out)
+    else this.#reportBookings(s, start, at, out)
   }
 
-  /** Debt stays the same. Larger refills do not bring booked units forward. */
+  #reportSpent(spent: number, toStart: number, out: Report): void {
+    out.remaining = Math.max(0, this.capacity - spent)
+    out.reset = spent === 0 ? 0 : toStart + Math.ceil(spent / this.rate) * this.per
+  }
+
+  #reportBookings(s: Numbers, start: number, at: number, out: Report): void {
+    const behind = this.#behind(s, start)
+    out.used += this.#bookings.ahead(s, Math.max(start, s[2] as number))
+    this.#reportSpent(this.#spentAt(s, 0, Math.max(start, s[2] as number) + behind), start + behind - at, out)
+    if (behind > 0) out.remaining = 0
+  }
+
+  /** Debt and booked units stay the same. */
   adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!this.#sameWindows(from)) return false
-    const start = from.#startAt(s, i, at)
-    const spent = from.#spentAt(s, i, start)
-    const booked = Math.ceil(Math.max(0, spent - from.burst) / from.limit)
-    s[i + 1] = Math.min(this.most, spent + booked * Math.max(0, this.limit - from.limit))
-    s[i + 2] = start
-    s[i] = at
+    from.take(s, i, at, 0, 0)
     return true
   }
 
   #sameWindows(from: Algorithm): from is IntervalBucket {
-    return from instanceof IntervalBucket && from.window === this.window && from.aligned === this.aligned
+    return from instanceof IntervalBucket && from.per === this.per && from.aligned === this.aligned
   }
 
-  /** Earlier reservations give nothing back any more: `given` grows beyond all their marks. */
+  /** Units that count for more or less, or beyond the capacity, can no longer be settled: the tickets are void. */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!this.#sameWindows(from)) return false
-    const start = from.#startAt(s, i, at)
-    s[i + 1] = Math.min(this.burst, ratioUp(from.#spentAt(s, i, start), times, per))
-    s[i + 2] = start
-    s[i + 3] = Math.min(maxSafe, (s[i + 3] as number) + from.burst)
-    s[i] = at
+    from.take(s, i, at, 0, 0)
+    const spent = ratioUp(s[i + 1] as number, times, per)
+    s[i + 1] = Math.min(this.capacity, spent)
+    if (s[i + 3] === 0) return true
+    this.#bookings.scale(s as number[], times, per)
+    if (times !== per || spent > this.capacity) this.#void(s as number[], 0)
     return true
   }
 
@@ -175,17 +250,36 @@ export class IntervalBucket implements Algorithm {
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const start = this.#startAt(s, i, at)
     const other = this.#startAt(t, j, at)
-    const spent = this.#spentAt(s, i, start)
-    const otherSpent = this.#spentAt(t, j, other)
-    s[i + 1] = Math.max(spent, otherSpent)
-    s[i + 2] = Math.max(spent > 0 ? start : 0, otherSpent > 0 ? other : 0)
-    s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number)
-    s[i] = at
+    const spent = this.#foldedAt(s, i, start)
+    const otherSpent = this.#foldedAt(t, j, other)
+    this.#write(s, i, at, Math.max(spent, otherSpent), Math.max(spent > 0 ? start : 0, otherSpent > 0 ? other : 0))
   }
 
   /** The merged interval may be another key's, and end before an interval that this key opens now. */
   reopen(s: Numbers, i: number, at: number): void {
     this.take(s, i, at, 0, 0)
     if (!this.aligned) s[i + 2] = at
+  }
+
+  condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const start = this.#startAt(s, i, at)
+    const id = this.#bookings.in(s) ? 0 : (s[i + 3] as number)
+    this.#write(t, j, at, this.#foldedAt(s, i, start), start)
+    t[j + 3] = id
+  }
+
+  /** What is spent with all bookings in it. It is as strict from the last of them on. */
+  #foldedAt(s: Numbers, i: number, start: number): number {
+    const [spent, from] = [s[i + 1] as number, s[i + 2] as number]
+    if (s[i + 3] === 0) return drained(this, spent, start - from)
+    return Math.min(this.most, this.#bookings.folded(s, from, spent, Math.max(start, from)))
+  }
+
+  #write(s: Numbers, i: number, at: number, spent: number, start: number): void {
+    if (Array.isArray(s)) s.length = i + slots
+    s[i] = at
+    s[i + 1] = spent
+    s[i + 2] = start
+    s[i + 3] = 0
   }
 }

@@ -6,13 +6,14 @@
  * half, V8 would give the memory back, and allocate and clear as much again).
  *
  *     s[i]   last      s[i + 1]  index of the first entry      s[i + 2]  one past the last entry
- *                      s[i + 3]  total before the first entry  s[i + 4 ...]  time, total, time, total, ...
+ *                      s[i + 3]  total before the first entry  s[i + 4]  id of the reservations
+ *                      s[i + 5 ...]  time, total, time, total, ...
  */
 import type { Numbers } from './algorithm.ts'
 import { maxSafe, ratioUp } from './exact-math.ts'
 
 /** How many numbers stand before the entries. */
-export const header = 4
+export const header = 5
 
 export function timeOf(s: Numbers, i: number, entry: number): number {
   return s[i + header + 2 * entry] as number

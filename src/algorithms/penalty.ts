@@ -17,8 +17,9 @@
 import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
 import { invalidOption } from '../errors.ts'
 import { knownOptions, type Names, positiveInteger, text } from '../options.ts'
-import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
+import type { Algorithm, Numbers, Policy, Report } from './algorithm.ts'
 import { makePolicy } from './define-policy.ts'
+import { toleranceOf } from './effective-time.ts'
 
 /** The remaining units of a key that is not blocked: more than any real limit. */
 const unlimited = 2 ** 52
@@ -31,6 +32,7 @@ export class Penalty implements Algorithm {
   readonly promises = false
   readonly punishes = true
   readonly span: number
+  readonly tolerance: number
   readonly after: number
   readonly within: number
   readonly forget: number
@@ -43,6 +45,7 @@ export class Penalty implements Algorithm {
     this.forget = forget
     this.blocks = blocks
     this.span = Math.max(within, ...blocks)
+    this.tolerance = toleranceOf(this.span)
     this.parameters = [after, within, forget, ...blocks]
   }
 
@@ -94,16 +97,19 @@ export class Penalty implements Algorithm {
     this.take(s, i, at)
   }
 
-  ticket(): Ticket {
-    return [0, 0, 0]
+  bookedAt(): number {
+    return 0
   }
+
+  settle(): void {}
 
   report(s: Numbers, i: number, at: number, out: Report): void {
     const now = at + this.#aheadAt(s, i, at)
     const end = s[i + 4] as number
     const counted = (s[i + 2] as number) > 0 ? (s[i + 1] as number) + this.within : 0
     const forgotten = (s[i + 3] as number) > 0 ? end + this.forget : 0
-    out.remaining = end > now ? 0 : unlimited
+    out.used = now < counted ? (s[i + 2] as number) : 0
+    out.remaining = end > now ? 0 : unlimited - out.used
     out.reset = Math.max(0, counted - now, forgotten - now)
   }
 

@@ -1,4 +1,13 @@
-import type { Algorithm, Numbers, Policy } from './algorithm.ts'
+import type { Algorithm, Numbers, Policy, Ticket } from './algorithm.ts'
+import { effectiveTime } from './effective-time.ts'
+
+/** A state that was left under other numbers than those of the policy. */
+export interface ForeignState {
+  readonly algorithm: Algorithm
+  readonly s: Numbers
+  /** Carries a copy of the state over to the numbers of the policy. */
+  readonly carried: () => Numbers
+}
 
 /** One policy in the current decision. The store points it to its state: in `s` from `i` on. */
 export class PolicyEvaluation {
@@ -8,15 +17,23 @@ export class PolicyEvaluation {
   i = 0
   /** The effective time of the state, in microseconds (see `effectiveTime`). */
   at = 0
+  /** What the call costs under this policy. */
+  cost = 0
   /** Microseconds until this policy admits the call. */
   wait = 0
+  /** How far ahead the call was booked, in microseconds. */
+  delay = 0
   /**
    * True if the state was left under other numbers, and is a copy that was carried over. A state that had used more than
    * fits these numbers must not be lost: only a call that is admitted at once makes the copy permanent.
    */
   carried = false
+  /** The state as it was left, if `s` is a copy that was carried over. Units are given back and charged there. */
+  foreign: ForeignState | undefined = undefined
   /** True if the call changed the state. Only then a copy that was carried over is kept. */
   wrote = false
+  /** True if the call changed the foreign state, which keeps its numbers. */
+  wroteForeign = false
 
   constructor(policy: Policy) {
     this.policy = policy
@@ -28,28 +45,62 @@ export class PolicyEvaluation {
     const { s, i, algorithm } = this
     const last = s[i] as number
     const at = now >= last ? now : effectiveTime(algorithm, last, now)
-    const wait = algorithm.wait(s, i, at, cost)
+    const wait = cost === 0 ? 0 : algorithm.wait(s, i, at, cost)
     this.at = at
+    this.cost = cost
     this.wrote = false
     this.wait = wait === 0 ? 0 : wait + (at - now)
     return this.policy.shadow ? 0 : this.wait
   }
 
-  /** The same for a refund, which never waits, and for a charge, which waits for nothing but has to stay exact. */
-  evaluateForced(verb: 'charge' | 'refund', now: number, cost: number): number {
-    const { s, i, algorithm } = this
-    this.at = effectiveTime(algorithm, s[i] as number, now)
-    this.wait = verb === 'refund' || algorithm.fits(s, i, this.at, cost, 0) ? 0 : Infinity
-    this.wrote = false
+  /** The same for a charge, which waits for nothing but has to stay exact. */
+  evaluateCharge(now: number, cost: number): number {
+    this.begin(now, cost)
+    const { algorithm, s, i, at } = this.own(now)
+    this.wait = algorithm.fits(s, i, at, cost, 0) ? 0 : Infinity
     return this.policy.shadow ? 0 : this.wait
+  }
+
+  /** The same for units that are held: what is held already needs no place. */
+  evaluateRenewal(now: number, cost: number, ticket: Ticket | undefined): number {
+    this.begin(now, cost)
+    const { algorithm, s, i, at } = this.own(now)
+    if (cost === 0 || ticket === undefined || algorithm.held === undefined) return 0
+    const held = knows(algorithm, s, i, ticket) ? algorithm.held(s, i, at, ticket) : 0
+    const wait = held >= cost ? 0 : algorithm.wait(s, i, at, cost - held)
+    this.wait = wait === 0 ? 0 : wait + (at - now)
+    return this.policy.shadow ? 0 : this.wait
+  }
+
+  begin(now: number, cost: number): void {
+    this.at = effectiveTime(this.algorithm, this.s[this.i] as number, now)
+    this.cost = cost
+    this.wait = 0
+    this.wrote = false
+    this.wroteForeign = false
+  }
+
+  /** The state that holds the units of earlier calls. */
+  own(now: number): { algorithm: Algorithm; s: Numbers; i: number; at: number } {
+    const { foreign } = this
+    if (foreign === undefined) return this
+    const { algorithm, s } = foreign
+    return { algorithm, s, i: 0, at: effectiveTime(algorithm, s[0] as number, now) }
+  }
+
+  /** Notes that `own` was changed. A foreign state is not moved to these numbers: no call was admitted under them. */
+  changed(now: number): void {
+    if (this.foreign === undefined) {
+      this.wrote = true
+      return
+    }
+    this.wroteForeign = true
+    this.s = this.foreign.carried()
+    this.at = effectiveTime(this.algorithm, this.s[0] as number, now)
   }
 }
 
-/**
- * The effective time of a state. A clock that went back by less than one full refill (or window) stands still
- * until it catches up, so that no unit is given twice. A clock that went back further is taken as the new time, so that
- * no key is locked out for longer than one refill.
- */
-export function effectiveTime(algorithm: Algorithm, last: number, now: number): number {
-  return now < last && last - now < algorithm.span ? last : now
+/** True if the state knows the reservation of that ticket. */
+export function knows({ idSlot }: Algorithm, s: Numbers, i: number, [, id]: Ticket): boolean {
+  return idSlot !== undefined && id > 0 && s[i + idSlot] === id
 }

@@ -1,6 +1,7 @@
 import type { Algorithm } from './algorithm.ts'
 import { Bucket } from './bucket.ts'
 import { Closed } from './closed.ts'
+import { Concurrency } from './concurrency.ts'
 import { IntervalBucket } from './interval-bucket.ts'
 import { Penalty } from './penalty.ts'
 import { SegmentedWindow } from './segmented-window.ts'
@@ -23,6 +24,7 @@ const revivers = new Map(
     slidingWindow: (span, limit = 0) => new SlidingWindow(limit, span),
     segmentedWindow: (span, limit = 0, segments = 0) => new SegmentedWindow(limit, span, segments),
     slidingLog: (span, limit = 0) => new SlidingLog(limit, span),
+    concurrency: (span, limit = 0) => new Concurrency(limit, span),
     penalty: (_, after = 0, within = 0, forget = 0, ...blocks) => new Penalty(after, within, forget, blocks),
     smoothBursty: (_, stable = 0, max = 0) => new SmoothBursty(stable, max),
     smoothWarmingUp: (_, stable = 0, warmup = 0, coldFactor = 0) => new SmoothWarmingUp(stable, warmup, coldFactor),

@@ -11,31 +11,46 @@
  *
  * A segment is ceil(W / k) long, aligned to the clock. If k does not divide W, it leaves less than k microseconds late.
  *
- * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first.
+ * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first, and the id of the
+ * reservations.
  */
-import { invalidOption } from '../errors.ts'
+import { HeadgateError, invalidOption } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
+import { toleranceOf } from './effective-time.ts'
 import { maxSafe, ratioUp } from './exact-math.ts'
+
+/** So that a window with debt, counted refusals and one call more still holds less than 2^53 units. */
+const most = 2 ** 50
 
 export class SegmentedWindow implements Algorithm {
   readonly kind = 'segmentedWindow'
   readonly parameters: readonly number[]
   readonly slots: number
+  readonly idSlot: number
   readonly grows = false
   readonly promises = false
   readonly span: number
+  readonly tolerance: number
   readonly limit: number
   readonly segments: number
   readonly width: number
 
   constructor(limit: number, window: number, segments: number) {
+    if (limit > most) {
+      throw new HeadgateError(
+        'HEADGATE_INEXACT',
+        `A segmented window of ${limit} cannot be summed exactly. Choose a limit of at most 2^50, or a tokenBucket.`,
+      )
+    }
     this.limit = limit
     this.span = window
+    this.tolerance = toleranceOf(window)
     this.segments = segments
     this.width = Math.ceil(window / segments)
-    this.slots = 3 + segments
+    this.idSlot = 3 + segments
+    this.slots = 4 + segments
     this.parameters = [limit, segments]
   }
 
@@ -66,7 +81,7 @@ export class SegmentedWindow implements Algorithm {
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    return this.#usedAt(s, i, this.#ageAt(s, i, at)) + cost <= maxSafe
+    return this.#usedAt(s, i, this.#ageAt(s, i, at)) + cost <= maxSafe / 2
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
@@ -80,23 +95,29 @@ export class SegmentedWindow implements Algorithm {
   }
 
   count(s: Numbers, i: number, at: number, cost: number): void {
-    this.take(s, i, at, Math.min(cost, maxSafe - this.#usedAt(s, i, this.#ageAt(s, i, at))))
+    const spare = Math.floor(maxSafe / 2) - this.#usedAt(s, i, this.#ageAt(s, i, at))
+    this.take(s, i, at, Math.max(0, Math.min(cost, spare)))
   }
 
-  /** Gives back in the newest segment first. With a ticket, only in the segment it was booked in. */
-  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
+  /** Gives back in the newest segment first. */
+  refund(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0)
-    const first = ticket ? Math.max(0, (s[i + 1] as number) - ticket[0]) : 0
-    const last = ticket ? Math.min(first, this.segments) : this.segments
-    for (let n = first; n <= last && cost > 0; n++) {
+    for (let n = 0; n <= this.segments && cost > 0; n++) {
       const back = Math.min(cost, s[i + 2 + n] as number)
       s[i + 2 + n] = (s[i + 2 + n] as number) - back
       cost -= back
     }
   }
 
-  ticket(s: Numbers, i: number): Ticket {
-    return [s[i + 1] as number, 0, 0]
+  bookedAt(s: Numbers, i: number): number {
+    return s[i + 1] as number
+  }
+
+  /** Gives back in the segment in which the units were taken. */
+  settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
+    this.take(s, i, at, 0)
+    const n = (s[i + 1] as number) - since
+    if (n >= 0 && n <= this.segments) s[i + 2 + n] = Math.max(0, (s[i + 2 + n] as number) - units)
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
@@ -104,6 +125,7 @@ export class SegmentedWindow implements Algorithm {
     const used = this.#usedAt(s, i, age)
     let newest = 0
     while (newest <= this.segments - age && s[i + 2 + newest] === 0) newest++
+    out.used = used
     out.remaining = Math.max(0, this.limit - used)
     out.reset = used === 0 ? 0 : this.#untilLeft(newest, age, at)
   }
@@ -112,6 +134,7 @@ export class SegmentedWindow implements Algorithm {
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof SegmentedWindow) || from.span !== this.span || from.segments !== this.segments) return false
     this.take(s, i, at, 0)
+    if (times !== per) s[i + this.idSlot] = 0
     let left = this.limit
     for (let n = 0; n <= this.segments; n++) {
       s[i + 2 + n] = Math.min(left, ratioUp(s[i + 2 + n] as number, times, per))
@@ -125,6 +148,7 @@ export class SegmentedWindow implements Algorithm {
     const age = this.#ageAt(t, j, at)
     for (let n = age; n <= this.segments; n++)
       s[i + 2 + n] = Math.max(s[i + 2 + n] as number, t[j + 2 + n - age] as number)
+    s[i + this.idSlot] = 0
   }
 }
 

@@ -2,6 +2,7 @@ import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { BurstOptions, PolicyOptions } from '../policy.ts'
 import type { Algorithm, Policy } from './algorithm.ts'
+import { concurrency } from './concurrency.ts'
 import { fixedWindow } from './fixed-window.ts'
 import { gcra } from './gcra.ts'
 import { leakyBucket } from './leaky-bucket.ts'
@@ -22,6 +23,8 @@ const algorithms: ReadonlyMap<string, (options: BurstOptions) => Policy> = new M
 
 const form = /^\s*(\d+)\s*\/\s*(\d*\.?\d+\s*[a-z]+)((?:\s+(?:burst\s+\d+|[a-z]+(?:-[a-z]+)*))*)\s*$/i
 
+const atOnce = /^\s*(\d+)\s+at\s+once(?:\s+lease\s+(\d*\.?\d+\s*[a-z]+))?\s*$/i
+
 /** A policy, its shorthand such as `'100/15m'`, or the options of a sliding window. */
 export type PolicyLike = Policy | string | PolicyOptions
 
@@ -31,12 +34,15 @@ export type PolicyLike = Policy | string | PolicyOptions
  *     policy('100/15m')               a sliding window
  *     policy('10/1s burst 20')        a token bucket that holds 20
  *     policy('5/10s sliding-log')     also fixed-window, segmented-window, token-bucket, leaky-bucket, gcra
+ *     policy('4 at once')             units in flight, with a lease of 1m; also '4 at once lease 30s'
  *
  * @param options what the text cannot say: `name`, `label`, `scope`, `countRefused`, `shadow`
  * @throws HeadgateError `HEADGATE_POLICY` for a text of another form and for an option that the text says already, or the
  *   code of an option that is out of range
  */
 export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'window'> = {}): Policy {
+  const [, units, lease] = (typeof text === 'string' && atOnce.exec(text)) || []
+  if (units !== undefined) return inFlight(text, Number(units), lease, options)
   const [, limit, window, words] = (typeof text === 'string' && form.exec(text)) || []
   if (limit === undefined || window === undefined || words === undefined) throw notUnderstood(text)
   checkOptions(text, options, words)
@@ -55,6 +61,12 @@ export function policy(text: string, options: Omit<PolicyOptions, 'limit' | 'win
   })
 }
 
+/** Units in flight, from '4 at once lease 30s'. */
+function inFlight(text: string, limit: number, lease: string | undefined, options: object): Policy {
+  checkOptions(text, options, lease === undefined ? '' : 'lease')
+  return concurrency({ limit, ...(lease === undefined ? {} : { lease: lease as Duration }), ...options })
+}
+
 /** An option would win over the text, so two numbers for one thing are a mistake. */
 function checkOptions(text: string, options: object, words: string): void {
   if (typeof options !== 'object' || options === null || Array.isArray(options)) {
@@ -63,9 +75,9 @@ function checkOptions(text: string, options: object, words: string): void {
       `policy takes a text and an object of options, got ${shown(options)}. Write policy('100/15m', { name: 'api' }).`,
     )
   }
-  const twice = ['limit', 'window', 'burst'].find(
-    (option) => option in options && (option !== 'burst' || /burst/i.test(words)),
-  )
+  const twice = ['limit', 'window', 'burst', 'lease'].find((option) => {
+    return option in options && (option === 'limit' || option === 'window' || words.toLowerCase().includes(option))
+  })
   if (twice === undefined) return
   throw new HeadgateError(
     'HEADGATE_POLICY',
@@ -88,6 +100,6 @@ function notUnderstood(text: unknown): HeadgateError {
   return new HeadgateError(
     'HEADGATE_POLICY',
     `A policy is limit/window, then optionally the algorithm and the burst, got ${shown(text)}. ` +
-      `Write '100/15m', '10/1s burst 20' or '5/10s sliding-log'; the algorithms are ${[...algorithms.keys()].join(', ')}.`,
+      `Write '100/15m', '10/1s burst 20', '5/10s sliding-log' or '4 at once'; the algorithms are ${[...algorithms.keys()].join(', ')}.`,
   )
 }

@@ -14,14 +14,15 @@
  *
  * A reservation is an entry in the future, never before the newest: first come, first served.
  *
- * State: last (us), index of the first entry, one past the last entry, total before the first entry; then the entries,
- * two numbers each. Bound: `limit` in any span of one window, exactly.
+ * State: last (us), index of the first entry, one past the last entry, total before the first entry, id of the
+ * reservations; then the entries, two numbers each. Bound: `limit` in any span of one window, exactly.
  */
 import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
 import { condensedLog, condenseLog } from './condense-log.ts'
 import { definePolicy } from './define-policy.ts'
+import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
 import {
   append,
@@ -41,13 +42,15 @@ import {
 const most = 2 ** 50
 
 export class SlidingLog implements Algorithm {
-  readonly kind = 'slidingLog'
+  readonly kind: string = 'slidingLog'
   readonly parameters: readonly number[]
   readonly slots: number = header
   readonly grows = true
+  readonly idSlot = 4
   readonly condensed: number = condensedLog
-  readonly promises = true
+  readonly promises: boolean = true
   readonly span: number
+  readonly tolerance: number
   readonly limit: number
 
   constructor(limit: number, window: number) {
@@ -59,6 +62,7 @@ export class SlidingLog implements Algorithm {
     }
     this.limit = limit
     this.span = window
+    this.tolerance = toleranceOf(window)
     this.parameters = [limit]
   }
 
@@ -102,6 +106,7 @@ export class SlidingLog implements Algorithm {
   #advance(s: Numbers, i: number, at: number): void {
     const ahead = this.#aheadAt(s, i, at)
     if (ahead > 0) shift(s, i, ahead)
+    if (ahead > 0) s[i + 4] = 0 // earlier tickets name times that are no longer theirs
     s[i] = at
     dropBefore(s, i, this.#firstAt(s, i, at))
   }
@@ -112,20 +117,36 @@ export class SlidingLog implements Algorithm {
     keepNewest(s, i, this.limit)
   }
 
-  /** Gives back the newest units first. With a ticket, only units of its own time. */
-  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
+  /** Gives back the newest units first. */
+  refund(s: Numbers, i: number, at: number, cost: number): void {
     this.#advance(s, i, at)
-    let entry = (s[i + 2] as number) - 1
-    if (ticket) while (entry >= (s[i + 1] as number) && timeOf(s, i, entry) > ticket[0]) entry--
-    for (; cost > 0 && entry >= (s[i + 1] as number); entry--) {
-      if (ticket && timeOf(s, i, entry) !== ticket[0]) return
+    for (let entry = (s[i + 2] as number) - 1; cost > 0 && entry >= (s[i + 1] as number); entry--) {
       cost -= removeUnits(s, i, entry, cost)
     }
   }
 
-  /** The time of the entry. If the clock went far back since, it has moved, and nothing is given back. */
-  ticket(s: Numbers, i: number): Ticket {
-    return [timeOf(s, i, (s[i + 2] as number) - 1), 0, 0]
+  /** The time of the entry: that of the newest one. */
+  bookedAt(s: Numbers, i: number): number {
+    return timeOf(s, i, (s[i + 2] as number) - 1)
+  }
+
+  settle(s: Numbers, i: number, at: number, units: number, ticket: Ticket): void {
+    this.#advance(s, i, at)
+    const entry = this.#entryOf(s, i, ticket)
+    if (entry >= 0) removeUnits(s, i, entry, units)
+  }
+
+  held(s: Numbers, i: number, at: number, ticket: Ticket): number {
+    const entry = this.#entryOf(s, i, ticket)
+    if (entry < this.#firstAt(s, i, at)) return 0
+    return Math.min(ticket[2], totalOf(s, i, entry) - totalOf(s, i, entry - 1))
+  }
+
+  /** The entry of a ticket; -1 if it has left. */
+  #entryOf(s: Numbers, i: number, [since]: Ticket): number {
+    const end = s[i + 2] as number
+    const entry = firstAbove(s, i + header, s[i + 1] as number, end, since - 1)
+    return entry < end && timeOf(s, i, entry) === since ? entry : -1
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
@@ -133,19 +154,22 @@ export class SlidingLog implements Algorithm {
     const first = this.#firstAt(s, i, at)
     out.remaining = this.limit
     out.reset = 0
+    out.used = 0
     if (first === end) return
     const now = at + this.#aheadAt(s, i, at)
     const newest = timeOf(s, i, end - 1)
     const used = totalOf(s, i, end - 1) - totalOf(s, i, first - 1)
+    out.used = used
     out.remaining = newest > now ? 0 : Math.max(0, this.limit - used)
     out.reset = newest + this.span - now
   }
 
   /** Every entry keeps its time. If they exceed the limit, the newest count. */
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
-    if (!(from instanceof SlidingLog) || from.span !== this.span) return false
+    if (!(from instanceof SlidingLog) || from.kind !== this.kind || from.span !== this.span) return false
     this.#advance(s, i, at)
     scale(s, i, times, per)
+    if (times !== per) s[i + 4] = 0
     if ((s[i + 2] as number) > 0) keepNewest(s, i, this.limit)
     return true
   }
@@ -155,7 +179,7 @@ export class SlidingLog implements Algorithm {
     const units = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
     const time = Math.max(this.#newestAt(s, i, at), this.#newestAt(t, j, at))
     const entries = units > 0 ? 1 : 0
-    for (const [n, number] of [at, 0, entries, 0, time, units].entries()) s[i + n] = number
+    for (const [n, number] of [at, 0, entries, 0, 0, time, units].entries()) s[i + n] = number
   }
 
   /** The time of the newest entry as seen at `at`; 0 if there is none. */

@@ -13,22 +13,25 @@
  * The estimate is never rounded. With whole costs, `estimate + cost <= limit` means the same as
  * `previous - floor(previous * e / W) + current + cost <= limit`, and the product is exact (exact-math.ts).
  *
- * State: last (us), start of the clock window that holds `last` (us), current, previous (units).
+ * State: last (us), start of the clock window that holds `last` (us), current, previous (units), id of the reservations.
  * Bound: `limit` by the estimate; 2 * limit - 1 in the worst span of one window, when all calls are at its two ends.
  */
 import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
 import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
+import { toleranceOf } from './effective-time.ts'
 import { maxFactor, mulDiv, ratioUp } from './exact-math.ts'
 
 export class SlidingWindow implements Algorithm {
   readonly kind = 'slidingWindow'
   readonly parameters: readonly number[]
-  readonly slots = 4
+  readonly slots = 5
+  readonly idSlot = 4
   readonly grows = false
   readonly promises = false
   readonly span: number
+  readonly tolerance: number
   readonly limit: number
 
   constructor(limit: number, window: number) {
@@ -40,6 +43,7 @@ export class SlidingWindow implements Algorithm {
     }
     this.limit = limit
     this.span = window
+    this.tolerance = toleranceOf(window)
     this.parameters = [limit]
   }
 
@@ -101,17 +105,24 @@ export class SlidingWindow implements Algorithm {
     this.take(s, i, at, Math.min(cost, maxFactor - this.#currentAt(s, i, this.#startAt(s, i, at))))
   }
 
-  /** Gives back in the current window first, then in the previous one. With a ticket, only in the window it was booked in. */
-  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
+  /** Gives back in the current window first, then in the previous one. */
+  refund(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0)
-    const age = ticket ? ((s[i + 1] as number) - ticket[0]) / this.span : 0
-    const fromCurrent = age <= 0 ? Math.min(cost, s[i + 2] as number) : 0
+    const fromCurrent = Math.min(cost, s[i + 2] as number)
     s[i + 2] = (s[i + 2] as number) - fromCurrent
-    if (ticket ? age === 1 : cost > fromCurrent) s[i + 3] = Math.max(0, (s[i + 3] as number) - (cost - fromCurrent))
+    s[i + 3] = Math.max(0, (s[i + 3] as number) - (cost - fromCurrent))
   }
 
-  ticket(s: Numbers, i: number): Ticket {
-    return [s[i + 1] as number, 0, 0]
+  bookedAt(s: Numbers, i: number): number {
+    return s[i + 1] as number
+  }
+
+  /** Gives back in the window in which the units were taken. */
+  settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
+    this.take(s, i, at, 0)
+    const age = ((s[i + 1] as number) - since) / this.span
+    if (age === 0) s[i + 2] = Math.max(0, (s[i + 2] as number) - units)
+    if (age === 1) s[i + 3] = Math.max(0, (s[i + 3] as number) - units)
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
@@ -120,15 +131,23 @@ export class SlidingWindow implements Algorithm {
     const previous = this.#previousAt(s, i, start)
     const faded = previous === 0 ? 0 : mulDiv(previous, at - start, this.span)
     const toNextWindow = start + this.span - at
-    out.remaining = Math.max(0, this.limit - current - (previous - faded))
+    out.used = current + (previous - faded)
+    out.remaining = Math.max(0, this.limit - out.used)
     out.reset = current > 0 ? toNextWindow + this.span : previous > 0 ? toNextWindow : 0
   }
 
   carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof SlidingWindow) || from.span !== this.span) return false
     this.take(s, i, at, 0)
-    s[i + 2] = Math.min(this.limit, ratioUp(s[i + 2] as number, times, per))
-    s[i + 3] = Math.min(this.limit, ratioUp(s[i + 3] as number, times, per))
+    const current = ratioUp(s[i + 2] as number, times, per)
+    const previous = ratioUp(s[i + 3] as number, times, per)
+    s[i + 2] = Math.min(maxFactor, current)
+    s[i + 3] = Math.min(maxFactor, previous)
+    if (times !== per) s[i + 4] = 0
+    if (this.wait(s, i, at, 1) === 0) return true
+    // No debt: the whole limit is used at most. What then admits a call has counted in full until now.
+    s[i + 2] = Math.min(this.limit, current)
+    s[i + 3] = Math.min(this.limit, previous)
     return true
   }
 
@@ -138,6 +157,7 @@ export class SlidingWindow implements Algorithm {
     const start = s[i + 1] as number
     s[i + 2] = Math.max(s[i + 2] as number, this.#currentAt(t, j, start))
     s[i + 3] = Math.max(s[i + 3] as number, this.#previousAt(t, j, start))
+    s[i + 4] = 0
   }
 }
 

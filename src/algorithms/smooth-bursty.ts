@@ -22,8 +22,9 @@ export class SmoothBursty extends Smooth {
   readonly parameters: readonly number[]
   protected readonly initial = 0
 
-  constructor(stable: number, max: number) {
-    super(stable, max, stable, stable)
+  /** @param window the `per` of the rate, in microseconds */
+  constructor(stable: number, max: number, window: number = stable) {
+    super(stable, max, stable, stable, window)
     this.parameters = [stable, max]
   }
 
@@ -52,10 +53,10 @@ export function smoothBursty(options: SmoothBurstyOptions): Policy {
     const { maxBurst, maxStored } = options
     if (maxStored === undefined) {
       const burst = milliseconds(maxBurst ?? '1s', 'smoothBursty: maxBurst', 'HEADGATE_BURST', 0)
-      return new SmoothBursty((per * 1000) / rate, (burst / per) * rate)
+      return new SmoothBursty((per * 1000) / rate, (burst / per) * rate, per * 1000)
     }
     if (maxBurst === undefined && typeof maxStored === 'number' && maxStored >= 0 && maxStored < Infinity) {
-      return new SmoothBursty((per * 1000) / rate, maxStored)
+      return new SmoothBursty((per * 1000) / rate, maxStored, per * 1000)
     }
     const expected = 'a number of permits from 0, without maxBurst'
     const fix = 'Give one of the two: maxStored: 0 spaces calls evenly.'

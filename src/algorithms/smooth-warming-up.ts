@@ -35,11 +35,12 @@ export class SmoothWarmingUp extends Smooth {
   readonly threshold: number
   readonly slope: number
 
-  constructor(stable: number, warmup: number, coldFactor: number) {
+  /** @param window the `per` of the rate, in microseconds */
+  constructor(stable: number, warmup: number, coldFactor: number, window: number = stable) {
     const cold = stable * coldFactor
     const threshold = (0.5 * warmup) / stable
     const max = threshold + (2 * warmup) / (stable + cold)
-    super(stable, max, warmup / max, cold)
+    super(stable, max, warmup / max, cold, window)
     this.initial = max
     this.threshold = threshold
     this.slope = (cold - stable) / (max - threshold)
@@ -86,6 +87,6 @@ export function smoothWarmingUp(options: SmoothWarmingUpOptions): Policy {
       const fix = 'Leave it out for 3.'
       throw invalidOption('smoothWarmingUp: coldFactor', 'a number above 0, at most 1e6', coldFactor, fix)
     }
-    return new SmoothWarmingUp((per * 1000) / rate, warmup * 1000, coldFactor)
+    return new SmoothWarmingUp((per * 1000) / rate, warmup * 1000, coldFactor, per * 1000)
   })
 }

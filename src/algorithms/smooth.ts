@@ -18,28 +18,30 @@
  * infinite rate, a warm-up of 0, and times past 2^52 us.
  *
  * State: last (us), free (us), stored (permits), commits (0 is a new key). Then, for refunds, the state that the last
- * call found (free, stored) and the units that it took.
+ * call found (free, stored), the units that it took, and the id of the reservations.
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
+import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
 
 /** The most permits of one call: Guava counts them in an int. */
 const mostPermits = 2 ** 31 - 1
 /** 142 years in microseconds. What is owed stays below, so that times stay exact. */
 const longest = 2 ** 52
-/** If the clock goes back by up to this many microseconds, or by one refill, calls wait for it. Guava waits for any. */
-const rollbackTolerance = 60_000_000
 
 export abstract class Smooth implements Algorithm {
   abstract readonly kind: string
   abstract readonly parameters: readonly number[]
-  readonly slots = 7
+  readonly slots = 8
+  readonly idSlot = 7
   readonly grows = false
   readonly promises = true
-  /** 0, because `free` stands still by itself when the clock goes back. */
   readonly span = 0
-  readonly #rollbackTolerance: number
+  /** 0, because `free` stands still by itself when the clock goes back. */
+  readonly tolerance = 0
+  /** If the clock goes back by up to this, calls wait for it. Guava waits for any. */
+  readonly #rollback: number
   /** Microseconds that a fresh permit costs. */
   readonly stable: number
   /** The most permits stored. */
@@ -49,20 +51,29 @@ export abstract class Smooth implements Algorithm {
   /** The largest cost of one call. */
   readonly most: number
 
-  /** @param dearest the highest price of a permit, in microseconds */
-  constructor(stable: number, max: number, coolDown: number, dearest: number) {
+  /**
+   * @param dearest the highest price of a permit, in microseconds
+   * @param window the time in which the permits of the rate come, in microseconds
+   */
+  constructor(stable: number, max: number, coolDown: number, dearest: number, window: number) {
     this.stable = stable
     this.max = max
     this.coolDown = coolDown
     this.most = Math.min(mostPermits, Math.floor(longest / Math.max(stable, dearest)))
     const refill = Math.ceil(max * coolDown)
+    if (stable < 1) {
+      throw new HeadgateError(
+        'HEADGATE_RATE',
+        'A smooth limiter counts whole microseconds, so it gives at most 1,000,000 permits a second. Choose a tokenBucket.',
+      )
+    }
     if (!(this.most >= 1 && max <= maxSafe && refill <= longest)) {
       throw new HeadgateError(
         'HEADGATE_RATE',
         'This rate is too slow, or stores too much, to be counted below 2^52 microseconds. Choose a shorter `per` or store.',
       )
     }
-    this.#rollbackTolerance = Math.max(rollbackTolerance, refill)
+    this.#rollback = toleranceOf(refill, window)
   }
 
   /** The stored permits of a new key. */
@@ -87,7 +98,7 @@ export abstract class Smooth implements Algorithm {
   /** How far the times of the state lie ahead, because the clock went far back. */
   #aheadAt(s: Numbers, i: number, at: number): number {
     const ahead = (s[i] as number) - at
-    return ahead > this.#rollbackTolerance ? ahead : 0
+    return ahead >= this.#rollback ? ahead : 0
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
@@ -125,12 +136,14 @@ export abstract class Smooth implements Algorithm {
     if (this.fits(s, i, at, cost)) this.take(s, i, at, cost)
   }
 
-  /**
-   * Only the last call can give back, because its cost decided the times of later calls. Afterwards the state is as if the
-   * call had cost that much less. If nothing of its cost is left, the call before it is the last.
-   */
-  refund(s: Numbers, i: number, at: number, cost: number, ticket: Ticket | undefined): void {
-    if ((ticket && ticket[0] !== s[i + 3]) || this.#aheadAt(s, i, at) > 0) return
+  /** Only the last call can give back, because its cost decided the times of later calls. */
+  settle(s: Numbers, i: number, at: number, units: number, [commit]: Ticket): void {
+    if (commit === s[i + 3]) this.refund(s, i, at, units)
+  }
+
+  /** Afterwards the state is as if the last call had cost that much less. If nothing of it is left, the one before is the last. */
+  refund(s: Numbers, i: number, at: number, cost: number): void {
+    if (this.#aheadAt(s, i, at) > 0) return
     const taken = s[i + 6] as number
     if (taken === 0) this.#unspend(s, i, at, cost)
     else this.#spend(s, i, Math.max(0, taken - cost))
@@ -151,8 +164,8 @@ export abstract class Smooth implements Algorithm {
     s[i + 1] = Math.max(at, free - back)
   }
 
-  ticket(s: Numbers, i: number): Ticket {
-    return [s[i + 3] as number, 0, 0]
+  bookedAt(s: Numbers, i: number): number {
+    return s[i + 3] as number
   }
 
   /** `reset` is when the store is full. A new key may hold less, so forgetting a full key errs to the strict side. */
@@ -160,8 +173,10 @@ export abstract class Smooth implements Algorithm {
     const free = this.#freeAt(s, i, at)
     out.remaining = free <= at ? this.most : 0
     out.reset = 0
+    out.used = 0
     if (s[i + 3] === 0) return
     const missing = this.max - this.#storedAt(s, i, at, free)
+    out.used = Math.ceil(Math.max(0, missing) + Math.max(0, free - at) / this.stable)
     out.reset = Math.max(0, free - at) + (missing > 0 ? Math.ceil(missing * this.coolDown) : 0)
   }
 
@@ -193,6 +208,6 @@ export abstract class Smooth implements Algorithm {
 
   /** Writes a state in which no earlier call can give back, because its price was another. */
   #restart(s: Numbers, i: number, at: number, free: number, stored: number, commits: number): void {
-    for (const [n, number] of [at, free, stored, commits, free, stored, 0].entries()) s[i + n] = number
+    for (const [n, number] of [at, free, stored, commits, free, stored, 0, 0].entries()) s[i + n] = number
   }
 }

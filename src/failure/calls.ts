@@ -1,8 +1,8 @@
-import type { Tickets } from '../algorithms/evaluation.ts'
+import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
-import type { Booking, CallOptions, DecideOptions, DecideVerb } from '../stores/store.ts'
+import type { Booking, CallOptions, DecideOptions, DecideVerb, ReserveOptions } from '../stores/store.ts'
 import type { Fallback } from './fallback.ts'
 import { choiceFor } from './on-store-error.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'
@@ -57,35 +57,35 @@ export abstract class Call<T> extends StoreRequest<T> {
 
 export class DecideCall extends Call<Decision> {
   readonly #verb: DecideVerb
-  readonly #cost: number
+  readonly #costs: Costs
   declare readonly extras: DecideOptions | undefined
-  /** A refund of a reservation that is not sent now. A refund that was sent may have counted, so it is not sent again. */
+  /** A settlement that is not sent now. One that was sent may have counted, so it is not sent again. */
   readonly #unsent: Tickets | undefined
 
   constructor(
     fallback: Fallback,
     verb: DecideVerb,
     keys: readonly string[],
-    cost: number,
+    costs: Costs,
     extras: DecideOptions | undefined,
   ) {
     super(fallback, keys, extras)
     this.#verb = verb
-    this.#cost = cost
-    this.#unsent = verb === 'refund' && !fallback.shared.link.breaker.closed ? extras?.tickets : undefined
+    this.#costs = costs
+    this.#unsent = verb === 'settle' && !fallback.shared.link.breaker.closed ? extras?.tickets : undefined
   }
 
   send(): MaybePromise<Decision> {
-    return this.fallback.ledger.decide(this.#verb, this.keys, this.#cost, this.extras)
+    return this.fallback.ledger.decide(this.#verb, this.keys, this.#costs, this.extras)
   }
 
   late({ allowed }: Decision): void {
-    if (this.#verb === 'consume' && allowed) void this.fallback.giveBack(this.keys, this.#cost)
+    if (this.#verb === 'consume' && allowed) void this.fallback.giveBack(this.keys, this.#costs)
   }
 
   protected decideLocally(): Decision {
     this.#giveBackLater()
-    return this.fallback.decideLocally(this.#verb, this.keys, this.#cost, this.extras)
+    return this.fallback.decideLocally(this.#verb, this.keys, this.#costs, this.extras)
   }
 
   protected letThrough(): Decision {
@@ -94,36 +94,39 @@ export class DecideCall extends Call<Decision> {
   }
 
   #giveBackLater(): void {
-    if (this.#unsent !== undefined) this.fallback.giveBackLater(this.keys, this.#cost, this.#unsent)
+    if (this.#unsent !== undefined) this.fallback.giveBackLater(this.keys, this.#costs, this.#unsent)
   }
 }
 
 export class ReserveCall extends Call<Booking> {
-  readonly #cost: number
+  readonly #costs: Costs
   readonly #maxWait: number
+  declare readonly extras: ReserveOptions | undefined
 
   constructor(
     fallback: Fallback,
     keys: readonly string[],
-    cost: number,
+    costs: Costs,
     maxWait: number,
-    extras: CallOptions | undefined,
+    extras: ReserveOptions | undefined,
   ) {
     super(fallback, keys, extras)
-    this.#cost = cost
+    this.#costs = costs
     this.#maxWait = maxWait
   }
 
   send(): MaybePromise<Booking> {
-    return this.fallback.ledger.reserve(this.keys, this.#cost, this.#maxWait, this.extras)
+    return this.fallback.ledger.reserve(this.keys, this.#costs, this.#maxWait, this.extras)
   }
 
   late({ decision, tickets }: Booking): void {
-    if (decision.allowed) void this.fallback.giveBack(this.keys, this.#cost, tickets)
+    // A renewed reservation goes on with the tickets that it has.
+    if (!decision.allowed || tickets === undefined || this.extras?.renews !== undefined) return
+    void this.fallback.giveBack(this.keys, unitsBack(tickets), tickets)
   }
 
   protected decideLocally(): Booking {
-    return this.fallback.reserveLocally(this.keys, this.#cost, this.#maxWait, this.extras)
+    return this.fallback.reserveLocally(this.keys, this.#costs, this.#maxWait, this.extras)
   }
 
   protected letThrough(): Booking {

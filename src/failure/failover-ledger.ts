@@ -8,11 +8,12 @@
  *                                                                                       allow: let through, uncounted
  *                                                                                       local: decided in this process
  */
+import type { Costs } from '../algorithms/evaluation.ts'
 import { monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { timerSleeper } from '../sleeper.ts'
-import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../stores/store.ts'
 import { type Call, DecideCall, ReserveCall, ResetCall } from './calls.ts'
 import { DeferredRefunds } from './deferred-refunds.ts'
 import { Fallback, type SharedFailover } from './fallback.ts'
@@ -38,14 +39,16 @@ class FailoverLedger implements Ledger {
     return new FailoverLedger(new Fallback(terms, shared, quota.vary(terms)))
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): MaybePromise<Decision> {
+  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): MaybePromise<Decision> {
     const fallback = this.#fallback
-    const granted = extras?.tickets && fallback.refundGranted(extras.tickets, keys, cost, extras)
-    return granted ?? this.#run(new DecideCall(fallback, verb, keys, cost, extras))
+    const granted = extras?.tickets && fallback.settleGranted(extras.tickets, keys, costs, extras)
+    return granted ?? this.#run(new DecideCall(fallback, verb, keys, costs, extras))
   }
 
-  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallOptions): MaybePromise<Booking> {
-    return this.#run(new ReserveCall(this.#fallback, keys, cost, maxWait, details))
+  reserve(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): MaybePromise<Booking> {
+    const fallback = this.#fallback
+    const granted = extras?.renews && fallback.renewGranted(extras.renews, keys, costs, extras)
+    return granted ?? this.#run(new ReserveCall(fallback, keys, costs, maxWait, extras))
   }
 
   /** Resets the keys under the policies of all limiters of the name. */

@@ -1,7 +1,15 @@
-import type { Tickets } from '../algorithms/evaluation.ts'
+import type { Costs, Tickets } from '../algorithms/evaluation.ts'
 import { monotonicClock } from '../clock.ts'
 import { type Decision, join } from '../decision.ts'
-import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../stores/store.ts'
+import type {
+  Booking,
+  CallOptions,
+  DecideOptions,
+  DecideVerb,
+  Ledger,
+  LedgerTerms,
+  ReserveOptions,
+} from '../stores/store.ts'
 import type { DeferredRefunds } from './deferred-refunds.ts'
 import type { Counters } from './health.ts'
 import type { LocalQuota } from './local-quota.ts'
@@ -37,17 +45,29 @@ export class Fallback {
     this.charges = new StoreCharges(shared.link, terms, quota)
   }
 
-  decideLocally(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
-    const grantedByStore = verb === 'refund' && extras?.tickets !== undefined // the local states do not include it
-    if (verb === 'peek' || grantedByStore) return this.quota.decide('peek', keys, cost, extras)
-    if (verb === 'refund') return this.#refundLocally(keys, cost, extras)
+  decideLocally(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
+    if (verb === 'peek') return this.quota.decide('peek', keys, costs, extras)
+    if (verb === 'settle') return this.#settleForStore(keys, costs, extras)
+    if (verb === 'refund') return this.#giveBackLocally('refund', keys, costs, extras)
     this.shared.reconciler.note(this.charges, keys)
-    return this.quota.decide(verb, keys, cost, extras)
+    return this.quota.decide(verb, keys, costs, extras)
   }
 
-  reserveLocally(keys: readonly string[], cost: number, maxWait: number, details?: CallOptions): Booking {
+  /** The store granted the reservation, so the local states do not include it. What goes beyond it is charged here. */
+  #settleForStore(keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
+    const beyond = typeof costs === 'number' ? costs : costs.map((cost) => Math.max(0, cost))
+    if (typeof beyond !== 'number' && beyond.every((cost) => cost === 0)) {
+      return this.quota.decide('peek', keys, 1, detailsOf(extras))
+    }
     this.shared.reconciler.note(this.charges, keys)
-    return this.#grant('local', this.quota.reserve(keys, cost, maxWait, details))
+    return this.quota.decide('charge', keys, beyond, detailsOf(extras))
+  }
+
+  /** A renewal of what the store granted takes nothing here: the units are in flight already. */
+  reserveLocally(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): Booking {
+    if (extras?.renews !== undefined) return { ...this.reserveNothing(extras), tickets: extras.renews }
+    this.shared.reconciler.note(this.charges, keys)
+    return this.#grant('local', this.quota.reserve(keys, costs, maxWait, extras))
   }
 
   /** Allowed and uncounted. */
@@ -57,6 +77,7 @@ export class Fallback {
       allowed: true,
       limit,
       remaining: burst,
+      used: 0,
       retryAfter: 0,
       resetAfter: 0,
       shadow,
@@ -66,8 +87,10 @@ export class Fallback {
   }
 
   /** Granted and uncounted. */
-  reserveNothing(details: CallOptions | undefined): Booking {
-    return this.#grant('open', { decision: this.letThrough(details), wait: 0, tickets: [] })
+  reserveNothing(extras: ReserveOptions | undefined): Booking {
+    const decision = this.letThrough(extras)
+    if (extras?.renews !== undefined) return { decision, wait: 0, tickets: extras.renews }
+    return this.#grant('open', { decision, wait: 0, tickets: [] })
   }
 
   #grant(by: 'local' | 'open', booking: Booking): Booking {
@@ -75,16 +98,25 @@ export class Fallback {
     return booking
   }
 
-  /** Refunds a reservation that was granted here; undefined if the store granted it. */
-  refundGranted(tickets: Tickets, keys: readonly string[], cost: number, extras: DecideOptions): Decision | undefined {
+  /** Settles a reservation that was granted here; undefined if the store granted it. */
+  settleGranted(tickets: Tickets, keys: readonly string[], costs: Costs, extras: DecideOptions): Decision | undefined {
     const by = this.#granted.get(tickets)
     if (by === undefined) return undefined
-    return by === 'open' ? this.letThrough(extras) : this.#refundLocally(keys, cost, extras)
+    if (by === 'open') return this.letThrough(extras)
+    this.shared.reconciler.note(this.charges, keys)
+    return this.#giveBackLocally('settle', keys, costs, extras)
+  }
+
+  /** Renews a reservation that was granted here; undefined if the store granted it. */
+  renewGranted(tickets: Tickets, keys: readonly string[], costs: Costs, extras: ReserveOptions): Booking | undefined {
+    const by = this.#granted.get(tickets)
+    if (by === undefined) return undefined
+    return by === 'open' ? this.reserveNothing(extras) : this.#grant(by, this.quota.reserve(keys, costs, 0, extras))
   }
 
   /** Gives back what was taken locally. If the store has been charged for it, refunds the store too. */
-  #refundLocally(keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
-    const { decision, overcharged } = this.quota.refund(keys, cost, extras)
+  #giveBackLocally(verb: 'refund' | 'settle', keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
+    const { decision, overcharged } = this.quota.giveBack(verb, keys, costs, extras)
     for (const [policy, units] of overcharged.entries()) {
       const key = keys[this.terms.scopes.indexOf(this.terms.policies[policy]?.scope as string)] as string
       if (units > 0) this.#refundLater(keys, () => this.charges.refund(policy, key, units))
@@ -93,13 +125,16 @@ export class Fallback {
   }
 
   /** Gives units back to the store. If that fails they stay taken, which errs on the strict side. */
-  async giveBack(keys: readonly string[], cost: number, tickets?: Tickets): Promise<void> {
-    const refund = () => this.ledger.decide('refund', keys, cost, tickets && { tickets })
+  async giveBack(keys: readonly string[], costs: Costs, tickets?: Tickets): Promise<void> {
+    const refund = () => this.ledger.decide(tickets ? 'settle' : 'refund', keys, costs, tickets && { tickets })
     await this.shared.link.request(refund).catch(() => undefined)
   }
 
-  giveBackLater(keys: readonly string[], cost: number, tickets: Tickets): void {
-    this.#refundLater(keys, () => this.giveBack(keys, cost, tickets))
+  /** What goes beyond the reservation has been charged here, and is reconciled. */
+  giveBackLater(keys: readonly string[], costs: Costs, tickets: Tickets): void {
+    if (typeof costs === 'number' || costs.every((cost) => cost >= 0)) return
+    const back = costs.map((cost) => Math.min(0, cost))
+    this.#refundLater(keys, () => this.giveBack(keys, back, tickets))
   }
 
   #refundLater(keys: readonly string[], run: () => Promise<unknown>): void {
@@ -117,4 +152,8 @@ export class Fallback {
     this.shared.refunds.forget(this.terms.scopes, keys)
     this.quota.reset(keys)
   }
+}
+
+function detailsOf({ at, nextAfter }: DecideOptions = {}): DecideOptions {
+  return { ...(at && { at }), ...(nextAfter && { nextAfter }) }
 }

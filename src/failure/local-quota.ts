@@ -12,14 +12,14 @@
  * (`under`) share these states, as they share those of the store.
  */
 import type { Policy } from '../algorithms/algorithm.ts'
-import { Bucket } from '../algorithms/bucket.ts'
 import { withLimit } from '../algorithms/define-policy.ts'
+import type { Costs } from '../algorithms/evaluation.ts'
 import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision, Verdict } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from '../stores/store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../stores/store.ts'
 
 /** The states of all local quotas of one name. */
 interface SharedStates {
@@ -85,13 +85,13 @@ export class LocalQuota {
     return ledger
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
-    const decision = this.#ledgers.spent.decide(verb, keys, cost, extras) as Decision
+  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
+    const decision = this.#ledgers.spent.decide(verb, keys, costs, extras) as Decision
     return { ...decision, source: 'fallback' }
   }
 
-  reserve(keys: readonly string[], cost: number, maxWait: number, details?: CallOptions): Booking {
-    const booking = this.#ledgers.spent.reserve(keys, cost, maxWait, details) as Booking
+  reserve(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): Booking {
+    const booking = this.#ledgers.spent.reserve(keys, costs, maxWait, extras) as Booking
     return { ...booking, decision: { ...booking.decision, source: 'fallback' } }
   }
 
@@ -112,9 +112,14 @@ export class LocalQuota {
   }
 
   /** Gives units back. `overcharged` holds, for each policy, how many of them the store has been charged already. */
-  refund(keys: readonly string[], cost: number, extras?: DecideOptions): { decision: Decision; overcharged: number[] } {
+  giveBack(
+    verb: 'refund' | 'settle',
+    keys: readonly string[],
+    costs: Costs,
+    extras?: DecideOptions,
+  ): { decision: Decision; overcharged: number[] } {
     const before = this.#policies.map((policy, n) => this.#spentUnits(this.#keyOf(policy, keys))[n] as number)
-    const decision = this.decide('refund', keys, cost, extras)
+    const decision = this.decide(verb, keys, costs, extras)
     const overcharged = this.#policies.map((policy, n) => {
       const key = this.#keyOf(policy, keys)
       const spent = this.#spentUnits(key)[n] as number
@@ -154,14 +159,13 @@ export class LocalQuota {
 }
 
 /**
- * The units that a verdict shows as used. Guava's limiters admit any cost and make the next call wait, so the wait is what
- * is used. A bucket's debt beyond its burst shows in the wait too. A full window or log does not show its debt.
+ * The units that the store is charged for. A penalty takes none, and units in flight are freed here. Guava's limiters
+ * admit any cost and make the next call wait, so the wait is what is used.
  */
-function usedUnits({ algorithm, burst, limit, window }: Policy, { remaining, retryAfter }: Verdict): number {
-  if (algorithm.punishes) return 0 // a penalty takes no units
-  const waited = Math.ceil(((retryAfter - 1) * limit) / window) // waits are rounded up
-  if (algorithm instanceof Smooth) return Math.max(0, waited)
-  return algorithm instanceof Bucket && remaining === 0 ? burst - 1 + Math.max(1, waited) : burst - remaining
+function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
+  if (algorithm.punishes || algorithm.leases) return 0
+  if (algorithm instanceof Smooth) return Math.max(0, Math.ceil(((retryAfter - 1) * limit) / window)) // waits are rounded up
+  return used
 }
 
 /**

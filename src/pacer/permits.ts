@@ -88,7 +88,16 @@ export class Permits {
     generation: number,
   ): MaybePromise<unknown> {
     if (generation !== this.generation) return undefined
-    return quietly(this.#ledger.decide('refund', keys, cost, tickets && { tickets }))
+    const request =
+      tickets === undefined
+        ? this.#ledger.decide('refund', keys, cost)
+        : this.#ledger.decide(
+            'settle',
+            keys,
+            tickets.map(() => -cost),
+            { tickets },
+          )
+    return quietly(request)
   }
 
   charge(keys: readonly string[], cost: number): MaybePromise<Decision> {

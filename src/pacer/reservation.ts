@@ -1,3 +1,4 @@
+import { invalidOption } from '../errors.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { Settlement } from '../settlement.ts'
 import type { Booking } from '../stores/store.ts'
@@ -15,7 +16,7 @@ interface Units {
  * Permits booked for a time that you wait for by yourself. When it is settled for less, what later slots rely on stays
  * spent: the rule of golang.org/x/time/rate. A reservation that is never settled stays spent in full.
  */
-export class PacerReservation extends Settlement {
+export class PacerReservation extends Settlement<number> {
   /** How long to wait before you act, in whole milliseconds, such as 400. Infinity if refused. */
   readonly wait: number
   /** When to act, in milliseconds since the epoch by the pacer's clock, such as 1767225600400. Infinity if refused. */
@@ -25,23 +26,27 @@ export class PacerReservation extends Settlement {
    * can never be admitted. 0 if allowed.
    */
   readonly retryAfter: number
+  readonly #cost: number
   readonly #units: Units | undefined
 
   /** @internal */
   constructor(now: number, cost: number, wait: number, retryAfter: number, units: Units | undefined) {
-    super(units !== undefined, cost)
+    super(units !== undefined)
+    this.#cost = cost
     this.wait = wait
     this.at = Math.ceil(now / 1000) + wait
     this.retryAfter = retryAfter
     this.#units = units
   }
 
-  protected giveBack(units: number): MaybePromise<unknown> {
-    return this.#units?.giveBack(units)
-  }
-
-  protected charge(units: number): MaybePromise<unknown> {
-    return this.#units?.charge(units)
+  protected correction(actual: number): () => MaybePromise<unknown> {
+    if (!Number.isSafeInteger(actual) || actual < 0) {
+      const fix = 'Round it up: Math.ceil(cost).'
+      throw invalidOption('The actual cost', 'a whole number from 0 to 2^53 - 1', actual, fix, 'HEADGATE_COST')
+    }
+    const beyond = actual - this.#cost
+    if (beyond === 0) return () => undefined
+    return () => (beyond > 0 ? this.#units?.charge(beyond) : this.#units?.giveBack(-beyond))
   }
 }
 

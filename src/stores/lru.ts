@@ -13,14 +13,15 @@
 import { LRUCache } from 'lru-cache'
 import type { Algorithm, Policy } from '../algorithms/algorithm.ts'
 import { carry, hasFullQuota } from '../algorithms/carry.ts'
-import { type Details, Evaluation, effectiveTime, type PolicyEvaluation, type Verb } from '../algorithms/evaluation.ts'
+import { type Costs, Evaluation, effectiveTime, type PolicyEvaluation, type Verb } from '../algorithms/evaluation.ts'
+import { newReservationId } from '../algorithms/reservation-id.ts'
 import { sameDefinition } from '../algorithms/revive.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
 import { encodeId } from './encode.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from './store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from './store.ts'
 
 export interface LruStoreOptions {
   /**
@@ -75,23 +76,25 @@ class LruLedger implements Ledger {
     this.#evaluation = new Evaluation(terms.policies)
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
-    return this.#run(verb, keys, cost, 0, extras)
+  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
+    return this.#run(verb, keys, costs, 0, extras)
   }
 
-  /** The tickets say what was taken, so that a later refund gives back no more than that. */
-  reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Booking {
-    const decision = this.#run('reserve', keys, cost, maxWait, details)
+  /** The tickets say what was taken, so that a later settlement gives back no more than that. */
+  reserve(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): Booking {
+    const verb = extras?.renews === undefined ? 'reserve' : 'renew'
+    const decision = this.#run(verb, keys, costs, maxWait, { ...extras, tickets: extras?.renews })
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets: this.#evaluation.tickets() }
+    const tickets = this.#evaluation.tickets(newReservationId())
+    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets }
   }
 
-  #run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideOptions): Decision {
+  #run(verb: Verb, keys: readonly string[], costs: Costs, maxWait: number, extras?: DecideOptions): Decision {
     const evaluation = this.#evaluation
     const now = this.#clock()
     for (const policy of evaluation.policies) this.#load(policy, this.#idOf(policy, keys), now)
-    evaluation.evaluate(verb, now, cost, maxWait)
-    if (verb === 'refund') evaluation.refund(extras?.tickets)
+    evaluation.evaluate(verb, now, costs, maxWait, extras?.tickets)
+    if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
     const decision = evaluation.commit('store', extras)
     for (const policy of evaluation.policies) if (policy.wrote) this.#save(policy, this.#idOf(policy, keys))
     return decision
@@ -103,13 +106,17 @@ class LruLedger implements Ledger {
     const { onChange: rule = 'keep' } = this.#terms
     const state = this.#cacheOf(policy.policy.scope).get(id)?.get(policy.policy.name)
     policy.carried = false
+    policy.foreign = undefined
     if (state === undefined) {
       policy.s = new Array(algorithm.slots).fill(0)
     } else if (sameDefinition(state.algorithm, algorithm)) {
       policy.s = state.s
     } else {
-      policy.s = carry(state.s.slice(), state.algorithm, algorithm, now, rule)
-      policy.carried = rule !== 'retune' && !hasFullQuota(state.s, 0, state.algorithm, now)
+      const { algorithm: from, s } = state
+      const carried = () => carry(s.slice(), from, algorithm, now, rule)
+      policy.s = carried()
+      policy.carried = rule !== 'retune' && !hasFullQuota(s, 0, from, now)
+      policy.foreign = { algorithm: from, s, carried }
     }
   }
 

@@ -4,7 +4,7 @@
  */
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { StateRule } from '../algorithms/carry.ts'
-import type { Details, Tickets, Verb } from '../algorithms/evaluation.ts'
+import type { Costs, Details, Tickets, Verb } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 
@@ -24,12 +24,12 @@ export interface Booking {
   readonly decision: Decision
   /** How long the caller has to wait before it acts, in whole milliseconds, rounded up. 0 if refused. */
   readonly wait: number
-  /** One for each policy. `refund` needs them to give back only what is still taken. Undefined if refused. */
+  /** One for each policy. `settle` needs them. Undefined if refused. */
   readonly tickets: Tickets | undefined
 }
 
 /** The verbs of `decide`. They differ in how they take the cost: see `Evaluation`. */
-export type DecideVerb = Exclude<Verb, 'reserve'>
+export type DecideVerb = Exclude<Verb, 'reserve' | 'renew'>
 
 /**
  * What happens to a call that the store cannot decide: it is refused, let through, decided in this process, or rejected
@@ -47,23 +47,32 @@ export interface CallOptions extends Details {
 }
 
 export interface DecideOptions extends CallOptions {
-  /** For `refund`: the tickets of the reservation that is being settled. */
+  /** For `settle`: the tickets of the reservation. */
   readonly tickets?: Tickets | undefined
+}
+
+export interface ReserveOptions extends CallOptions {
+  /**
+   * The tickets of a reservation whose leases are renewed: its units are taken anew under the policies that hold them by a
+   * lease (`Algorithm.leases`). The other policies keep their tickets. The booking has the tickets to use from then on.
+   */
+  readonly renews?: Tickets | undefined
 }
 
 /**
  * The states of one limiter. Each call is one atomic step over all policies and all its keys: read the time, load the
  * states, evaluate, and save what changed.
  *
- * The limiter has validated the arguments. `keys` has one key for each scope of the terms, in their order. `cost` is a
- * positive safe integer, for `charge` also 0, which creates the key's state.
+ * The limiter has validated the arguments. `keys` has one key for each scope of the terms, in their order. `costs` is a
+ * positive safe integer, for `charge` also 0, which creates the key's state; or one number for each policy, in the order of
+ * the terms: from 0, where 0 leaves the policy alone, and for `settle` also below 0 for what is given back.
  *
  * A ledger throws, or rejects, only if the store fails. A refusal is a result.
  */
 export interface Ledger {
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, options?: DecideOptions): MaybePromise<Decision>
+  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision>
   /** @param maxWait how long the caller would wait, in whole microseconds */
-  reserve(keys: readonly string[], cost: number, maxWait: number, options?: CallOptions): MaybePromise<Booking>
+  reserve(keys: readonly string[], costs: Costs, maxWait: number, options?: ReserveOptions): MaybePromise<Booking>
   /** Forgets the states of these keys: each has its full quota again. */
   reset(keys: readonly string[]): MaybePromise<void>
   /**

@@ -35,7 +35,7 @@ function used(algorithm: Algorithm, random: Random): { s: number[]; now: number 
     const cost = 1 + random(4)
     const wait = algorithm.wait(s, 0, now, cost)
     const kind = random(10)
-    if (kind === 0) algorithm.refund(s, 0, now, cost, undefined)
+    if (kind === 0) algorithm.refund(s, 0, now, cost)
     else if (kind === 1 && algorithm.promises && algorithm.fits(s, 0, now, cost, wait))
       algorithm.take(s, 0, now, cost, wait)
     else if (wait === 0 || kind === 2) algorithm.take(s, 0, now, cost, 0)

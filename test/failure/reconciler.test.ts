@@ -14,7 +14,9 @@ async function spend(fixture: FailoverFixture, units: number, key = 'k'): Promis
 }
 
 async function reserve(fixture: FailoverFixture, cost: number, key = 'k'): Promise<Reservation> {
-  return new Reservation(fixture.ledger, [key], cost, await fixture.ledger.reserve([key], cost, 0))
+  const { ledger, policies } = fixture
+  const call = { ledger, policies, keys: [key], costs: cost, extras: undefined }
+  return new Reservation(call, await ledger.reserve([key], cost, 0))
 }
 
 test('units that were spent locally are charged before the store decides again', async () => {

@@ -35,8 +35,8 @@ export class FailingStore implements Store {
     return {
       decide: (verb, keys, cost, extras) =>
         this.#answer(`${verb} ${keys} ${cost} ${names}`, () => ledger.decide(verb, keys, cost, extras)),
-      reserve: (keys, cost, maxWait) =>
-        this.#answer(`reserve ${keys} ${cost} ${names}`, () => ledger.reserve(keys, cost, maxWait)),
+      reserve: (keys, cost, maxWait, extras) =>
+        this.#answer(`reserve ${keys} ${cost} ${names}`, () => ledger.reserve(keys, cost, maxWait, extras)),
       reset: (keys) => this.#answer(`reset ${keys}`, () => ledger.reset(keys)),
     }
   }

@@ -1,9 +1,9 @@
 import type { Algorithm } from '../../src/algorithms/algorithm.ts'
 import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
-import { Evaluation } from '../../src/algorithms/evaluation.ts'
+import { type Costs, Evaluation } from '../../src/algorithms/evaluation.ts'
 import { sameDefinition } from '../../src/algorithms/revive.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../../src/store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../../src/store.ts'
 
 /** The reference for every store: evaluations over plain arrays, which the tests can read. */
 export class ReferenceStore implements Store {
@@ -34,7 +34,11 @@ export class ReferenceLedger implements Ledger {
   readonly #evaluation: Evaluation
   readonly #states: States
 
-  constructor(terms: LedgerTerms, clock: Clock, states: States = new Map()) {
+  /** The id that was given to reservations last: the same ones in every run. */
+  readonly #ids: { last: number }
+
+  constructor(terms: LedgerTerms, clock: Clock, states: States = new Map(), ids: { last: number } = { last: 0 }) {
+    this.#ids = ids
     this.#terms = terms
     this.#clock = clock
     this.#evaluation = new Evaluation(terms.policies)
@@ -42,7 +46,7 @@ export class ReferenceLedger implements Ledger {
   }
 
   vary(terms: LedgerTerms): ReferenceLedger {
-    return new ReferenceLedger(terms, this.#clock, this.#states)
+    return new ReferenceLedger(terms, this.#clock, this.#states, this.#ids)
   }
 
   /** The last written states of a scope's key. */
@@ -55,22 +59,24 @@ export class ReferenceLedger implements Ledger {
     return states
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
+  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
     this.#load(keys)
-    this.#evaluation.evaluate(verb, this.#clock(), cost, 0)
-    if (verb === 'refund') this.#evaluation.refund(extras?.tickets)
+    this.#evaluation.evaluate(verb, this.#clock(), costs, 0, extras?.tickets)
+    if (verb === 'refund' || verb === 'settle') this.#evaluation.giveBack()
     const decision = this.#evaluation.commit('store', extras)
     this.#save(keys)
     return decision
   }
 
-  reserve(keys: readonly string[], cost: number, maxWait: number): Booking {
+  reserve(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): Booking {
     this.#load(keys)
-    this.#evaluation.evaluate('reserve', this.#clock(), cost, maxWait)
-    const decision = this.#evaluation.commit('store')
+    const verb = extras?.renews === undefined ? 'reserve' : 'renew'
+    this.#evaluation.evaluate(verb, this.#clock(), costs, maxWait, extras?.renews)
+    const decision = this.#evaluation.commit('store', extras)
+    const tickets = decision.allowed ? this.#evaluation.tickets(++this.#ids.last) : undefined
     this.#save(keys)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets: this.#evaluation.tickets() }
+    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets }
   }
 
   reset(keys: readonly string[]): void {
@@ -92,18 +98,27 @@ export class ReferenceLedger implements Ledger {
       const same = kept === undefined || sameDefinition(kept.algorithm, algorithm)
       const lasting = kept !== undefined && !hasFullQuota(kept.s, 0, kept.algorithm, this.#clock())
       evaluation.carried = !same && lasting && this.#terms.onChange !== 'retune'
+      evaluation.foreign = undefined
       if (kept === undefined) evaluation.s = new Array(algorithm.slots).fill(0)
       else if (same) evaluation.s = kept.s.slice()
-      else
-        evaluation.s = carry(kept.s.slice(), kept.algorithm, algorithm, this.#clock(), this.#terms.onChange ?? 'keep')
+      else {
+        const { algorithm: from } = kept
+        const now = this.#clock()
+        const s = kept.s.slice()
+        const carried = () => carry(s.slice(), from, algorithm, now, this.#terms.onChange ?? 'keep')
+        evaluation.s = carried()
+        evaluation.foreign = { algorithm: from, s, carried }
+      }
     }
   }
 
   /** Saves the states that the call changed. */
   #save(keys: readonly string[]): void {
-    for (const { policy, algorithm, s, wrote } of this.#evaluation.policies) {
-      if (!wrote) continue
-      this.#kept(policy.scope, this.#keyOf(policy, keys)).set(policy.name, { algorithm, s: s as number[] })
+    for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of this.#evaluation.policies) {
+      const kept = wroteForeign && foreign !== undefined ? foreign : wrote ? { algorithm, s } : undefined
+      if (kept === undefined) continue
+      const { algorithm: by, s: numbers } = kept
+      this.#kept(policy.scope, this.#keyOf(policy, keys)).set(policy.name, { algorithm: by, s: numbers as number[] })
     }
   }
 

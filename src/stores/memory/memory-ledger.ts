@@ -1,9 +1,10 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
 import type { StateRule } from '../../algorithms/carry.ts'
-import { type Details, Evaluation, type PolicyEvaluation, type Verb } from '../../algorithms/evaluation.ts'
+import { type Costs, Evaluation, type PolicyEvaluation, type Verb } from '../../algorithms/evaluation.ts'
+import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { Clock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanScope, multiPlanTable } from './multi-plan-scope.ts'
 import type { MultiPlanStates } from './multi-plan-states.ts'
@@ -55,23 +56,29 @@ export class MemoryLedger implements Ledger {
     return this.tables === undefined ? this.scopes.map(({ table }) => table) : [...this.tables.values()]
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, extras?: DecideOptions): Decision {
-    return this.run(verb, keys, cost, 0, extras)
+  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
+    return this.run(verb, keys, costs, 0, extras)
   }
 
-  reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Booking {
-    const decision = this.run('reserve', keys, cost, maxWait, details)
+  reserve(keys: readonly string[], costs: Costs, maxWait: number, extras: ReserveOptions = {}): Booking {
+    const { renews } = extras
+    const decision =
+      renews === undefined
+        ? this.run('reserve', keys, costs, maxWait, extras)
+        : this.run('renew', keys, costs, 0, { ...extras, tickets: renews })
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.evaluation.delay / 1000), tickets: this.evaluation.tickets() }
+    const { evaluation } = this
+    return { decision, wait: Math.ceil(evaluation.delay / 1000), tickets: evaluation.tickets(newReservationId()) }
   }
 
-  private run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideOptions): Decision {
+  private run(verb: Verb, keys: readonly string[], costs: Costs, maxWait: number, extras?: DecideOptions): Decision {
     const { evaluation, only } = this
     const now = this.clock()
     const found = only === undefined ? this.find(keys, now) : only.find(keys[0] as string, now)
-    evaluation.evaluate(verb, now, cost, maxWait)
-    if (verb === 'refund') this.refund(keys, now, extras)
+    evaluation.evaluate(verb, now, costs, maxWait, extras === undefined ? undefined : extras.tickets)
+    if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now)
     if (!found) this.claim(keys, now)
+    if (verb === 'reserve') this.openBookings()
     const decision = evaluation.commit('store', extras)
     if (this.tables !== undefined) this.keep(now)
     if (!evaluation.allowed) this.noteRefused()
@@ -90,9 +97,18 @@ export class MemoryLedger implements Ledger {
     for (const [n, scope] of this.scopes.entries()) scope.claim(keys[n] as string, now)
   }
 
-  private refund(keys: readonly string[], now: number, extras?: DecideOptions): void {
-    for (const [n, scope] of this.scopes.entries()) scope.claimKnown(keys[n] as string, now)
-    this.evaluation.refund(extras?.tickets)
+  /** A key that nobody knows has nothing to give back. It gets a row only if it is charged. */
+  private giveBack(keys: readonly string[], now: number): void {
+    const charges = this.evaluation.charges
+    for (const [n, scope] of this.scopes.entries()) {
+      if (charges) scope.claim(keys[n] as string, now)
+      else scope.claimKnown(keys[n] as string, now)
+    }
+    this.evaluation.giveBack()
+  }
+
+  private openBookings(): void {
+    if (this.evaluation.takes) for (const scope of this.scopes) scope.openBookings()
   }
 
   private keep(now: number): void {

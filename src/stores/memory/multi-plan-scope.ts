@@ -45,6 +45,9 @@ export class MultiPlanScope implements Scope {
     if (this.#found !== nothing) this.claim(key, now)
   }
 
+  /** Every state has an array of its own. */
+  openBookings(): void {}
+
   keep(now: number): void {
     if (this.#row !== blank) this.table.states.keep(this.#policies, this.#row, now)
   }
@@ -82,12 +85,17 @@ function pointTo(states: readonly State[], policy: PolicyEvaluation, now: number
   const state = states.find((each) => each.policy.name === name)
   policy.i = 0
   policy.carried = false
+  policy.foreign = undefined
   if (state === undefined) {
     policy.s = new Array(algorithm.slots).fill(0)
   } else if (sameDefinition(state.policy.algorithm, algorithm)) {
     policy.s = state.s
   } else {
-    policy.s = carry(numbersOf(state), state.policy.algorithm, algorithm, now, rule)
-    policy.carried = rule !== 'retune' && !hasFullQuota(state.s, 0, state.policy.algorithm, now)
+    const { s } = state
+    const from = state.policy.algorithm
+    const carried = () => carry(numbersOf(state), from, algorithm, now, rule)
+    policy.s = carried()
+    policy.carried = rule !== 'retune' && !hasFullQuota(s, 0, from, now)
+    policy.foreign = { algorithm: from, s, carried }
   }
 }

@@ -12,6 +12,8 @@ export interface Scope {
   claim(key: string, now: number): void
   /** As `claim`, for a refund: an unknown key gets no row, because it has nothing to give back. */
   claimKnown(key: string, now: number): void
+  /** Prepares the states of the key for a reservation, which may be settled later. Called after `claim`. */
+  openBookings(): void
   /** Keeps what the commit wrote. A state that was only carried over for this evaluation is dropped. */
   keep(now: number): void
   forget(key: string, now: number): void

@@ -60,6 +60,10 @@ export class SinglePlanScope implements Scope {
     if (this.found !== nothing) this.claim(key, now)
   }
 
+  openBookings(): void {
+    this.states.openBookings(this.policies, this.row)
+  }
+
   keep(): void {}
 
   forget(key: string, now: number): void {

@@ -34,11 +34,16 @@ export function timeOf({ policy, s, i }: State, now: number): number {
   return effectiveTime(policy.algorithm, s[i] as number, now)
 }
 
-/** How many numbers the state has. Zeros at the end of a log are left out. */
+/** How many numbers the state has. Zeros at the end of a condensed log are left out. */
 function lengthOf({ policy: { algorithm }, s, i }: State): number {
   let length = Array.isArray(s) ? s.length : (algorithm.condensed ?? algorithm.slots)
-  while (length > algorithm.slots && s[i + length - 1] === 0) length--
+  while (algorithm.grows && length > algorithm.slots && s[i + length - 1] === 0) length--
   return length
+}
+
+/** True if the state has open reservations, and so an array of its own. */
+export function isBooked({ policy: { algorithm }, s, i }: State): boolean {
+  return algorithm.growsByBooking === true && s[i + (algorithm.idSlot as number)] !== 0
 }
 
 /** True if every number is zero, as in the state of a new key. */

@@ -2,7 +2,8 @@
  * A job is the calls on the same keys of one limiter that are carried out together. It reads the keys once, evaluates the
  * calls in their order, and saves once.
  */
-import { Evaluation, type Tickets, type Verb } from '../../algorithms/evaluation.ts'
+import { type Costs, Evaluation, unitsBack, type Verb } from '../../algorithms/evaluation.ts'
+import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { HeadgateError } from '../../errors.ts'
 import type { PendingCall } from '../deadlines.ts'
 import type { Booking, DecideOptions } from '../store.ts'
@@ -12,7 +13,7 @@ import type { Scope, ScopedEvaluation } from './scoped-evaluation.ts'
 /** One call of a ledger. */
 export interface RecordCall {
   readonly verb: Verb | 'reset'
-  readonly cost: number
+  readonly costs: Costs
   /** The time of the call by this process's clock, in microseconds: for stores that do not report their own time. */
   readonly now: number
   /** How long a reservation may wait, in microseconds. */
@@ -72,18 +73,19 @@ export class Job {
   }
 
   #evaluate(call: RecordCall, records: readonly KeyRecord[], now: number): Booking | undefined {
-    const { verb, cost, maxWait, options } = call
+    const { verb, costs, maxWait, options } = call
     if (verb === 'reset') {
       for (const record of records) record.reset()
       return undefined
     }
     const { evaluation, scopes, onChange } = this.scoped
     for (const [n, { policies }] of scopes.entries()) records[n]?.load(policies, now, onChange)
-    evaluation.evaluate(verb, now, cost, maxWait)
-    if (verb === 'refund') evaluation.refund(options?.tickets)
+    evaluation.evaluate(verb, now, costs, maxWait, options?.tickets)
+    if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
     const decision = evaluation.commit('store', options)
-    const takes = decision.allowed && verb !== 'peek' && verb !== 'refund'
-    const tickets = takes ? evaluation.tickets() : undefined
+    // A call on several keys may have to be withdrawn from one of them.
+    const settled = verb === 'reserve' || verb === 'renew' || this.keys.length > 1
+    const tickets = evaluation.takes && settled ? evaluation.tickets(newReservationId()) : undefined
     for (const [n, { policies }] of scopes.entries()) records[n]?.update(policies, now)
     return { decision, wait: Math.ceil(evaluation.delay / 1000), tickets }
   }
@@ -105,12 +107,13 @@ export class Job {
     const { places, policies } = this.scoped.scopes[index] as Scope
     const record = new KeyRecord(text)
     const evaluation = new Evaluation(policies.map(({ policy }) => policy))
-    for (const [n, { cost }] of [...this.#calls.entries()].reverse()) {
-      const tickets: Tickets | undefined = this.#results[n]?.tickets
-      if (tickets === undefined) continue
+    for (const booking of this.#results) {
+      const { tickets: all } = booking ?? {}
+      if (all === undefined) continue
+      const tickets = places.map((place) => all[place])
       record.load(evaluation.policies, now, this.scoped.onChange)
-      evaluation.evaluate('refund', now, cost, 0)
-      evaluation.refund(places.map((place) => tickets[place]))
+      evaluation.evaluate('settle', now, unitsBack(tickets), 0, tickets)
+      evaluation.giveBack()
       record.update(evaluation.policies, now)
     }
     return record.save(now)

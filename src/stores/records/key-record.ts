@@ -68,23 +68,31 @@ export class KeyRecord {
     const same = saved !== undefined && sameDefinition(saved.definition, algorithm)
     const from = saved && !same ? revive(saved.definition) : undefined
     evaluation.carried = false
+    evaluation.foreign = undefined
     if (same) evaluation.s = saved.s
     else if (saved === undefined || from === undefined) evaluation.s = new Array(algorithm.slots).fill(0)
     else {
-      evaluation.s = carry(saved.s.slice(), from, algorithm, now, onChange)
-      evaluation.carried = onChange !== 'retune' && !hasFullQuota(saved.s, 0, from, now)
+      const { s } = saved
+      const carried = () => carry(s.slice(), from, algorithm, now, onChange)
+      evaluation.s = carried()
+      evaluation.carried = onChange !== 'retune' && !hasFullQuota(s, 0, from, now)
+      evaluation.foreign = { algorithm: from, s, carried }
     }
   }
 
   /** Puts the states that the evaluation wrote into the record. A carried state that was not written is dropped. */
   update(policies: readonly PolicyEvaluation[], now: number): void {
-    if (!policies.some(({ wrote }) => wrote)) return
+    if (!policies.some(({ wrote, wroteForeign }) => wrote || wroteForeign)) return
     this.changed = true
-    for (const { policy, algorithm, s, wrote } of policies) {
+    for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of policies) {
       this.#used.add(policy.name)
-      if (!wrote) continue
-      this.#states.set(policy.name, { definition: algorithm, fullAt: fullAt(algorithm, s, now), s: s as number[] })
+      if (wrote) this.#set(policy.name, algorithm, s, now)
+      else if (wroteForeign && foreign !== undefined) this.#set(policy.name, foreign.algorithm, foreign.s, now)
     }
+  }
+
+  #set(name: string, algorithm: Algorithm, s: Numbers, now: number): void {
+    this.#states.set(name, { definition: algorithm, fullAt: fullAt(algorithm, s, now), s: s as number[] })
   }
 
   /** Gives the key its full quota, under the policies of other deploys too. */

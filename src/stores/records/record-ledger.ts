@@ -1,5 +1,6 @@
+import type { Costs } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
-import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import type { RecordCall } from './job.ts'
 import type { RecordContext } from './record-context.ts'
 import { recordKey, recordKeyStart } from './record-key.ts'
@@ -27,33 +28,46 @@ export class RecordLedger implements Ledger {
     this.#keyStarts = scopes.map((scope) => recordKeyStart(context.prefix, name, scope))
   }
 
-  async decide(verb: DecideVerb, keys: readonly string[], cost: number, options?: DecideOptions): Promise<Decision> {
+  async decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): Promise<Decision> {
     const recordKeys = this.#recordKeys(keys)
-    if (verb === 'refund' && keys.length > 1) return this.#refund(recordKeys, cost, options)
-    const { decision } = (await this.#call(this.#whole, recordKeys, { verb, cost, maxWait: 0, options })) as Booking
+    const givesBack = verb === 'refund' || verb === 'settle'
+    if (givesBack && keys.length > 1) return this.#giveBack(verb, recordKeys, costs, options)
+    const { decision } = (await this.#call(this.#whole, recordKeys, { verb, costs, maxWait: 0, options })) as Booking
     return decision
   }
 
-  async reserve(keys: readonly string[], cost: number, maxWait: number, options?: CallOptions): Promise<Booking> {
-    const call = { verb: 'reserve', cost, maxWait, options } as const
+  async reserve(
+    keys: readonly string[],
+    costs: Costs,
+    maxWait: number,
+    { renews, ...options }: ReserveOptions = {},
+  ): Promise<Booking> {
+    const verb = renews === undefined ? 'reserve' : 'renew'
+    const call = { verb, costs, maxWait, options: { ...options, tickets: renews } } as const
     const { decision, wait, tickets } = (await this.#call(this.#whole, this.#recordKeys(keys), call)) as Booking
     return { decision, wait: decision.allowed ? wait : 0, tickets }
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    const call = { verb: 'reset', cost: 1, maxWait: 0, options: undefined } as const
+    const call = { verb: 'reset', costs: 1, maxWait: 0, options: undefined } as const
     await Promise.all(
       this.#recordKeys(keys).map((key, n) => this.#call(this.#parts[n] as ScopedEvaluation, [key], call)),
     )
   }
 
-  /** Refunds each key by itself: the refund of one key never depends on another. */
-  async #refund(keys: readonly string[], cost: number, options?: DecideOptions): Promise<Decision> {
+  /** Gives back to each key by itself: what one key gets back never depends on another. */
+  async #giveBack(
+    verb: 'refund' | 'settle',
+    keys: readonly string[],
+    costs: Costs,
+    options?: DecideOptions,
+  ): Promise<Decision> {
     const decisions = await Promise.all(
       keys.map(async (key, n) => {
         const places = this.#whole.scopes[n]?.places ?? []
         const tickets = options?.tickets && places.map((place) => options.tickets?.[place])
-        const call = { verb: 'refund', cost, maxWait: 0, options: { ...options, tickets } } as const
+        const own = typeof costs === 'number' ? costs : places.map((place) => costs[place] as number)
+        const call = { verb, costs: own, maxWait: 0, options: { ...options, tickets } } as const
         return ((await this.#call(this.#parts[n] as ScopedEvaluation, [key], call)) as Booking).decision
       }),
     )

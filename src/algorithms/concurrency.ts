@@ -1,0 +1,49 @@
+/*
+ * Units in flight: a call is admitted if fewer than `limit` units are held.
+ *
+ * A unit leaves when its reservation is settled or cancelled, or when its lease ends. So a process that crashes frees its
+ * units by itself. Long work renews its lease.
+ *
+ *     lease    |----------------->|            not released: it leaves at the end of its lease
+ *                 |--->x                       released
+ *                        |---------------->|   renewed: a new lease from then on
+ *                               ^------------------>
+ *
+ * This is a sliding log (sliding-log.ts) whose window is the lease. It promises no future time, because nobody knows when
+ * a unit is released: `retryAfter` is the latest time.
+ */
+import { type Duration, milliseconds } from '../duration.ts'
+import { checkPolicyOptions, type PolicyOptions } from '../policy.ts'
+import type { Policy } from './algorithm.ts'
+import { definePolicy } from './define-policy.ts'
+import { SlidingLog } from './sliding-log.ts'
+
+export class Concurrency extends SlidingLog {
+  override readonly kind = 'concurrency'
+  override readonly promises = false
+  readonly leases = true
+}
+
+export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'shadow'> {
+  /** How many units may be in flight at once: a whole number from 0, such as 4. */
+  limit: number
+  /**
+   * How long a unit is held at most if it is never released nor renewed: whole milliseconds, or text. Default `'1m'`.
+   * Example: `'30s'`.
+   */
+  lease?: Duration
+}
+
+const known = ['limit', 'lease', 'name', 'label', 'scope', 'shadow']
+
+/**
+ * At most `limit` units in flight. `reserve` takes them; `settle`, `cancel` or the end of the lease frees them. Its name
+ * is `'at-once'` unless you give one. Example: `concurrency({ limit: 4, lease: '30s', scope: 'user' })`.
+ * @throws HeadgateError if an option is unknown or out of range
+ */
+export function concurrency(options: ConcurrencyOptions): Policy {
+  checkPolicyOptions('concurrency', options, known, 'limit: 4', ['limit'])
+  const { lease = '1m', name = 'at-once', ...rest } = options
+  const window = milliseconds(lease, 'concurrency: lease', 'HEADGATE_WINDOW')
+  return definePolicy('concurrency', { ...rest, name, window }, [], ({ limit }, span) => new Concurrency(limit, span))
+}

@@ -1,0 +1,18 @@
+import type { Algorithm } from './algorithm.ts'
+
+/** The clocks of machines differ by less than this, in microseconds. */
+const clockSkew = 60_000_000
+
+/** How far back a clock may go and still stand still: the longest of these times (a window, a refill), or 60 s. */
+export function toleranceOf(...times: readonly number[]): number {
+  return Math.max(clockSkew, ...times)
+}
+
+/**
+ * The effective time of a state. A clock that went back by less than the tolerance stands still until it catches up, so
+ * that no unit is given twice, also if several machines with different clocks write to one key. A clock that went back
+ * further is taken as the new time, so that no key is locked out for longer than that.
+ */
+export function effectiveTime({ tolerance }: Algorithm, last: number, now: number): number {
+  return now < last && last - now < tolerance ? last : now
+}
