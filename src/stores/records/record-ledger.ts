@@ -1,9 +1,13 @@
+import type { Tickets } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
+import { PendingCall } from '../deadlines.ts'
 import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
 import type { RecordCall } from './job.ts'
 import type { RecordContext } from './record-context.ts'
 import { recordKey, recordKeyStart } from './record-key.ts'
 import { ScopedEvaluation } from './scoped-evaluation.ts'
+
+const ignore = (): void => {}
 
 export class RecordLedger implements Ledger {
   readonly #context: RecordContext
@@ -51,8 +55,7 @@ export class RecordLedger implements Ledger {
   async #refund(keys: readonly string[], cost: number, options?: DecideOptions): Promise<Decision> {
     const decisions = await Promise.all(
       keys.map(async (key, n) => {
-        const places = this.#whole.scopes[n]?.places ?? []
-        const tickets = options?.tickets && places.map((place) => options.tickets?.[place])
+        const tickets = options?.tickets && this.#ticketsOf(n, options.tickets)
         const call = { verb: 'refund', cost, maxWait: 0, options: { ...options, tickets } } as const
         return ((await this.#call(this.#parts[n] as ScopedEvaluation, [key], call)) as Booking).decision
       }),
@@ -62,6 +65,12 @@ export class RecordLedger implements Ledger {
     return join(true, policies, 'store', decisions[0]?.at)
   }
 
+  /** The tickets of the policies of one scope. */
+  #ticketsOf(scope: number, tickets: Tickets): Tickets {
+    const places = this.#whole.scopes[scope]?.places ?? []
+    return places.map((place) => tickets[place])
+  }
+
   #recordKeys(keys: readonly string[]): readonly string[] {
     return keys.map((key, n) => recordKey(this.#context.prefix, this.#keyStarts[n] as string, key))
   }
@@ -69,10 +78,26 @@ export class RecordLedger implements Ledger {
   #call(
     scoped: ScopedEvaluation,
     keys: readonly string[],
-    call: Omit<RecordCall, 'pending' | 'now'>,
+    call: Omit<RecordCall, 'pending' | 'now' | 'late'>,
   ): Promise<Booking | undefined> {
     const { deadlines, queue } = this.#context
     const now = this.#context.clock()
-    return deadlines.promise((pending) => queue.add(scoped, keys, { ...call, now, pending }))
+    const late = (booking: Booking) => this.#giveBack(keys, call, booking)
+    return deadlines.promise((pending) => queue.add(scoped, keys, { ...call, now, pending, late }))
+  }
+
+  /**
+   * Gives back what a call took that has timed out. No caller waits for that, so it has no deadline. A charge stays:
+   * reconciliation counts it as made.
+   */
+  #giveBack(keys: readonly string[], { verb, cost }: Pick<RecordCall, 'verb' | 'cost'>, { tickets }: Booking): void {
+    if (tickets === undefined || verb === 'charge') return
+    const { clock, deadlines, queue } = this.#context
+    for (const [n, key] of keys.entries()) {
+      const pending = new PendingCall<Booking | undefined>(deadlines, ignore, ignore)
+      const options = { tickets: this.#ticketsOf(n, tickets) }
+      const call = { verb: 'refund', cost, maxWait: 0, options, now: clock(), pending, late: ignore } as const
+      queue.add(this.#parts[n] as ScopedEvaluation, [key], call)
+    }
   }
 }
