@@ -2,8 +2,8 @@
  * One decision over keys in several slots of Redis Cluster, which one script call cannot touch together.
  *
  * In the first phase every slot takes the cost, as a reservation. If all slots grant it, that is the decision. If one
- * refuses, the others give back exactly what they took, by their tickets, and the decision is the refusal. Policies of
- * one key are always decided in one step.
+ * refuses, the others give back exactly what they took, by their tickets, and the decision is the refusal. If one fails,
+ * they do so too, and the call rejects. Policies of one key are always decided in one step.
  *
  * Across slots, no more is admitted than any policy allows, and a refused call keeps no units once its promise
  * resolves. Two things are weaker than in one step. Between the phases the units are taken, so another call may be
@@ -15,6 +15,8 @@ import { type RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
 
+const ignore = (): void => {}
+
 export type Send = (request: ScriptRequest) => Promise<ScriptResponse>
 
 export async function sendInTwoPhases(
@@ -23,9 +25,14 @@ export async function sendInTwoPhases(
   groups: readonly SlotGroup[],
 ): Promise<ScriptResponse> {
   const { verb } = whole
-  const responses = await allOf(groups.map((group) => send(firstPhase(whole, group))))
+  const takes = verb === 'consume' || verb === 'reserve' || verb === 'charge'
+  const sent = groups.map((group) => send(firstPhase(whole, group)))
+  const responses = await allOf(sent).catch((error) => {
+    if (takes) withdraw(send, whole, groups, sent)
+    throw error
+  })
   const allowed = responses.every((response) => response.allowed)
-  if (!allowed && (verb === 'consume' || verb === 'reserve' || verb === 'charge')) {
+  if (!allowed && takes) {
     await allOf(
       groups.map(async (group, n) => {
         responses[n] = await giveBack(send, whole, group, responses[n] as ScriptResponse)
@@ -43,6 +50,21 @@ function firstPhase(whole: ScriptRequest, { plan, keys, places }: SlotGroup): Sc
   const tickets = extras.tickets && places.map((place) => extras.tickets?.[place])
   const own: RequestExtras = { ...extras, maxWait, tickets }
   return new ScriptRequest(plan, verb === 'consume' ? 'reserve' : verb, keys, cost, now, own)
+}
+
+/** Gives back what was taken, after a slot has failed. The caller does not wait for it, and it counts no refusal. */
+function withdraw(
+  send: Send,
+  whole: ScriptRequest,
+  groups: readonly SlotGroup[],
+  sent: readonly Promise<ScriptResponse>[],
+): void {
+  for (const [n, { plan, keys }] of groups.entries()) {
+    const refund = async ({ allowed, tickets }: ScriptResponse) => {
+      if (allowed) await send(new ScriptRequest(plan, 'refund', keys, whole.cost, whole.now, { tickets }))
+    }
+    sent[n]?.then(refund).catch(ignore)
+  }
 }
 
 /** A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the refund. */
