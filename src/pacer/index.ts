@@ -1,6 +1,7 @@
 export type { Sleeper } from '../sleeper.ts'
 export type { Progress } from './events.ts'
-export { type PacedFetchOptions, pacedFetch } from './fetch/paced-fetch.ts'
+export { pacedFetch } from './fetch/paced-fetch.ts'
+export type { PacedFetchOptions } from './fetch/paced-fetch-options.ts'
 export { parseRateLimit } from './fetch/parse-headers.ts'
 export type { HeaderFields, Quota, RateLimitInfo } from './fetch/quota.ts'
 export type { PacerConfig, PacerOptions } from './options.ts'
