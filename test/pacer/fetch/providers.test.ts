@@ -2,7 +2,13 @@ import { describe, expect, test } from 'vitest'
 import { parseRateLimit, type Quota } from '../../../src/pacer/index.ts'
 
 type Fields = Record<string, string>
-type Row = [unit: string, limit?: number, remaining?: number, resetAfter?: number, more?: Partial<Quota>]
+type Row = [
+  unit: string,
+  limit: number | undefined,
+  remaining: number,
+  resetAfter?: number | undefined,
+  more?: Partial<Quota>,
+]
 
 const now = Date.UTC(2025, 7, 21, 12, 41)
 const minute = 60_000
