@@ -85,6 +85,34 @@ describe('a policy follows the quota of its name', () => {
     expect(await timeline.read()).toBe('A+0 B+0 C+1000 D+1000')
   })
 
+  test('it waits for maxHold at most, however far away the time is', async () => {
+    const { timeline, send } = site([left(500, '2000000h')], { maxHold: '10s' })
+    send('A')
+    await timeline.pass(0)
+    send('B', 501)
+    expect(await timeline.read(1e9)).toBe('A+0 B+10000')
+  })
+
+  test('it is the first one after the wait, for smaller ones could use up what it waits for', async () => {
+    const slow = slidingLog({ name: 'tokens', limit: 6, window: '100ms' })
+    const { timeline, send } = site([left(5, '1s')], {}, [slow])
+    send('A', 6)
+    await timeline.pass(0)
+    send('B', 6) // its slot comes after 100 ms
+    send('C')
+    send('D')
+    expect(await timeline.read()).toBe('A+0 B+1000 C+1100 D+1100')
+  })
+
+  test('nothing left holds all calls of the pacer, and takes no permits', async () => {
+    const { timeline, pacer, send } = site([{ 'x-ratelimit-remaining-tokens': '0' }])
+    send('A')
+    await timeline.pass(0)
+    timeline.write('B', pacer.acquire())
+    expect(await timeline.read()).toBe('A+0 B+1000')
+    expect(pacer.progress.permits).toBe(2)
+  })
+
   test('a request that takes no more than is left is sent', async () => {
     const { timeline, send } = site([left(500, '2s')])
     send('A', 100)
