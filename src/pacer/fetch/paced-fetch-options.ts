@@ -3,7 +3,7 @@ import { HeadgateError, invalidOption } from '../../errors.ts'
 import { callback, knownOptions, type Names, positiveInteger, text } from '../../options.ts'
 import { Pace } from '../pace.ts'
 import type { Pacer } from '../pacer.ts'
-import type { Cost, Followed } from './server-quotas.ts'
+import type { Followed, RequestCost } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
 
@@ -16,7 +16,7 @@ export interface PacedFetchOptions {
    * How many permits a request takes: a whole number from 1, or a function of the arguments of `fetch` that returns it.
    * Default 1. Example: `(url, init) => estimate(init.body)`.
    */
-  cost?: Cost | ((...request: Parameters<Fetch>) => Cost)
+  cost?: RequestCost | ((...request: Parameters<Fetch>) => RequestCost)
   /**
    * The quota of the server that a policy follows, by the policy's name: a unit such as `'tokens'`, or the name of a limit
    * in `RateLimit`. Default: the quota that is named as the policy. Example: `{ daily: 'requests', budget: 'tokens' }`.
@@ -46,7 +46,7 @@ const known: Names<PacedFetchOptions> = [
 ]
 
 export interface Settings {
-  readonly costOf: (...request: Parameters<Fetch>) => Cost
+  readonly costOf: (...request: Parameters<Fetch>) => RequestCost
   readonly followed: readonly Followed[]
   readonly retries: number
   readonly maxHold: number
@@ -80,7 +80,7 @@ export function readSettings(options: PacedFetchOptions): Settings {
   }
 }
 
-function constant(cost: Cost): () => Cost {
+function constant(cost: RequestCost): () => RequestCost {
   return () => cost
 }
 

@@ -8,7 +8,7 @@ import { Pacer } from '../pacer.ts'
 import { type PacedFetchOptions, readSettings, type Settings } from './paced-fetch-options.ts'
 import { parseRateLimit } from './parse-headers.ts'
 import type { RateLimitInfo } from './quota.ts'
-import { type Cost, follows, QuotasByKey, ServerQuotas } from './server-quotas.ts'
+import { follows, QuotasByKey, type RequestCost, ServerQuotas } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
 type Input = Parameters<Fetch>[0]
@@ -141,7 +141,7 @@ interface Sent {
   readonly input: Input
   readonly init: Init
   readonly pace: Pace
-  readonly cost: Cost
+  readonly cost: RequestCost
   /** What the server has left for the request's key. Looked up when it is needed, because it is forgotten while idle. */
   readonly quotas: () => ServerQuotas
 }

@@ -3,7 +3,7 @@
  *
  *     X-RateLimit-Limit, -Remaining, -Reset       epoch seconds, or seconds from now; also X-Rate-Limit-*
  *     X-RateLimit-Reset-After                     seconds from now, with fractions (Discord); it needs no clock, so it wins
- *     X-RateLimit-Remaining-Tokens, and others    a limit for each unit: unit-fields.ts
+ *     X-RateLimit-Remaining-Tokens, and others    a limit for each unit: unit-quotas.ts
  *     RateLimit-Limit, -Remaining, -Reset         draft 6: seconds from now; some send epoch seconds (GitLab)
  *     RateLimit: limit=2, remaining=1, reset=900  draft 7
  *     RateLimit: "name";r=1;t=900                 draft 8 and later; also the names `a` and `w` that are proposed next
@@ -13,7 +13,7 @@
 import { type InnerList, type Item, parseDictionary, parseList } from 'structured-headers'
 import { decimal, parseReset, parseRetryAfter } from './parse-times.ts'
 import type { HeaderFields, Quota, RateLimitInfo, Read } from './quota.ts'
-import { parseCount, unitQuotas } from './unit-fields.ts'
+import { parseCount, unitQuotas } from './unit-quotas.ts'
 
 /**
  * Reads `Retry-After` and the rate limit fields of a response. It never throws: a malformed field is ignored.
@@ -50,6 +50,8 @@ const dialects: readonly (readonly ['list' | 'dictionary' | 'fields' | 'legacy',
 ]
 
 function reader(fields: HeaderFields): Read {
+  // Dozens of names are looked up, and `get` of Headers is slow: it checks each name.
+  if (fields instanceof Headers) return mapReader(new Map(fields))
   if (typeof fields.get === 'function') {
     const { get } = fields as { get(name: string): string | null }
     return (name) => get.call(fields, name) ?? undefined
@@ -59,6 +61,10 @@ function reader(fields: HeaderFields): Read {
     const value = Object.hasOwn(record, name) ? record[name] : undefined
     return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
   }
+}
+
+function mapReader(fields: ReadonlyMap<string, string>): Read {
+  return (name) => fields.get(name)
 }
 
 /** Draft 8 and later: limits by name, and their policies in a field of its own. */

@@ -17,7 +17,7 @@ import type { Quota } from './quota.ts'
  * The cost of a request: a number of units for each policy. For a record of numbers by policy name, only this type,
  * `unitsOf` and the `permits` of `pacedFetch` have to change.
  */
-export type Cost = number
+export type RequestCost = number
 
 /** A quota of the server that is followed. */
 export interface Followed {
@@ -28,7 +28,7 @@ export interface Followed {
 }
 
 /** The units of one quota that a request takes. Without a policy each request is one. */
-function unitsOf(cost: Cost, { policy }: Followed): number {
+function unitsOf(cost: RequestCost, { policy }: Followed): number {
   return policy === undefined ? 1 : cost
 }
 
@@ -53,7 +53,7 @@ interface Counter {
 
 /** A request that is under way. */
 export interface Flight {
-  readonly cost: Cost
+  readonly cost: RequestCost
   /** What was answered before, for each counter. */
   readonly answered: readonly number[]
 }
@@ -80,7 +80,7 @@ export class ServerQuotas {
   }
 
   /** The milliseconds until the server has this much again. 0 if it has, as far as is known. At most the longest time. */
-  wait(cost: Cost, now: number): number {
+  wait(cost: RequestCost, now: number): number {
     this.#forget(now)
     let until = now
     for (const known of this.#known.values()) {
@@ -89,7 +89,7 @@ export class ServerQuotas {
     return Math.ceil(until - now)
   }
 
-  send(cost: Cost): Flight {
+  send(cost: RequestCost): Flight {
     this.#inFlight++
     for (const counter of this.#counters) counter.sent += unitsOf(cost, counter.followed)
     for (const known of this.#known.values()) known.left -= unitsOf(cost, known.counter.followed)
