@@ -8,7 +8,8 @@
  *     anthropic-ratelimit-tokens-remaining: 79000     Anthropic; reset as a date
  *
  * OpenAI and Anthropic give units back little by little, and their reset is the time when all are back. Nothing says when
- * the first one is back, so that time is taken for all of them, which waits longer than necessary.
+ * the first one is back, so that time is taken for all of them, which waits longer than necessary. Anthropic rounds the tokens
+ * that are left to thousands: up to 500 fewer may be left.
  */
 import { capped, parseReset } from './parse-times.ts'
 import type { Quota, Read } from './quota.ts'
