@@ -13,7 +13,7 @@ const tokens = tokenBucket({ name: 'tokens', limit: 1_000_000, window: '1s' })
 
 type Reply = Record<string, string>
 
-/** A server that sends these fields, one after the other, and the takes of a request in its body: `send('A', 300)`. */
+/** A server that sends these fields, one response after the other. The body of a request is its cost: `send('A', 300)`. */
 function site(replies: Reply[], options: Partial<PacedFetchOptions> = {}, policies = [requests, tokens]) {
   const timeline = new Timeline(start)
   const { clock, sleeper } = timeline
