@@ -44,7 +44,7 @@ export interface NoAddressEvent<Request = unknown, Response = unknown> {
   readonly enforced: boolean
   /** True if the request goes on and shares one limit with all such requests, as over a unix socket. */
   readonly shared: boolean
-  /** How many requests without an address this middleware has had, this one included: 1 for the first. */
+  /** How many requests without an address this middleware (or this plan of it) has had: 1 for the first. */
   readonly count: number
   readonly request: Request
   readonly response: Response

@@ -62,7 +62,7 @@ export class Guard<Request, Response> {
    * @throws HeadgateError if a policy or an option is invalid
    */
   constructor(
-    base: Framework<Request, Response>,
+    framework: Framework<Request, Response>,
     argument: PolicyArgument<Request, Response>,
     defaults: GuardOptions<Request, Response> = {},
     origin: DefaultsOrigin = 'own',
@@ -70,11 +70,10 @@ export class Guard<Request, Response> {
     const { limiter, options } = readOptions(argument, defaults)
     this.limiter = limiter
     this.inherited = inheritedOf(options)
-    this.#extractors = scopeExtractors(options.keys, limiter.scopes, origin === 'own' || options.keys !== defaults.keys)
-    const framework = onPlatform(base, this.#extractors)
-    this.#framework = framework
-    const exemptions = new Exemptions(framework, options)
+    this.#framework = onPlatform(framework, options.keys)
+    const exemptions = new Exemptions(this.#framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
+    this.#extractors = scopeExtractors(options.keys, limiter.scopes, origin === 'own' || options.keys !== defaults.keys)
     this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
     this.#cost = readCost(options.cost, origin === 'plans' ? [] : limiter.policies)
     this.#deadline = new FunctionDeadline(options.functionTimeout)

@@ -17,32 +17,35 @@ export function declareParts<Request>(whole: KeyExtractor<Request>, parts: reado
   if (find !== undefined) declared.set(whole, find)
 }
 
-function findClientOf<Request>(extractors: readonly KeyExtractor<Request>[]): FindClient | undefined {
-  return extractors.map((extractor) => declared.get(extractor)).find((find) => find !== undefined)
-}
+/** The option `keys` of a middleware. */
+type Keys<Request> = KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined
 
 /**
- * True if these keys find the client's address by a platform: `byIp({ platform })`, alone, in `combine` or for a scope. A door that knows no
- * address by itself may take such keys, and has an error for others.
- * @param keys the option of that name
+ * True if these keys find the client's address by a platform: `byIp({ platform })`, alone, in `combine`, or for one of the
+ * scopes. For an adapter whose framework knows no address: with such keys it works, with others it has to be told one.
  */
-export function declaresPlatform<Request>(
-  keys: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined,
-): boolean {
-  if (keys === undefined || keys === null) return false
-  return findClientOf(typeof keys === 'function' ? [keys] : Object.values(keys)) !== undefined
+export function declaresPlatform<Request>(keys: Keys<Request>): boolean {
+  return findClientIn(keys) !== undefined
 }
 
 /**
- * The framework with the address that a declared platform tells. So `allow`, `deny`, and a request without its key
- * all mean the same client as `byIp({ platform })`. Without a platform, the framework itself.
+ * The framework with the address that a declared platform tells. So `allow`, `deny`, and a request without its key all mean
+ * the same client as `byIp({ platform })`. Without a platform, the framework itself.
  */
 export function onPlatform<Request, Response>(
   framework: Framework<Request, Response>,
-  extractors: readonly KeyExtractor<Request>[],
+  keys: Keys<Request>,
 ): Framework<Request, Response> {
-  const find = findClientOf(extractors)
+  const find = findClientIn(keys)
   if (find === undefined) return framework
   const address = (request: Request) => find(request, framework)
   return Object.create(framework, { address: { value: address } }) as Framework<Request, Response>
+}
+
+function findClientIn<Request>(keys: Keys<Request>): FindClient | undefined {
+  return findClientOf(typeof keys === 'function' ? [keys] : Object.values(keys ?? {}))
+}
+
+function findClientOf(extractors: readonly KeyExtractor<never>[]): FindClient | undefined {
+  return extractors.map((extractor) => declared.get(extractor)).find((find) => find !== undefined)
 }
