@@ -55,12 +55,12 @@ export function clientOn(
 function fieldOf(platform: AddressPlatform): PlatformField {
   if (typeof platform === 'string' && Object.hasOwn(platformFields, platform)) return platformFields[platform]
   const names = Object.keys(platformFields).map((name) => `'${name}'`)
-  const fix = 'Behind any other proxy, write byIp({ trustedProxies: 1 }).'
+  const fix = 'Write byIp({ trustedProxies: 1 }) behind any other proxy.'
   throw invalidOption('byIp: platform', `one of ${names.join(', ')}`, platform, fix)
 }
 
 function proxyList(proxies: readonly string[]): AddressList {
-  const list = new AddressList(proxies, 'byIp: proxies')
+  const list = new AddressList(proxies, 'proxies')
   if (proxies.length > 0) return list
   throw new HeadgateError(
     'HEADGATE_OPTION',
