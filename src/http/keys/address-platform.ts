@@ -25,7 +25,7 @@ export interface PlatformField {
   readonly fromEnd?: number
   /** From where the platform's proxies connect. */
   readonly proxies: readonly string[]
-  /** True if the platform itself gives the address to a door without a peer, beside the fields. */
+  /** True if the framework knows the address from the platform where the runtime shows no peer: it is read before the fields. */
   readonly given?: true
 }
 

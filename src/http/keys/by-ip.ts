@@ -20,8 +20,8 @@ export interface ByIpOptions {
   trustedProxies?: TrustedProxies
   /**
    * The platform in front, whose own field has the client's address. The field is believed only from the platform's proxies:
-   * from Cloudflare's and Google's published ranges, from private addresses elsewhere. A door without peers, such as a worker,
-   * believes it always. Default: none, and no field is believed. Example: `'cloudflare'`.
+   * from Cloudflare's and Google's published ranges, from private addresses elsewhere. In a runtime that shows no peer,
+   * such as a worker, it is always believed. Default: none, and no field is believed. Example: `'cloudflare'`.
    */
   platform?: AddressPlatform
   /**

@@ -17,7 +17,7 @@ export type FindClient = <Request>(request: Request, view: AddressView<Request>)
  * - a peer that is not one of the platform's proxies is the client, whatever it writes;
  * - a proxy that sends no address speaks for itself: such are the health checks of load balancers;
  * - a field that is repeated, or is not the one address that is due, gives none: nothing is guessed;
- * - a door without peers (`Framework.peer` is left out) believes the field.
+ * - where the runtime shows no peer (`Framework.peer` is null), the field is believed.
  *
  * @param proxies from where the platform's proxies connect, in place of the built-in ranges
  * @param warns true to say once what looks like a wrong setting
@@ -32,19 +32,19 @@ export function clientOn(
   const trusted = proxyList(proxies ?? field.proxies)
   const warn = warns ? warnOf(platform, field) : undefined
   return (request, view) => {
-    const peer = view.peer?.(request)
-    if (peer !== undefined && !trusted.has(peer)) {
+    const peer = view.peer(request)
+    if (typeof peer === 'string' && !trusted.has(peer)) {
       if (warn !== undefined && fieldIn(request, view, field) !== undefined) warn('stranger', peer)
       return peer
     }
     // A unix socket leads to the nearest proxy. A client without an address that came over TCP has left.
-    if (peer === undefined && view.peer !== undefined && !view.unaddressed?.(request)) return undefined
-    const given = field.given && view.peer === undefined ? view.address(request) : undefined
+    if (peer === undefined && !view.unaddressed?.(request)) return undefined
+    const given = field.given && peer === null ? view.address(request) : undefined
     if (given !== undefined) return given
     const text = fieldIn(request, view, field)
     if (text === undefined) {
       warn?.('missing', peer)
-      return peer
+      return peer ?? undefined
     }
     const address = field.fromEnd === undefined ? wholeAddress(text) : entryAddress(text, field.fromEnd)
     if (address === undefined) warn?.('malformed', peer)
@@ -102,12 +102,19 @@ function entryAddress(list: string, fromEnd: number): string | undefined {
 type Fault = 'stranger' | 'missing' | 'malformed'
 
 /** Warns once for each fault. The texts are made only then: a fault may come with every request. */
-function warnOf(platform: AddressPlatform, { names }: PlatformField): (fault: Fault, peer: string | undefined) => void {
+function warnOf(
+  platform: AddressPlatform,
+  { names }: PlatformField,
+): (fault: Fault, peer: string | undefined | null) => void {
   const known = new Set<Fault>()
-  return (fault, peer = 'no address') => {
+  return (fault, peer) => {
     if (known.has(fault)) return
     known.add(fault)
-    warnOnce('HEADGATE_PLATFORM', `byIp({ platform: '${platform}' }): ${warnings[fault](names[0], peer)}`, fault)
+    warnOnce(
+      'HEADGATE_PLATFORM',
+      `byIp({ platform: '${platform}' }): ${warnings[fault](names[0], peer ?? 'no address')}`,
+      fault,
+    )
   }
 }
 

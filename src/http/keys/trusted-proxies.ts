@@ -14,7 +14,7 @@ export type TrustedProxies = number | readonly string[]
 export function clientBehind(proxies: TrustedProxies): FindClient {
   const isTrusted = trustOf(proxies)
   return (request, view) => {
-    const peer = view.peer?.(request)
+    const peer = view.peer(request) ?? undefined
     const header = view.header(request, 'x-forwarded-for')
     if (header === undefined) return peer
     // A unix socket is the nearest proxy. A client without an address that came over TCP has left: it wrote the header.

@@ -24,7 +24,13 @@ type Door = Partial<Pick<RequestView<unknown>, 'address' | 'peer' | 'unaddressed
 
 /** The key of a request with these fields, at a door with these functions. */
 function keyAt(door: Door, options: ByIpOptions, fields: Fields): unknown {
-  const base = { address: () => undefined, trustsProxy: () => false, param: () => undefined, route: () => 'GET /' }
+  const base = {
+    address: () => undefined,
+    peer: () => null,
+    trustsProxy: () => false,
+    param: () => undefined,
+    route: () => 'GET /',
+  }
   return byIp(options)({}, { ...base, ...door, header: (_request, name) => fields[name] })
 }
 
@@ -257,9 +263,12 @@ test('declaresPlatform finds a platform in keys of every form', () => {
   }
 })
 
-/** The framework of a runtime that shows no address: `address` is there, and `peer` is left out. */
-const { peer: _peer, ...rest } = plainFramework
-const workers: Framework<PlainRequest, PlainResponse> = { ...rest, address: () => undefined }
+/** The framework of a runtime that shows no address. */
+const workers: Framework<PlainRequest, PlainResponse> = {
+  ...plainFramework,
+  address: () => undefined,
+  peer: () => null,
+}
 
 describe('a framework without peers', () => {
   const send = async (keys: unknown, headers: Fields, options = {}) => {
