@@ -10,7 +10,7 @@ export type Rewrite = (lines: Lines, client: string) => Lines
 const isField = (line: string, name: string) => line.toLowerCase().startsWith(`${name}:`)
 
 /** Sets a field, and drops what the client sent under that name. */
-export const overwrite =
+const overwrite =
   (name: string): Rewrite =>
   (lines, client) => [...lines.filter((line) => !isField(line, name)), `${name}: ${client}`]
 

@@ -6,7 +6,7 @@ import { type AddressPlatform, type PlatformField, platformFields } from './addr
 import type { RequestView } from './key-extractor.ts'
 
 /** The part of a request that finding its client needs. */
-export type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'header'>
+type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'header'>
 
 /** Finds the client's address. Undefined if it cannot be known. */
 export type FindClient = <Request>(request: Request, view: AddressView<Request>) => string | undefined

@@ -291,6 +291,7 @@ describe('a framework without peers', () => {
 
   test('without the field, a request is refused rather than counted with others', async () => {
     expect(await send(byIp({ platform: 'cloudflare' }), { 'x-forwarded-for': '192.0.2.1' })).toEqual([403, 403])
+    expect(await send(combine(byIp({ platform: 'fly' }), byRoute()), {})).toEqual([403, 403])
     expect(await send(byIp(), { 'cf-connecting-ip': '192.0.2.1' })).toEqual([403, 403])
   })
 })
