@@ -29,11 +29,11 @@ export function clientOn(
   warns: boolean,
 ): FindClient {
   const field = fieldOf(platform)
-  const trusted = proxyList(proxies ?? field.proxies)
+  const isProxy = testOf(proxyList(proxies ?? field.proxies))
   const warn = warns ? warnOf(platform, field) : undefined
   return (request, view) => {
     const peer = view.peer(request)
-    if (typeof peer === 'string' && !trusted.has(peer)) {
+    if (typeof peer === 'string' && !isProxy(peer)) {
       if (warn !== undefined && fieldIn(request, view, field) !== undefined) warn('stranger', peer)
       return peer
     }
@@ -66,6 +66,17 @@ function proxyList(proxies: readonly string[]): AddressList {
     'HEADGATE_OPTION',
     "byIp: proxies is empty, so no field would be believed. Write proxies: ['10.0.0.0/8'], or leave platform and proxies out.",
   )
+}
+
+/** Remembers the last proxy: most requests come from one of few, and judging it again would take most of the time. */
+function testOf(list: AddressList): (peer: string) => boolean {
+  let last: string | undefined
+  return (peer) => {
+    if (peer === last) return true
+    if (!list.has(peer)) return false
+    last = peer
+    return true
+  }
 }
 
 function fieldIn<Request>(request: Request, view: AddressView<Request>, { names }: PlatformField): string | undefined {

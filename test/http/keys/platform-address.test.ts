@@ -200,6 +200,16 @@ describe('the peer', () => {
     }
   })
 
+  test('each request is judged by its own peer, whoever came before', () => {
+    const extractor = byIp({ platform: 'nginx', warn: false })
+    const key = (peer: string) => {
+      const view = { ...from(peer), header: () => '192.0.2.1' } as unknown as RequestView<unknown>
+      return extractor({}, view)
+    }
+    const peers = ['10.0.0.1', '203.0.113.9', '10.0.0.1', '10.0.0.2', '203.0.113.9', '203.0.113.9', '10.0.0.2']
+    expect(peers.map(key)).toEqual(peers.map((peer) => (peer === '203.0.113.9' ? peer : '192.0.2.1')))
+  })
+
   test('proxies replaces the ranges', () => {
     const options: ByIpOptions = { platform: 'cloudflare', proxies: ['203.0.113.0/24'], warn: false }
     expect(keyAt(from('203.0.113.9'), options, fields)).toBe('192.0.2.1')
