@@ -123,7 +123,7 @@ function warnOf(
     known.add(fault)
     warnOnce(
       'HEADGATE_PLATFORM',
-      `byIp({ platform: '${platform}' }): ${warnings[fault](names[0], peer ?? 'no address')}`,
+      `byIp({ platform: '${platform}' }): ${warnings[fault](names[0], peer ?? 'an unknown peer')}`,
       fault,
     )
   }
