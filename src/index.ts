@@ -21,6 +21,7 @@ export type { BreakerState, StoreStateEvent } from './failure/breaker.ts'
 export type { Health } from './failure/health.ts'
 export type { OnStoreError, StoreFailure } from './failure/on-store-error.ts'
 export type {
+  AddressPlatform,
   ByIpOptions,
   Cost,
   Count,
