@@ -153,6 +153,11 @@ export class Permits {
   }
 }
 
+/** How long the caller of a booking waits, in microseconds. */
+export function delayOf({ wait, delay = wait * 1000 }: Booking): number {
+  return delay
+}
+
 /** Ignores an error of the store. */
 function quietly(outcome: MaybePromise<unknown>): MaybePromise<unknown> {
   return isPromise(outcome) ? outcome.catch(() => undefined) : outcome

@@ -16,6 +16,7 @@
 
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/store.ts'
+import { delayOf } from './permits.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Queue, QueueOwner } from './queue.ts'
 import { QueuesByCost } from './queues-by-cost.ts'
@@ -80,15 +81,16 @@ export class ReservingQueue implements Queue {
     )
   }
 
-  #decided(waiter: Waiter, { decision, wait, tickets }: Booking, generation: number): void {
+  #decided(waiter: Waiter, booking: Booking, generation: number): void {
     const owner = this.#owner
+    const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
     if (!decision.allowed) {
       if (here) owner.refuseBy(decision, waiter)
     } else if (wait === 0 && here && !owner.stopped && this.#slots.first === undefined) {
       owner.admit(waiter)
     } else {
-      const slot = new Slot(this.#kindOf(waiter.cost, generation), tickets, owner.now + wait * 1000)
+      const slot = new Slot(this.#kindOf(waiter.cost, generation), tickets, owner.now + delayOf(booking))
       this.#slots.add(slot)
       this.#keep(slot, waiter, here)
       if (wait === 0 && waiter.stage === 'booked') owner.context.scheduler.run()
@@ -165,8 +167,9 @@ export class ReservingQueue implements Queue {
   /** Books a slot again, never later than before. */
   #rebook(slot: Slot): void {
     const { context, keys, now } = this.#owner
-    const { decision, wait, tickets } = context.permits.reserve(keys, slot.kind.cost, Infinity) as Booking
-    const next = new Slot(slot.kind, tickets, decision.allowed ? Math.min(slot.at, now + wait * 1000) : slot.at)
+    const booking = context.permits.reserve(keys, slot.kind.cost, Infinity) as Booking
+    const at = booking.decision.allowed ? Math.min(slot.at, now + delayOf(booking)) : slot.at
+    const next = new Slot(slot.kind, booking.tickets, at)
     this.#slots.add(next)
     context.scheduler.add(next, next.at)
   }

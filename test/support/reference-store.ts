@@ -70,7 +70,8 @@ export class ReferenceLedger implements Ledger {
     const decision = this.#evaluation.commit('store')
     this.#save(keys)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets: this.#evaluation.tickets() }
+    const { delay } = this.#evaluation
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets: this.#evaluation.tickets() }
   }
 
   reset(keys: readonly string[]): void {

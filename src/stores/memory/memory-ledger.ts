@@ -62,7 +62,8 @@ export class MemoryLedger implements Ledger {
   reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Booking {
     const decision = this.run('reserve', keys, cost, maxWait, details)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.evaluation.delay / 1000), tickets: this.evaluation.tickets() }
+    const { delay } = this.evaluation
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets: this.evaluation.tickets() }
   }
 
   private run(verb: Verb, keys: readonly string[], cost: number, maxWait: number, extras?: DecideOptions): Decision {

@@ -85,7 +85,8 @@ export class Job {
     const takes = decision.allowed && verb !== 'peek' && verb !== 'refund'
     const tickets = takes ? evaluation.tickets() : undefined
     for (const [n, { policies }] of scopes.entries()) records[n]?.update(policies, now)
-    return { decision, wait: Math.ceil(evaluation.delay / 1000), tickets }
+    const { delay } = evaluation
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
   /** Gives each caller its result. */

@@ -36,8 +36,8 @@ export class RecordLedger implements Ledger {
 
   async reserve(keys: readonly string[], cost: number, maxWait: number, options?: CallOptions): Promise<Booking> {
     const call = { verb: 'reserve', cost, maxWait, options } as const
-    const { decision, wait, tickets } = (await this.#call(this.#whole, this.#recordKeys(keys), call)) as Booking
-    return { decision, wait: decision.allowed ? wait : 0, tickets }
+    const booking = (await this.#call(this.#whole, this.#recordKeys(keys), call)) as Booking
+    return booking.decision.allowed ? booking : { decision: booking.decision, wait: 0, tickets: undefined }
   }
 
   async reset(keys: readonly string[]): Promise<void> {
