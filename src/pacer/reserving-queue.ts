@@ -16,6 +16,7 @@
 
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/store.ts'
+import { LateSlots } from './late-slots.ts'
 import { delayOf } from './permits.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Queue, QueueOwner } from './queue.ts'
@@ -29,6 +30,8 @@ export class ReservingQueue implements Queue {
   readonly #unbooked = new PriorityQueue()
   readonly #booked = new QueuesByCost()
   readonly #slots = new SlotList()
+  /** Only if calls are spaced by when they really went. */
+  readonly #late: LateSlots | undefined
   /** The kind of the slot booked last. */
   #kind: SlotKind | undefined
   /** True from when a waiter left until those behind it have moved up. */
@@ -36,6 +39,8 @@ export class ReservingQueue implements Queue {
 
   constructor(owner: QueueOwner) {
     this.#owner = owner
+    const { spacing } = owner
+    this.#late = spacing && new LateSlots(owner, spacing, (slot) => this.#go(slot))
   }
 
   get empty(): boolean {
@@ -87,7 +92,7 @@ export class ReservingQueue implements Queue {
     const here = waiter.stage === 'requesting'
     if (!decision.allowed) {
       if (here) owner.refuseBy(decision, waiter)
-    } else if (wait === 0 && here && !owner.stopped && this.#slots.first === undefined) {
+    } else if (wait === 0 && here && this.#mayGo(waiter)) {
       owner.admit(waiter)
     } else {
       const slot = new Slot(this.#kindOf(waiter.cost, generation), tickets, owner.now + delayOf(booking))
@@ -95,6 +100,12 @@ export class ReservingQueue implements Queue {
       this.#keep(slot, waiter, here)
       if (wait === 0 && waiter.stage === 'booked') owner.context.scheduler.run()
     }
+  }
+
+  /** True if a waiter whose slot is now needs no slot. */
+  #mayGo({ cost }: Waiter): boolean {
+    const { stopped, spacing } = this.#owner
+    return !stopped && this.#slots.first === undefined && spacing?.refusal(cost) === undefined
   }
 
   #kindOf(cost: number, generation: number): SlotKind {
@@ -118,9 +129,18 @@ export class ReservingQueue implements Queue {
   }
 
   readonly #onDue = (slot: Slot): void => {
+    if (this.#late === undefined) this.#go(slot)
+    else this.#late.add(slot)
+  }
+
+  #go(slot: Slot): void {
     this.#slots.remove(slot)
     const waiter = this.#booked.shift(slot.kind.cost)
     if (waiter !== undefined) this.#owner.admit(waiter)
+  }
+
+  resume(): void {
+    this.#late?.resume()
   }
 
   leave(waiter: Waiter): void {
@@ -176,6 +196,7 @@ export class ReservingQueue implements Queue {
 
   #drop(slot: Slot): void {
     this.#owner.context.scheduler.remove(slot)
+    this.#late?.remove(slot)
     this.giveBack(slot, slot.kind.cost)
   }
 
@@ -214,6 +235,7 @@ export class ReservingQueue implements Queue {
   }
 
   rateChanged(): void {
+    this.#late?.resume()
     this.#slots.prune(this.#owner.now)
     let until = 0
     for (let slot = this.#slots.first; slot !== undefined; slot = slot.after) until = Math.max(until, slot.at)
