@@ -15,8 +15,10 @@ export type SettleFailed<Request, Response> = (error: unknown, key: Key, request
 
 /** A request whose units are held. */
 export interface HeldRequest<Request, Response> {
-  readonly reservation: Reservation
+  /** The units that it holds. With `delay`, those of the slot that it used. */
+  reservation: Reservation
   readonly key: Key
+  readonly cost: number
   readonly request: Request
   readonly response: Response
 }
@@ -93,7 +95,8 @@ export class HeldUnits<Request, Response> {
 
   async #wait(held: HeldRequest<Request, Response>): Promise<boolean> {
     const onEnd = (left: () => void) => this.#framework.ended(held.response, left)
-    const stays = await (this.#delay as Delay).pause(held.reservation.wait, onEnd)
+    const { stays, reservation } = await (this.#delay as Delay).pause(held.key, held.cost, held.reservation, onEnd)
+    held.reservation = reservation
     if (stays) this.#countAtEnd(held)
     else await this.#settle(held, 0)
     return stays
