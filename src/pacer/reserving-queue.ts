@@ -34,6 +34,8 @@ export class ReservingQueue implements Queue {
   readonly #late: LateSlots | undefined
   /** The kind of the slot booked last. */
   #kind: SlotKind | undefined
+  /** True if units were given back that later slots do not rely on. */
+  #gaps = false
   /** True from when a waiter left until those behind it have moved up. */
   #closingUp = false
 
@@ -206,8 +208,10 @@ export class ReservingQueue implements Queue {
    */
   giveBack(slot: Slot, units: number): MaybePromise<unknown> {
     const { context, keys, now } = this.#owner
-    const whole = context.permits.exclusive && this.#slots.last === slot && slot.at > now
+    const { last } = this.#slots
+    const whole = context.permits.exclusive && last === slot && slot.at > now
     if (units === slot.kind.cost) this.#slots.remove(slot)
+    if (last !== slot || units !== slot.kind.cost) this.#gaps = true
     if (!whole && slot.tickets === undefined) return undefined
     return context.permits.refund(keys, units, whole ? undefined : slot.tickets, slot.kind.generation)
   }
@@ -239,6 +243,8 @@ export class ReservingQueue implements Queue {
     this.#slots.prune(this.#owner.now)
     let until = 0
     for (let slot = this.#slots.first; slot !== undefined; slot = slot.after) until = Math.max(until, slot.at)
-    if (until > 0) this.#owner.context.permits.block(this.#owner.keys, until)
+    const { context, keys } = this.#owner
+    if (until === 0) this.#gaps = false
+    else if (this.#gaps || !context.permits.exclusive) context.permits.block(keys, until)
   }
 }

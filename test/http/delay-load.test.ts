@@ -38,11 +38,12 @@ test.concurrent.each(apps)('%s: whoever leaves gives its place to those who wait
   const ends = await Promise.all(statuses)
   const { retryAfter } = await limiter.peek('k')
   await app.close()
-  const served = new Array<number>(seconds).fill(0)
-  for (const time of times) served[Math.floor((time - began) / 1000)]++
+  const served = Array.from({ length: seconds }, (_, second) => {
+    return times.filter((time) => Math.floor((time - began) / 1000) === second).length
+  })
   // The first second serves the burst too. Timers come late on a busy machine, so a call may fall into the next second.
-  for (const count of served.slice(1, seconds)) expect(Math.abs(count - 10), `${served}`).toBeLessThanOrEqual(3)
-  const whole = served.slice(0, seconds).reduce((sum, count) => sum + count)
+  for (const count of served.slice(1)) expect(Math.abs(count - 10), `${served}`).toBeLessThanOrEqual(3)
+  const whole = served.reduce((sum, count) => sum + count)
   expect(whole, `${served}`).toBeGreaterThanOrEqual(10 * seconds)
   expect(whole, `${served}`).toBeLessThanOrEqual(10 * (seconds + 1))
   expect(ends.every((status) => status === 200 || status === undefined)).toBe(true)
