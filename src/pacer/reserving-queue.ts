@@ -21,7 +21,7 @@ import { delayOf } from './permits.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Queue, QueueOwner } from './queue.ts'
 import { QueuesByCost } from './queues-by-cost.ts'
-import { Slot, type SlotKind, SlotList } from './slot.ts'
+import { Slot, SlotList } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue implements Queue {
@@ -32,8 +32,6 @@ export class ReservingQueue implements Queue {
   readonly #slots = new SlotList()
   /** Only if calls are spaced by when they really went. */
   readonly #late: LateSlots | undefined
-  /** The kind of the slot booked last. */
-  #kind: SlotKind | undefined
   /** True if units were given back that later slots do not rely on. */
   #gaps = false
   /** True from when a waiter left until those behind it have moved up. */
@@ -97,7 +95,11 @@ export class ReservingQueue implements Queue {
     } else if (wait === 0 && here && this.#mayGo(waiter)) {
       owner.admit(waiter)
     } else {
-      const slot = new Slot(this.#kindOf(waiter.cost, generation), tickets, owner.now + delayOf(booking))
+      const slot = new Slot(
+        this.#slots.kindOf(waiter.cost, generation, this.#onDue),
+        tickets,
+        owner.now + delayOf(booking),
+      )
       this.#slots.add(slot)
       this.#keep(slot, waiter, here)
       if (wait === 0 && waiter.stage === 'booked') owner.context.scheduler.run()
@@ -108,12 +110,6 @@ export class ReservingQueue implements Queue {
   #mayGo({ cost }: Waiter): boolean {
     const { stopped, spacing } = this.#owner
     return !stopped && this.#slots.first === undefined && spacing?.refusal(cost) === undefined
-  }
-
-  #kindOf(cost: number, generation: number): SlotKind {
-    if (this.#kind?.cost === cost && this.#kind.generation === generation) return this.#kind
-    this.#kind = { cost, generation, reserved: false, onDue: this.#onDue }
-    return this.#kind
   }
 
   /** Makes the waiter wait for a slot of its cost, or gives the slot back. */
@@ -241,8 +237,7 @@ export class ReservingQueue implements Queue {
   rateChanged(): void {
     this.#late?.resume()
     this.#slots.prune(this.#owner.now)
-    let until = 0
-    for (let slot = this.#slots.first; slot !== undefined; slot = slot.after) until = Math.max(until, slot.at)
+    const until = this.#slots.latest
     const { context, keys } = this.#owner
     if (until === 0) this.#gaps = false
     else if (this.#gaps || !context.permits.exclusive) context.permits.block(keys, until)
