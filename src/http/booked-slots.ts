@@ -9,28 +9,62 @@
  *
  * If the slot of B were given back, C and D would keep their times. Then clients that leave would take the places of those
  * that stay. Only slots of one cost can be exchanged, so each key has a line for each cost.
+ *
+ * While a request of the line waits for the store's response, the slot that was booked last is not known. Then the slot that
+ * is left over stays, so that those who come can use it, and is given back later.
  */
 import type { Key } from '../limiter.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
 import type { Reservation } from '../reservation.ts'
 
-/** How the wait of a request ended. */
-export interface WaitEnd {
-  /** False if its client left. */
-  readonly stays: boolean
-  /** The reservation of the slot that it used, or of the one that it leaves over, which is to be given back. */
+/** A request whose units are booked for a later time. */
+export interface Booked {
+  readonly key: Key
+  readonly cost: number
+  /** The slot that was booked when the request came. */
   readonly reservation: Reservation
+  /** Gives the slot back if it is left over. */
+  readonly giveBack: () => void
 }
 
 interface Slot extends ListNode<Slot> {
-  readonly reservation: Reservation
+  readonly booked: Booked
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-/** The slots of one key and cost, in the order they were booked, and as many requests, in the order they came. */
-interface Line {
-  readonly slots: LinkedList<Slot>
-  readonly requests: Set<(end: WaitEnd) => void>
+/** Ends a wait: with the reservation of the slot that the request uses, or with undefined if its client left. */
+type End = (reservation: Reservation | undefined) => void
+
+/** The slots of one key and cost, in the order they were booked, and the requests, in the order they came. */
+class Line {
+  readonly slots = new LinkedList<Slot>()
+  readonly requests = new Set<End>()
+  /** How many slots there are. There is one for each request, and there may be more. */
+  size = 0
+  /** How many requests wait for the store's response. */
+  asking = 0
+
+  get empty(): boolean {
+    return this.size === 0 && this.asking === 0
+  }
+
+  /** Gives back the slots that are left over, the last one first. */
+  trim(): void {
+    for (let { last } = this.slots; last !== undefined && this.#surplus; last = this.slots.last) {
+      this.remove(last)
+      clearTimeout(last.timer)
+      last.booked.giveBack()
+    }
+  }
+
+  get #surplus(): boolean {
+    return this.asking === 0 && this.size > this.requests.size
+  }
+
+  remove(slot: Slot): void {
+    this.slots.remove(slot)
+    this.size--
+  }
 }
 
 export class BookedSlots {
@@ -43,43 +77,65 @@ export class BookedSlots {
   }
 
   /**
-   * Waits for a slot of the key.
-   * @param reservation the slot that was booked when the request came
+   * Call it when the store is asked for a slot, and what it returns when the store has answered, with true if the request
+   * waits next: only then is the last slot known.
+   */
+  ask(key: Key, cost: number): (waits: boolean) => void {
+    const name = nameOf(key, cost)
+    const line = this.#line(name)
+    line.asking++
+    return (waits) => {
+      line.asking--
+      if (!waits) this.#tidy(name, line)
+    }
+  }
+
+  /**
+   * Waits for a slot of the key. Resolves to the reservation of the slot that the request uses, or to undefined if its
+   * client left.
    * @param onEnd calls its argument when the response has ended. During the wait, that happens only if the client leaves
    */
-  wait(key: Key, cost: number, reservation: Reservation, onEnd: (left: () => void) => void): Promise<WaitEnd> {
+  wait(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
     return new Promise((resolve) => {
-      const name = nameOf(key, cost)
-      const line = this.#lines.get(name) ?? { slots: new LinkedList<Slot>(), requests: new Set() }
-      this.#lines.set(name, line)
-      const due = () => this.#go(name, line, slot)
-      const timer = setTimeout(due, reservation.wait)
-      const slot: Slot = { reservation, timer, before: undefined, after: undefined }
+      const name = nameOf(booked.key, booked.cost)
+      const line = this.#line(name)
+      const timer = setTimeout(() => this.#go(name, line, slot), booked.reservation.wait)
+      const slot: Slot = { booked, timer, before: undefined, after: undefined }
       line.slots.add(slot)
+      line.size++
       line.requests.add(resolve)
       onEnd(() => this.#leave(name, line, resolve))
+      this.#tidy(name, line)
     })
+  }
+
+  #line(name: string): Line {
+    const line = this.#lines.get(name) ?? new Line()
+    this.#lines.set(name, line)
+    return line
   }
 
   /** The request that has waited the longest uses the slot. */
   #go(name: string, line: Line, slot: Slot): void {
     const [first] = line.requests
-    if (first !== undefined) this.#end(name, line, first, slot, true)
+    line.remove(slot)
+    if (first === undefined) slot.booked.giveBack()
+    else {
+      line.requests.delete(first)
+      first(slot.booked.reservation)
+    }
+    this.#tidy(name, line)
   }
 
-  /** The slot that was booked last is left over. */
-  #leave(name: string, line: Line, request: (end: WaitEnd) => void): void {
-    const { last } = line.slots
-    if (last === undefined || !line.requests.has(request)) return
-    clearTimeout(last.timer)
-    this.#end(name, line, request, last, false)
+  #leave(name: string, line: Line, request: End): void {
+    if (!line.requests.delete(request)) return
+    this.#tidy(name, line)
+    request(undefined)
   }
 
-  #end(name: string, line: Line, request: (end: WaitEnd) => void, slot: Slot, stays: boolean): void {
-    line.slots.remove(slot)
-    line.requests.delete(request)
-    if (line.requests.size === 0) this.#lines.delete(name)
-    request({ stays, reservation: slot.reservation })
+  #tidy(name: string, line: Line): void {
+    line.trim()
+    if (line.empty && this.#lines.get(name) === line) this.#lines.delete(name)
   }
 }
 

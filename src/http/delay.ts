@@ -4,7 +4,7 @@ import { HeadgateError } from '../errors.ts'
 import type { Key } from '../limiter.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
 import type { Reservation } from '../reservation.ts'
-import { BookedSlots, type WaitEnd } from './booked-slots.ts'
+import { type Booked, BookedSlots } from './booked-slots.ts'
 
 /** Options of `delay`. */
 export interface DelayOptions {
@@ -57,13 +57,15 @@ export class Delay {
     this.#waiting--
   }
 
-  /**
-   * Waits for a slot of the key, then returns the place.
-   * @param onEnd calls its argument when the response has ended. During the wait, that happens only if the client leaves
-   */
-  async pause(key: Key, cost: number, reservation: Reservation, onEnd: (left: () => void) => void): Promise<WaitEnd> {
-    const end = await this.#slots.wait(key, cost, reservation, onEnd)
+  /** Call it when an asynchronous store is asked: see `BookedSlots.ask`. */
+  ask(key: Key, cost: number): (waits: boolean) => void {
+    return this.#slots.ask(key, cost)
+  }
+
+  /** Waits for a slot of the key, then returns the place: see `BookedSlots.wait`. */
+  async pause(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
+    const reservation = await this.#slots.wait(booked, onEnd)
     this.leave()
-    return end
+    return reservation
   }
 }

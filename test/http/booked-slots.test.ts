@@ -35,14 +35,14 @@ class Requests {
       return
     }
     let left = () => {}
-    const wait = this.slots.wait(key, cost, reservation, (leave) => {
+    const giveBack = () => void reservation.cancel()
+    const wait = this.slots.wait({ key, cost, reservation, giveBack }, (leave) => {
       left = leave
     })
     this.#waiting.set(name, left)
-    void wait.then(async ({ stays, reservation }) => {
+    void wait.then((used) => {
       this.#waiting.delete(name)
-      if (stays) this.#go(name, cost)
-      else await reservation.cancel()
+      if (used !== undefined) this.#go(name, cost)
     })
   }
 
@@ -100,6 +100,33 @@ describe('a client that leaves', () => {
     expect((await requests.limiter.peek('k')).resetAfter).toBe(0)
   })
 
+  test('while the store is asked: the slot stays for those who come, and is given back after the response', async () => {
+    const requests = new Requests(even)
+    for (const name of 'ABCD') await requests.come(name)
+    const answered = requests.slots.ask('k', 1)
+    await requests.leave('B')
+    expect((await requests.limiter.peek('k')).retryAfter).toBe(400)
+    await requests.pass(100)
+    await requests.come('E')
+    expect(requests.events.join(' ')).toBe('A+0 C+100')
+    answered(false)
+    expect((await requests.limiter.peek('k')).retryAfter).toBe(300)
+    await requests.pass(1000)
+    expect(requests.events.join(' ')).toBe('A+0 C+100 D+200 E+300')
+    expect(requests.slots.size).toBe(0)
+  })
+
+  test('a slot that nobody waits for any more is given back when it comes', async () => {
+    const requests = new Requests(even)
+    for (const name of 'AB') await requests.come(name)
+    const answered = requests.slots.ask('k', 1)
+    await requests.leave('B')
+    await requests.pass(100)
+    expect(requests.slots.size).toBe(1)
+    answered(false)
+    expect([requests.slots.size, vi.getTimerCount()]).toEqual([0, 0])
+  })
+
   test('keys have slots of their own, and a key record is one key', async () => {
     const requests = new Requests(even)
     for (const key of ['a', 'b']) for (const n of [1, 2, 3]) await requests.come(`${key}${n}`, { key })
@@ -109,7 +136,9 @@ describe('a client that leaves', () => {
     expect(requests.events.join(' ')).toBe('a1+0 b1+0 a3+100 b2+100 b3+200')
     const reservation = await requests.limiter.reserve('a', { maxWait: '1h' })
     const never = () => undefined
-    for (const user of ['u', 'u', 'v']) void requests.slots.wait({ user, address: '::1' }, 1, reservation, never)
+    for (const user of ['u', 'u', 'v']) {
+      void requests.slots.wait({ key: { user, address: '::1' }, cost: 1, reservation, giveBack: never }, never)
+    }
     expect(requests.slots.size).toBe(2)
     await vi.runAllTimersAsync()
     expect(requests.slots.size).toBe(0)
@@ -119,8 +148,10 @@ describe('a client that leaves', () => {
     const requests = new Requests(even)
     await requests.come('A')
     const reservation = await requests.limiter.reserve('k', { maxWait: '1h' })
-    const end = await requests.slots.wait('k', 1, reservation, (leave) => leave())
-    expect([end.stays, requests.slots.size, vi.getTimerCount()]).toEqual([false, 0, 0])
+    const giveBack = vi.fn()
+    const used = await requests.slots.wait({ key: 'k', cost: 1, reservation, giveBack }, (leave) => leave())
+    expect([used, requests.slots.size, vi.getTimerCount()]).toEqual([undefined, 0, 0])
+    expect(giveBack).toHaveBeenCalledOnce()
   })
 })
 

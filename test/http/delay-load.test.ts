@@ -1,6 +1,6 @@
 import { get as send } from 'node:http'
 import { expect, test } from 'vitest'
-import { RateLimiter } from '../../src/index.ts'
+import { memoryStore, RateLimiter, type Store } from '../../src/index.ts'
 import { frameworks } from '../support/frameworks.ts'
 
 /* A real load on `delay`: twice as many requests as the limit, from clients that wait for a second at most. */
@@ -18,10 +18,35 @@ function request(url: string): Promise<number | undefined> {
   })
 }
 
-const apps = Object.entries(frameworks)
+const apps = [
+  ...Object.entries(frameworks).map(([name, start]) => [name, start, memoryStore()] as const),
+  ['Express 5 with a slow store', frameworks['Express 5'] as (typeof frameworks)[string], slowStore()] as const,
+]
 
-test.concurrent.each(apps)('%s: whoever leaves gives its place to those who wait', async (_, start) => {
-  const limiter = new RateLimiter({ policies: '10/1s token-bucket' })
+/** A store behind a slow network: a call takes 15 ms there, and its response 15 ms back. */
+function slowStore(): Store {
+  const store = memoryStore()
+  const slowly = async <T>(call: () => T): Promise<Awaited<T>> => {
+    await new Promise((resolve) => setTimeout(resolve, 15))
+    const result = await call()
+    await new Promise((resolve) => setTimeout(resolve, 15))
+    return result
+  }
+  return {
+    synchronous: false,
+    open(terms) {
+      const ledger = store.open(terms)
+      return {
+        decide: (...call) => slowly(() => ledger.decide(...call)),
+        reserve: (...call) => slowly(() => ledger.reserve(...call)),
+        reset: (...call) => slowly(() => ledger.reset(...call)),
+      }
+    },
+  }
+}
+
+test.concurrent.each(apps)('%s: whoever leaves gives its place to those who wait', async (_, start, store) => {
+  const limiter = new RateLimiter({ policies: '10/1s token-bucket', store, storeTimeout: '10s' })
   const times: number[] = []
   const handle = () => {
     times.push(performance.now())
