@@ -29,7 +29,8 @@ export function socketIoTransport(socket: SocketIoLike): MessageTransport<Socket
     tell,
     close(message, notice, tells) {
       if (tells) tell(message, notice)
-      socket.disconnect(true)
+      // socket.io delivers admitted messages on the next tick, if the socket is still connected.
+      process.nextTick(() => socket.disconnect(true))
     },
     fail: (error, pass) => failSocket(socket, error, pass),
     // One connection serves every namespace of a client, so a socket cannot pause it.

@@ -196,6 +196,27 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       await eventually(() => expect(server.delivered).toEqual(overLimit === 'drop' ? texts(1, 4) : []))
     })
 
+    test('a flood of 100,000 messages from a client that reads nothing fills no memory', async () => {
+      let messages = 0
+      const cost = () => {
+        messages++
+        return 1
+      }
+      const { connect, connections, delivered } = await serve('10/1h', { cost })
+      const client = await connect()
+      client.stopReading()
+      const buffered = () => connections[0]?.buffered() ?? 0
+      let most = 0
+      for (let sent = 0; sent < 100_000; sent += 1000) {
+        client.send(...texts(sent + 1, sent + 1000))
+        while (messages < sent + 1000) await new Promise((resolve) => setImmediate(resolve))
+        most = Math.max(most, buffered())
+      }
+      expect(most).toBeGreaterThan(library.mostBuffered / 2)
+      expect(most).toBeLessThanOrEqual(library.mostBuffered)
+      expect([delivered, connections[0]?.limit.waiting]).toEqual([texts(1, 10), 0])
+    })
+
     test('notify is called in place of the notice, and cannot break the socket', async () => {
       const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
       onTestFinished(() => warnings.mockRestore())
@@ -260,9 +281,8 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       const client = await connect()
       client.send('no JSON', '{"cost":2}')
       await eventually(() => expect(delivered).toEqual(['{"cost":2}']))
-      expect(warnings.mock.calls).toEqual([
-        [expect.stringContaining('SyntaxError'), expect.objectContaining({ code: 'HEADGATE_MESSAGE' })],
-      ])
+      const warning = [expect.stringContaining('SyntaxError'), expect.objectContaining({ code: 'HEADGATE_MESSAGE' })]
+      expect(warnings.mock.calls).toEqual(library.warns ? [warning] : [])
     })
   })
 }

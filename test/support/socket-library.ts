@@ -18,6 +18,8 @@ export interface ServerSide {
   /** Errors that the listener for `error` got. Without `listens`, there is none. */
   readonly errors: Error[]
   closed: boolean
+  /** How much waits to be sent to the client: bytes with ws, packets with socket.io. */
+  buffered(): number
 }
 
 /** A real server over loopback, whose connections are limited. */
@@ -39,6 +41,8 @@ export interface SocketClient {
   ended: string | undefined
   /** Destroys the TCP connection without a word. */
   vanish(): void
+  /** Reads nothing from now on. */
+  stopReading(): void
   close(): void
 }
 
@@ -47,5 +51,9 @@ export interface SocketLibrary {
   readonly closedByLimit: string
   /** True if the application sees the close only after the last message. socket.io drops messages of a closed socket. */
   readonly holdsClose: boolean
+  /** True if an error without a listener is a warning. socket.io has a listener of its own, which does nothing. */
+  readonly warns: boolean
+  /** The most that may wait to be sent, as `buffered` counts it. */
+  readonly mostBuffered: number
   serve(policies: string | RateLimiter, options?: CommonOptions, listens?: boolean): Promise<LimitedServer>
 }

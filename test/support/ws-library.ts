@@ -8,6 +8,8 @@ import type { LimitedServer, ServerSide, SocketClient, SocketLibrary } from './s
 export const wsLibrary: SocketLibrary = {
   closedByLimit: '1013 Too many messages.',
   holdsClose: true,
+  warns: true,
+  mostBuffered: 65_536 + 200,
   async serve(policies, { cost, notify, ...options } = {}, listens = false): Promise<LimitedServer> {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })
     await once(server, 'listening')
@@ -20,7 +22,7 @@ export const wsLibrary: SocketLibrary = {
         ...(cost !== undefined && { cost: typeof cost === 'number' ? cost : ([data]) => cost(data.toString()) }),
         ...(notify && { notify: ({ message: [data], ...refusal }) => notify({ ...refusal, text: data.toString() }) }),
       })
-      const side: ServerSide = { limit, errors: [], closed: false }
+      const side: ServerSide = { limit, errors: [], closed: false, buffered: () => socket.bufferedAmount }
       connections.push(side)
       socket.on('message', (data) => delivered.push(data.toString()))
       socket.on('close', () => {
@@ -59,6 +61,7 @@ function clientOf(client: WebSocket): SocketClient {
       for (const text of texts) client.send(text)
     },
     vanish: () => client.terminate(),
+    stopReading: () => client.pause(),
     close: () => client.close(),
   }
   client.on('close', (code, reason) => {
