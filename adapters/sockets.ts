@@ -1,5 +1,6 @@
 /* What a server of WebSockets imports: `headgate/sockets`. */
 
+export { type ConnectionOptions, limitConnections } from './sockets/limit-connections.ts'
 export { type LimitedMessages, limitMessages } from './sockets/limit-messages.ts'
 export type { MessageOptions, MessageRefusal } from './sockets/message-options.ts'
 export type { Notice } from './sockets/message-transport.ts'

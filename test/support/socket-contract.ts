@@ -2,6 +2,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { memoryStore, type OnStoreError, RateLimiter, type Store, tokenBucket } from '../../src/index.ts'
 import { faultyStore, ManualClock } from '../../src/testing/index.ts'
 import { forgetWarnings } from '../../src/warn.ts'
+import { heldStore, shuffledStore } from './answering-stores.ts'
 import { asyncStore } from './async-store.ts'
 import type { CommonOptions, LimitedServer, SocketLibrary } from './socket-library.ts'
 
@@ -215,7 +216,7 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       expect(most).toBeGreaterThan(library.mostBuffered / 2)
       expect(most).toBeLessThanOrEqual(library.mostBuffered)
       expect([delivered, connections[0]?.limit.waiting]).toEqual([texts(1, 10), 0])
-    })
+    }, 120_000)
 
     test('notify is called in place of the notice, and cannot break the socket', async () => {
       const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
@@ -285,44 +286,4 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       expect(warnings.mock.calls).toEqual(library.warns ? [warning] : [])
     })
   })
-}
-
-/** A store that decides at once and answers in an order of its own: every second call after the next one. */
-function shuffledStore(store: Store): Store {
-  let calls = 0
-  return answering(store, async (decide) => {
-    const ticks = calls++ % 2 === 0 ? 20 : 1
-    const decision = decide()
-    for (let n = 0; n < ticks; n++) await Promise.resolve()
-    return decision
-  })
-}
-
-/** A store that answers when it is released. */
-function heldStore(store: Store): { store: Store; calls(): number; release(): void } {
-  let calls = 0
-  let release = () => {}
-  const released = new Promise<void>((resolve) => {
-    release = resolve
-  })
-  const held = answering(store, async (decide) => {
-    calls++
-    await released
-    return decide()
-  })
-  return { store: held, calls: () => calls, release }
-}
-
-function answering(store: Store, answer: <T>(decide: () => T) => Promise<T>): Store {
-  return {
-    synchronous: false,
-    open(terms) {
-      const ledger = store.open(terms)
-      return {
-        decide: async (...call) => answer(() => ledger.decide(...call)).then((decision) => decision),
-        reserve: async (...call) => ledger.reserve(...call),
-        reset: async (...call) => ledger.reset(...call),
-      }
-    },
-  }
 }
