@@ -193,8 +193,8 @@ export class MessageLimit<Message> {
   }
 
   #refuse(refusal: MessageRefusal<Message>, closes: boolean = this.#settings.overLimit === 'close'): void {
-    const { notify, labels } = this.#settings
-    const notice = noticeOf(refusal, labels)
+    const { notify } = this.#settings
+    const notice = noticeOf(refusal, this.limiter.policies)
     if (notify !== undefined) callHook(notify, refusal)
     if (!closes) {
       if (notify === undefined) this.#transport.tell(refusal.message, notice)

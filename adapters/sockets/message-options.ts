@@ -68,8 +68,6 @@ export interface MessageSettings<Message> {
   readonly overLimit: 'drop' | 'close' | 'delay'
   readonly cost: number | ((message: Message) => number)
   readonly notify: ((refusal: MessageRefusal<Message>) => MaybePromise<unknown>) | undefined
-  /** What clients see as the name of each policy. */
-  readonly labels: ReadonlyMap<string, string>
   /** In milliseconds. */
   readonly maxWait: number
   readonly maxQueue: number
@@ -93,7 +91,6 @@ export function readMessageOptions<Message>(
       typeof options.cost === 'function'
         ? options.cost
         : checkedCost(options.cost === undefined ? 1 : options.cost, 'cost'),
-    labels: new Map(limiter.policies.map(({ name, label = name }) => [name, label])),
     notify: callback(options.notify, 'notify', '({ retryAfter }) => ...'),
     maxWait: milliseconds(options.maxWait ?? '1m', 'maxWait', 'HEADGATE_OPTION'),
     maxQueue: positiveInteger(options.maxQueue ?? 1000, 'maxQueue', 'HEADGATE_OPTION'),

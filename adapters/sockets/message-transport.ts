@@ -1,3 +1,4 @@
+import type { Policy } from '../../src/algorithms/algorithm.ts'
 import { asError } from '../../src/http/index.ts'
 import { reason, warnOnce } from '../../src/warn.ts'
 import type { MessageRefusal } from './message-options.ts'
@@ -25,10 +26,9 @@ export interface Notice {
   readonly retryAfterMs: number | null
 }
 
-/** @param labels the label of each policy, by its name */
 export function noticeOf(
   { reason: why, decision, retryAfter }: MessageRefusal<unknown>,
-  labels: ReadonlyMap<string, string>,
+  policies: readonly Policy[],
 ): Notice {
   const finite = Number.isFinite(retryAfter)
   const seconds = Math.ceil(retryAfter / 1000)
@@ -36,7 +36,8 @@ export function noticeOf(
   return {
     error: why === 'store' ? 'unavailable' : 'too_many_messages',
     message: `${why === 'store' ? 'Service unavailable.' : 'Too many messages.'} ${advice}`,
-    policy: decision === undefined ? null : (labels.get(decision.policy) ?? decision.policy),
+    policy:
+      decision === undefined ? null : (policies.find(({ name }) => name === decision.policy)?.label ?? decision.policy),
     retryAfterMs: finite ? retryAfter : null,
   }
 }
