@@ -1,14 +1,27 @@
-import type { Store } from '../../src/index.ts'
+import type { Decision, Store } from '../../src/index.ts'
 
-/** A store that decides at once and answers in an order of its own: every second call after the next one. */
+/** A store that decides at once and answers in an order of its own: late, soon, or without a promise. */
 export function shuffledStore(store: Store): Store {
   let calls = 0
-  return answering(store, async (decide) => {
-    const ticks = calls++ % 2 === 0 ? 20 : 1
-    const decision = decide()
+  const late = async <T>(decision: T, ticks: number): Promise<T> => {
     for (let n = 0; n < ticks; n++) await Promise.resolve()
     return decision
-  })
+  }
+  return {
+    synchronous: false,
+    open(terms) {
+      const ledger = store.open(terms)
+      return {
+        decide(...call) {
+          const decision = ledger.decide(...call) as Decision
+          const ticks = [20, 1, 0][calls++ % 3] as number
+          return ticks === 0 ? decision : late(decision, ticks)
+        },
+        reserve: (...call) => ledger.reserve(...call),
+        reset: (...call) => ledger.reset(...call),
+      }
+    },
+  }
 }
 
 /** A store that answers when it is released. */
