@@ -4,7 +4,7 @@ import { decide, type Key, type RateLimiter } from '../../src/limiter.ts'
 import { isPromise, type MaybePromise } from '../../src/maybe-promise.ts'
 import { Fifo } from '../../src/pacer/fifo.ts'
 import { longestSleep } from '../../src/sleeper.ts'
-import { reason, warnOnce } from '../../src/warn.ts'
+import { callNotify } from './call-notify.ts'
 import { checkedCost, type MessageRefusal, type MessageSettings } from './message-options.ts'
 import { type MessageTransport, noticeOf } from './message-transport.ts'
 import type { SocketKey } from './socket-key.ts'
@@ -194,8 +194,8 @@ export class MessageLimit<Message> {
 
   #refuse(refusal: MessageRefusal<Message>, closes: boolean = this.#settings.overLimit === 'close'): void {
     const { notify } = this.#settings
-    const notice = noticeOf(refusal, this.limiter.policies)
-    if (notify !== undefined) callHook(notify, refusal)
+    const notice = () => noticeOf(refusal, this.limiter.policies)
+    if (notify !== undefined) callNotify(notify, refusal)
     if (!closes) {
       if (notify === undefined) this.#transport.tell(refusal.message, notice)
       return
@@ -230,18 +230,4 @@ export class MessageLimit<Message> {
 function unavailableFor(error: unknown): number | undefined {
   if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_STORE_UNAVAILABLE') return undefined
   return Math.max(1, error.retryAfter ?? aSecond)
-}
-
-/** A hook cannot break a socket: if it throws or rejects, a warning is given once. */
-function callHook<Message>(
-  notify: (refusal: MessageRefusal<Message>) => MaybePromise<unknown>,
-  refusal: MessageRefusal<Message>,
-): void {
-  const broken = (error: unknown) =>
-    warnOnce('HEADGATE_HOOK', `notify threw; messages go on without it. Catch in the hook. ${reason(error)}`, 'notify')
-  try {
-    Promise.resolve(notify(refusal)).catch(broken)
-  } catch (error) {
-    broken(error)
-  }
 }

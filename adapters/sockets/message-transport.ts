@@ -6,9 +6,9 @@ import type { MessageRefusal } from './message-options.ts'
 /** What a limit needs from the library of a socket. */
 export interface MessageTransport<Message> {
   /** Tells the client that the message was dropped. Stores nothing for a client that does not read. */
-  tell(message: Message, notice: Notice): void
+  tell(message: Message, notice: () => Notice): void
   /** Closes the connection. @param tells false if the application has told the client already */
-  close(message: Message, notice: Notice, tells: boolean): void
+  close(message: Message, notice: () => Notice, tells: boolean): void
   /** Reports an error that a message ran into, by `pass`. The message is dropped. */
   fail(error: unknown, pass: (error: Error) => void): void
   /** Reads no more from the client, as far as the library can. */

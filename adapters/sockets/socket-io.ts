@@ -19,11 +19,11 @@ export interface SocketIoLike {
 const mostBuffered = 1000
 
 export function socketIoTransport(socket: SocketIoLike): MessageTransport<SocketIoMessage> {
-  const tell = (message: SocketIoMessage, notice: Notice) => {
+  const tell = (message: SocketIoMessage, notice: () => Notice) => {
     const acknowledge = message.at(-1)
     if (!socket.connected || buffered(socket) > mostBuffered) return
-    if (typeof acknowledge === 'function') acknowledge(notice)
-    else socket.emit('rate_limited', notice)
+    if (typeof acknowledge === 'function') acknowledge(notice())
+    else socket.emit('rate_limited', notice())
   }
   return {
     tell,

@@ -29,9 +29,9 @@ const tryAgainLater = 1013
 export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebSocketMessage> {
   return {
     tell(_message, notice) {
-      if (socket.readyState === open && socket.bufferedAmount <= mostBuffered) socket.send(JSON.stringify(notice))
+      if (socket.readyState === open && socket.bufferedAmount <= mostBuffered) socket.send(JSON.stringify(notice()))
     },
-    close: (_message, notice) => socket.close(tryAgainLater, notice.message),
+    close: (_message, notice) => socket.close(tryAgainLater, notice().message),
     fail: (error, pass) => failSocket(socket, error, pass),
     pause: () => socket.pause(),
     resume: () => socket.resume(),
