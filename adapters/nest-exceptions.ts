@@ -53,8 +53,8 @@ export function exceptionOf(call: Call, decision: RequestDecision | undefined): 
     ...(retryAfter === undefined ? {} : { retryAfter: retryAfter as number | null }),
   }
   const refused = decision?.allowed === false ? decision : undefined
-  // With a statusCode, Apollo's driver of Nest would replace the code by INTERNAL_SERVER_ERROR.
-  const response = type === 'http' ? { statusCode: status, ...members } : members
+  // Problem details have a status. With a statusCode, Apollo's driver of Nest would replace the code of the error.
+  const response = type === 'http' && !('status' in members) ? { statusCode: status, ...members } : members
   return new RateLimitException(typeof body === 'string' ? body : response, status, extensions, refused)
 }
 

@@ -26,6 +26,7 @@ function run(...args) {
 }
 
 installPacked()
-const types = run(join(root, 'node_modules/typescript/bin/tsc'), '-p', 'tsconfig.json')
+const check = (project) => run(join(root, 'node_modules/typescript/bin/tsc'), '-p', project)
+const types = check('tsconfig.json') || check('contract/tsconfig.json')
 const tests = run('node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2))
 process.exitCode = types || tests

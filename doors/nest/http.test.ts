@@ -1,12 +1,9 @@
 import { Controller, Get, UseGuards } from '@nestjs/common'
-import { APP_GUARD } from '@nestjs/core'
 import { fixedWindow } from 'headgate'
 import type { RequestDecision } from 'headgate/http'
 import { RateLimit, RateLimitDecision, RateLimitGuard, RateLimitModule, SkipRateLimit } from 'headgate/nest'
 import { describe, expect, test } from 'vitest'
-import { platforms, start, statuses, storeAt } from '../support/nest.ts'
-
-const everywhere = { provide: APP_GUARD, useClass: RateLimitGuard }
+import { everywhere, platforms, start, statuses, storeAt } from '../support/nest.ts'
 
 @Controller()
 class Pages {

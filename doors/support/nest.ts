@@ -1,15 +1,19 @@
 import type { AddressInfo } from 'node:net'
 import { type INestApplication, Module, type ModuleMetadata, type NestApplicationOptions } from '@nestjs/common'
-import { NestFactory } from '@nestjs/core'
+import { APP_GUARD, NestFactory } from '@nestjs/core'
 import { ExpressAdapter } from '@nestjs/platform-express'
 import { FastifyAdapter } from '@nestjs/platform-fastify'
 import { memoryStore } from 'headgate'
+import { RateLimitGuard } from 'headgate/nest'
 import { ManualClock } from 'headgate/testing'
 import request from 'supertest'
 import { onTestFinished } from 'vitest'
 
 export const platforms = ['Express', 'Fastify'] as const
 export type Platform = (typeof platforms)[number]
+
+/** The guard for every handler of an application. */
+export const everywhere = { provide: APP_GUARD, useClass: RateLimitGuard }
 
 /** Proxies of each platform, as its own setting trusts them: the one at this address. */
 const trusting = {
