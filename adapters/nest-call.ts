@@ -99,8 +99,7 @@ function messageSide(type: string, args: readonly unknown[]): MessageSide | unde
     const client = args[0]
     const handshake = nested(client, 'handshake')
     const socket = nested(client, 'request', 'socket') ?? nested(client, '_socket')
-    const address = nested(client, 'conn', 'remoteAddress') ?? nested(handshake, 'address')
-    return sideOver(socket, address, nested(handshake, 'headers'))
+    return sideOver(socket, nested(handshake, 'address'), nested(handshake, 'headers'))
   }
   const reference = type === 'rpc' && isObject(args[1]) ? args[1].getSocketRef : undefined
   if (typeof reference !== 'function') return undefined

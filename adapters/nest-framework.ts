@@ -21,29 +21,28 @@ function markOf(context: ExecutionContext): object | undefined {
   return own ?? (isObject(args[0]) ? args[0] : undefined)
 }
 
-/** What to do when a call ends that has no HTTP response of its own, by the arguments that guards and interceptors share. */
-const endings = new WeakMap<readonly unknown[], ((status: number, aborted: boolean) => void)[]>()
+type Ending = (status: number, aborted: boolean) => void
 
-/** The functions that wait for the end of this call; undefined if none does. */
-export function endingsOf(context: ExecutionContext): ((status: number, aborted: boolean) => void)[] | undefined {
-  return endings.get(context.getArgs())
+/** What waits for the end of a call without a response of its own, by the arguments that guards and interceptors share. */
+const endings = new WeakMap<readonly unknown[], Ending[]>()
+
+/** The functions that wait for the end of this call, once. */
+export function takeEndings(context: ExecutionContext): readonly Ending[] | undefined {
+  const args = context.getArgs()
+  const taken = endings.get(args)
+  endings.delete(args)
+  return taken
 }
 
-function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {
+function ended(context: ExecutionContext, done: Ending): void {
   const { type, http } = callOf(context)
   if (type === 'http' && http?.response !== undefined) {
     http.table.ended(http.response, done)
     return
   }
-  let open = true
-  const once = (status: number, aborted: boolean) => {
-    if (open) done(status, aborted)
-    open = false
-  }
+  // The status of a GraphQL response says nothing about one field of it.
   const args = context.getArgs()
-  endings.set(args, [...(endings.get(args) ?? []), once])
-  // A field that another guard has refused ends with its response.
-  if (http?.response !== undefined) http.table.ended(http.response, once)
+  endings.set(args, [...(endings.get(args) ?? []), done])
 }
 
 function param(context: ExecutionContext, name: string): string | undefined {

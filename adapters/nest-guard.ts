@@ -11,7 +11,7 @@ import { type Observable, tap } from 'rxjs'
 import { type AnyGuard, asError, type MaybePromise, type PlanLimiter, type RateLimiter } from '../src/http/index.ts'
 import { callOf } from './nest-call.ts'
 import { exceptionOf } from './nest-exceptions.ts'
-import { decisionOf, endingsOf } from './nest-framework.ts'
+import { decisionOf, takeEndings } from './nest-framework.ts'
 import type { NestLimits } from './nest-limits.ts'
 
 /** The injection token of the limits of an application. */
@@ -83,7 +83,7 @@ async function end(admitted: MaybePromise<boolean>, context: ExecutionContext): 
  */
 export class RateLimitInterceptor implements NestInterceptor {
   intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const endings = endingsOf(context)
+    const endings = takeEndings(context)
     if (endings === undefined) return next.handle()
     const end = (status: number, aborted: boolean) => {
       for (const done of endings) done(status, aborted)

@@ -60,8 +60,8 @@ export class NestLimits {
   /** @throws HeadgateError if a policy or an option is invalid */
   constructor(options: RateLimitModuleOptions) {
     this.#options = options
-    const { argument, defaults, parts } = readModuleOptions(options)
-    this.#root = argument === undefined ? undefined : limitFrom(argument, undefined, 'own')
+    const { limited, argument, defaults, parts } = readModuleOptions(options)
+    this.#root = limited ? limitFrom(argument, undefined, 'own') : undefined
     this.root = this.#root?.guard
     this.#givenStore = parts.store ?? (givenLimiter(argument) ? this.#root?.limiter?.store : undefined)
     const store = parts.store ?? this.#root?.limiter?.store
@@ -186,7 +186,9 @@ function nameOf({ prototype }: Class, handler: Handler): string {
 }
 
 interface Read {
-  readonly argument: Argument | undefined
+  /** False with `limit: false`. */
+  readonly limited: boolean
+  readonly argument: Argument
   /** The options that limits of handlers inherit, if the module has no limit. */
   readonly defaults: NestGuardOptions
   readonly parts: LimiterParts
@@ -197,17 +199,17 @@ const sharedParts = ['store', 'instances', 'storeTimeout'] as const
 
 function readModuleOptions(options: RateLimitModuleOptions): Read {
   if (!isObject(options) || options instanceof RateLimiter) {
-    return { argument: options as Argument, defaults: {}, parts: {} }
+    return { limited: true, argument: options as Argument, defaults: {}, parts: {} }
   }
   const given = options as LimiterParts
   const parts = Object.fromEntries(
     sharedParts.filter((part) => given[part] !== undefined).map((part) => [part, given[part]]),
   )
-  if (options.limit !== false) return { argument: options as Argument, defaults: {}, parts }
+  if (options.limit !== false) return { limited: true, argument: options as Argument, defaults: {}, parts }
   const own = Object.entries(options).filter(([option]) => ![...sharedParts, 'limit'].includes(option))
-  return { argument: undefined, defaults: Object.fromEntries(own), parts }
+  return { limited: false, argument: '', defaults: Object.fromEntries(own), parts }
 }
 
-function givenLimiter(argument: Argument | undefined): boolean {
+function givenLimiter(argument: Argument): boolean {
   return argument instanceof RateLimiter || (isObject(argument) && argument.limiter !== undefined)
 }
