@@ -6,6 +6,7 @@ import { execFileSync, spawnSync } from 'node:child_process'
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { writeRecipes } from './write-recipes.mjs'
 
 const here = import.meta.dirname
 const root = join(here, '..')
@@ -26,6 +27,7 @@ function run(...args) {
 }
 
 installPacked()
+writeRecipes()
 const check = (project) => run(join(root, 'node_modules/typescript/bin/tsc'), '-p', project)
 const types = check('tsconfig.json') || check('contract/tsconfig.json')
 const tests = run('node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2))

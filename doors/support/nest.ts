@@ -47,7 +47,7 @@ export async function start(platform: Platform, metadata: ModuleMetadata, option
   return { app, port, url, agent: request(url) }
 }
 
-export function moduleOf(metadata: ModuleMetadata) {
+function moduleOf(metadata: ModuleMetadata) {
   class AppModule {}
   Module(metadata)(AppModule)
   return AppModule
