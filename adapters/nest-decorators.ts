@@ -1,9 +1,9 @@
 import { applyDecorators, createParamDecorator, type ExecutionContext, SetMetadata, UseGuards } from '@nestjs/common'
-import { HeadgateError, type RateLimitArgument, type RequestDecision } from '../src/http/index.ts'
+import { HeadgateError, type RequestDecision } from '../src/http/index.ts'
 import { decisionOf } from './nest-framework.ts'
 import { RateLimitGuard } from './nest-guard.ts'
-import type { NestGuardOptions } from './nest-limits.ts'
 import { type DeclaredLimit, limitKey, type Skipped, skipKey } from './nest-metadata.ts'
+import type { NestArgument, NestGuardOptions } from './nest-options.ts'
 
 /** A decorator of a class and of a method. */
 export type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
@@ -18,10 +18,7 @@ export type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
  *
  * An invalid limit stops the start of the application with a HeadgateError.
  */
-export function RateLimit(
-  limit: RateLimitArgument<ExecutionContext, ExecutionContext>,
-  options?: NestGuardOptions,
-): ClassOrMethodDecorator {
+export function RateLimit(limit: NestArgument, options?: NestGuardOptions): ClassOrMethodDecorator {
   const declared: DeclaredLimit = { argument: limit, options }
   return applyDecorators(SetMetadata(limitKey, declared), UseGuards(RateLimitGuard)) as ClassOrMethodDecorator
 }

@@ -2,35 +2,31 @@ import type { ExecutionContext } from '@nestjs/common'
 import {
   type AnyGuard,
   createGuard,
-  type GuardOptions,
   guardOptionsOf,
   HeadgateError,
   type LimiterParts,
-  type RateLimitArgument,
   RateLimiter,
-  type Store,
   withLimiterParts,
 } from '../src/http/index.ts'
 import { graphqlArguments, isObject } from './nest-call.ts'
 import { nestFramework } from './nest-framework.ts'
 import { type DeclaredLimit, limitOf, skippedOf } from './nest-metadata.ts'
+import {
+  givesStore,
+  type NestArgument,
+  type NestGuardOptions,
+  type RateLimitModuleOptions,
+  readModuleOptions,
+} from './nest-options.ts'
 
-type Argument = RateLimitArgument<ExecutionContext, ExecutionContext>
-export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
 type NestGuard = AnyGuard<ExecutionContext, ExecutionContext>
-
-/** What limits of handlers and controllers inherit, without a limit for all others. */
-export type NoLimit = NestGuardOptions & Pick<LimiterParts, 'store' | 'instances' | 'storeTimeout'> & { limit: false }
-
-/** The options of the module: an argument of `rateLimit`, or `{ limit: false }` beside what limits of handlers inherit. */
-export type RateLimitModuleOptions = Argument | NoLimit
 
 /** A limit, and what is needed for a guard without some of its policies. */
 interface Limit {
   readonly guard: NestGuard
   /** Undefined if the policies are a function of the call. */
   readonly limiter: RateLimiter | undefined
-  readonly argument: Argument
+  readonly argument: NestArgument
   readonly defaults: NestGuardOptions | undefined
 }
 
@@ -51,8 +47,6 @@ export class NestLimits {
   readonly #root: Limit | undefined
   readonly #inherited: NestGuardOptions
   readonly #parts: LimiterParts
-  /** Where the states are kept that the application gave a store for. */
-  readonly #givenStore: Store | undefined
   readonly #options: RateLimitModuleOptions
   readonly #ofHandlers = new WeakMap<Class, Map<Handler, Applied>>()
   readonly #ofClasses = new WeakMap<Class, Limit>()
@@ -63,7 +57,6 @@ export class NestLimits {
     const { limited, argument, defaults, parts } = readModuleOptions(options)
     this.#root = limited ? limitFrom(argument, undefined, 'own') : undefined
     this.root = this.#root?.guard
-    this.#givenStore = parts.store ?? (givenLimiter(argument) ? this.#root?.limiter?.store : undefined)
     const store = parts.store ?? this.#root?.limiter?.store
     this.#parts = store === undefined ? parts : { ...parts, store }
     // Without a limit, another guard says which options are wrong, and which ones limits inherit.
@@ -75,7 +68,7 @@ export class NestLimits {
    * store was given.
    */
   again(): NestLimits {
-    return this.#givenStore === undefined ? new NestLimits(this.#options) : this
+    return givesStore(this.#options) ? this : new NestLimits(this.#options)
   }
 
   /** The guard of this call; undefined if nothing limits it. */
@@ -125,13 +118,17 @@ export class NestLimits {
 
   /** A limit that a decorator declares. It is named after its place, unless it has a name of its own. */
   #declared({ argument, options }: DeclaredLimit, place: string): Limit {
-    const named = withLimiterParts(argument as Argument, { ...this.#parts, name: place })
-    const defaults = { ...this.#inherited, ...(options as NestGuardOptions | undefined) }
-    return limitFrom(named, defaults, 'inherited')
+    try {
+      const named = withLimiterParts(argument as NestArgument, { ...this.#parts, name: place })
+      const defaults = { ...this.#inherited, ...(options as NestGuardOptions | undefined) }
+      return limitFrom(named, defaults, 'inherited')
+    } catch (error) {
+      throw at(place, error)
+    }
   }
 }
 
-function limitFrom(argument: Argument, defaults: NestGuardOptions | undefined, origin: 'own' | 'inherited'): Limit {
+function limitFrom(argument: NestArgument, defaults: NestGuardOptions | undefined, origin: 'own' | 'inherited'): Limit {
   const guard = createGuard(nestFramework, argument, defaults, origin)
   return { guard, limiter: guard.limiter instanceof RateLimiter ? guard.limiter : undefined, argument, defaults }
 }
@@ -154,6 +151,14 @@ function without(
   const left = policies.filter(({ name }) => !names.includes(name))
   if (left.length === 0) return undefined
   return createGuard(nestFramework, limiter.under(left), guardOptionsOf(argument, defaults), 'inherited')
+}
+
+/** The error of a limit, with the place of its decorator. */
+function at(place: string, error: unknown): unknown {
+  if (!(error instanceof HeadgateError)) return error
+  const fix =
+    error.code === 'HEADGATE_DUPLICATE_LIMITER' ? " Here, that is @RateLimit({ policies, name: 'other' })." : ''
+  return new HeadgateError(error.code, `@RateLimit at ${place}: ${error.message}${fix}`, { cause: error })
 }
 
 function wrongSkip(place: string, names: readonly string[], fix: string): HeadgateError {
@@ -183,33 +188,4 @@ function nameOf({ prototype }: Class, handler: Handler): string {
     if (found !== undefined) return found[0]
   }
   return handler.name
-}
-
-interface Read {
-  /** False with `limit: false`. */
-  readonly limited: boolean
-  readonly argument: Argument
-  /** The options that limits of handlers inherit, if the module has no limit. */
-  readonly defaults: NestGuardOptions
-  readonly parts: LimiterParts
-}
-
-/** Parts of a limiter that limits of handlers share with the one of the module. */
-const sharedParts = ['store', 'instances', 'storeTimeout'] as const
-
-function readModuleOptions(options: RateLimitModuleOptions): Read {
-  if (!isObject(options) || options instanceof RateLimiter) {
-    return { limited: true, argument: options as Argument, defaults: {}, parts: {} }
-  }
-  const given = options as LimiterParts
-  const parts = Object.fromEntries(
-    sharedParts.filter((part) => given[part] !== undefined).map((part) => [part, given[part]]),
-  )
-  if (options.limit !== false) return { limited: true, argument: options as Argument, defaults: {}, parts }
-  const own = Object.entries(options).filter(([option]) => ![...sharedParts, 'limit'].includes(option))
-  return { limited: false, argument: '', defaults: Object.fromEntries(own), parts }
-}
-
-function givenLimiter(argument: Argument): boolean {
-  return argument instanceof RateLimiter || (isObject(argument) && argument.limiter !== undefined)
 }

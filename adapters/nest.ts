@@ -11,13 +11,14 @@ import { DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core
 import { HeadgateError } from '../src/http/index.ts'
 import { callOf, isObject } from './nest-call.ts'
 import { limitsToken, RateLimitGuard } from './nest-guard.ts'
-import { NestLimits, type RateLimitModuleOptions } from './nest-limits.ts'
+import { NestLimits } from './nest-limits.ts'
+import type { RateLimitModuleOptions } from './nest-options.ts'
 
 export { RateLimit, RateLimitDecision, SkipRateLimit } from './nest-decorators.ts'
 export { RateLimitException, type RateLimitExtensions } from './nest-exceptions.ts'
 export { nestFramework } from './nest-framework.ts'
 export { RateLimitGuard, RateLimitInterceptor } from './nest-guard.ts'
-export type { NestGuardOptions, NoLimit, RateLimitModuleOptions } from './nest-limits.ts'
+export type { NestArgument, NestGuardOptions, NoLimit, RateLimitModuleOptions } from './nest-options.ts'
 
 /** How the options of the module are made of other providers. */
 export interface RateLimitModuleAsyncOptions {

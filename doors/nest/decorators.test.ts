@@ -225,6 +225,32 @@ describe('misuse stops the start', () => {
     expect(() => SkipRateLimit(5 as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
   })
 
+  test('two classes of one name need names for their limits', async () => {
+    const named = (options: { name?: string }) => {
+      class Users {
+        page() {
+          return 'page'
+        }
+      }
+      Controller(options.name ?? 'other')(Users)
+      const descriptor = Object.getOwnPropertyDescriptor(Users.prototype, 'page') as PropertyDescriptor
+      Get()(Users.prototype, 'page', descriptor)
+      RateLimit({ policies: '1/1h', ...options })(Users.prototype, 'page', descriptor)
+      return Users
+    }
+    const startBoth = (first: { name?: string }) =>
+      start('Express', {
+        imports: [RateLimitModule.forRoot('9/1h')],
+        controllers: [named(first), named({})],
+      })
+    await expect(startBoth({})).rejects.toMatchObject({
+      code: 'HEADGATE_DUPLICATE_LIMITER',
+      message: expect.stringMatching(/^@RateLimit at Users\.page: .*name: 'other' }\)\.$/),
+    })
+    const { url } = await startBoth({ name: 'admin' })
+    expect(await statuses(url, ['/admin', '/admin', '/other', '/other'])).toEqual([200, 429, 200, 429])
+  })
+
   test('of policies that a function chooses: no name can be skipped', async () => {
     const plans = { policies: () => '5/1m' }
     await expect(startWith([SkipRateLimit('1m')], plans)).rejects.toThrow(/function of the call/)
