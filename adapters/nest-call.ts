@@ -28,17 +28,24 @@ export class Call {
   readonly type: string
   readonly http: HttpSide | undefined
   readonly message: MessageSide | undefined
-  /** The limits that this call has passed: a guard that is global and local counts it once. */
-  readonly passed: Set<object> = new Set()
   /** The status of the refusal, once the call is refused. */
   status: number | undefined
   /** The body of the refusal: what the guard sends, or what `refuse` returned. */
   body: unknown
+  /** The limits that this call has passed: nearly always one. */
+  #passed: readonly object[] = none
 
   constructor(context: ExecutionContext) {
     this.type = context.getType<string>()
     this.http = httpSide(this.type, context.getArgs())
     this.message = messageSide(this.type, context.getArgs())
+  }
+
+  /** True the first time that the call comes to this limit: a guard that is global and local counts it once. */
+  comesTo(limit: object): boolean {
+    if (this.#passed.includes(limit)) return false
+    this.#passed = this.#passed === none ? [limit] : [...this.#passed, limit]
+    return true
   }
 
   /** @throws HeadgateError for a transport that has no addresses: all its callers would share one quota */
@@ -54,15 +61,14 @@ export class Call {
   }
 }
 
-const calls = new WeakMap<ExecutionContext, Call>()
+const none: readonly object[] = []
 
-export function callOf(context: ExecutionContext): Call {
-  let call = calls.get(context)
-  if (call === undefined) {
-    call = new Call(context)
-    calls.set(context, call)
-  }
-  return call
+/** Where a context keeps its call: an entry of a WeakMap for every call costs the garbage collector more than the call. */
+const callKey: unique symbol = Symbol('headgate.call')
+
+export function callOf(context: ExecutionContext & { [callKey]?: Call }): Call {
+  context[callKey] ??= new Call(context)
+  return context[callKey]
 }
 
 /** The arguments of a GraphQL resolver. `resolveReference` of a federation has no arguments of a field. */

@@ -2,11 +2,17 @@ import type { ExecutionContext } from '@nestjs/common'
 import { type Framework, isUnixSocket, type RequestDecision, routeName } from '../src/http/index.ts'
 import { callOf, graphqlArguments, isObject } from './nest-call.ts'
 
-/** The decision of each call, by an object that only this call has: its param decorators get another context. */
+/**
+ * The decisions of calls that are not HTTP, by an object that only this call has: its param decorators get another
+ * context. A request keeps its own.
+ */
 const decisions = new WeakMap<object, RequestDecision>()
 
 /** The decision of the last limit that this call passed. */
 export function decisionOf(context: ExecutionContext): RequestDecision | undefined {
+  if (context.getType<string>() === 'http') {
+    return context.getArgByIndex<{ rateLimit?: RequestDecision | null }>(0).rateLimit ?? undefined
+  }
   const mark = markOf(context)
   return mark === undefined ? undefined : decisions.get(mark)
 }
@@ -14,7 +20,6 @@ export function decisionOf(context: ExecutionContext): RequestDecision | undefin
 function markOf(context: ExecutionContext): object | undefined {
   const args = context.getArgs()
   const type = context.getType<string>()
-  if (type === 'http') return args[0]
   if (type === 'graphql') return graphqlArguments(args).info as object
   // The data of a message or its context, then the function that acknowledges it. Before them, in `ws`, is the client.
   const own = args.slice(type === 'ws' ? 1 : 0).findLast((each) => isObject(each) || typeof each === 'function')
@@ -90,9 +95,12 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   route,
   attach(context, _response, decision) {
     const { type, http } = callOf(context)
+    if (type === 'http') {
+      if (http?.response !== undefined) http.table.attach(http.request, http.response, decision)
+      return
+    }
     const mark = markOf(context)
     if (mark !== undefined) decisions.set(mark, decision)
-    if (type === 'http' && http?.response !== undefined) http.table.attach(http.request, http.response, decision)
   },
   headersSent(context) {
     const { type, http } = callOf(context)

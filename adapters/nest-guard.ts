@@ -45,9 +45,7 @@ export class RateLimitGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const guard = this.#limits.of(context)
     if (guard === undefined) return true
-    const { passed } = callOf(context)
-    if (passed.has(guard)) return true
-    passed.add(guard)
+    if (!callOf(context).comesTo(guard)) return true
     const admitted = check(guard, context)
     return admitted === true || end(admitted, context)
   }
