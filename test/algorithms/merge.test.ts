@@ -139,7 +139,7 @@ describe('a condensed log', () => {
       const { s, now } = used(algorithm, random)
       const condensed = fresh(algorithm)
       algorithm.condense?.(s, 0, now, condensed, 0)
-      expect(condensed).toHaveLength(24)
+      expect(condensed).toHaveLength(25)
       algorithm.report(condensed, 0, now + 125_000, report)
       const { remaining } = report
       algorithm.report(s, 0, now, report)

@@ -78,7 +78,7 @@ describe('the memory store and the LRU store make the same decisions', () => {
         if (verb === 'reset') return void ledger.reset(keys)
         if (verb === 'reserve') return ledger.reserve(keys, cost, 2_000_000)
         if (verb !== 'settle') return ledger.decide(verb, keys, cost)
-        return settled && ledger.decide('refund', settled.keys, 1, { tickets: settled.tickets[n] as never })
+        return settled && ledger.decide('settle', settled.keys, settled.costs, { tickets: settled.tickets[n] as never })
       })
       if (verb === 'reserve')
         reservations.push({ keys, tickets: answers.map((each) => each && 'tickets' in each && each.tickets) })
