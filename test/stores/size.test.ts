@@ -70,7 +70,7 @@ describe('policies that are as large as their store accepts', () => {
     const limiter = new RateLimiter({ policies, store: database.store({ maxBytes, clock: clock.now }) })
     let [largest, most] = [0, 0]
     const measure = () => {
-      const [{ text }] = [...database.texts.values()] as [{ text: string }]
+      const text = [...database.texts.values()][0]?.text as string
       largest = Math.max(largest, text.length)
       most = Math.max(most, JSON.parse(text)[1][3].length - policies.algorithm.slots)
     }
