@@ -3,8 +3,11 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
+import type { Ticket } from '../../src/algorithms/algorithm.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
+import { concurrency } from '../../src/algorithms/concurrency.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
+import type { Costs, Tickets } from '../../src/algorithms/evaluation.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   type Clock,
@@ -20,7 +23,7 @@ import {
   smoothWarmingUp,
   tokenBucket,
 } from '../../src/index.ts'
-import type { Ledger, LedgerTerms } from '../../src/store.ts'
+import type { Booking, DecideVerb, Ledger, LedgerTerms } from '../../src/stores/store.ts'
 import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
 import { plainStates, type State } from './states.ts'
 
@@ -40,6 +43,9 @@ export const algorithms = {
   slidingWindow: policies(({ burst, ...options }) => slidingWindow(options)),
   segmentedWindow: policies(({ burst, ...options }) => segmentedWindow({ ...options, segments: (burst % 5) + 1 })),
   slidingLog: policies(({ burst, ...options }) => slidingLog(options)),
+  concurrency: policies(({ limit, window, name, scope, shadow }) => {
+    return concurrency({ limit, lease: window, name, scope, shadow })
+  }),
   smoothBursty: policies((numbers) => {
     const { limit, window: per, burst, ...rest } = numbers
     return smoothBursty({ rate: rateOf(numbers), per, maxStored: Math.floor(burst / 3) * 0.7, ...rest })
@@ -61,10 +67,10 @@ interface Numbers {
   shadow: boolean
 }
 
-/** Some rates are fractions, and some are so slow that a cost of 4 is too large. */
+/** Some rates are fractions, and some are so slow that a cost of 4 is too large. None gives more than a permit in 1 us. */
 function rateOf({ limit, window, burst }: Numbers): number {
   if (burst % 5 === 0 && burst < 20) return (window * 1000) / 1.2e15
-  return burst % 2 === 0 ? limit : 0.3 * limit
+  return Math.min(burst % 2 === 0 ? limit : 0.3 * limit, window * 1000)
 }
 
 function policies(build: (numbers: Numbers) => Policy) {
@@ -103,8 +109,13 @@ export function policiesOf(algorithm: keyof typeof algorithms | 'several' | 'pun
     .chain((count) => fc.tuple(...Array.from({ length: count }, (_, n) => any(`p${n}`))))
 }
 
+const verbs = [
+  ...(['consume', 'consume', 'consume', 'reserve', 'reserve', 'settle', 'settle', 'renew'] as const),
+  ...(['charge', 'refund', 'peek', 'reset'] as const),
+]
+
 const operation = fc.record({
-  verb: fc.constantFrom('consume', 'consume', 'consume', 'reserve', 'settle', 'charge', 'refund', 'peek', 'reset'),
+  verb: fc.constantFrom(...verbs),
   ids: fc.tuple(fc.nat(1), fc.nat(1)),
   cost: fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.integer({ min: 1, max: 30 })),
   /** Microseconds. */
@@ -119,6 +130,10 @@ const operation = fc.record({
   maxWait: fc.constantFrom(0, 1000, 7000, 10_000, 100_000, 1_000_000),
   details: fc.record({ at: fc.boolean(), nextAfter: fc.boolean() }),
   plan: fc.nat(2),
+  /** Which of the open reservations is settled or renewed. */
+  which: fc.nat(7),
+  /** True for a cost of its own under each policy. */
+  each: fc.nat(3).map((n) => n === 0),
 })
 
 export const scripts = fc.record({
@@ -161,6 +176,14 @@ function ofOneWindow([first, ...more]: Policy[]): Policy[] {
   return [first as Policy, ...changed]
 }
 
+/** A reservation that is not settled: its tickets on the reference, the memory store and the other store. */
+interface OpenReservation {
+  plan: number
+  keys: string[]
+  costs: number[]
+  tickets: (Tickets | undefined)[]
+}
+
 /** Plays a script on all three, and throws at the first difference. With several plans, each call uses one of them. */
 export async function compare(
   subject: Subject,
@@ -176,7 +199,8 @@ export async function compare(
   const terms = all.map((plan): LedgerTerms => ({ name, policies: plan, scopes, onChange }))
   const references = ledgersOf(new ReferenceStore(clock), terms) as ReferenceLedger[]
   const stores = [memoryStore({ clock }), subject.store(clock)].map((store) => ledgersOf(store, terms))
-  const reservations: { keys: string[]; cost: number; tickets: { tickets: never }[] }[] = []
+  const ids = stores.map(() => new Map<string, number>())
+  const reservations: OpenReservation[] = []
   const pending: Promise<void>[] = []
 
   async function sameStates(): Promise<void> {
@@ -190,33 +214,48 @@ export async function compare(
     }
   }
 
-  for (const { verb, ids, cost, later, maxWait, details, plan } of script.operations) {
-    const reference = references[plan % all.length] as ReferenceLedger
-    const ledgers = stores.map((each) => each[plan % all.length] as Ledger)
+  for (const operation of script.operations) {
+    const { verb, later, maxWait, details } = operation
+    const known =
+      verb === 'settle' || verb === 'renew' ? reservations[operation.which % reservations.length] : undefined
+    if (known === undefined && (verb === 'settle' || verb === 'renew')) continue
     now = Math.max(0, now + later)
-    const keys = scopes.map((_, n) => `${ids[n]}`)
-    const context = { verb, keys, cost, now, maxWait, plan }
-    if (verb === 'reserve') {
-      const expected = reference.reserve(keys, cost, maxWait)
-      const bookings = await Promise.all(ledgers.map((ledger) => ledger.reserve(keys, cost, maxWait)))
-      for (const booking of bookings) same(booking, expected, context)
-      if (expected.tickets) reservations.push({ keys, cost, tickets: bookings as never })
+    const plan = known?.plan ?? operation.plan % all.length
+    const { policies } = terms[plan] as LedgerTerms
+    const keys = known?.keys ?? scopes.map((_, n) => `${operation.ids[n]}`)
+    const costs = costsOf(operation, policies)
+    const context = { verb, keys, costs, now, maxWait, plan, known }
+    const ledgers = [references, ...stores].map((each) => each[plan] as Ledger)
+    if (verb === 'reserve' || verb === 'renew') {
+      const bookings = await Promise.all(
+        ledgers.map((ledger, n) =>
+          known === undefined
+            ? ledger.reserve(keys, costs, maxWait)
+            : ledger.reserve(keys, heldUnits(known, policies), 0, { renews: known.tickets[n] }),
+        ),
+      )
+      const [expected] = bookings as [Booking]
+      for (const [n, booking] of bookings.slice(1).entries()) {
+        const named = (_: unknown, p: number) =>
+          `${policies[p]?.name} ${keys[scopes.indexOf(policies[p]?.scope ?? '')]}`
+        same(withIdsOf(expected, booking, ids[n] as Map<string, number>, named), expected, context)
+      }
+      const tickets = bookings.map((booking) => booking.tickets)
+      if (expected.tickets === undefined) continue
+      if (known !== undefined) known.tickets = tickets
+      else reservations.push({ plan, keys, costs: policies.map((_, p) => unitsOf(costs, p)), tickets })
       continue
     }
-    let played = (ledger: Ledger): Result | Promise<Result> => {
+    if (known !== undefined) reservations.splice(reservations.indexOf(known), 1)
+    const played = (ledger: Ledger, n: number): Result | Promise<Result> => {
       if (verb === 'reset') return ledger.reset(keys) as Promise<undefined> | undefined
-      return ledger.decide(verb === 'settle' ? 'refund' : verb, keys, cost, details)
+      if (known === undefined) return ledger.decide(verb as DecideVerb, keys, costs, details)
+      return ledger.decide('settle', keys, corrections(known, costs), { tickets: known.tickets[n], ...details })
     }
-    if (verb === 'settle') {
-      const reservation = reservations.pop()
-      if (reservation === undefined) continue
-      const { tickets } = reservation.tickets[0] as { tickets: never }
-      played = (ledger) =>
-        ledger.decide('refund', reservation.keys, Math.min(cost, reservation.cost), { tickets, ...details })
-    }
-    const expected = played(reference)
-    for (const ledger of ledgers) {
-      const compared = Promise.resolve(played(ledger)).then((result) => same(result, expected, context))
+    const [reference, ...others] = ledgers as [Ledger, Ledger, Ledger]
+    const expected = played(reference, 0)
+    for (const [n, ledger] of others.entries()) {
+      const compared = Promise.resolve(played(ledger, n + 1)).then((result) => same(result, expected, context))
       compared.catch(() => {}) // awaited below, unless another difference comes first
       pending.push(compared)
     }
@@ -227,6 +266,45 @@ export async function compare(
   }
   await Promise.all(pending)
   await sameStates()
+}
+
+/** One cost for all policies, or one for each, some of them 0. */
+function costsOf({ cost, each }: { cost: number; each: boolean }, policies: readonly Policy[]): Costs {
+  return each ? policies.map(({ algorithm }, n) => (algorithm.punishes ? 1 : (cost + 3 * n) % 7)) : cost
+}
+
+function unitsOf(costs: Costs, n: number): number {
+  return typeof costs === 'number' ? costs : (costs[n] as number)
+}
+
+/** What a renewal takes anew. */
+function heldUnits({ costs }: OpenReservation, policies: readonly Policy[]): number[] {
+  return policies.map(({ algorithm }, n) => (algorithm.leases ? (costs[n] as number) : 0))
+}
+
+/** From the reserved units to the actual ones. */
+function corrections({ costs, tickets }: OpenReservation, actual: Costs): number[] {
+  return costs.map((units, n) => (tickets[0]?.[n] === undefined ? 0 : unitsOf(actual, n) - units))
+}
+
+/**
+ * The booking with the ids that the reference gave. Each store chooses its own, but for one state the same id must always
+ * stand for the same id of the reference.
+ */
+function withIdsOf(
+  expected: Booking,
+  booking: Booking,
+  ids: Map<string, number>,
+  named: (ticket: unknown, n: number) => string,
+): Booking {
+  const tickets = booking.tickets?.map((ticket, n): Ticket | undefined => {
+    if (ticket === undefined || ticket[1] === 0) return ticket
+    const name = `${named(ticket, n)} ${ticket[1]}`
+    const id = ids.get(name) ?? expected.tickets?.[n]?.[1] ?? 0
+    ids.set(name, id)
+    return [ticket[0], id, ticket[2]]
+  })
+  return { ...booking, tickets }
 }
 
 function ledgersOf(store: Store, [first, ...more]: readonly LedgerTerms[]): Ledger[] {

@@ -1,7 +1,11 @@
+import { header } from '../../src/algorithms/log-entries.ts'
 import type { Policy } from '../../src/index.ts'
 import { policyId } from '../../src/stores/redis/packed-plan.ts'
 
-/** A state in a form that stores can compare. For a log: the last time, and each entry's time and units. */
+/**
+ * A state in a form that stores can compare. For a log: the last time, and each entry's time and units. Ids and
+ * steps of reservations are left out: the comparison of tickets and of settlements checks them.
+ */
 export type State = readonly (number | readonly [time: number, units: number])[]
 
 /** The states in the packed value of a key (see lua/records.ts), by policy name; empty if there is no such key. */
@@ -75,10 +79,21 @@ export function plainStates(all: ReadonlyMap<Policy, number[]>): Record<string, 
   const states: Record<string, State> = {}
   for (const [policy, s] of all) {
     states[policy.name] = policy.algorithm.grows
-      ? entriesOf([s[0] as number, ...s.slice(4 + 2 * (s[1] as number), 4 + 2 * (s[2] as number))], 1, undefined, s[3])
-      : s.slice()
+      ? entriesOf(
+          [s[0] as number, ...s.slice(header + 2 * (s[1] as number), header + 2 * (s[2] as number))],
+          1,
+          undefined,
+          s[3],
+        )
+      : numbersToCompare(s, policy.algorithm)
   }
   return withoutNew(states)
+}
+
+/** Without the id and the steps of reservations (bookings.ts): a store may keep them for calls that it may have to undo. */
+function numbersToCompare(s: readonly number[], { slots, idSlot, growsByBooking }: Policy['algorithm']): number[] {
+  const steps = growsByBooking && s.length > slots ? 1 + 2 * (s[slots] as number) : 0
+  return s.filter((_, n) => n !== idSlot && (n < slots || n >= slots + steps))
 }
 
 function entriesOf(numbers: readonly number[], first: number, before?: number, total = numbers[before ?? 0]): State {
