@@ -32,6 +32,7 @@ export { byHeader, byParam, byRoute } from './keys/extractors.ts'
 export type { Extracted, KeyExtractor, RequestView } from './keys/key-extractor.ts'
 export { isUnixSocket, type LocalSocket } from './keys/no-address.ts'
 export type { TrustedProxies } from './keys/trusted-proxies.ts'
+export { type OwnOptions, ownOptions, type WithOwn } from './own-options.ts'
 export { PlanGuard } from './plan-guard.ts'
 export { PlanLimiter } from './plan-limiter.ts'
 export type {

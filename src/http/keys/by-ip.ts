@@ -3,6 +3,7 @@ import { flag, knownOptions } from '../../options.ts'
 import { warnOnce } from '../../warn.ts'
 import { AddressKeys } from './address-key.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
+import { marksAddress } from './needs-address.ts'
 import { clientBehind, type TrustedProxies } from './trusted-proxies.ts'
 
 /** Options of `byIp`. */
@@ -38,11 +39,11 @@ export function byIp(options: ByIpOptions = {}): KeyExtractor {
   const { trustedProxies } = options
   const client = trustedProxies === undefined ? undefined : clientBehind(trustedProxies)
   const warns = client === undefined && flag(options.warn ?? true, 'byIp: warn')
-  return (request, view) => {
+  return marksAddress((request, view) => {
     const address = client === undefined ? view.address(request) : client(request, view)
     if (warns && watching) warnOfForwarded(request, view)
     return address === undefined ? undefined : keys.of(address)
-  }
+  })
 }
 
 /** False once the warning was given: then requests are not checked any more. */

@@ -5,6 +5,7 @@ import { byIp } from './by-ip.ts'
 import { extractKey, mayLackAddress } from './extract-key.ts'
 import { byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
+import { marksAddress, needsAddress } from './needs-address.ts'
 
 /**
  * By several extractors together. Different inputs never give the same key. A missing part is replaced by the address.
@@ -21,10 +22,11 @@ export function combine<Request = unknown>(...extractors: KeyExtractor<Request>[
       'combine takes key extractors. Write combine(byHeader("x-api-key"), byRoute()).',
     )
   }
-  return (request, view) => {
+  const combined: KeyExtractor<Request> = (request, view) => {
     const parts = extractors.map((extractor) => extractKey(extractor, request, view))
     return parts.some(isPromise) ? Promise.all(parts).then(joinParts) : joinParts(parts as string[])
   }
+  return extractors.some(needsAddress) ? marksAddress(combined) : combined
 }
 
 /** What makes extractors. As an extractor, each would fail at every request. */

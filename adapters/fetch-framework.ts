@@ -1,0 +1,92 @@
+import { type Framework, type RequestDecision, routeName, whenEnded } from '../src/http/index.ts'
+import { type Answer, answerOf, answerWriter, isForwarded, isUnaddressed, type NodePair } from './web-answer.ts'
+
+/** What the options of a limiter get as request and as response: one call of a fetch handler. */
+export interface FetchExchange<Context = unknown> {
+  readonly request: Request
+  /** The second argument of the handler: the server in Bun, the info in Deno, `env` in a worker, the event in SvelteKit. */
+  readonly context: Context
+  /** The response of the handler, once there is one. For `count`. */
+  readonly response: Response | undefined
+}
+
+/** What a limiter adds to a request. */
+export interface LimitedRequest {
+  /** The decision of the last rate limiter that this request passed. */
+  readonly rateLimit?: RequestDecision
+}
+
+/** The options that only this adapter has. */
+export interface FetchOwnOptions<Context = unknown> {
+  /**
+   * The client's address, as the runtime or a trusted proxy tells it, never text that the client wrote. Needed for a limit
+   * by address. Example: `(request, server) => server.requestIP(request)?.address` in Bun.
+   */
+  address?: ((request: Request, context: Context) => string | undefined | null) | undefined
+  /** The pattern of the route, for `byRoute`. Default: none. Example: `(request, event) => event.route.id` in SvelteKit. */
+  route?: ((request: Request, context: Context) => string | undefined | null) | undefined
+}
+
+/** One call of a limiter. The answer belongs to all limiters of the request. */
+export class FetchCall<Context> implements FetchExchange<Context> {
+  readonly request: Request
+  readonly context: Context
+  readonly answer: Answer
+  decision: RequestDecision | undefined
+
+  constructor(request: Request, context: Context) {
+    this.request = request
+    this.context = context
+    this.answer = answerOf(request)
+  }
+
+  get response(): Response | undefined {
+    return this.answer.response
+  }
+}
+
+/** Request and response of Node, which srvx shows on its requests. */
+function nodePair(request: Request): NodePair | undefined {
+  return (request as { runtime?: { node?: NodePair } }).runtime?.node
+}
+
+/** A parameter of the route: Bun has them on the request, most frameworks on the context. */
+function paramOf({ request, context }: FetchExchange, name: string): string | undefined {
+  for (const holder of [context, request] as ({ params?: Record<string, unknown> } | undefined | null)[]) {
+    const params = holder?.params
+    const value = params && Object.hasOwn(params, name) ? params[name] : undefined
+    if (typeof value === 'string') return value
+  }
+  return undefined
+}
+
+/** The functions that the guard needs from a fetch handler. Request and response are both the call. */
+export function fetchFramework<Context>(
+  own: FetchOwnOptions<Context> = {},
+): Framework<FetchCall<Context>, FetchCall<Context>> {
+  const address = ({ request, context }: FetchCall<Context>) => own.address?.(request, context) ?? undefined
+  const header = ({ request }: FetchCall<Context>, name: string) => request.headers.get(name) ?? undefined
+  return {
+    address,
+    addressless: own.address === undefined,
+    peer: (call) => nodePair(call.request)?.req.socket.remoteAddress ?? address(call),
+    unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
+    trustsProxy: (call) => isForwarded(address(call), header(call, 'x-forwarded-for')),
+    param: paramOf,
+    header,
+    route: ({ request, context }) => routeName(request.method, own.route?.(request, context) ?? undefined),
+    attach(call, _response, decision) {
+      call.decision = decision
+      Object.assign(call.request, { rateLimit: decision })
+    },
+    attached: ({ request }) => (request as LimitedRequest).rateLimit,
+    headersSent: () => false,
+    complete: () => false,
+    ended({ request, answer }, done) {
+      const response = nodePair(request)?.res
+      if (response) whenEnded(response, done)
+      else answer.whenEnded(done, request.signal)
+    },
+    ...answerWriter<FetchCall<Context>>(({ answer }) => answer),
+  }
+}

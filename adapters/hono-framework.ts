@@ -1,0 +1,68 @@
+import type { Context } from 'hono'
+import { matchedRoutes } from 'hono/route'
+import { type Framework, type RequestDecision, routeName, whenEnded } from '../src/http/index.ts'
+import { answerOf, answerWriter, isForwarded, isUnaddressed, type NodePair } from './web-answer.ts'
+
+/** What `getConnInfo` of a runtime returns, as far as the address goes. */
+export interface ConnInfo {
+  readonly remote: { readonly address?: string | undefined }
+}
+
+/** The options that only this adapter has. A limit by address needs one of them. */
+export interface HonoOwnOptions {
+  /**
+   * `getConnInfo` of the runtime: from `@hono/node-server/conninfo`, `hono/bun`, `hono/deno` or `hono/cloudflare-workers`.
+   * Example: `getConnInfo`.
+   */
+  connInfo?: ((context: Context) => ConnInfo) | undefined
+  /**
+   * The client's address where it is not that of the connection, as a trusted proxy tells it. Never text that the client
+   * wrote. Default: that of `connInfo`. Example: `(c) => c.req.header('x-real-ip')` behind nginx.
+   */
+  address?: ((context: Context) => string | undefined | null) | undefined
+}
+
+/** Request and response of Node, which @hono/node-server passes as the environment. */
+function nodePair({ env }: Context): Partial<NodePair> | undefined {
+  const node = env as { incoming?: NodePair['req']; outgoing?: NodePair['res'] } | undefined
+  return node?.incoming && { req: node.incoming, res: node.outgoing }
+}
+
+/** The pattern of the route. In `app.use`, the current one is that of the middleware, so look for the handler after it. */
+function matchedRoute(context: Context): string | undefined {
+  const routes = matchedRoutes(context).slice(context.req.routeIndex)
+  // Middleware takes every method and a second parameter; a handler of `app.all` takes one.
+  return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)?.path
+}
+
+/** The functions that the guard needs from Hono. Request and response are both the context. */
+export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
+  const peer = (context: Context) => own.connInfo?.(context).remote.address ?? undefined
+  const address = own.address === undefined ? peer : (context: Context) => own.address?.(context) ?? undefined
+  const header = ({ req }: Context, name: string) => req.raw.headers.get(name) ?? undefined
+  return {
+    address,
+    addressless: own.connInfo === undefined && own.address === undefined,
+    peer: own.connInfo === undefined ? address : peer,
+    unaddressed: (context) => isUnaddressed(nodePair(context)),
+    trustsProxy: (context) => isForwarded(address(context), header(context, 'x-forwarded-for')),
+    param: ({ req }, name) => req.param(name as never) as string | undefined,
+    header,
+    route: (context) => routeName(context.req.method, matchedRoute(context)),
+    attach: (context, _response, decision) => context.set('rateLimit', decision),
+    attached: (context) => context.get('rateLimit') as RequestDecision | undefined,
+    headersSent: ({ finalized }) => finalized,
+    complete: ({ finalized }) => finalized,
+    ended(context, done) {
+      const response = nodePair(context)?.res
+      if (response) whenEnded(response, done)
+      else answerOf(context).whenEnded(done, context.req.raw.signal)
+    },
+    ...answerWriter(answerOf),
+    setStatus(context, status) {
+      answerOf(context).status = status
+      // For `refuse`, so that c.text(...) and the like get it.
+      context.status(status as 429)
+    },
+  }
+}
