@@ -1,5 +1,6 @@
-import { type Framework, type RequestDecision, routeName, whenEnded } from '../src/http/index.ts'
-import { type Answer, answerOf, answerWriter, isForwarded, isUnaddressed, type NodePair } from './web-answer.ts'
+import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
+import { addressView } from './address-view.ts'
+import { type Answer, answerOf, answerWriter, isUnaddressed, type NodePair } from './web-answer.ts'
 
 /** What the options of a limiter get as request and as response: one call of a fetch handler. */
 export interface FetchExchange<Context = unknown> {
@@ -19,10 +20,15 @@ export interface LimitedRequest {
 /** The options that only this adapter has. */
 export interface FetchOwnOptions<Context = unknown> {
   /**
-   * The client's address, as the runtime or a trusted proxy tells it, never text that the client wrote. Needed for a limit
-   * by address. Example: `(request, server) => server.requestIP(request)?.address` in Bun.
+   * The address of the client, as the runtime or a header of the platform tells it, never text that the client wrote. With
+   * `trustedProxies`, the address of the nearest proxy. Needed for a limit by address. Example: `(request, server) => server.requestIP(request)?.address` in Bun.
    */
   address?: ((request: Request, context: Context) => string | undefined | null) | undefined
+  /**
+   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
+   * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
+   */
+  trustedProxies?: TrustedProxies | undefined
   /** The pattern of the route, for `byRoute`. Default: none. Example: `(request, event) => event.route.id` in SvelteKit. */
   route?: ((request: Request, context: Context) => string | undefined | null) | undefined
 }
@@ -64,16 +70,15 @@ function paramOf({ request, context }: FetchExchange, name: string): string | un
 export function fetchFramework<Context>(
   own: FetchOwnOptions<Context> = {},
 ): Framework<FetchCall<Context>, FetchCall<Context>> {
-  const address = ({ request, context }: FetchCall<Context>) => own.address?.(request, context) ?? undefined
-  const header = ({ request }: FetchCall<Context>, name: string) => request.headers.get(name) ?? undefined
+  const peer = ({ request, context }: FetchCall<Context>) => own.address?.(request, context) ?? undefined
   return {
-    address,
+    ...addressView(own.trustedProxies, {
+      peer,
+      unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
+      header: ({ request }, name) => request.headers.get(name) ?? undefined,
+    }),
     addressless: own.address === undefined,
-    peer: (call) => nodePair(call.request)?.req.socket.remoteAddress ?? address(call),
-    unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
-    trustsProxy: (call) => isForwarded(address(call), header(call, 'x-forwarded-for')),
     param: paramOf,
-    header,
     route: ({ request, context }) => routeName(request.method, own.route?.(request, context) ?? undefined),
     attach(call, _response, decision) {
       call.decision = decision

@@ -2,6 +2,7 @@ import {
   type AnyGuard,
   asError,
   createGuard,
+  functionOption,
   type GuardOptions,
   type MaybePromise,
   ownOptions,
@@ -11,6 +12,7 @@ import {
   type RateLimitArgument,
   type RateLimiter,
   type RequestDecision,
+  trustedProxiesOption,
   type WithOwn,
 } from '../src/http/index.ts'
 import {
@@ -99,12 +101,7 @@ export function rateLimit<Context = unknown>(
   first: Argument<Context>,
   second?: FetchOptions<Context>,
 ): FetchRateLimit<Context, RateLimiter | PlanLimiter> {
-  const examples = { address: '(request, context) => ...', route: '(request, context) => ...' }
-  const { own, limit, options } = ownOptions<Own<Context>, Exchange<Context>, Exchange<Context>>(
-    examples,
-    first,
-    second,
-  )
+  const { own, limit, options } = ownOptions<Own<Context>, Exchange<Context>, Exchange<Context>>(checks, first, second)
   const guard = createGuard<Call<Context>, Call<Context>>(fetchFramework(own), limit as never, options as never)
   const check = async (request: Request, context?: Context): Promise<FetchRefusal | FetchAdmission> => {
     const call = new FetchCall(request, context as Context)
@@ -120,6 +117,12 @@ export function rateLimit<Context = unknown>(
     }
   }
   return Object.assign(check, { wrap: wrap as FetchRateLimit<Context>['wrap'], limiter: guard.limiter })
+}
+
+const checks = {
+  address: functionOption('(request, context) => ...'),
+  route: functionOption('(request, context) => ...'),
+  trustedProxies: trustedProxiesOption,
 }
 
 type Call<Context> = FetchCall<Context>

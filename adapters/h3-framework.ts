@@ -1,6 +1,7 @@
 import type { H3Event } from 'h3'
-import { type Framework, type RequestDecision, routeName, whenEnded } from '../src/http/index.ts'
-import { answerOf, isForwarded, isUnaddressed, type NodePair } from './web-answer.ts'
+import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
+import { addressView } from './address-view.ts'
+import { answerOf, isUnaddressed, type NodePair } from './web-answer.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -16,6 +17,11 @@ export interface H3OwnOptions {
    * `ip` of the request, which the server knows. Example: `(event) => event.req.headers.get('cf-connecting-ip')`.
    */
   address?: ((event: H3Event) => string | undefined | null) | undefined
+  /**
+   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
+   * end. Default: the setting of the server. Example: `1`, or `['10.0.0.0/8']`.
+   */
+  trustedProxies?: TrustedProxies | undefined
 }
 
 /** Request and response of Node, and the server's setting. */
@@ -40,16 +46,18 @@ function ipOf(event: H3Event): string | undefined {
 
 /** The functions that the guard needs from h3. Request and response are both the event. */
 export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event> {
-  const address = own.address === undefined ? ipOf : (event: H3Event) => own.address?.(event) ?? undefined
-  const header = ({ req }: H3Event, name: string) => req.headers.get(name) ?? undefined
-  return {
-    address,
-    peer: (event) => nodeOf(event)?.req.socket.remoteAddress ?? address(event),
+  const found = own.address === undefined ? ipOf : (event: H3Event) => own.address?.(event) ?? undefined
+  const socketAddress = (event: H3Event) => nodeOf(event)?.req.socket.remoteAddress ?? found(event)
+  const view = addressView<H3Event>(own.trustedProxies, {
+    peer: own.address === undefined ? socketAddress : found,
     unaddressed: (event) => isUnaddressed(nodeOf(event)),
-    trustsProxy: (event) =>
-      Boolean(nodeOf(event)?.trustProxy) || isForwarded(address(event), header(event, 'x-forwarded-for')),
+    header: ({ req }, name) => req.headers.get(name) ?? undefined,
+  })
+  return {
+    ...view,
+    address: own.trustedProxies === undefined ? found : view.address,
+    trustsProxy: (event) => Boolean(nodeOf(event)?.trustProxy) || view.trustsProxy(event),
     param: ({ context: { params } }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
-    header,
     route: ({ req, context }) => routeName(req.method, context.matchedRoute?.route),
     attach({ context }, _response, decision) {
       context.rateLimit = decision
@@ -59,8 +67,13 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     complete: () => false,
     ended(event, done) {
       const response = nodeOf(event)?.res
-      if (response) whenEnded(response, done)
-      else answerOf(event).whenEnded(done, event.req.signal)
+      const ended = (status: number, aborted: boolean) => {
+        // For `count`: h3 has forgotten the status by now.
+        event.res.status = status
+        done(status, aborted)
+      }
+      if (response) whenEnded(response, ended)
+      else answerOf(event).whenEnded(ended, event.req.signal)
     },
     setHeader({ res }, name, value) {
       res.headers.set(name, value)

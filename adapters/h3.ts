@@ -2,6 +2,7 @@ import { type H3Event, type Middleware, toResponse } from 'h3'
 import {
   asError,
   createGuard,
+  functionOption,
   type GuardOptions,
   type MaybePromise,
   ownOptions,
@@ -10,6 +11,7 @@ import {
   type PolicyArgument,
   type RateLimitArgument,
   type RateLimiter,
+  trustedProxiesOption,
   type WithOwn,
 } from '../src/http/index.ts'
 import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
@@ -42,11 +44,7 @@ export function rateLimit(limit: Policies, options?: H3Options): H3Middleware
 export function rateLimit(limit: Plans, options?: H3Options): H3Middleware<PlanLimiter>
 export function rateLimit(limit: Argument, options?: H3Options): H3Middleware<RateLimiter | PlanLimiter>
 export function rateLimit(first: Argument, second?: H3Options): H3Middleware<RateLimiter | PlanLimiter> {
-  const { own, limit, options } = ownOptions<H3OwnOptions, H3Event, H3Event>(
-    { address: "(event) => event.req.headers.get('cf-connecting-ip')" },
-    first,
-    second,
-  )
+  const { own, limit, options } = ownOptions<H3OwnOptions, H3Event, H3Event>(checks, first, second)
   const guard = createGuard(h3Framework(own), limit, options)
   const middleware: Middleware = (event, next) => {
     let admitted: MaybePromise<boolean>
@@ -58,6 +56,11 @@ export function rateLimit(first: Argument, second?: H3Options): H3Middleware<Rat
     return typeof admitted === 'boolean' ? goOn(admitted, event, next) : goOnLater(admitted, event, next)
   }
   return Object.assign(middleware, { limiter: guard.limiter })
+}
+
+const checks = {
+  address: functionOption("(event) => event.req.headers.get('cf-connecting-ip')"),
+  trustedProxies: trustedProxiesOption,
 }
 
 type Next = () => unknown

@@ -1,7 +1,8 @@
 import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
-import { type Framework, type RequestDecision, routeName, whenEnded } from '../src/http/index.ts'
-import { answerOf, answerWriter, isForwarded, isUnaddressed, type NodePair } from './web-answer.ts'
+import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
+import { addressView } from './address-view.ts'
+import { answerOf, answerWriter, isUnaddressed, type NodePair } from './web-answer.ts'
 
 /** What `getConnInfo` of a runtime returns, as far as the address goes. */
 export interface ConnInfo {
@@ -16,10 +17,15 @@ export interface HonoOwnOptions {
    */
   connInfo?: ((context: Context) => ConnInfo) | undefined
   /**
-   * The client's address where it is not that of the connection, as a trusted proxy tells it. Never text that the client
-   * wrote. Default: that of `connInfo`. Example: `(c) => c.req.header('x-real-ip')` behind nginx.
+   * The address of the client, as a header of the platform tells it, never text that the client wrote. Default: that of
+   * `connInfo`. Example: `(c) => c.req.header('x-real-ip')` behind nginx that sets it.
    */
   address?: ((context: Context) => string | undefined | null) | undefined
+  /**
+   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
+   * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
+   */
+  trustedProxies?: TrustedProxies | undefined
 }
 
 /** Request and response of Node, which @hono/node-server passes as the environment. */
@@ -37,17 +43,16 @@ function matchedRoute(context: Context): string | undefined {
 
 /** The functions that the guard needs from Hono. Request and response are both the context. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
-  const peer = (context: Context) => own.connInfo?.(context).remote.address ?? undefined
-  const address = own.address === undefined ? peer : (context: Context) => own.address?.(context) ?? undefined
-  const header = ({ req }: Context, name: string) => req.raw.headers.get(name) ?? undefined
+  const connected = (context: Context) => own.connInfo?.(context).remote.address ?? undefined
+  const peer = own.address === undefined ? connected : (context: Context) => own.address?.(context) ?? undefined
   return {
-    address,
+    ...addressView(own.trustedProxies, {
+      peer,
+      unaddressed: (context) => isUnaddressed(nodePair(context)),
+      header: ({ req }, name) => req.raw.headers.get(name) ?? undefined,
+    }),
     addressless: own.connInfo === undefined && own.address === undefined,
-    peer: own.connInfo === undefined ? address : peer,
-    unaddressed: (context) => isUnaddressed(nodePair(context)),
-    trustsProxy: (context) => isForwarded(address(context), header(context, 'x-forwarded-for')),
     param: ({ req }, name) => req.param(name as never) as string | undefined,
-    header,
     route: (context) => routeName(context.req.method, matchedRoute(context)),
     attach: (context, _response, decision) => context.set('rateLimit', decision),
     attached: (context) => context.get('rateLimit') as RequestDecision | undefined,

@@ -2,6 +2,7 @@ import type { Context, MiddlewareHandler, Next } from 'hono'
 import {
   asError,
   createGuard,
+  functionOption,
   type GuardOptions,
   type MaybePromise,
   ownOptions,
@@ -11,6 +12,7 @@ import {
   type RateLimitArgument,
   type RateLimiter,
   type RequestDecision,
+  trustedProxiesOption,
   type WithOwn,
 } from '../src/http/index.ts'
 import { type ConnInfo, type HonoOwnOptions, honoFramework } from './hono-framework.ts'
@@ -53,8 +55,7 @@ export function rateLimit(limit: Policies, options?: HonoOptions): HonoMiddlewar
 export function rateLimit(limit: Plans, options?: HonoOptions): HonoMiddleware<PlanLimiter>
 export function rateLimit(limit: Argument, options?: HonoOptions): HonoMiddleware<RateLimiter | PlanLimiter>
 export function rateLimit(first: Argument, second?: HonoOptions): HonoMiddleware<RateLimiter | PlanLimiter> {
-  const examples = { connInfo: 'getConnInfo', address: "(c) => c.req.header('x-real-ip')" }
-  const { own, limit, options } = ownOptions<HonoOwnOptions, Context, Context>(examples, first, second)
+  const { own, limit, options } = ownOptions<HonoOwnOptions, Context, Context>(checks, first, second)
   const guard = createGuard(honoFramework(own), limit, options)
   const middleware: MiddlewareHandler = async (context, next) => {
     let admitted: MaybePromise<boolean>
@@ -67,6 +68,12 @@ export function rateLimit(first: Argument, second?: HonoOptions): HonoMiddleware
     return admitted ? answered(context, next) : refused(context)
   }
   return Object.assign(middleware, { limiter: guard.limiter })
+}
+
+const checks = {
+  connInfo: functionOption('getConnInfo'),
+  address: functionOption("(c) => c.req.header('x-real-ip')"),
+  trustedProxies: trustedProxiesOption,
 }
 
 /** A context with a response goes no further: a middleware before this one has answered. */

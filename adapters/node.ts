@@ -6,6 +6,7 @@ import {
   type Framework,
   type GuardOptions,
   isUnixSocket,
+  ownOptions,
   type PlanLimiter,
   type PlanOptions,
   type PolicyArgument,
@@ -13,8 +14,12 @@ import {
   type RateLimiter,
   type RequestDecision,
   routeName,
+  type TrustedProxies,
+  trustedProxiesOption,
+  type WithOwn,
   whenEnded,
 } from '../src/http/index.ts'
+import { addressView } from './address-view.ts'
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -50,19 +55,30 @@ function addressOf(request: NodeRequest): string | undefined {
   }
 }
 
-/** The functions that the guard needs from node:http and node:http2. */
-export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
-  address: addressOf,
+/** The options that only this adapter has. */
+export interface NodeOwnOptions {
+  /**
+   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
+   * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
+   */
+  trustedProxies?: TrustedProxies | undefined
+}
+
+const finder = {
   peer: addressOf,
   unaddressed({ stream, socket }: NodeRequest & { stream?: { destroyed: boolean } }) {
     return !stream?.destroyed && isUnixSocket(socket)
   },
-  trustsProxy: () => false,
+  header: ({ headers }: NodeRequest, name: string) => headers[name]?.toString(),
+}
+
+/** The functions that the guard needs from node:http and node:http2. */
+export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
+  ...addressView<NodeRequest>(undefined, finder),
   param(request, name) {
     const { params } = request as Routed
     return params && Object.hasOwn(params, name) ? params[name] : undefined
   },
-  header: ({ headers }, name) => headers[name]?.toString(),
   route: (request) => routeName(request.method, (request as Routed).route?.path?.toString()),
   attach(request, _response, decision) {
     request.rateLimit = decision
@@ -92,12 +108,16 @@ export interface NodeRateLimit<Limiter = RateLimiter> {
   readonly limiter: Limiter
 }
 
-type Options = GuardOptions<NodeRequest, NodeResponse>
+type Policies = WithOwn<PolicyArgument<NodeRequest, NodeResponse>, NodeOwnOptions>
+type Plans = PlanOptions<NodeRequest, NodeResponse> & NodeOwnOptions
+type Argument = WithOwn<RateLimitArgument<NodeRequest, NodeResponse>, NodeOwnOptions>
+/** The options of `rateLimit` for servers of Node, beside the policies. */
+export type NodeOptions = GuardOptions<NodeRequest, NodeResponse> & NodeOwnOptions
 
 /**
  * A limiter for servers of node:http and node:http2, and for Polka, Restify, Connect and all others whose middleware is
  * `(request, response, next)`. The decision is on `request.rateLimit`. A refused request gets status 429. Behind a proxy,
- * pass `keys: byIp({ trustedProxies: 1 })`. The middleware has its `limiter`; if the policies are a function of the
+ * pass `trustedProxies: 1`. The middleware has its `limiter`; if the policies are a function of the
  * request, that is a `PlanLimiter`.
  *
  *     const limit = rateLimit('100/15m')
@@ -107,18 +127,15 @@ type Options = GuardOptions<NodeRequest, NodeResponse>
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(limit: PolicyArgument<NodeRequest, NodeResponse>, options?: Options): NodeRateLimit
+export function rateLimit(limit: Policies, options?: NodeOptions): NodeRateLimit
 /** The policies are a function of the request. */
-export function rateLimit(limit: PlanOptions<NodeRequest, NodeResponse>, options?: Options): NodeRateLimit<PlanLimiter>
-export function rateLimit(
-  limit: RateLimitArgument<NodeRequest, NodeResponse>,
-  options?: Options,
-): NodeRateLimit<RateLimiter | PlanLimiter>
-export function rateLimit(
-  limit: RateLimitArgument<NodeRequest, NodeResponse>,
-  options?: Options,
-): NodeRateLimit<RateLimiter | PlanLimiter> {
-  const guard = createGuard(nodeFramework, limit, options)
+export function rateLimit(limit: Plans, options?: NodeOptions): NodeRateLimit<PlanLimiter>
+export function rateLimit(limit: Argument, options?: NodeOptions): NodeRateLimit<RateLimiter | PlanLimiter>
+export function rateLimit(first: Argument, second?: NodeOptions): NodeRateLimit<RateLimiter | PlanLimiter> {
+  const checks = { trustedProxies: trustedProxiesOption }
+  const { own, limit, options } = ownOptions<NodeOwnOptions, NodeRequest, NodeResponse>(checks, first, second)
+  const framework = { ...nodeFramework, ...addressView<NodeRequest>(own.trustedProxies, finder) }
+  const guard = createGuard(framework, limit, options)
   const check = async (request: NodeRequest, response: NodeResponse): Promise<boolean> => {
     try {
       return await guard.check(request, response)

@@ -161,8 +161,3 @@ export interface NodePair {
 export function isUnaddressed(node: Partial<NodePair> | undefined): boolean | undefined {
   return node?.req === undefined ? undefined : isUnixSocket(node.req.socket)
 }
-
-/** True if a proxy has forwarded this address: the setting that found it trusts that proxy. */
-export function isForwarded(address: string | undefined, header: string | undefined): boolean {
-  return address !== undefined && (header ?? '').split(',').some((entry) => entry.trim() === address)
-}

@@ -13,17 +13,28 @@ export interface OwnOptions<Own, Request, Response> {
   readonly options: GuardOptions<Request, Response> | undefined
 }
 
+/** Checks an option of an adapter. Returns it, or throws. */
+export type OptionCheck = (value: never, option: string) => unknown
+
+/**
+ * A check for an option that is a function.
+ * @param example how to write one, for the error message
+ */
+export function functionOption(example: string): OptionCheck {
+  return (value, option) => callback(value, option, example)
+}
+
 /**
  * Takes the options that only one adapter has out of the arguments of its `rateLimit`, before `createGuard` reads the
- * rest. Such an option is a function. If both arguments have it, the first one's counts, as for every option.
+ * rest. If both arguments have an option, the first one's counts, as for every option.
  *
- *     const { own, limit, options } = ownOptions<{ address?: FindAddress }>(['address'], first, second)
+ *     const checks = { address: functionOption('(request) => ...') }
+ *     const { own, limit, options } = ownOptions<{ address?: FindAddress }, Request, Response>(checks, first, second)
  *
- * @param names each option, with an example of it for the error message
- * @throws HeadgateError `HEADGATE_OPTION` if one of them is not a function
+ * @throws HeadgateError `HEADGATE_OPTION` if one of them is invalid
  */
 export function ownOptions<Own extends object, Request, Response>(
-  names: Readonly<Record<keyof Own & string, string>>,
+  checks: Readonly<Record<keyof Own & string, OptionCheck>>,
   limit: WithOwn<RateLimitArgument<Request, Response>, Own>,
   options: (GuardOptions<Request, Response> & Own) | undefined,
 ): OwnOptions<Own, Request, Response> {
@@ -31,9 +42,9 @@ export function ownOptions<Own extends object, Request, Response>(
   const rest = (argument: unknown): unknown => {
     if (typeof argument !== 'object' || argument === null || argument instanceof RateLimiter) return argument
     const others: Record<string, unknown> = {}
-    for (const [name, value] of Object.entries(argument)) {
-      if (!Object.hasOwn(names, name)) others[name] = value
-      else if (value !== undefined) own[name] = callback(value as never, name, names[name as keyof Own & string])
+    for (const [option, value] of Object.entries(argument)) {
+      if (!Object.hasOwn(checks, option)) others[option] = value
+      else if (value !== undefined) own[option] = checks[option as keyof Own & string](value as never, option)
     }
     return others
   }

@@ -16,11 +16,14 @@ export function contract(tests: (app: StartApp, lacks: (feature: Feature) => boo
     afterEach(async () => {
       await Promise.all(running.splice(0).map((app) => app.close()))
     })
-    tests(async (limit, options = {}) => {
-      const started = await start({ limit, ...options })
-      running.push(started)
-      return started
-    }, (feature) => exceptions[feature].test(name))
+    tests(
+      async (limit, options = {}) => {
+        const started = await start({ limit, ...options })
+        running.push(started)
+        return started
+      },
+      (feature) => exceptions[feature].test(name),
+    )
   })
 }
 

@@ -2,7 +2,6 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import connect from 'connect'
 import polka from 'polka'
 import { type NodeRateLimit, rateLimit } from '../../adapters/node.ts'
-import { byIp } from '../../src/index.ts'
 import { type App, type AppOptions, type Loose, ok, recorder, type Start, serve } from './served-app.ts'
 
 /** Servers of node:http, as they are and behind small routers. */
@@ -12,20 +11,27 @@ export const nodeFrameworks: Record<string, Start> = {
   Polka: startPolka,
 }
 
-/** node:http has no proxy setting: the extractor gets it. */
+/** The setting of the adapters whose framework has none. */
 export function proxyOptions(proxies: AppOptions['proxies']): object {
-  return proxies === undefined ? {} : { keys: byIp({ trustedProxies: 1 }) }
+  return proxies === undefined ? {} : { trustedProxies: 1 }
 }
 
-type Routed = IncomingMessage & { route?: { path: string } }
+type Routed = IncomingMessage & { route?: { path: string }; params?: Record<string, string> }
+
+/** Finds the route, as a router does before its middleware runs. */
+function find(request: Routed): void {
+  const path = new URL(request.url ?? '/', 'http://a').pathname
+  const [, id] = /^\/users\/(.+)/.exec(path) ?? []
+  request.route = { path: id === undefined ? path : '/users/:id' }
+  request.params = id === undefined ? {} : { id }
+}
 
 async function startBare(options: AppOptions): Promise<App> {
   const { limit, proxies, answerFirst, handle = ok } = options
   const { record, recorded } = recorder()
   const limiter = rateLimit(limit as Loose, proxyOptions(proxies))
   const respond = async (request: Routed, response: ServerResponse) => {
-    const path = new URL(request.url ?? '/', 'http://a').pathname
-    request.route = { path: path.startsWith('/users/') ? '/users/:id' : path }
+    find(request)
     if (answerFirst) response.end('first')
     if (!(await limiter(request, response))) return
     record(request.rateLimit)
@@ -49,7 +55,7 @@ async function startConnect({ limit, proxies, answerFirst, handle = ok }: AppOpt
   const app = connect()
   const limiter = rateLimit(limit as Loose, proxyOptions(proxies))
   app.use((request: Routed, response, next) => {
-    request.route = { path: (request.url ?? '/').startsWith('/users/') ? '/users/:id' : '/' }
+    find(request)
     if (answerFirst) response.end('first')
     next()
   })

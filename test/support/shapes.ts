@@ -17,6 +17,22 @@ export function queryOf(request: unknown, name: string): string | undefined {
   return new URL(fetched?.url ?? url ?? '/', 'http://a').searchParams.get(name) ?? undefined
 }
 
+type AnyHeaders = { get?: (name: string) => string | null } & Record<string, unknown>
+
+interface Headed {
+  headers?: AnyHeaders
+  request?: { headers: AnyHeaders }
+  req?: { headers?: AnyHeaders; raw?: { headers: AnyHeaders } }
+}
+
+/** A field of the request, by the framework's own request. */
+export function headerOf(request: unknown, name: string): string | undefined {
+  const { headers: own, request: fetched, req } = request as Headed
+  const headers = own ?? fetched?.headers ?? req?.headers ?? req?.raw?.headers
+  if (typeof headers?.get === 'function') return headers.get(name) ?? undefined
+  return headers?.[name]?.toString()
+}
+
 interface AnyResponse {
   send?: (body: string) => unknown
   end?: (body: string) => unknown

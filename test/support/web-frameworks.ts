@@ -5,7 +5,7 @@ import { H3, serve as serveH3 } from 'h3'
 import { Hono } from 'hono'
 import { serve as serveSrvx } from 'srvx'
 import { rateLimit as forFetch, type LimitedRequest } from '../../adapters/fetch.ts'
-import { rateLimit as forH3 } from '../../adapters/h3.ts'
+import { rateLimit as forH3, type H3OwnOptions } from '../../adapters/h3.ts'
 import { rateLimit as forHono, type HonoOwnOptions, type RateLimitVariables } from '../../adapters/hono.ts'
 import { proxyOptions } from './node-frameworks.ts'
 import { type App, type AppOptions, connectionsOf, type Loose, ok, recorder, type Start, serve } from './served-app.ts'
@@ -27,8 +27,10 @@ type Handler = (request: Request, context?: unknown) => Response | Promise<Respo
 type Served = Pick<App, 'url' | 'connections' | 'close'>
 type ServeHandler = (handler: Handler) => Promise<Served>
 
+const srvxOptions = { port: 0, hostname: '127.0.0.1', silent: true, gracefulShutdown: false }
+
 async function onSrvx(handler: Handler): Promise<Served> {
-  const server = serveSrvx({ fetch: handler as never, port: 0, hostname: '127.0.0.1', silent: true })
+  const server = serveSrvx({ ...srvxOptions, fetch: handler as never })
   return served(server)
 }
 
@@ -42,8 +44,9 @@ async function served(server: ReturnType<typeof serveSrvx>): Promise<Served> {
 const natives = { Request, Response }
 
 /** This server puts classes of its own in place of the global ones, which the servers of other tests do not know. */
-async function onNodeServer(handler: Handler): Promise<Served> {
-  const { close, ...rest } = await serve(createAdaptorServer({ fetch: handler as never, createServer }) as Server)
+async function onNodeServer(handler: Handler, overrideGlobalObjects = true): Promise<Served> {
+  const options = { fetch: handler as never, createServer, overrideGlobalObjects }
+  const { close, ...rest } = await serve(createAdaptorServer(options) as Server)
   return {
     ...rest,
     async close() {
@@ -84,7 +87,8 @@ async function startFetch({ limit, proxies, handle = ok }: AppOptions, serveOn: 
   })
   const failing = async (request: Request, context: unknown) => {
     try {
-      return await limited(request, context)
+      const [, id] = /\/users\/([^/?]+)/.exec(request.url) ?? []
+      return await limited(request, Object.assign(context ?? {}, { params: { id } }))
     } catch (error) {
       return new Response((error as Error).message, { status: 500 })
     }
@@ -119,7 +123,7 @@ async function startHono(
   return { ...recorded, limiter: limiter.limiter, ...(await serveOn(app.fetch as Handler)) }
 }
 
-function h3App({ limit, handle = ok }: AppOptions) {
+function h3App({ limit, handle = ok }: AppOptions, own: H3OwnOptions = {}) {
   const { record, recorded } = recorder()
   const app = new H3({
     silent: true,
@@ -128,7 +132,7 @@ function h3App({ limit, handle = ok }: AppOptions) {
       return (error.cause as Error | undefined)?.message ?? error.message
     },
   })
-  const limiter = forH3(limit as Loose)
+  const limiter = forH3(limit as Loose, own)
   app.use(limiter)
   app.get('/users/:id', (event) => {
     record(event.context.rateLimit)
@@ -147,18 +151,16 @@ async function startH3(options: AppOptions): Promise<App> {
   const { app, recorded } = h3App(options)
   const { proxies } = options
   const trustProxy = proxies === 'everybody' ? true : proxies === undefined ? false : ['127.0.0.1']
-  const server = serveH3(app, { port: 0, hostname: '127.0.0.1', silent: true, trustProxy })
+  const server = serveH3(app, { ...srvxOptions, trustProxy })
   return { ...recorded, ...(await served(server)) }
 }
 
 /** As on a runtime that has no response of Node. The server sets `ip`, as srvx does there. */
 async function startH3OnNodeServer(options: AppOptions): Promise<App> {
-  const { app, recorded } = h3App(options)
-  const addressOf = (request: Request, socketAddress: string | undefined) =>
-    options.proxies === undefined ? socketAddress : request.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim()
+  const { app, recorded } = h3App(options, proxyOptions(options.proxies))
   const handler: Handler = (request, context) => {
-    const ip = addressOf(request, (context as NodeContext)?.incoming?.socket.remoteAddress)
+    const ip = (context as NodeContext)?.incoming?.socket.remoteAddress
     return app.fetch(Object.assign(request, { ip }))
   }
-  return { ...recorded, ...(await onNodeServer(handler)) }
+  return { ...recorded, ...(await onNodeServer(handler, false)) }
 }

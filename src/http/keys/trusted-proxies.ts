@@ -6,7 +6,8 @@ import { AddressList } from './address-list.ts'
 /** How many proxies are in front (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
 export type TrustedProxies = number | readonly string[]
 
-type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddressed' | 'header'>
+/** What `clientBehind` reads of a request. */
+export type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddressed' | 'header'>
 
 /**
  * Finds the client's address behind trusted proxies. X-Forwarded-For is read from its end: the proxy that we see wrote
@@ -50,4 +51,13 @@ function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boo
   const expected = 'the number of proxies in front or a list of their addresses and ranges'
   const fix = "Write trustedProxies: 1 or trustedProxies: ['10.0.0.0/8']."
   throw invalidOption('trustedProxies', expected, proxies, fix)
+}
+
+/**
+ * A check for the option `trustedProxies` of an adapter. Returns it as it is.
+ * @throws HeadgateError `HEADGATE_OPTION`
+ */
+export function trustedProxiesOption(proxies: TrustedProxies): TrustedProxies {
+  trustOf(proxies)
+  return proxies
 }
