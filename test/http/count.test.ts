@@ -97,6 +97,8 @@ contract((app) => {
       )
       await hangUp(url, begun.promise)
       while ((await connections()) > 0) await new Promise((resolve) => setImmediate(resolve))
+      // A socket is no longer counted before it says that it is closed.
+      await new Promise((resolve) => setImmediate(resolve))
       release.give()
       await new Promise((resolve) => setImmediate(resolve))
       expect((await limiter.peek('k')).remaining).toBe(4)
