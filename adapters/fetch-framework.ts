@@ -2,6 +2,13 @@ import { type Framework, type RequestDecision, routeName, type TrustedProxies, w
 import { addressView } from './address-view.ts'
 import { type Answer, answerOf, answerWriter, isUnaddressed, type NodePair } from './web-answer.ts'
 
+declare global {
+  interface Request {
+    /** The decision of the last rate limiter that this request passed. */
+    rateLimit?: RequestDecision
+  }
+}
+
 /** What the options of a limiter get as request and as response: one call of a fetch handler. */
 export interface FetchExchange<Context = unknown> {
   readonly request: Request
@@ -9,12 +16,6 @@ export interface FetchExchange<Context = unknown> {
   readonly context: Context
   /** The response of the handler, once there is one. For `count`. */
   readonly response: Response | undefined
-}
-
-/** What a limiter adds to a request. */
-export interface LimitedRequest {
-  /** The decision of the last rate limiter that this request passed. */
-  readonly rateLimit?: RequestDecision
 }
 
 /** The options that only this adapter has. */
@@ -82,9 +83,9 @@ export function fetchFramework<Context>(
     route: ({ request, context }) => routeName(request.method, own.route?.(request, context) ?? undefined),
     attach(call, _response, decision) {
       call.decision = decision
-      Object.assign(call.request, { rateLimit: decision })
+      call.request.rateLimit = decision
     },
-    attached: ({ request }) => (request as LimitedRequest).rateLimit,
+    attached: ({ request }) => request.rateLimit,
     headersSent: () => false,
     complete: () => false,
     ended({ request, answer }, done) {

@@ -15,15 +15,10 @@ import {
   trustedProxiesOption,
   type WithOwn,
 } from '../src/http/index.ts'
-import {
-  FetchCall,
-  type FetchExchange,
-  type FetchOwnOptions,
-  fetchFramework,
-  type LimitedRequest,
-} from './fetch-framework.ts'
+import { FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
 
-export { type FetchExchange, type FetchOwnOptions, fetchFramework, type LimitedRequest }
+export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
+export { type FetchExchange, type FetchOwnOptions, fetchFramework }
 
 /** A request that goes no further. Send its `response`. */
 export interface FetchRefusal {
@@ -54,8 +49,8 @@ export interface FetchRateLimit<Context = unknown, Limiter = RateLimiter> {
    * The handler behind this limiter. A refused request does not reach it, and its response gets the fields. The handler
    * finds the decision on `request.rateLimit`. All arguments are passed on.
    */
-  wrap<Given extends Request, Rest extends readonly unknown[], Answered extends Response | undefined>(
-    handler: (request: Given & LimitedRequest, ...rest: Rest) => MaybePromise<Answered>,
+  wrap<Given extends Request, Rest extends unknown[] = [], Answered extends Response | undefined = Response>(
+    handler: (request: Given, ...rest: Rest) => MaybePromise<Answered>,
   ): (request: Given, ...rest: Rest) => Promise<Answered | Response>
   /** The limiter, for `peek`, `reset` and `health()`. */
   readonly limiter: Limiter

@@ -4,7 +4,7 @@ import { getConnInfo } from '@hono/node-server/conninfo'
 import { H3, serve as serveH3 } from 'h3'
 import { Hono } from 'hono'
 import { serve as serveSrvx } from 'srvx'
-import { rateLimit as forFetch, type LimitedRequest } from '../../adapters/fetch.ts'
+import { rateLimit as forFetch } from '../../adapters/fetch.ts'
 import { rateLimit as forH3, type H3OwnOptions } from '../../adapters/h3.ts'
 import { rateLimit as forHono, type HonoOwnOptions, type RateLimitVariables } from '../../adapters/hono.ts'
 import { proxyOptions } from './node-frameworks.ts'
@@ -79,7 +79,7 @@ async function startFetch({ limit, proxies, handle = ok }: AppOptions, serveOn: 
     route: routeOf,
     ...proxyOptions(proxies),
   })
-  const limited = limiter.wrap(async (request: Request & LimitedRequest, _context: unknown) => {
+  const limited = limiter.wrap(async (request: Request, _context: unknown) => {
     record(request.rateLimit)
     if (routeOf(request) !== '/') return new Response('user')
     const { pathname, search } = new URL(request.url)
