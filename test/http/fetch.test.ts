@@ -136,7 +136,7 @@ describe('the response of a handler', () => {
     const options = { headers: ['draft-11', 'legacy'] as const, address }
     const outer = rateLimit({ policies: fixedWindow({ name: 'daily', limit: 9, window: '1d' }), ...options } as never)
     const inner = rateLimit({ policies: fixedWindow({ name: 'burst', limit: 1, window: '1h' }), ...options } as never)
-    const inside = inner.wrap(() => Response.redirect('http://a/'))
+    const inside = inner.wrap(() => Response.redirect('http://a/', 302))
     const handler = outer.wrap(inside)
     for (const remaining of ['0', '0']) {
       const { headers } = await handler(request())

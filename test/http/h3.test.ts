@@ -12,7 +12,7 @@ test('every response gets the fields: of a value, a Response, a redirect, a 404 
   const app = new H3({ silent: true }).use(rateLimit(hourly(9), { address }))
   app.get('/text', () => 'text')
   app.get('/raw', () => new Response('raw'))
-  app.get('/redirect', () => Response.redirect('http://a/'))
+  app.get('/redirect', () => Response.redirect('http://a/', 302))
   app.get('/teapot', () => new Response('teapot', { status: 418 }))
   app.get('/error', () => {
     throw new HTTPError({ status: 403 })

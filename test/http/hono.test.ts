@@ -17,7 +17,7 @@ test('every response gets the fields: of a handler, a raw Response, a redirect, 
   app.use(rateLimit(hourly(9), { address }))
   app.get('/text', (c) => c.text('text'))
   app.get('/raw', () => new Response('raw'))
-  app.get('/redirect', () => Response.redirect('http://a/'))
+  app.get('/redirect', () => Response.redirect('http://a/', 302))
   app.get('/error', () => {
     throw new Error('no')
   })
