@@ -9,8 +9,15 @@ declare global {
   }
 }
 
+/** Each runtime has a context of its own, which the types need not know: its functions may name its type. */
+// biome-ignore lint/suspicious/noExplicitAny: of unknown, a function without annotations could read nothing
+export type Any = any
+
+/** Finds a text of a request. As a method, so that it may name the type of the runtime's own request. */
+type Find<Context> = { find(request: Request, context: Context): string | undefined | null }['find']
+
 /** What the options of a limiter get as request and as response: one call of a fetch handler. */
-export interface FetchExchange<Context = unknown> {
+export interface FetchExchange<Context = Any> {
   readonly request: Request
   /** The second argument of the handler: the server in Bun, the info in Deno, `env` in a worker, the event in SvelteKit. */
   readonly context: Context
@@ -19,19 +26,19 @@ export interface FetchExchange<Context = unknown> {
 }
 
 /** The options that only this adapter has. */
-export interface FetchOwnOptions<Context = unknown> {
+export interface FetchOwnOptions<Context = Any> {
   /**
    * The address of the client, as the runtime or a header of the platform tells it, never text that the client wrote. With
    * `trustedProxies`, the address of the nearest proxy. Needed for a limit by address. Example: `(request, server) => server.requestIP(request)?.address` in Bun.
    */
-  address?: ((request: Request, context: Context) => string | undefined | null) | undefined
+  address?: Find<Context> | undefined
   /**
    * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
    * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies | undefined
   /** The pattern of the route, for `byRoute`. Default: none. Example: `(request, event) => event.route.id` in SvelteKit. */
-  route?: ((request: Request, context: Context) => string | undefined | null) | undefined
+  route?: Find<Context> | undefined
 }
 
 /** One call of a limiter. The answer belongs to all limiters of the request. */

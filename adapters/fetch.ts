@@ -15,22 +15,16 @@ import {
   trustedProxiesOption,
   type WithOwn,
 } from '../src/http/index.ts'
-import { FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
+import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
 export { type FetchExchange, type FetchOwnOptions, fetchFramework }
 
-/** A request that goes no further. Send its `response`. */
-export interface FetchRefusal {
-  readonly response: Response
-  /** Undefined if nothing was decided: for an address on the `deny` list, or if the store has failed. */
-  readonly decision: RequestDecision | undefined
-}
-
-/** A request that goes on. */
-export interface FetchAdmission {
-  readonly response?: undefined
-  /** Undefined for a request that is not limited. */
+/** What a limiter says about a request. */
+export interface FetchResult {
+  /** The refusal: send it, and handle the request no further. Undefined if the request may go on. */
+  readonly response: Response | undefined
+  /** Undefined if nothing was decided: the request is not limited or on the `deny` list, or the store has failed. */
   readonly decision: RequestDecision | undefined
   /** The fields for the response, by name. */
   readonly headers: Record<string, string>
@@ -42,14 +36,14 @@ export interface FetchAdmission {
 }
 
 /** A limiter for fetch handlers. */
-export interface FetchRateLimit<Context = unknown, Limiter = RateLimiter> {
+export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
   /** Decides about a request. Rejects with an error of a function in the options, or of a synchronous store. */
-  (request: Request, context?: Context): Promise<FetchRefusal | FetchAdmission>
+  (request: Request, context?: Context): Promise<FetchResult>
   /**
    * The handler behind this limiter. A refused request does not reach it, and its response gets the fields. The handler
    * finds the decision on `request.rateLimit`. All arguments are passed on.
    */
-  wrap<Given extends Request, Rest extends unknown[] = [], Answered extends Response | undefined = Response>(
+  wrap<Given extends Request, Rest extends unknown[] = Any[], Answered extends Response | undefined = Response>(
     handler: (request: Given, ...rest: Rest) => MaybePromise<Answered>,
   ): (request: Given, ...rest: Rest) => Promise<Answered | Response>
   /** The limiter, for `peek`, `reset` and `health()`. */
@@ -62,7 +56,7 @@ type Policies<Context> = WithOwn<PolicyArgument<Exchange<Context>, Exchange<Cont
 type Plans<Context> = PlanOptions<Exchange<Context>, Exchange<Context>> & Own<Context>
 type Argument<Context> = WithOwn<RateLimitArgument<Exchange<Context>, Exchange<Context>>, Own<Context>>
 /** The options of `rateLimit` for fetch handlers, beside the policies. */
-export type FetchOptions<Context = unknown> = GuardOptions<Exchange<Context>, Exchange<Context>> & Own<Context>
+export type FetchOptions<Context = Any> = GuardOptions<Exchange<Context>, Exchange<Context>> & Own<Context>
 
 /**
  * A limiter for fetch handlers: in Bun, Deno, workers, Next.js, SvelteKit, React Router and AWS Lambda. The functions in the
@@ -79,29 +73,29 @@ export type FetchOptions<Context = unknown> = GuardOptions<Exchange<Context>, Ex
  *
  * @throws HeadgateError if a policy or an option is invalid, and for a limit by address without `address`
  */
-export function rateLimit<Context = unknown>(
+export function rateLimit<Context = Any>(
   limit: Policies<Context>,
   options?: FetchOptions<Context>,
 ): FetchRateLimit<Context>
 /** The policies are a function of `{ request, context }`. */
-export function rateLimit<Context = unknown>(
+export function rateLimit<Context = Any>(
   limit: Plans<Context>,
   options?: FetchOptions<Context>,
 ): FetchRateLimit<Context, PlanLimiter>
-export function rateLimit<Context = unknown>(
+export function rateLimit<Context = Any>(
   limit: Argument<Context>,
   options?: FetchOptions<Context>,
 ): FetchRateLimit<Context, RateLimiter | PlanLimiter>
-export function rateLimit<Context = unknown>(
+export function rateLimit<Context = Any>(
   first: Argument<Context>,
   second?: FetchOptions<Context>,
 ): FetchRateLimit<Context, RateLimiter | PlanLimiter> {
   const { own, limit, options } = ownOptions<Own<Context>, Exchange<Context>, Exchange<Context>>(checks, first, second)
   const guard = createGuard<Call<Context>, Call<Context>>(fetchFramework(own), limit as never, options as never)
-  const check = async (request: Request, context?: Context): Promise<FetchRefusal | FetchAdmission> => {
+  const check = async (request: Request, context?: Context): Promise<FetchResult> => {
     const call = new FetchCall(request, context as Context)
     const admitted = checked(guard, call)
-    return (typeof admitted === 'boolean' ? admitted : await admitted) ? admission(call) : refusal(call)
+    return resultOf(call, typeof admitted === 'boolean' ? admitted : await admitted)
   }
   const wrap = (handler: Handler) => {
     return async (request: Request, ...rest: unknown[]): Promise<Response | undefined> => {
@@ -136,13 +130,10 @@ function fail(error: unknown): never {
   throw asError(error)
 }
 
-function refusal({ answer, request, decision }: Call<unknown>): FetchRefusal {
-  return { response: answer.refused(request), decision }
-}
-
-function admission({ answer, request, decision }: Call<unknown>): FetchAdmission {
+function resultOf({ answer, request, decision }: Call<unknown>, goesOn: boolean): FetchResult {
   const headers = Object.fromEntries(answer.fields)
-  return { decision, headers, apply: (response) => answer.apply(response, request) }
+  const response = goesOn ? undefined : answer.refused(request)
+  return { response, decision, headers, apply: (given) => answer.apply(given, request) }
 }
 
 /** An error of the handler goes on to the runtime, which answers with status 500. */
