@@ -131,7 +131,7 @@ function fail(error: unknown): never {
 }
 
 function resultOf({ answer, request, decision }: Call<unknown>, goesOn: boolean): FetchResult {
-  const headers = Object.fromEntries(answer.fields)
+  const { headers } = answer
   const response = goesOn ? undefined : answer.refused(request)
   return { response, decision, headers, apply: (given) => answer.apply(given, request) }
 }

@@ -41,6 +41,11 @@ export class Answer {
     else done(0, true)
   }
 
+  /** The fields as an object: the form that a Response reads fastest. */
+  get headers(): Record<string, string> {
+    return Object.fromEntries(this.fields)
+  }
+
   /** True if something waits for the end of the response. */
   get awaited(): boolean {
     return this.#waiting !== undefined && this.#end === undefined
@@ -81,9 +86,9 @@ export class Answer {
     if (isResponse(refusal)) return this.apply(refusal, request)
     this.used = true
     const body = refusal === undefined || refusal === null ? null : String(refusal)
-    const fields = [...this.fields]
-    if (type !== undefined) fields.push(['Content-Type', type])
-    return new Response(body, { status: status === 200 ? clientClosed : status, headers: fields })
+    const headers = this.headers
+    if (type !== undefined) headers['Content-Type'] = type
+    return new Response(body, { status: status === 200 ? clientClosed : status, headers })
   }
 }
 
