@@ -38,7 +38,7 @@ export function lambdaAddress({ requestContext }: LambdaEvent): string | undefin
  * The Request of an event.
  *
  *     const limit = rateLimit('100/15m', { address: (_request, event) => lambdaAddress(event) })
- *     const limited = limit.wrap(() => new Response('hello'))
+ *     const limited = limit.wrap((_request, _event) => new Response('hello'))
  *     export const handler = async (event) => lambdaResult(await limited(lambdaRequest(event), event), event)
  */
 export function lambdaRequest(event: LambdaEvent): Request {
