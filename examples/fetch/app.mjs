@@ -9,8 +9,8 @@ export function createHandler(address) {
   const login = rateLimit({ name: 'login', limit: 5, window: '1m', count: 'failures' }, { address })
 
   // The limiter around a handler.
-  const checkPassword = login.wrap(async (request) => {
-    const { password } = await request.json()
+  const checkPassword = login.wrap(async (request, _context) => {
+    const { password } = JSON.parse(await request.text())
     return new Response(null, { status: password === 'secret' ? 204 : 401 })
   })
 
