@@ -1,4 +1,8 @@
 import { once } from 'node:events'
+import { createServer } from 'node:http'
+import { getRequestListener } from '@hono/node-server'
+import { getConnInfo } from '@hono/node-server/conninfo'
+import { toNodeHandler } from 'h3'
 import request from 'supertest'
 import { expect, onTestFinished, test } from 'vitest'
 import { WebSocket } from 'ws'
@@ -6,7 +10,11 @@ import { createApp as bytes } from '../../examples/bytes/app.mjs'
 import { createApp as demo } from '../../examples/demo/app.mjs'
 import { createApp as express } from '../../examples/express/app.mjs'
 import { createApp as fastify } from '../../examples/fastify/app.mjs'
+import { createHandler as fetchHandler } from '../../examples/fetch/app.mjs'
+import { createApp as h3 } from '../../examples/h3/app.mjs'
+import { createApp as hono } from '../../examples/hono/app.mjs'
 import { createApp as koa } from '../../examples/koa/app.mjs'
+import { createListener as node } from '../../examples/node/app.mjs'
 import { createApp as plans } from '../../examples/plans/app.mjs'
 import { createApp as sockets } from '../../examples/sockets/app.mjs'
 
@@ -33,6 +41,39 @@ test('fastify: a limit for everything, one route with its own, one without', asy
   for (const status of [200, 200, 200, 200, 200, 429]) await request(app.server).post('/login').expect(status)
   expect((await request(app.server).get('/health').expect(200)).headers).not.toHaveProperty('x-ratelimit-limit')
   await app.close()
+})
+
+test('fetch: a limit by hand, and a wrapped handler whose failures count', async () => {
+  const handler = fetchHandler(() => '192.0.2.1')
+  const ask = (path: string, init?: RequestInit) => handler(new Request(`http://a${path}`, init))
+  expect(await (await ask('/')).json()).toEqual({ hello: 'world', left: 99 })
+  const login = (password: string) => ask('/login', { method: 'POST', body: JSON.stringify({ password }) })
+  const seen: number[] = []
+  for (const password of ['secret', ...Array(5).fill('guess'), 'secret']) seen.push((await login(password)).status)
+  expect(seen).toEqual([204, 401, 401, 401, 401, 401, 429])
+})
+
+test('hono: a global limit, and one by address and key', async () => {
+  const app = createServer(getRequestListener(hono(getConnInfo).fetch, { overrideGlobalObjects: false }))
+  await request(app).get('/').expect(200, 'Hello.\n').expect('x-ratelimit-limit', '100')
+  for (const left of [2, 1, 0]) await request(app).get('/search').expect(200, { found: [], left })
+  await request(app).get('/search').expect(429).expect('x-ratelimit-limit', '3')
+  await request(app).get('/search').set('x-api-key', 'ann').expect(200)
+})
+
+test('h3: a global limit, and one route with its own, refused in the words of the application', async () => {
+  const app = createServer(toNodeHandler(h3()))
+  await request(app).get('/').expect(200, { hello: 'world', left: 99 })
+  for (const left of ['2', '1', '0'])
+    await request(app).get('/search').expect(200).expect('x-ratelimit-remaining', left)
+  const { body } = await request(app).get('/search').expect(429)
+  expect(body).toEqual({ sorry: expect.stringMatching(/^Come back in \d+ s\.$/) })
+})
+
+test('node: a global limit, and one for uploads', async () => {
+  const app = createServer(node())
+  await request(app).get('/').expect(200, 'Hello. 99 left.\n')
+  for (const status of [200, 200, 429]) await request(app).put('/').expect(status)
 })
 
 test('plans: each key has its plan, also when that changes; guesses are limited by address', async () => {

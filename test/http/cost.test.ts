@@ -4,13 +4,14 @@ import { fixedWindow, memoryStore, RateLimiter, type Store } from '../../src/ind
 import { asyncStore } from '../support/async-store.ts'
 import { contract, statuses, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
+import { queryOf } from '../support/shapes.ts'
 
-type Any = { query: Record<string, string> }
 const policies = fixedWindow({ limit: 10, window: '1h' })
 
 contract((app) => {
   test('cost is a number, or a function of the request, sync or async', async () => {
-    const costs = [3, ({ query }: Any) => Number(query.units ?? 3), async ({ query }: Any) => Number(query.units ?? 3)]
+    const units = (request: unknown) => Number(queryOf(request, 'units') ?? 3)
+    const costs = [3, units, async (request: unknown) => units(request)]
     for (const cost of costs) {
       const { url } = await app({ policies, cost })
       expect(await statuses(url, [{}, {}, {}, {}])).toEqual([200, 200, 200, 429])
