@@ -85,8 +85,9 @@ class LruLedger implements Ledger {
     const verb = extras?.renews === undefined ? 'reserve' : 'renew'
     const decision = this.#run(verb, keys, costs, maxWait, { ...extras, tickets: extras?.renews })
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
+    const { delay } = this.#evaluation
     const tickets = this.#evaluation.tickets(newReservationId())
-    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets }
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
   #run(verb: Verb, keys: readonly string[], costs: Costs, maxWait: number, extras?: DecideOptions): Decision {
@@ -115,7 +116,8 @@ class LruLedger implements Ledger {
       const { algorithm: from, s } = state
       const carried = () => carry(s.slice(), from, algorithm, now, rule)
       policy.s = carried()
-      policy.carried = rule !== 'retune' && !hasFullQuota(s, 0, from, now)
+      if (hasFullQuota(s, 0, from, now)) return
+      policy.carried = rule !== 'retune'
       policy.foreign = { algorithm: from, s, carried }
     }
   }

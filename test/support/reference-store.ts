@@ -76,7 +76,8 @@ export class ReferenceLedger implements Ledger {
     const tickets = decision.allowed ? this.#evaluation.tickets(++this.#ids.last) : undefined
     this.#save(keys)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets }
+    const { delay } = this.#evaluation
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
   reset(keys: readonly string[]): void {
@@ -107,7 +108,7 @@ export class ReferenceLedger implements Ledger {
         const s = kept.s.slice()
         const carried = () => carry(s.slice(), from, algorithm, now, this.#terms.onChange ?? 'keep')
         evaluation.s = carried()
-        evaluation.foreign = { algorithm: from, s, carried }
+        evaluation.foreign = lasting ? { algorithm: from, s, carried } : undefined
       }
     }
   }
