@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { fixedWindow, memoryStore, RateLimiter, type Store } from '../../src/index.ts'
+import { fixedWindow, memoryStore, RateLimiter, type Store, tokenBucket } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, statuses, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
@@ -32,6 +32,18 @@ contract((app) => {
       const { policies } = await limiter.peek('k')
       expect(policies.map(({ used }) => used)).toEqual([2, 800])
     }
+  })
+
+  test('a record works beside delay, and each cost has its own line', async () => {
+    const bucket = tokenBucket({ name: 'tokens', limit: 200, window: '2s', burst: 10 })
+    const { url } = await app({
+      policies: bucket,
+      cost: ({ query }: Any) => ({ tokens: Number(query.units) }),
+      keys: () => 'k',
+      delay: { max: '2s' },
+    })
+    const seen = await Promise.all([10, 10, 5, 10, 5].map((units) => get(`${url}/?units=${units}`)))
+    expect(seen.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
   })
 
   test('a record is read when the middleware is made', async () => {
