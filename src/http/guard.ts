@@ -178,14 +178,11 @@ export class Guard<Request, Response> {
     return this.#decide(key, cost, request, response)
   }
 
-  async #respondLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {
-    let decision: Decision
-    try {
-      decision = await later
-    } catch (error) {
-      return this.#failed(error, key, request, response)
-    }
-    return this.#respond(decision, key, request, response)
+  #respondLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {
+    return later.then(
+      (decision) => this.#respond(decision, key, request, response),
+      (error) => this.#failed(error, key, request, response),
+    )
   }
 
   /** The keys of several scopes. */
