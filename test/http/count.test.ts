@@ -9,9 +9,9 @@ import { get } from '../support/frameworks.ts'
 import { statusOf } from '../support/shapes.ts'
 
 const policies = fixedWindow({ limit: 2, window: '1h' })
-const statusOf = (url: string) => Number(new URL(url, 'http://a').searchParams.get('status') ?? 200)
+const statusIn = (url: string) => Number(new URL(url, 'http://a').searchParams.get('status') ?? 200)
 const planOf = (url: string) => new URL(url, 'http://a').searchParams.get('plan') ?? ''
-const status = (_decision: unknown, url: string) => statusOf(url)
+const status = (_decision: unknown, url: string) => statusIn(url)
 
 async function untilRemaining(limiter: RateLimiter, units: number): Promise<void> {
   let { remaining } = await limiter.peek('k')
@@ -103,7 +103,7 @@ contract((app) => {
     const releases: (() => void)[] = []
     const { url } = await app(
       { limiter, keys, count: 'failures' },
-      { handle: (_decision, path) => new Promise<number>((resolve) => releases.push(() => resolve(statusOf(path)))) },
+      { handle: (_decision, path) => new Promise<number>((resolve) => releases.push(() => resolve(statusIn(path)))) },
     )
     const ten = Array.from({ length: 10 }, (_, n) => get(`${url}/?status=${n === 3 ? 401 : 200}`))
     await until(() => releases.length === 10)
