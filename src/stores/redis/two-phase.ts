@@ -6,10 +6,12 @@
  * one key are always decided in one step.
  *
  * Across slots, no more is admitted than any policy allows, and a refused call keeps no units once its promise
- * resolves. Two things are weaker than in one step. Between the phases the units are taken, so another call may be
- * refused that would otherwise be admitted. And if this process or the connection dies in between, they stay taken.
+ * resolves. Some things are weaker than in one step. Between the phases the units are taken, so another call may be
+ * refused that would otherwise be admitted. If this process or the connection dies in between, they stay taken. And a
+ * renewal that one slot refuses holds its units in the other slots until their leases end.
  */
-import type { Tickets } from '../../algorithms/evaluation.ts'
+import type { Policy } from '../../algorithms/algorithm.ts'
+import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation.ts'
 import { allOf } from '../../maybe-promise.ts'
 import { type RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ScriptResponse } from './script-response.ts'
@@ -35,33 +37,64 @@ export async function sendInTwoPhases(
   return joined(whole, groups, responses, allowed)
 }
 
-function firstPhase(whole: ScriptRequest, { plan, keys, places }: SlotGroup): ScriptRequest {
-  const { verb, cost, now, extras } = whole
-  const enforced = whole.plan.policies.filter(({ shadow }) => !shadow)
+function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
+  const { verb, now, extras } = whole
+  const enforced = whole.plan.policies.filter(({ shadow }, n) => !shadow && costOf(whole.costs, n) > 0)
   // Only a single policy can promise a future time: see Evaluation.
   const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
-  const tickets = extras.tickets && places.map((place) => extras.tickets?.[place])
+  const tickets = extras.tickets && group.places.map((place) => extras.tickets?.[place])
   const own: RequestExtras = { ...extras, maxWait, tickets }
-  return new ScriptRequest(plan, verb === 'consume' ? 'reserve' : verb, keys, cost, now, own)
+  return new ScriptRequest(
+    group.plan,
+    verb === 'consume' ? 'reserve' : verb,
+    group.keys,
+    costsIn(whole, group),
+    now,
+    own,
+  )
 }
 
-/** A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the refund. */
+function costOf(costs: Costs, n: number): number {
+  return typeof costs === 'number' ? costs : (costs[n] as number)
+}
+
+/** The costs under the policies of one group. */
+function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
+  return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
+}
+
+/** A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the settlement. */
 async function giveBack(
   send: Send,
   whole: ScriptRequest,
-  { plan, keys }: SlotGroup,
+  group: SlotGroup,
   response: ScriptResponse,
 ): Promise<ScriptResponse> {
   if (!response.allowed) return response
-  const tickets = response.tickets?.map((ticket, n) => (plan.policies[n]?.countRefused ? undefined : ticket))
+  const { plan, keys } = group
+  const { tickets } = response
   const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.cacheable === true }
-  const extras = { tickets, details, punish: true }
-  const after = await send(new ScriptRequest(plan, 'refund', keys, whole.cost, whole.now, extras))
+  const costs = costsIn(whole, group)
+  const request =
+    tickets === undefined
+      ? new ScriptRequest(plan, 'refund', keys, costs, whole.now, { details }) // a charge
+      : new ScriptRequest(plan, 'settle', keys, costsBack(plan.policies, costs, tickets), whole.now, {
+          tickets,
+          details,
+          punish: true,
+        })
+  const after = await send(request)
   const reports = after.reports.map((report, n) => ({
     ...report,
     wait: report.wait || (response.reports[n]?.wait ?? 0),
   }))
   return { ...after, allowed: true, reports }
+}
+
+/** Where refusals count, the cost of the refused call: the script then says when the next one is admitted. */
+function costsBack(policies: readonly Policy[], costs: Costs, tickets: Tickets): readonly number[] {
+  const back = unitsBack(tickets)
+  return policies.map(({ countRefused }, n) => (countRefused ? costOf(costs, n) : (back[n] as number)))
 }
 
 function joined(
@@ -88,7 +121,7 @@ function joined(
     repeats: responses.every((response) => response.allowed || response.repeats),
     delay,
     reports,
-    tickets: allowed && whole.verb === 'reserve' ? tickets : undefined,
+    tickets: allowed && (whole.verb === 'reserve' || whole.verb === 'renew') ? tickets : undefined,
     lease: undefined,
   }
 }

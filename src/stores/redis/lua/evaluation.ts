@@ -1,15 +1,16 @@
 /**
- * Restates algorithms/evaluation.ts and algorithms/policy-evaluation.ts, one request after the other. The reply is one
+ * Restates algorithms/evaluation.ts, policy-evaluation.ts and give-back.ts, one request after the other. The reply is one
  * flat list of integers.
  */
 export const evaluation = `
-local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET = 0, 1, 2, 3, 4, 5
+local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7
 -- The first number of the reply is the time.
 local reply, size = {}, 1
--- The values of the current request.
-local verb, now, cost, allowed, takes, delay, waits
+-- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Else
+-- \`costs\` may have one for each, and \`cost\` is that of the policy in hand.
+local verb, now, plain, cost, costs, tickets, allowed, takes, delay, waits
 local canPromise, commitOne, commitRefused, refusalCode, nextAfter
-local readTickets, refund, countRefusal, respondTickets
+local longestWait, takeMore, readCosts, readTickets, giveBack, countRefusal, respondTickets
 
 local function respond(number)
   size = size + 1
@@ -22,7 +23,7 @@ local function markWritten(p)
 end
 
 function effectiveTime(p, last, now)
-  return now < last and last - now < p.span and last or now
+  return now < last and last - now < p.tolerance and last or now
 end
 
 local function withLag(wait, lag)
@@ -31,54 +32,43 @@ end
 
 local function evaluate(policies, maxWait)
   delay, waits = 0, false
-  for n = 1, #policies do
-    local p = policies[n]
-    local s = p.s
-    local last, at, wait = s[1], now, 0
-    if now < last then at = effectiveTime(p, last, now) end
-    if verb == CHARGE then
-      if not p.algorithm.fits(p, s, at, cost, 0) then wait = never end
-    elseif verb ~= REFUND then
-      wait = p.algorithm.wait(p, s, at, cost)
+  if plain then
+    for n = 1, #policies do
+      local p = policies[n]
+      local s = p.s
+      local last, at = s[1], now
+      if now < last then at = effectiveTime(p, last, now) end
+      local wait = p.algorithm.wait(p, s, at, cost)
+      if wait > 0 then
+        waits = true
+        wait = wait + (at - now)
+        if wait > delay and not p.shadow then delay = wait end
+      end
+      p.at, p.wait = at, wait
     end
-    if wait > 0 then
-      waits = true
-      wait = wait + (at - now)
-      if wait > delay and not p.shadow then delay = wait end
-    end
-    p.at, p.wait = at, wait
+  else
+    longestWait(policies)
   end
   allowed = delay == 0 or (verb == RESERVE and delay <= maxWait and canPromise(policies))
-  takes = allowed and verb ~= PEEK and verb ~= REFUND
+  takes = allowed and verb ~= PEEK and verb ~= REFUND and verb ~= SETTLE
 end
 
 function makers.reserve()
   -- Only one enforced policy alone can promise a future time.
   function canPromise(policies)
     local only
-    for _, p in ipairs(policies) do
-      if not p.shadow and (not p.punishes or p.wait > 0) then
+    for n, p in ipairs(policies) do
+      if costs then cost = costs[n] end
+      if not p.shadow and cost > 0 and (not p.punishes or p.wait > 0) then
         if only then return false end
-        only = p
+        only = n
       end
     end
-    if not only or not only.promises or only.s.carried then return false end
-    return only.algorithm.fits(only, only.s, only.at, cost, only.wait - (only.at - now))
-  end
-
-  function respondTickets(policies)
-    for n = 1, #policies do
-      local p = policies[n]
-      if p.wait == 0 then
-        local since, mark, given = p.algorithm.ticket(p, p.s)
-        respond(1)
-        respond(since)
-        respond(mark)
-        respond(given)
-      else
-        respond(0)
-      end
-    end
+    if not only then return false end
+    local p = policies[only]
+    if costs then cost = costs[only] end
+    if not p.promises or p.s.carried then return false end
+    return p.algorithm.fits(p, p.s, p.at, cost, p.wait - (p.at - now))
   end
 end
 
@@ -94,38 +84,50 @@ local function commit(policies, withNext)
   end
   if verb == RESERVE then respond(delay) end
   if withNext then make('refused') end
-  for n = 1, #policies do commitOne(policies[n], withNext) end
+  for n = 1, #policies do commitOne(policies[n], n, withNext) end
 end
 
-function commitOne(p, withNext)
+function commitOne(p, n, withNext)
   local s, at, scope, algorithm = p.s, p.at, p.scope, p.algorithm
-  if p.wait == 0 and takes then
+  if not plain then
+    takeMore(p, n)
+    s, at = p.s, p.at
+  elseif p.wait == 0 and takes then
     algorithm.take(p, s, at, cost, 0)
     if s.oldRecord then s.oldRecord = nil end
     scope.changed = true
   else
     commitRefused(p)
   end
-  local remaining, reset = algorithm.report(p, s, at)
+  local remaining, reset, used = algorithm.report(p, s, at)
   if p.first or at + reset > scope.fullAt then scope.fullAt = at + reset end
   if waits then respond(p.wait) end
-  reply[size + 1], reply[size + 2] = remaining, reset + (at - now)
-  size = size + 2
+  -- The used units follow only if they are not what is missing.
+  if used and used ~= p.burst - remaining then
+    respond(-remaining - 1)
+    respond(used)
+  else
+    size = size + 1
+    reply[size] = remaining
+  end
+  size = size + 1
+  reply[size] = reset + (at - now)
   if withNext then respond(nextAfter(p, remaining)) end
 end
 
 function makers.refused()
   -- Commits to a policy that does not take the call at once, or when another policy refuses it.
   function commitRefused(p)
-    if verb == PEEK or verb == REFUND then return end
+    if verb ~= CONSUME and verb ~= RESERVE then return end
     local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
     local lag = at - now
     if allowed and not p.shadow then
+      p.delay = wait - lag
       algorithm.take(p, s, at, cost, wait - lag)
       p.wait = 0
-    elseif p.countRefused and (p.punishes or not s.carried) then
+    elseif p.countRefused and cost > 0 and (p.punishes or not s.carried) then
       algorithm.count(p, s, at, cost)
-      if wait > 0 or p.punishes then p.wait = withLag(algorithm.wait(p, s, at, cost), lag) end
+      p.wait = withLag(algorithm.wait(p, s, at, cost), lag)
     elseif at < s[1] then
       algorithm.take(p, s, at, 0, 0)
     else
@@ -148,44 +150,167 @@ function makers.refused()
   end
 end
 
-function makers.refund()
-  function readTickets(policies, position)
-    local tickets, present = {}, nil
-    for n = 1, #policies do
-      present, position = unpack('<B', ARGV[2], position)
-      tickets[n] = false
-      if present == 1 then
-        local since, mark, given
-        since, mark, given, position = unpack('<ddd', ARGV[2], position)
-        tickets[n] = { since, mark, given }
-      end
-    end
-    return tickets, position
+-- The requests that are not plain.
+function makers.verbs()
+  local own, changed, knows, waitToRenew, refund, settle
+  make('refused')
+
+  -- The policy and the state that hold the units of earlier calls, with the effective time of that state.
+  function own(p)
+    local foreign = p.s.foreign
+    if not foreign then return p, p.s, p.at end
+    return foreign.policy, foreign.s, effectiveTime(foreign.policy, foreign.s[1], now)
   end
 
-  function refund(policies, tickets)
+  -- Notes that \`own\` was changed. A foreign state is not moved to these numbers.
+  function changed(p)
+    local foreign = p.s.foreign
+    if not foreign then return markWritten(p) end
+    foreign.wrote = true
+    p.s = foreign.carried()
+    p.at = effectiveTime(p, p.s[1], now)
+    p.scope.changed = true
+  end
+
+  function knows(p, s, ticket)
+    return p.idSlot and ticket.id > 0 and s[p.idSlot] == ticket.id
+  end
+
+  function longestWait(policies)
+    for n = 1, #policies do
+      local p, wait = policies[n], 0
+      if costs then cost = costs[n] end
+      p.at = effectiveTime(p, p.s[1], now)
+      if verb == CHARGE then
+        local from, s, at = own(p)
+        if not from.algorithm.fits(from, s, at, cost, 0) then wait = never end
+      elseif verb == RENEW then
+        wait = waitToRenew(p, tickets[n])
+      elseif verb ~= REFUND and verb ~= SETTLE then
+        wait = cost == 0 and 0 or withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now)
+      end
+      p.wait = wait
+      if wait > 0 then
+        waits = true
+        if wait > delay and not p.shadow then delay = wait end
+      end
+    end
+  end
+
+  -- How long a renewal waits for what is not held any more.
+  function waitToRenew(p, ticket)
+    local from, s, at = own(p)
+    if cost == 0 or not ticket or not from.algorithm.held then return 0 end
+    local still = knows(from, s, ticket) and from.algorithm.held(from, s, at, ticket.since, ticket.units) or 0
+    if still >= cost then return 0 end
+    return withLag(from.algorithm.wait(from, s, at, cost - still), at - now)
+  end
+
+  -- Commits a request that is not plain to the policy.
+  function takeMore(p, n)
+    if costs then cost = costs[n] end
+    if p.wait > 0 or not takes then return commitRefused(p) end
+    if verb ~= CHARGE and verb ~= RENEW then
+      if cost == 0 then return end
+      p.algorithm.take(p, p.s, p.at, cost, 0)
+      return markWritten(p)
+    end
+    local from, s, at = own(p)
+    if verb == RENEW then
+      local ticket = tickets[n]
+      if cost == 0 or not ticket or not from.leases then return end
+      if knows(from, s, ticket) then from.algorithm.settle(from, s, at, cost, ticket.since, ticket.units) end
+    end
+    from.algorithm.take(from, s, at, cost, 0)
+    changed(p)
+  end
+
+  function readCosts(count, position)
+    local list = { unpack('<' .. rep('d', count), ARGV[2], position) }
+    return list, list[count + 1]
+  end
+
+  function readTickets(count, position)
+    local list, present = {}, nil
+    for n = 1, count do
+      present, position = unpack('<B', ARGV[2], position)
+      list[n] = false
+      if present == 1 then
+        local ticket = {}
+        ticket.since, ticket.id, ticket.units, position = unpack('<ddd', ARGV[2], position)
+        list[n] = ticket
+      end
+    end
+    return list, position
+  end
+
+  -- @param keepsCounted true if the call was taken as a refused one where refusals count
+  function giveBack(policies, keepsCounted)
     for n = 1, #policies do
       local p = policies[n]
-      local _, reset = p.algorithm.report(p, p.s, p.at)
-      if reset > 0 and (not tickets or tickets[n]) then
-        if tickets then
-          p.algorithm.refund(p, p.s, p.at, cost, spread(tickets[n]))
-        else
-          p.algorithm.refund(p, p.s, p.at, cost)
-        end
-        markWritten(p)
-      end
+      if costs then cost = costs[n] end
+      if verb == REFUND then refund(p) elseif not (keepsCounted and p.countRefused) then settle(p, tickets[n]) end
     end
   end
 
-  -- For a call that policies in another hash slot refused: penalties count it.
+  function refund(p)
+    local from, s, at = own(p)
+    local _, reset = from.algorithm.report(from, s, at)
+    if reset == 0 or cost == 0 then return end
+    from.algorithm.refund(from, s, at, cost)
+    changed(p)
+  end
+
+  function settle(p, ticket)
+    local from, s, at = own(p)
+    if cost > 0 then
+      if not from.algorithm.fits(from, s, at, cost, 0) then return end
+      from.algorithm.take(from, s, at, cost, 0)
+    else
+      if cost == 0 or not ticket or not knows(from, s, ticket) then return end
+      from.algorithm.settle(from, s, at, -cost, ticket.since, ticket.units)
+    end
+    changed(p)
+  end
+
+  -- For a call that policies in another hash slot refused. Penalties count it. Where refusals count, it was taken.
   function countRefusal(policies)
     for n = 1, #policies do
       local p = policies[n]
+      if costs then cost = costs[n] end
       if p.punishes then
         p.algorithm.count(p, p.s, p.at)
         markWritten(p)
-        p.wait = withLag(p.algorithm.wait(p, p.s, p.at), p.at - now)
+      end
+      if p.countRefused then p.wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now) end
+    end
+  end
+end
+
+function makers.tickets()
+  -- Responds for each policy with 0, or with 1 and the time and the id of its ticket.
+  -- @param id for states without open reservations
+  function respondTickets(policies, id)
+    for n = 1, #policies do
+      local p = policies[n]
+      local from, s, at, ahead = p, p.s, p.at, p.delay or 0
+      p.delay = nil
+      if costs then cost = costs[n] end
+      if verb == RENEW and s.foreign then
+        from, s = s.foreign.policy, s.foreign.s
+        at = effectiveTime(from, s[1], now)
+      end
+      if p.wait > 0 or cost == 0 or (verb == RENEW and not from.leases) then
+        respond(0)
+      elseif not from.idSlot then
+        respond(1)
+        respond(0)
+        respond(0)
+      else
+        if s[from.idSlot] <= 0 then s[from.idSlot] = id end
+        respond(1)
+        respond(from.algorithm.bookedAt(from, s, at, ahead))
+        respond(s[from.idSlot])
       end
     end
   end

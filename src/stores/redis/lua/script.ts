@@ -3,9 +3,11 @@
  * same functions in the same order.
  */
 
+import { bookings } from './bookings.ts'
 import { bucket } from './bucket.ts'
 import { carry } from './carry.ts'
 import { closed } from './closed.ts'
+import { concurrency } from './concurrency.ts'
 import { evaluation } from './evaluation.ts'
 import { exactMath } from './exact-math.ts'
 import { intervalBucket } from './interval-bucket.ts'
@@ -31,11 +33,13 @@ export const parts: Readonly<Record<Part, string>> = {
   evaluation,
   carry,
   leases,
+  bookings,
   bucket,
   intervalBucket,
   slidingWindow,
   segmentedWindow,
   slidingLog,
+  concurrency,
   smooth,
   smoothBursty,
   smoothWarmingUp,
@@ -51,11 +55,13 @@ export type Part =
   | 'evaluation'
   | 'carry'
   | 'leases'
+  | 'bookings'
   | 'bucket'
   | 'intervalBucket'
   | 'slidingWindow'
   | 'segmentedWindow'
   | 'slidingLog'
+  | 'concurrency'
   | 'smooth'
   | 'smoothBursty'
   | 'smoothWarmingUp'

@@ -1,11 +1,12 @@
-/** Restates algorithms/sliding-window.ts. State: last, start, current, previous. */
+/** Restates algorithms/sliding-window.ts. State: last, start, current, previous, id of the reservations. */
 export const slidingWindow = `
 function makers.slidingWindow()
   local fadingWait, fadeTime, startAt, currentAt, previousAt
   local window = {}
 
   function window.define(p, span, limit)
-    p.slots, p.span, p.limit = 4, span, limit
+    p.slots, p.idSlot, p.span, p.limit = 5, 5, span, limit
+    p.tolerance = p.tolerance or max(clockSkew, span)
   end
 
   function window.wait(p, s, at, cost)
@@ -63,18 +64,22 @@ function makers.slidingWindow()
     window.take(p, s, at, min(cost, maxFactor - currentAt(p, s, startAt(p, s, at))))
   end
 
-  function window.refund(p, s, at, cost, since)
+  function window.refund(p, s, at, cost)
     window.take(p, s, at, 0)
-    local age = since and (s[2] - since) / p.span or 0
-    local fromCurrent = age <= 0 and min(cost, s[3]) or 0
+    local fromCurrent = min(cost, s[3])
     s[3] = s[3] - fromCurrent
-    local further = cost > fromCurrent
-    if since then further = age == 1 end
-    if further then s[4] = max(0, s[4] - (cost - fromCurrent)) end
+    s[4] = max(0, s[4] - (cost - fromCurrent))
   end
 
-  function window.ticket(p, s)
-    return s[2], 0, 0
+  function window.bookedAt(p, s)
+    return s[2]
+  end
+
+  function window.settle(p, s, at, units, since)
+    window.take(p, s, at, 0)
+    local age = (s[2] - since) / p.span
+    if age == 0 then s[3] = max(0, s[3] - units) end
+    if age == 1 then s[4] = max(0, s[4] - units) end
   end
 
   function window.report(p, s, at)
@@ -83,15 +88,21 @@ function makers.slidingWindow()
     local previous = previousAt(p, s, start)
     local faded = previous == 0 and 0 or mulDiv(previous, at - start, p.span)
     local toNextWindow = start + p.span - at
-    local remaining = max(0, p.limit - current - (previous - faded))
-    return remaining, current > 0 and toNextWindow + p.span or previous > 0 and toNextWindow or 0
+    local used = current + (previous - faded)
+    return max(0, p.limit - used), current > 0 and toNextWindow + p.span or previous > 0 and toNextWindow or 0, used
   end
 
   function window.carry(p, s, at, from, times, per)
     if from.kind ~= p.kind or from.span ~= p.span then return false end
     window.take(p, s, at, 0)
-    s[3] = min(p.limit, ratioUp(s[3], times, per))
-    s[4] = min(p.limit, ratioUp(s[4], times, per))
+    local current = ratioUp(s[3], times, per)
+    local previous = ratioUp(s[4], times, per)
+    s[3] = min(maxFactor, current)
+    s[4] = min(maxFactor, previous)
+    if times ~= per then s[5] = 0 end
+    if window.wait(p, s, at, 1) == 0 then return true end
+    s[3] = min(p.limit, current)
+    s[4] = min(p.limit, previous)
     return true
   end
 
