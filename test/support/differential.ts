@@ -67,7 +67,7 @@ interface Numbers {
 /** Some rates are fractions, and some are so slow that a cost of 4 is too large. */
 function rateOf({ limit, window, burst }: Numbers): number {
   if (burst % 5 === 0 && burst < 20) return (window * 1000) / 1.2e15
-  return burst % 2 === 0 ? limit : 0.3 * limit
+  return Math.min(1000 * window, burst % 2 === 0 ? limit : 0.3 * limit) // at most one a microsecond
 }
 
 function policies(build: (numbers: Numbers) => Policy) {
