@@ -12,7 +12,7 @@ const servers = [
   'test/failure/faults.test.ts',
   'test/pacer/fleet*.test.ts',
 ]
-const http = ['test/http/**/*.test.ts']
+const http = ['test/http/**/*.test.ts', 'test/pacer/fetch/real-server.test.ts']
 const installServers = './test/support/programs.ts'
 
 function tier(name: string, include: readonly string[], { exclude = [] as readonly string[], globalSetup = '' } = {}) {

@@ -2,6 +2,7 @@
 
 export type { Policy } from './algorithms/algorithm.ts'
 export type { CarryRule } from './algorithms/carry.ts'
+export { type ConcurrencyOptions, concurrency } from './algorithms/concurrency.ts'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window.ts'
 export { gcra } from './algorithms/gcra.ts'
 export { leakyBucket } from './algorithms/leaky-bucket.ts'
@@ -21,6 +22,7 @@ export type { BreakerState, StoreStateEvent } from './failure/breaker.ts'
 export type { Health } from './failure/health.ts'
 export type { OnStoreError, StoreFailure } from './failure/on-store-error.ts'
 export type {
+  AddressPlatform,
   ByIpOptions,
   Cost,
   Count,
@@ -50,7 +52,7 @@ export { byCookie } from './http/keys/by-cookie.ts'
 export { byIp } from './http/keys/by-ip.ts'
 export { combine } from './http/keys/combine.ts'
 export { byHeader, byParam, byRoute } from './http/keys/extractors.ts'
-export { type CostOptions, type Key, RateLimiter, type ReserveOptions } from './limiter.ts'
+export { type CostOptions, type Key, RateLimiter, type ReserveOptions, type Units } from './limiter.ts'
 export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
 export type { MaybePromise } from './maybe-promise.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'

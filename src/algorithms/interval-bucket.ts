@@ -157,8 +157,8 @@ export class IntervalBucket implements Algorithm {
     s[2] = start
     if (start <= from) return spent
     this.#close(s)
-    if (s[3] === 0) s[2] = this.#opensAt(at)
-    else this.#bookings.arrive(s, start, spent) // what drained before is lost to the tickets of earlier intervals
+    if (s[3] !== 0) this.#bookings.arrive(s, start, spent) // what drained before is lost to the tickets of earlier intervals
+    else if (spent === 0) s[2] = this.#opensAt(at)
     return spent
   }
 

@@ -46,19 +46,36 @@ export function firstAbove(s: Numbers, from: number, low: number, high: number, 
   return low
 }
 
-/** Adds units at a time. Calls of one microsecond share an entry, and none is before the newest. */
+/** Adds units at a time. Calls of one microsecond share an entry. Only a charge can come before entries booked ahead. */
 export function append(s: Numbers, i: number, time: number, cost: number): void {
   if (totalOf(s, i, (s[i + 2] as number) - 1) + cost > maxSafe) compact(s, i, s[i + 1] as number)
   const end = s[i + 2] as number
   const total = totalOf(s, i, end - 1) + cost
   const newest = end > (s[i + 1] as number) ? timeOf(s, i, end - 1) : -1
-  if (newest >= time) {
+  if (newest > time) {
+    insert(s, i, time, cost)
+  } else if (newest === time) {
     s[i + header + 2 * end - 1] = total
   } else {
     s[i + header + 2 * end] = time
     s[i + header + 2 * end + 1] = total
     s[i + 2] = end + 1
   }
+}
+
+function insert(s: Numbers, i: number, time: number, cost: number): void {
+  const end = s[i + 2] as number
+  const entry = firstAbove(s, i + header, s[i + 1] as number, end, time - 1)
+  if (timeOf(s, i, entry) !== time) {
+    const before = totalOf(s, i, entry - 1)
+    s[i + header + 2 * end + 1] = s[i + header + 2 * end - 1] as number
+    s[i + header + 2 * end] = timeOf(s, i, end - 1)
+    s.copyWithin(i + header + 2 * (entry + 1), i + header + 2 * entry, i + header + 2 * end)
+    s[i + header + 2 * entry] = time
+    s[i + header + 2 * entry + 1] = before
+    s[i + 2] = end + 1
+  }
+  for (let n = entry; n < (s[i + 2] as number); n++) s[i + header + 2 * n + 1]! += cost
 }
 
 /** Removes the entries before `first`. */

@@ -85,6 +85,7 @@ export class SegmentedWindow implements Algorithm {
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
+    if (at < (s[i] as number)) s[i + this.idSlot] = 0 // earlier tickets name segments that are no longer theirs
     const age = this.#ageAt(s, i, at)
     if (age > 0) {
       for (let n = this.segments; n >= 0; n--) s[i + 2 + n] = n >= age ? (s[i + 2 + n - age] as number) : 0

@@ -21,7 +21,7 @@ import type { PolicyOptions } from '../policy.ts'
 import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
 import { toleranceOf } from './effective-time.ts'
-import { maxFactor, mulDiv, ratioUp } from './exact-math.ts'
+import { maxFactor, mulDiv, ratioDown, ratioUp } from './exact-math.ts'
 
 export class SlidingWindow implements Algorithm {
   readonly kind = 'slidingWindow'
@@ -90,6 +90,7 @@ export class SlidingWindow implements Algorithm {
   }
 
   take(s: Numbers, i: number, at: number, cost: number): void {
+    if (at < (s[i] as number)) s[i + 4] = 0 // earlier tickets name windows that are no longer theirs
     const start = this.#startAt(s, i, at)
     if (start !== s[i + 1]) {
       const current = this.#currentAt(s, i, start)
@@ -144,11 +145,17 @@ export class SlidingWindow implements Algorithm {
     s[i + 2] = Math.min(maxFactor, current)
     s[i + 3] = Math.min(maxFactor, previous)
     if (times !== per) s[i + 4] = 0
-    if (this.wait(s, i, at, 1) === 0) return true
-    // No debt: the whole limit is used at most. What then admits a call has counted in full until now.
-    s[i + 2] = Math.min(this.limit, current)
-    s[i + 3] = Math.min(this.limit, previous)
+    this.#endDebt(s, i, at)
     return true
+  }
+
+  /** The whole limit is used at most: then nothing is admitted now that would not be admitted with the debt. */
+  #endDebt(s: Numbers, i: number, at: number): void {
+    const [start, current, previous] = [s[i + 1] as number, s[i + 2] as number, s[i + 3] as number]
+    const left = this.span - (at - start)
+    if (current + (previous - mulDiv(previous, at - start, this.span)) <= this.limit) return
+    s[i + 2] = Math.min(this.limit, current)
+    s[i + 3] = Math.min(previous, ratioDown(this.limit - (s[i + 2] as number), this.span, left))
   }
 
   /** The larger count of each of the two clock windows. */

@@ -33,12 +33,19 @@ export interface DenialEvent<Request = unknown, Response = unknown> {
   readonly response: Response
 }
 
-/** The event that the channel gets for a request without an address, which is refused: its client has left. */
+/**
+ * The event that the channel gets for a request without an address. It is refused, because its client has left or its
+ * proxy did not tell it, unless it came over a connection that has no addresses, such as a unix socket.
+ */
 export interface NoAddressEvent<Request = unknown, Response = unknown> {
   /** The limiter's name. */
   readonly limiter: string
-  /** True if the refusal is enforced. False under `shadow`, and outside the share of `enforce`. */
+  /** True if the refusal is enforced. False under `shadow`, outside the share of `enforce`, and if `shared`. */
   readonly enforced: boolean
+  /** True if the request goes on and shares one limit with all such requests, as over a unix socket. */
+  readonly shared: boolean
+  /** How many requests without an address this middleware (or this plan of it) has had: 1 for the first. */
+  readonly count: number
   readonly request: Request
   readonly response: Response
 }
@@ -77,6 +84,8 @@ export class Events<Request, Response> {
   readonly #hooks: Hooks<Request, Response>
   /** The extras of a call without listeners: only the action on a store error. */
   readonly #choice: CallOptions
+  /** Requests without an address so far. */
+  #addressless = 0
 
   constructor(limiter: string, { onDecision, onRefused, onDenied, onStoreError }: Hooks<Request, Response>) {
     this.#limiter = limiter
@@ -108,10 +117,18 @@ export class Events<Request, Response> {
     notify('onDenied', onDenied, denials, event)
   }
 
-  /** A request that has no address because its client has left. Counting these shows who resets connections. */
-  noAddress(enforced: boolean, request: Request, response: Response): void {
+  /** A request that has no address. Counted also without a listener. */
+  noAddress(shared: boolean, enforced: boolean, request: Request, response: Response): void {
+    const count = ++this.#addressless
     if (!addressless.hasSubscribers) return
-    const event: NoAddressEvent<Request, Response> = { limiter: this.#limiter, enforced, request, response }
+    const event: NoAddressEvent<Request, Response> = {
+      limiter: this.#limiter,
+      enforced,
+      shared,
+      count,
+      request,
+      response,
+    }
     addressless.publish(event)
   }
 

@@ -17,8 +17,11 @@ export interface RequestDecision extends Decision {
 export interface Framework<Request, Response> {
   /** The client's address, as far as the framework's proxy setting confirms it. Never text that the client wrote. */
   address(request: Request): string | undefined
-  /** The address at the other end of the socket: that of the nearest proxy, if there is one. */
-  peer(request: Request): string | undefined
+  /**
+   * The address at the other end of the socket: that of the nearest proxy, if there is one. Undefined if the client has left.
+   * Null where the runtime shows no peer, as in a worker: `byIp({ platform })` then believes the platform's field.
+   */
+  peer(request: Request): string | undefined | null
   /**
    * True if the request came over a connection that has no addresses by design, such as a unix socket. Any other request
    * without an address is refused: its client has left. `isUnixSocket` tells it for sockets of Node. Default: never.

@@ -15,6 +15,7 @@ import type { GuardOptions } from './guard-options.ts'
 import { handle } from './handle.ts'
 import { Headers } from './headers/headers.ts'
 import { HeldUnits } from './held-units.ts'
+import { onPlatform } from './keys/declared-platform.ts'
 import { extractKey, mayLackAddress } from './keys/extract-key.ts'
 import type { KeyExtractor } from './keys/key-extractor.ts'
 import { warnOfNoAddress } from './keys/no-address.ts'
@@ -69,8 +70,8 @@ export class Guard<Request, Response> {
     const { limiter, options } = readOptions(argument, defaults)
     this.limiter = limiter
     this.inherited = inheritedOf(options)
-    this.#framework = framework
-    const exemptions = new Exemptions(framework, options)
+    this.#framework = onPlatform(framework, options.keys)
+    const exemptions = new Exemptions(this.#framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
     this.#extractors = scopeExtractors(options.keys, limiter.scopes, origin === 'own' || options.keys !== defaults.keys)
     this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
@@ -158,9 +159,9 @@ export class Guard<Request, Response> {
     const framework = this.#framework
     if (framework.address(request) !== undefined) return false
     warnOfNoAddress(framework, request)
-    if (framework.unaddressed?.(request)) return false
-    const enforced = this.#enforcement.appliesTo(key)
-    this.#events.noAddress(enforced, request, response)
+    const shared = framework.unaddressed?.(request) === true
+    const enforced = !shared && this.#enforcement.appliesTo(key)
+    this.#events.noAddress(shared, enforced, request, response)
     return enforced
   }
 

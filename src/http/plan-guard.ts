@@ -8,6 +8,7 @@ import { FunctionDeadline } from './function-deadline.ts'
 import { Guard } from './guard.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { handle } from './handle.ts'
+import { onPlatform } from './keys/declared-platform.ts'
 import { scopeExtractors } from './keys/scope-extractors.ts'
 import { PlanLimiter } from './plan-limiter.ts'
 import type { PlanOptions, PoliciesOf } from './rate-limit-options.ts'
@@ -41,9 +42,9 @@ export class PlanGuard<Request, Response> {
     const { parts, options } = readPlanOptions(plans, defaults)
     this.limiter = new PlanLimiter(parts)
     this.inherited = inheritedOf(options)
-    this.#framework = framework
+    this.#framework = onPlatform(framework, options.keys)
     this.#policies = plans.policies
-    this.#exemptions = new Exemptions(framework, options)
+    this.#exemptions = new Exemptions(this.#framework, options)
     this.#deadline = new FunctionDeadline(options.functionTimeout)
     this.#events = new Events(parts.name ?? 'default', options)
     this.#refusal = new Refusal(framework, options, parts.penalty)

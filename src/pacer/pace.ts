@@ -1,3 +1,4 @@
+import type { Policy } from '../algorithms/algorithm.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, invalidOption } from '../errors.ts'
 import type { KeyPacer } from './key-pacer.ts'
@@ -26,6 +27,9 @@ const none: ThrottleOptions = {}
 /** One queue with one pace: a pacer, or one key of it. */
 export abstract class Pace {
   protected abstract keyPacer(): KeyPacer
+
+  /** The policies that every call waits for. */
+  abstract get policies(): readonly Policy[]
 
   /**
    * Waits for a slot and takes the permits. Resolves with the whole milliseconds waited.

@@ -80,7 +80,7 @@ export class Pacer extends Pace {
     if (typeof key !== 'string') {
       throw new HeadgateError('HEADGATE_KEY', `A key must be a string, got ${shown(key)}. Write pacer.key('host').`)
     }
-    return new KeyPace(() => this.#keyPacer(keyPrefix + key))
+    return new KeyPace(this, () => this.#keyPacer(keyPrefix + key))
   }
 
   #keyPacer(key: string): KeyPacer {
@@ -203,9 +203,15 @@ export class Pacer extends Pace {
 
 class KeyPace extends Pace {
   protected readonly keyPacer: () => KeyPacer
+  readonly #pacer: Pacer
 
-  constructor(keyPacer: () => KeyPacer) {
+  constructor(pacer: Pacer, keyPacer: () => KeyPacer) {
     super()
+    this.#pacer = pacer
     this.keyPacer = keyPacer
+  }
+
+  get policies(): readonly Policy[] {
+    return this.#pacer.policies
   }
 }

@@ -115,7 +115,8 @@ class LruLedger implements Ledger {
       const { algorithm: from, s } = state
       const carried = () => carry(s.slice(), from, algorithm, now, rule)
       policy.s = carried()
-      policy.carried = rule !== 'retune' && !hasFullQuota(s, 0, from, now)
+      if (hasFullQuota(s, 0, from, now)) return
+      policy.carried = rule !== 'retune'
       policy.foreign = { algorithm: from, s, carried }
     }
   }

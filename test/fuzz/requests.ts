@@ -1,3 +1,4 @@
+import { isAddress } from '../../src/http/keys/address.ts'
 import { addressKey } from '../../src/http/keys/address-key.ts'
 import { byCookie, byIp, type KeyExtractor } from '../../src/index.ts'
 import type { Random } from '../support/seeded-random.ts'
@@ -82,6 +83,7 @@ export const addresses: Target = {
     check(typeof addressKey(hostile, 1 + random(128)) === 'string', 'a key for any text', hostile)
     checkForms(random)
     checkForwarded(random, hostile)
+    checkPlatforms(random, hostile)
   },
 }
 
@@ -108,4 +110,28 @@ function checkForwarded(random: Random, hostile: string): void {
   const last = random(2) === 0 ? hostile.replaceAll(',', '') : `198.51.100.${random(256)}`
   const key = (header: string) => behindOne({}, viewOf({ 'x-forwarded-for': header }))
   check(key(`${hostile},${last}`) === key(last), 'only the last entry is believed', hostile, last)
+}
+
+const behindNginx = byIp({ platform: 'nginx', warn: false, ipv6Prefix: 128 })
+const behindAlb = byIp({ platform: 'aws-alb', warn: false, ipv6Prefix: 128 })
+const behindGoogle = byIp({ platform: 'gcp', warn: false, ipv6Prefix: 128 })
+
+/** A platform's field gives one address or none, and neither a stranger nor what stands before the platform's entry changes it. */
+function checkPlatforms(random: Random, hostile: string): void {
+  const client = `198.51.100.${random(256)}`
+  const text = random(2) === 0 ? hostile : client
+  const one = behindNginx({}, viewOf({ 'x-real-ip': text }, '10.0.0.1'))
+  const expected = isAddress(text) ? addressKey(text, 128) : undefined
+  check(one === expected, 'a whole field is an address or none', text, one)
+  const list = { 'x-forwarded-for': `${hostile},${client}` }
+  check(behindAlb({}, viewOf(list, '10.0.0.1')) === client, 'the last entry is the client', list)
+  const followed = { 'x-forwarded-for': `${hostile},${client}, ${hostile.replaceAll(',', '')}` }
+  check(
+    behindGoogle({}, viewOf(followed, '35.191.0.1')) === client,
+    'the entry before the last is the client',
+    followed,
+  )
+  const stranger = pick(random, [behindNginx, behindAlb, behindGoogle])
+  const seen = stranger({}, viewOf({ 'x-real-ip': text, ...list }, '203.0.113.9'))
+  check(seen === '203.0.113.9', 'a stranger is itself', text, list, seen)
 }

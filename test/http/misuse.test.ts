@@ -231,7 +231,11 @@ describe('the objects inside of options complain about every wrong', () => {
           penalty: { after: 1, within: '1m', block: '1m', [option]: value } as Unchecked,
         }),
     ],
-    byIp: [['ipv6Prefix', 'trustedProxies', 'warn'], (option, value) => byIp({ [option]: value })],
+    byIp: [['ipv6Prefix', 'trustedProxies', 'platform', 'warn'], (option, value) => byIp({ [option]: value })],
+    'byIp with a platform': [
+      ['ipv6Prefix', 'proxies', 'warn'],
+      (option, value) => byIp({ platform: 'nginx', [option]: value }),
+    ],
   }
   test.each(Object.entries(cases))('option of %s', (_, [options, make]) => {
     expect(silentOf(make, options)).toEqual([])

@@ -2,13 +2,14 @@
 import { readdirSync, readFileSync } from 'node:fs'
 import { MemcacheClient } from 'memcache-client'
 import { afterAll, expect, test } from 'vitest'
-import { fixedWindow, RateLimiter, tokenBucket } from '../../src/index.ts'
+import { fixedWindow, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
 import { type MemcachedStoreOptions, memcachedStore } from '../../src/stores/memcached.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { until } from '../support/ports.ts'
 import { startProxy } from '../support/proxy.ts'
+import { race } from '../support/race.ts'
 import { useServer } from '../support/use-server.ts'
 
 const server = await useServer(startMemcached())
@@ -69,6 +70,24 @@ test('two processes compete for one key: no call is lost', async () => {
   for (let round = 0; round < 20; round++) await Promise.all(fleet.map((limiter) => limiter.consume('k')))
   expect((await fleet[0]?.peek('k'))?.remaining).toBe(60)
 })
+
+test.each([
+  ['of the default timeout', undefined, 30],
+  ['of a long timeout and 3 retries', '20s', 3],
+] as const)(
+  'processes %s compete for keys of several scopes: they use what they admit',
+  async (_, timeout, retries) => {
+    const policies = ['a', 'b', 'c'].map((scope) => slidingWindow({ name: scope, scope, limit: 1000, window: '366d' }))
+    const name = `own-${names++}`
+    const fleet = Array.from({ length: 8 }, () => {
+      const store = memcachedStore({ client: clientOf(), retries, ...(timeout && { timeout }) })
+      return new BareLimiter({ name, policies, store })
+    })
+    const { admitted, failed, used } = await race({ fleet, policies, calls: 24, seed: retries })
+    await expect.poll(used, { timeout: 10_000 }).toEqual(admitted)
+    expect(failed).toBeGreaterThan(0)
+  },
+)
 
 test('an invalid client throws, and a client that returns no cas unique makes calls reject', async () => {
   expect(() => memcachedStore({ client: {} as never })).toThrow(/It needs gets\(\)/)

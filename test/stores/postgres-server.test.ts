@@ -263,6 +263,24 @@ test.each([
   expect((await limiter.peek('k')).remaining).toBe(remaining)
 })
 
+test('a call that is committed after its timeout is given back', async () => {
+  const own = poolOf({ max: 1 })
+  const limiter = limiterOf({ pool: own, timeout: 200 })
+  await limiter.peek('k')
+  const client = await own.connect()
+  const query = client.query.bind(client) as (text: string) => Promise<unknown>
+  async function repliesLate(text: string) {
+    const result = await query(text)
+    if (text.includes('set record')) await new Promise((resolve) => setTimeout(resolve, 300))
+    return result
+  }
+  Object.assign(client, { query: repliesLate })
+  client.release()
+  expect((await failure(limiter.consume('k', { cost: 3 }))).code).toBe('HEADGATE_STORE_TIMEOUT')
+  Object.assign(client, { query })
+  await expect.poll(() => limiter.peek('k').catch(() => undefined)).toMatchObject({ remaining: 100 })
+})
+
 test('while the server is down, calls reject within the timeout; a restarted server has the states it saved', async () => {
   const limiter = limiterOf({ timeout: 150 })
   await limiter.consume('k', { cost: 10 })

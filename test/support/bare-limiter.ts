@@ -22,6 +22,10 @@ export class BareLimiter {
     return this.#ledger.decide('peek', this.#keys(key), 1)
   }
 
+  async charge(key: Key): Promise<Decision> {
+    return this.#ledger.decide('charge', this.#keys(key), 1)
+  }
+
   async refund(key: Key): Promise<Decision> {
     return this.#ledger.decide('refund', this.#keys(key), 1)
   }

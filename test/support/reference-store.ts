@@ -107,7 +107,7 @@ export class ReferenceLedger implements Ledger {
         const s = kept.s.slice()
         const carried = () => carry(s.slice(), from, algorithm, now, this.#terms.onChange ?? 'keep')
         evaluation.s = carried()
-        evaluation.foreign = { algorithm: from, s, carried }
+        evaluation.foreign = lasting ? { algorithm: from, s, carried } : undefined
       }
     }
   }

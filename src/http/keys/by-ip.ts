@@ -1,8 +1,11 @@
-import { invalidOption } from '../../errors.ts'
+import { HeadgateError, invalidOption } from '../../errors.ts'
 import { flag, knownOptions } from '../../options.ts'
 import { warnOnce } from '../../warn.ts'
 import { AddressKeys } from './address-key.ts'
+import type { AddressPlatform } from './address-platform.ts'
+import { declare } from './declared-platform.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
+import { clientOn, type FindClient } from './platform-address.ts'
 import { clientBehind, type TrustedProxies } from './trusted-proxies.ts'
 
 /** Options of `byIp`. */
@@ -15,7 +18,21 @@ export interface ByIpOptions {
    * Example: `1`, or `['10.0.0.0/8']`.
    */
   trustedProxies?: TrustedProxies
-  /** Set it to false to get no warning when a request has X-Forwarded-For and no proxy is trusted. Default true. */
+  /**
+   * The platform in front, whose own field has the client's address. The field is believed only from the platform's proxies:
+   * from Cloudflare's and Google's published ranges, from private addresses elsewhere. In a runtime that shows no peer,
+   * such as a worker, it is always believed. Default: none, and no field is believed. Example: `'cloudflare'`.
+   */
+  platform?: AddressPlatform
+  /**
+   * From where the proxies of `platform` connect, in place of the built-in ranges. Default: those ranges.
+   * Example: `['10.0.3.0/24']`.
+   */
+  proxies?: readonly string[]
+  /**
+   * Set it to false to get no warning when a request has X-Forwarded-For and no proxy is trusted, or when the field of
+   * `platform` is missing, malformed or a stranger's. Default true.
+   */
   warn?: boolean
 }
 
@@ -25,24 +42,51 @@ export interface ByIpOptions {
  * forge it. If the framework trusts every proxy, the key is the address that the nearest proxy saw.
  *
  *     rateLimit({ limit: 100, window: '15m', keys: byIp({ ipv6Prefix: 64 }) })
+ *     rateLimit({ limit: 100, window: '15m', keys: byIp({ platform: 'cloudflare' }) })
  *
  * @throws HeadgateError `HEADGATE_OPTION`
  */
 export function byIp(options: ByIpOptions = {}): KeyExtractor {
-  knownOptions('byIp', options, ['ipv6Prefix', 'trustedProxies', 'warn'])
+  knownOptions('byIp', options, ['ipv6Prefix', 'trustedProxies', 'platform', 'proxies', 'warn'])
   const prefix = options.ipv6Prefix ?? 56
   if (!Number.isInteger(prefix) || prefix < 1 || prefix > 128) {
     throw invalidOption('byIp: ipv6Prefix', 'a whole number of bits from 1 to 128', prefix, 'Leave it out for 56.')
   }
   const keys = new AddressKeys(prefix)
-  const { trustedProxies } = options
-  const client = trustedProxies === undefined ? undefined : clientBehind(trustedProxies)
-  const warns = client === undefined && flag(options.warn ?? true, 'byIp: warn')
-  return (request, view) => {
-    const address = client === undefined ? view.address(request) : client(request, view)
-    if (warns && watching) warnOfForwarded(request, view)
-    return address === undefined ? undefined : keys.of(address)
+  const warns = flag(options.warn ?? true, 'byIp: warn')
+  const find = findClient(options, warns)
+  if (find !== undefined) {
+    const extractor: KeyExtractor = (request, view) => keyOf(keys, find(request, view))
+    return options.platform === undefined ? extractor : declare(extractor, find)
   }
+  return (request, view) => {
+    if (warns && watching) warnOfForwarded(request, view)
+    return keyOf(keys, view.address(request))
+  }
+}
+
+function keyOf(keys: AddressKeys, address: string | undefined): string | undefined {
+  return address === undefined ? undefined : keys.of(address)
+}
+
+/** What reads the client's address from a field. Undefined if no option says that a field may be believed. */
+function findClient({ platform, proxies, trustedProxies }: ByIpOptions, warns: boolean): FindClient | undefined {
+  if (platform !== undefined && trustedProxies !== undefined) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      'byIp takes platform or trustedProxies, got both. Leave trustedProxies out: platform reads its own field, and ' +
+        'proxies says from which addresses.',
+    )
+  }
+  if (platform !== undefined) return clientOn(platform, proxies, warns)
+  if (proxies !== undefined) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      "byIp: proxies belongs to platform. Write byIp({ platform: 'nginx', proxies: ['10.0.0.0/8'] }), or " +
+        "byIp({ trustedProxies: ['10.0.0.0/8'] }) to read X-Forwarded-For.",
+    )
+  }
+  return trustedProxies === undefined ? undefined : clientBehind(trustedProxies)
 }
 
 /** False once the warning was given: then requests are not checked any more. */

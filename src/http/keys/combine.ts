@@ -2,6 +2,7 @@ import { HeadgateError, shown } from '../../errors.ts'
 import { isPromise } from '../../maybe-promise.ts'
 import { byCookie } from './by-cookie.ts'
 import { byIp } from './by-ip.ts'
+import { declareParts } from './declared-platform.ts'
 import { extractKey, mayLackAddress } from './extract-key.ts'
 import { byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
@@ -21,10 +22,12 @@ export function combine<Request = unknown>(...extractors: KeyExtractor<Request>[
       'combine takes key extractors. Write combine(byHeader("x-api-key"), byRoute()).',
     )
   }
-  return (request, view) => {
+  const combined: KeyExtractor<Request> = (request, view) => {
     const parts = extractors.map((extractor) => extractKey(extractor, request, view))
     return parts.some(isPromise) ? Promise.all(parts).then(joinParts) : joinParts(parts as string[])
   }
+  declareParts(combined, extractors)
+  return combined
 }
 
 /** What makes extractors. As an extractor, each would fail at every request. */

@@ -24,8 +24,9 @@ export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unadd
   if (view.unaddressed !== undefined && !view.unaddressed(request)) return
   warnOnce(
     'HEADGATE_NO_ADDRESS',
-    'Requests have no address, as over a unix socket: all clients share one limit, and a deny list refuses all of them. ' +
-      'Let the proxy send X-Forwarded-For, and write byIp({ trustedProxies: 1 }) or set it in the framework ' +
+    'Requests have no address. Over a unix socket, all clients share one limit, and a deny list refuses all of them. ' +
+      'Elsewhere they are refused. Let the proxy send the address, and write byIp({ trustedProxies: 1 }), ' +
+      "byIp({ platform: 'nginx' }) or another platform, or set it in the framework " +
       "(Express: app.set('trust proxy', 1), Koa: new Koa({ proxy: true, maxIpsCount: 1 }), " +
       'Fastify: fastify({ trustProxy: true })). Or limit by something else: keys: byHeader("x-api-key"). The author of an ' +
       'adapter sets Framework.unaddressed.',

@@ -1,24 +1,20 @@
 import { invalidOption } from '../../errors.ts'
-import type { Framework } from '../framework.ts'
 import { isAddress } from './address.ts'
 import { AddressList } from './address-list.ts'
+import type { FindClient } from './platform-address.ts'
 
 /** How many proxies are in front (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
 export type TrustedProxies = number | readonly string[]
-
-type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddressed' | 'header'>
 
 /**
  * Finds the client's address behind trusted proxies. X-Forwarded-For is read from its end: the proxy that we see wrote
  * the last entry, the proxy that it saw wrote the entry before. An entry that no trusted proxy wrote is not believed.
  * @throws HeadgateError `HEADGATE_OPTION`
  */
-export function clientBehind<Request>(
-  proxies: TrustedProxies,
-): (request: Request, view: PeerView<Request>) => string | undefined {
+export function clientBehind(proxies: TrustedProxies): FindClient {
   const isTrusted = trustOf(proxies)
   return (request, view) => {
-    const peer = view.peer(request)
+    const peer = view.peer(request) ?? undefined
     const header = view.header(request, 'x-forwarded-for')
     if (header === undefined) return peer
     // A unix socket is the nearest proxy. A client without an address that came over TCP has left: it wrote the header.

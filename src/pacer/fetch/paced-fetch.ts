@@ -2,49 +2,17 @@
  * A fetch that keeps a pace and obeys the server. When the server refuses a request, all requests of the pace wait until
  * the time that it names. A refused request that can be repeated is sent again, a few times.
  */
-import { type Duration, milliseconds } from '../../duration.ts'
-import { HeadgateError, invalidOption, shown } from '../../errors.ts'
-import { knownOptions, type Names } from '../../options.ts'
-import { Pace } from '../pace.ts'
+import { HeadgateError, shown } from '../../errors.ts'
+import type { Pace } from '../pace.ts'
 import { Pacer } from '../pacer.ts'
+import { type PacedFetchOptions, readSettings, type Settings } from './paced-fetch-options.ts'
 import { parseRateLimit } from './parse-headers.ts'
+import type { RateLimitInfo } from './quota.ts'
+import { follows, QuotasByKey, type RequestCost, ServerQuotas } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
 type Input = Parameters<Fetch>[0]
 type Init = Parameters<Fetch>[1]
-
-export interface PacedFetchOptions {
-  /** A pacer, or one key of it. Example: `new Pacer('10/1s')`. */
-  pacer: Pacer | Pace
-  /** Returns a request's key of the pacer. Default: all requests share one pace. Example: `({ host }) => host`. */
-  key?: (url: URL) => string
-  /** How often an idempotent request is sent again after 429 or 503. Default 3. Example: `0`. */
-  retries?: number
-  /**
-   * The longest hold of the pace that a server can cause, in milliseconds or as text. If it names a longer time, the pace is
-   * held for this one and the request is not sent again. Default `'5m'`. Example: `'30s'`.
-   */
-  maxHold?: Duration
-  /**
-   * How long the pace is held when a refusal names no time, in milliseconds or as text. It doubles with each retry.
-   * Default `'1s'`. Example: `'200ms'`.
-   */
-  backoff?: Duration
-  /** Returns a number from 0 up to 1 that spreads retries. Default `Math.random`. Pass one in tests: `() => 0`. */
-  random?: () => number
-  /** Returns milliseconds since the epoch, to read dates by. Default `Date.now`. Pass one in tests. */
-  now?: () => number
-}
-
-const known: Names<PacedFetchOptions> = ['pacer', 'key', 'retries', 'maxHold', 'backoff', 'random', 'now']
-
-interface Settings {
-  readonly retries: number
-  readonly maxHold: number
-  readonly backoff: number
-  readonly random: () => number
-  readonly now: () => number
-}
 
 /** Methods that may be sent again: RFC 9110, 9.2.2. */
 const idempotent = new Set(['GET', 'HEAD', 'OPTIONS', 'TRACE', 'PUT', 'DELETE'])
@@ -53,14 +21,15 @@ const jitterPart = 0.1
 const maxJitter = 5000
 
 /**
- * Returns a `fetch` that takes one permit for every request. It obeys `Retry-After` and the RateLimit fields of any dialect.
+ * Returns a `fetch` that takes permits for every request. It obeys `Retry-After` and the rate limit fields of any dialect:
+ * when the server has less left than a request takes, the pace is held until the server gives units back.
  * The request's signal ends its wait.
  *
  * Its promise rejects as `fetch` does, or as `acquire` of the pacer does, for example with `HEADGATE_QUEUE_FULL`. It
  * resolves with a 429 or 503 if the request cannot be repeated or all retries are spent.
  *
  * Example: `const get = pacedFetch(fetch, { pacer: new Pacer('10/1s'), key: ({ host }) => host })`.
- * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid
  */
 export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
   if (typeof fetch !== 'function') {
@@ -71,49 +40,77 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
   }
   const settings = readSettings(options)
   const { pacer, key } = options
+  const quotas = new QuotasByKey(() => new ServerQuotas(settings.followed, settings.maxHold))
   return async (input: Input, init?: Init) => {
-    const request = { input, init }
-    const pace = key && pacer instanceof Pacer ? pacer.key(key(urlOf(input))) : pacer
-    for (let attempt = 0; ; attempt++) {
-      const again = attempt < settings.retries && repeatable(request)
-      // `obey` is part of the run, so that the pace is held before the next request gets its slot.
-      const send = async () => {
-        const response = await fetch(again && input instanceof Request ? input.clone() : input, init)
-        return { response, retry: obey(pace, response, attempt, settings) }
-      }
-      const { response, retry } = await pace.throttle(send, { signal: signalOf(request) })
-      if (!retry || !again) return response
-      await response.body?.cancel().catch(() => undefined) // the body may have failed already
+    const name = key && pacer instanceof Pacer ? key(urlOf(input)) : undefined
+    const pace = name !== undefined && pacer instanceof Pacer ? pacer.key(name) : pacer
+    const request = {
+      input,
+      init,
+      pace,
+      cost: settings.costOf(input, init),
+      quotas: () => quotas.of(name, settings.now()),
     }
+    return exchange(fetch, request, settings)
   }
 }
 
-function readSettings(options: PacedFetchOptions): Settings {
-  if (!(options?.pacer instanceof Pace)) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      'pacedFetch needs a pacer. Write pacedFetch(fetch, { pacer: new Pacer(policy) }).',
-    )
+/** Sends a request at its time, and again if it is refused. */
+async function exchange(fetch: Fetch, request: Sent, settings: Settings): Promise<Response> {
+  const { input, init, pace, cost } = request
+  let priority = 0
+  for (let attempt = 0; ; ) {
+    const again = attempt < settings.retries && repeatable(request)
+    const send = () => fetch(again && input instanceof Request ? input.clone() : input, init)
+    // The response is read in the run, so that the pace is held before the next request gets its slot.
+    const run = () => sendIfLeft(send, request, attempt, settings)
+    const outcome = await pace.throttle(run, { permits: cost, signal: signalOf(request), priority })
+    if (outcome === undefined) {
+      priority = 1 // it was the first, and smaller ones must not use up what it waits for
+      continue
+    }
+    const { response, retry } = outcome
+    if (!retry || !again) return response
+    await response.body?.cancel().catch(() => undefined) // the body may have failed already
+    attempt++
   }
-  knownOptions('pacedFetch', options, known)
-  const { retries = 3, random = Math.random, now = Date.now } = options
-  if (!Number.isSafeInteger(retries) || retries < 0) {
-    throw invalidOption('pacedFetch: retries', 'a whole number from 0', retries, 'Give 0 for no retries.')
+}
+
+interface Outcome {
+  readonly response: Response
+  /** True if the request was refused and is worth sending again. */
+  readonly retry: boolean
+}
+
+/** Sends the request, unless the server has too little left: then it holds the pace, and the request needs another slot. */
+async function sendIfLeft(
+  send: () => Promise<Response>,
+  { pace, cost, quotas }: Sent,
+  attempt: number,
+  settings: Settings,
+): Promise<Outcome | undefined> {
+  const { now, backoff } = settings
+  const server = quotas()
+  const wait = server.wait(cost, now())
+  if (wait > 0) {
+    pace.hold(wait)
+    return undefined
   }
-  return {
-    retries,
-    maxHold: milliseconds(options.maxHold ?? '5m', 'pacedFetch: maxHold', 'HEADGATE_OPTION'),
-    backoff: milliseconds(options.backoff ?? '1s', 'pacedFetch: backoff', 'HEADGATE_OPTION'),
-    random,
-    now,
+  const flight = server.send(cost)
+  try {
+    const response = await send()
+    const info = infoOf(response.headers, now())
+    server.note(flight, info.quotas, now(), backoff)
+    return { response, retry: obey(pace, response.status, info, attempt, settings) }
+  } finally {
+    server.end(flight)
   }
 }
 
 /** Holds the pace for as long as the server asks. Returns true if the request was refused and is worth sending again. */
-function obey(pace: Pace, response: Response, attempt: number, settings: Settings): boolean {
-  const { status } = response
+function obey(pace: Pace, status: number, info: RateLimitInfo, attempt: number, settings: Settings): boolean {
   const refused = status === 429 || status === 503
-  const named = namedWait(response.headers, refused, settings.now())
+  const named = refused ? refusalWait(info) : spentWait(info, settings)
   if (named === 0) return refused
   const wait = named ?? settings.backoff * 2 ** attempt
   const jitter = settings.random() * (named === undefined ? wait : Math.min(maxJitter, wait * jitterPart))
@@ -121,24 +118,32 @@ function obey(pace: Pace, response: Response, attempt: number, settings: Setting
   return refused && wait <= settings.maxHold
 }
 
-/** The wait that the server names, in milliseconds. 0 if no wait is needed, undefined if a refusal names none. */
-function namedWait(headers: Headers, refused: boolean, now: number): number | undefined {
-  // The RateLimit fields of a cached response are about another time (section 5 of the draft).
-  const { retryAfter, quotas } = parseRateLimit(headers.has('age') ? retryAfterOf(headers) : headers, now)
-  const spent = quotas.filter(({ unit, remaining }) => unit === 'requests' && remaining === 0)
-  const resetAfter = Math.max(0, ...spent.map((quota) => quota.resetAfter ?? 0))
-  if (!refused) return resetAfter
-  return retryAfter ?? (resetAfter > 0 ? resetAfter : undefined)
+/** The wait that a refusal names, in milliseconds. 0 if no wait is needed, undefined if it names none. */
+function refusalWait({ retryAfter, quotas }: RateLimitInfo): number | undefined {
+  if (retryAfter !== undefined) return retryAfter
+  const spent = quotas.filter(({ remaining }) => remaining === 0)
+  return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? 0)) || undefined
 }
 
-function retryAfterOf(headers: Headers): Headers {
-  const retryAfter = headers.get('retry-after')
-  return new Headers(retryAfter === null ? {} : { 'retry-after': retryAfter })
+/** How long the quotas that are followed stay at 0, in milliseconds. Without a time, it is at most the window. */
+function spentWait({ quotas }: RateLimitInfo, { followed, backoff }: Settings): number {
+  const spent = quotas.filter((quota) => quota.remaining === 0 && followed.some((each) => follows(each)(quota)))
+  return Math.max(0, ...spent.map(({ resetAfter, window }) => resetAfter ?? window ?? backoff))
+}
+
+/** The RateLimit fields of a cached response are about another time (section 5 of the draft). */
+function infoOf(headers: Headers, now: number): RateLimitInfo {
+  const info = parseRateLimit(headers, now)
+  return headers.has('age') ? { ...info, quotas: [] } : info
 }
 
 interface Sent {
   readonly input: Input
   readonly init: Init
+  readonly pace: Pace
+  readonly cost: RequestCost
+  /** What the server has left for the request's key. Looked up when it is needed, because it is forgotten while idle. */
+  readonly quotas: () => ServerQuotas
 }
 
 /** True if the request is idempotent and its body can be sent twice. */

@@ -2,44 +2,18 @@
  * Reads the limits that a server reports, in every dialect in use:
  *
  *     X-RateLimit-Limit, -Remaining, -Reset       epoch seconds, or seconds from now; also X-Rate-Limit-*
- *     RateLimit-Limit, -Remaining, -Reset         draft 6: seconds from now
+ *     X-RateLimit-Reset-After                     seconds from now, with fractions (Discord); it needs no clock, so it wins
+ *     X-RateLimit-Remaining-Tokens, and others    a limit for each unit: unit-quotas.ts
+ *     RateLimit-Limit, -Remaining, -Reset         draft 6: seconds from now; some send epoch seconds (GitLab)
  *     RateLimit: limit=2, remaining=1, reset=900  draft 7
  *     RateLimit: "name";r=1;t=900                 draft 8 and later; also the names `a` and `w` that are proposed next
  *
  * A malformed field is ignored.
  */
 import { type InnerList, type Item, parseDictionary, parseList } from 'structured-headers'
-
-/** Header fields: the `Headers` of fetch, or an object with names in lower case such as Node's. */
-export type HeaderFields =
-  | { get(name: string): string | null }
-  | Readonly<Record<string, string | readonly string[] | number | undefined>>
-
-/** One limit of a server. A number that the server does not send is undefined. */
-export interface Quota {
-  readonly name: string | undefined
-  /** The unit that the server counts. Default `'requests'`. */
-  readonly unit: string
-  readonly limit: number | undefined
-  readonly remaining: number | undefined
-  /** Milliseconds. */
-  readonly window: number | undefined
-  /** Milliseconds until units come back. With `t=30` it is 30000. */
-  readonly resetAfter: number | undefined
-}
-
-export interface RateLimitInfo {
-  /** The newest dialect that was understood. Undefined if there was none. */
-  readonly dialect: 'list' | 'dictionary' | 'fields' | 'legacy' | undefined
-  readonly quotas: readonly Quota[]
-  /** The time that `Retry-After` names, in milliseconds from now. It takes precedence over quotas. */
-  readonly retryAfter: number | undefined
-}
-
-/** A larger number is epoch seconds (September 2001 and later). */
-const epochSeconds = 1e9
-/** A larger number is epoch milliseconds. */
-const epochMilliseconds = 1e12
+import { decimal, parseReset, parseRetryAfter } from './parse-times.ts'
+import type { HeaderFields, Quota, RateLimitInfo, Read } from './quota.ts'
+import { parseCount, unitQuotas } from './unit-quotas.ts'
 
 /**
  * Reads `Retry-After` and the rate limit fields of a response. It never throws: a malformed field is ignored.
@@ -49,55 +23,35 @@ const epochMilliseconds = 1e12
  */
 export function parseRateLimit(fields: HeaderFields, now: number = Date.now()): RateLimitInfo {
   const read = reader(fields)
-  const retryAfter = parseRetryAfter(read('retry-after'), now)
+  const retryAfter = waitOf(read, now)
+  const units = unitQuotas(read, now)
   for (const [dialect, parse] of dialects) {
     const quotas = parse(read, now)
-    if (quotas.length > 0) return { dialect, quotas, retryAfter }
+    if (quotas.length > 0) return { dialect, quotas: [...quotas, ...units], retryAfter }
   }
-  return { dialect: undefined, quotas: [], retryAfter }
+  return { dialect: units.length > 0 ? 'units' : undefined, quotas: units, retryAfter }
 }
 
-/** Milliseconds from now, for whole seconds or a date. A past date is now. */
-function parseRetryAfter(text: string | undefined, now: number): number | undefined {
-  if (text === undefined) return undefined
-  if (/^\s*\d+\s*$/.test(text)) return capped(Number(text) * 1000)
-  const date = httpDate(text.trim())
-  return Number.isNaN(date) ? undefined : Math.max(0, date - now)
+/** The milliseconds of OpenAI and Azure are more exact than the seconds of HTTP. */
+function waitOf(read: Read, now: number): number | undefined {
+  const exact = decimal(read('retry-after-ms') ?? '', 1)
+  const text = read('retry-after')
+  return exact ?? (text === undefined ? undefined : parseRetryAfter(text, now))
 }
 
-const months = '(?:Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec)'
-const days = '(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)'
-const time = '\\d{2}:\\d{2}:\\d{2}'
-/** `Sun, 06 Nov 1994 08:49:37 GMT`, and `Sunday, 06-Nov-94 08:49:37 GMT`, which is obsolete. */
-const datesWithZone = new RegExp(
-  `^(?:${days}, \\d{2} ${months} \\d{4}|(?:Mon|Tues|Wednes|Thurs|Fri|Satur|Sun)day, \\d{2}-${months}-\\d{2}) ${time} GMT$`,
-)
-/** `Sun Nov  6 08:49:37 1994`, which is obsolete. It means GMT and does not say so. */
-const dateWithoutZone = new RegExp(`^${days} ${months} [ \\d]\\d ${time} \\d{4}$`)
-
-/** The dates of RFC 9110, 5.6.7, in milliseconds; else NaN. `Date.parse` alone reads "foo 5", "-5" and "1.5" as dates, too. */
-function httpDate(text: string): number {
-  if (datesWithZone.test(text)) return Date.parse(text)
-  return dateWithoutZone.test(text) ? Date.parse(`${text} GMT`) : Number.NaN
-}
-
-/** A number of any length stays finite. */
-function capped(number: number): number {
-  return Math.min(number, Number.MAX_SAFE_INTEGER)
-}
-
-type Read = (name: string) => string | undefined
 type Parse = (read: Read, now: number) => readonly Quota[]
 
 /** The newest dialect first. */
 const dialects: readonly (readonly ['list' | 'dictionary' | 'fields' | 'legacy', Parse])[] = [
   ['list', list],
   ['dictionary', dictionary],
-  ['fields', (read) => separateFields(read, 'ratelimit-', (seconds) => seconds * 1000)],
+  ['fields', (read, now) => separateFields(read, 'ratelimit-', now)],
   ['legacy', legacy],
 ]
 
 function reader(fields: HeaderFields): Read {
+  // Dozens of names are looked up, and `get` of Headers is slow: it checks each name.
+  if (fields instanceof Headers) return mapReader(new Map(fields))
   if (typeof fields.get === 'function') {
     const { get } = fields as { get(name: string): string | null }
     return (name) => get.call(fields, name) ?? undefined
@@ -107,6 +61,10 @@ function reader(fields: HeaderFields): Read {
     const value = Object.hasOwn(record, name) ? record[name] : undefined
     return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
   }
+}
+
+function mapReader(fields: ReadonlyMap<string, string>): Read {
+  return (name) => fields.get(name)
 }
 
 /** Draft 8 and later: limits by name, and their policies in a field of its own. */
@@ -127,6 +85,7 @@ function list(read: Read): readonly Quota[] {
       remaining,
       window: inMilliseconds(policy && parameter(policy, 'w')),
       resetAfter: inMilliseconds(parameter(limit, 't') ?? parameter(limit, 'w')),
+      cost: undefined,
     }
   })
 }
@@ -139,23 +98,15 @@ function dictionary(read: Read): readonly Quota[] {
 }
 
 /** Three fields: draft 6, and what was in use before it, with another prefix. */
-function separateFields(read: Read, prefix: string, after: (reset: number) => number): readonly Quota[] {
-  const value = (name: string) => {
-    const text = read(prefix + name)
-    // Draft 6 allows a list of policies after the limit: "2, 2;w=900".
-    return text !== undefined && /^\s*\d+(\.\d+)?\s*(,|;|$)/.test(text) ? capped(Number.parseFloat(text)) : undefined
-  }
-  const reset = value('reset')
-  return quotaOf(read, value('limit'), value('remaining'), reset === undefined ? undefined : capped(after(reset)))
+function separateFields(read: Read, prefix: string, now: number): readonly Quota[] {
+  const after = decimal(read(`${prefix}reset-after`) ?? '', 1000)
+  const reset = after ?? parseReset(read(`${prefix}reset`) ?? '', now)
+  return quotaOf(read, parseCount(read(`${prefix}limit`)), parseCount(read(`${prefix}remaining`)), reset)
 }
 
 function legacy(read: Read, now: number): readonly Quota[] {
-  const after = (reset: number) => {
-    if (reset >= epochMilliseconds) return Math.max(0, reset - now)
-    return reset >= epochSeconds ? Math.max(0, reset * 1000 - now) : reset * 1000
-  }
-  const quotas = separateFields(read, 'x-ratelimit-', after)
-  return quotas.length > 0 ? quotas : separateFields(read, 'x-rate-limit-', after)
+  const quotas = separateFields(read, 'x-ratelimit-', now)
+  return quotas.length > 0 ? quotas : separateFields(read, 'x-rate-limit-', now)
 }
 
 /** The one limit of the dialects that have no names. Drafts 6 and 7 send its window in `RateLimit-Policy: 2;w=900`. */
@@ -168,7 +119,7 @@ function quotaOf(
   if (limit === undefined && remaining === undefined) return []
   const policy = policiesOf(read).find(([value]) => value === limit)
   const window = inMilliseconds(policy && parameter(policy, 'w'))
-  return [{ name: undefined, unit: 'requests', limit, remaining, window, resetAfter }]
+  return [{ name: undefined, unit: 'requests', limit, remaining, window, resetAfter, cost: undefined }]
 }
 
 function policiesOf(read: Read): readonly (Item | InnerList)[] {

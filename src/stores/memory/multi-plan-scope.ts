@@ -95,7 +95,8 @@ function pointTo(states: readonly State[], policy: PolicyEvaluation, now: number
     const from = state.policy.algorithm
     const carried = () => carry(numbersOf(state), from, algorithm, now, rule)
     policy.s = carried()
-    policy.carried = rule !== 'retune' && !hasFullQuota(s, 0, from, now)
+    if (hasFullQuota(s, 0, from, now)) return
+    policy.carried = rule !== 'retune'
     policy.foreign = { algorithm: from, s, carried }
   }
 }

@@ -20,6 +20,8 @@ export interface RecordCall {
   readonly maxWait: number
   readonly options: DecideOptions | undefined
   readonly pending: PendingCall<Booking | undefined>
+  /** Gets the result if it comes after the call has timed out. */
+  readonly late: (booking: Booking) => void
 }
 
 /** A record that has to be saved. */
@@ -92,7 +94,11 @@ export class Job {
 
   /** Gives each caller its result. */
   resolve(): void {
-    for (const [n, { pending }] of this.#calls.entries()) pending.resolve(this.#results[n])
+    for (const [n, { pending, late }] of this.#calls.entries()) {
+      const result = this.#results[n]
+      if (!pending.settled) pending.resolve(result)
+      else if (result !== undefined) late(result)
+    }
   }
 
   reject(error: HeadgateError): void {

@@ -75,7 +75,8 @@ export class KeyRecord {
       const { s } = saved
       const carried = () => carry(s.slice(), from, algorithm, now, onChange)
       evaluation.s = carried()
-      evaluation.carried = onChange !== 'retune' && !hasFullQuota(s, 0, from, now)
+      if (hasFullQuota(s, 0, from, now)) return
+      evaluation.carried = onChange !== 'retune'
       evaluation.foreign = { algorithm: from, s, carried }
     }
   }

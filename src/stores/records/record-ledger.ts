@@ -1,10 +1,13 @@
-import type { Costs } from '../../algorithms/evaluation.ts'
+import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
+import { PendingCall } from '../deadlines.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import type { RecordCall } from './job.ts'
 import type { RecordContext } from './record-context.ts'
 import { recordKey, recordKeyStart } from './record-key.ts'
 import { ScopedEvaluation } from './scoped-evaluation.ts'
+
+const ignore = (): void => {}
 
 export class RecordLedger implements Ledger {
   readonly #context: RecordContext
@@ -64,9 +67,8 @@ export class RecordLedger implements Ledger {
   ): Promise<Decision> {
     const decisions = await Promise.all(
       keys.map(async (key, n) => {
-        const places = this.#whole.scopes[n]?.places ?? []
-        const tickets = options?.tickets && places.map((place) => options.tickets?.[place])
-        const own = typeof costs === 'number' ? costs : places.map((place) => costs[place] as number)
+        const tickets = options?.tickets && this.#partOf(n, options.tickets)
+        const own = typeof costs === 'number' ? costs : this.#partOf(n, costs)
         const call = { verb, costs: own, maxWait: 0, options: { ...options, tickets } } as const
         return ((await this.#call(this.#parts[n] as ScopedEvaluation, [key], call)) as Booking).decision
       }),
@@ -76,6 +78,12 @@ export class RecordLedger implements Ledger {
     return join(true, policies, 'store', decisions[0]?.at)
   }
 
+  /** Those of the policies of one scope. */
+  #partOf<T>(scope: number, all: readonly T[]): readonly T[] {
+    const places = this.#whole.scopes[scope]?.places ?? []
+    return places.map((place) => all[place] as T)
+  }
+
   #recordKeys(keys: readonly string[]): readonly string[] {
     return keys.map((key, n) => recordKey(this.#context.prefix, this.#keyStarts[n] as string, key))
   }
@@ -83,10 +91,31 @@ export class RecordLedger implements Ledger {
   #call(
     scoped: ScopedEvaluation,
     keys: readonly string[],
-    call: Omit<RecordCall, 'pending' | 'now'>,
+    call: Omit<RecordCall, 'pending' | 'now' | 'late'>,
   ): Promise<Booking | undefined> {
     const { deadlines, queue } = this.#context
     const now = this.#context.clock()
-    return deadlines.promise((pending) => queue.add(scoped, keys, { ...call, now, pending }))
+    const late = (booking: Booking) => this.#takeBack(keys, call, booking)
+    return deadlines.promise((pending) => queue.add(scoped, keys, { ...call, now, pending, late }))
+  }
+
+  /**
+   * Gives back what a call took that has timed out. No caller waits for that, so it has no deadline. A charge stays:
+   * reconciliation counts it as made. A renewed reservation goes on with the tickets that it has.
+   */
+  #takeBack(keys: readonly string[], { verb, costs }: Pick<RecordCall, 'verb' | 'costs'>, booking: Booking): void {
+    if ((verb !== 'consume' && verb !== 'reserve') || !booking.decision.allowed) return
+    const { clock, deadlines, queue } = this.#context
+    for (const [n, key] of keys.entries()) {
+      const pending = new PendingCall<Booking | undefined>(deadlines, ignore, ignore)
+      const call = { ...this.#takingBack(n, costs, booking.tickets), maxWait: 0, now: clock(), pending, late: ignore }
+      queue.add(this.#parts[n] as ScopedEvaluation, [key], call)
+    }
+  }
+
+  #takingBack(n: number, costs: Costs, all: Tickets | undefined): Pick<RecordCall, 'verb' | 'costs' | 'options'> {
+    if (all === undefined) return { verb: 'refund', costs, options: undefined }
+    const tickets = this.#partOf(n, all)
+    return { verb: 'settle', costs: unitsBack(tickets), options: { tickets } }
   }
 }

@@ -51,6 +51,12 @@ export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
 /** The n-th retry comes after a random pause of up to 2^n ms, at most this many. */
 const longestPause = 16
 
+/**
+ * How often a write is tried to be undone. That is more often than a call is tried: a call that gives up costs its caller
+ * a result, but units that nobody gives back are missing until the window ends.
+ */
+const undoAttempts = 1000
+
 export class SwapRunner<Version> {
   readonly #options: SwapRunnerOptions<Version>
 
@@ -132,7 +138,7 @@ export class SwapRunner<Version> {
   /** Undoes a write. It goes on even if the job's calls have timed out by now. */
   async #putBack(job: Job, write: Write): Promise<void> {
     const key = job.keys[write.index] as string
-    for (let retry = 0; retry <= this.#options.retries; retry++) {
+    for (let retry = 0; retry < undoAttempts; retry++) {
       if (retry > 0) await pauseBefore(retry)
       const found = await this.#read(key)
       if (found === undefined) return

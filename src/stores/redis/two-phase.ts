@@ -2,20 +2,21 @@
  * One decision over keys in several slots of Redis Cluster, which one script call cannot touch together.
  *
  * In the first phase every slot takes the cost, as a reservation. If all slots grant it, that is the decision. If one
- * refuses, the others give back exactly what they took, by their tickets, and the decision is the refusal. Policies of
- * one key are always decided in one step.
+ * refuses, the others give back exactly what they took, by their tickets, and the decision is the refusal. If one fails,
+ * they do so too, and the call rejects. Policies of one key are always decided in one step.
  *
  * Across slots, no more is admitted than any policy allows, and a refused call keeps no units once its promise
  * resolves. Some things are weaker than in one step. Between the phases the units are taken, so another call may be
  * refused that would otherwise be admitted. If this process or the connection dies in between, they stay taken. And a
  * renewal that one slot refuses holds its units in the other slots until their leases end.
  */
-import type { Policy } from '../../algorithms/algorithm.ts'
 import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation.ts'
 import { allOf } from '../../maybe-promise.ts'
 import { type RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
+
+const ignore = (): void => {}
 
 export type Send = (request: ScriptRequest) => Promise<ScriptResponse>
 
@@ -25,9 +26,14 @@ export async function sendInTwoPhases(
   groups: readonly SlotGroup[],
 ): Promise<ScriptResponse> {
   const { verb } = whole
-  const responses = await allOf(groups.map((group) => send(firstPhase(whole, group))))
+  const takes = verb === 'consume' || verb === 'reserve' || verb === 'charge'
+  const sent = groups.map((group) => send(firstPhase(whole, group)))
+  const responses = await allOf(sent).catch((error) => {
+    if (takes) withdraw(send, whole, groups, sent)
+    throw error
+  })
   const allowed = responses.every((response) => response.allowed)
-  if (!allowed && (verb === 'consume' || verb === 'reserve' || verb === 'charge')) {
+  if (!allowed && takes) {
     await allOf(
       groups.map(async (group, n) => {
         responses[n] = await giveBack(send, whole, group, responses[n] as ScriptResponse)
@@ -63,6 +69,21 @@ function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
   return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
+/** Gives back what was taken, after a slot has failed. The caller does not wait for it, and it counts no refusal. */
+function withdraw(
+  send: Send,
+  whole: ScriptRequest,
+  groups: readonly SlotGroup[],
+  sent: readonly Promise<ScriptResponse>[],
+): void {
+  for (const [n, group] of groups.entries()) {
+    const back = async (response: ScriptResponse) => {
+      if (response.allowed) await send(undo(whole, group, response.tickets, {}))
+    }
+    sent[n]?.then(back).catch(ignore)
+  }
+}
+
 /** A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the settlement. */
 async function giveBack(
   send: Send,
@@ -71,19 +92,8 @@ async function giveBack(
   response: ScriptResponse,
 ): Promise<ScriptResponse> {
   if (!response.allowed) return response
-  const { plan, keys } = group
-  const { tickets } = response
   const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.cacheable === true }
-  const costs = costsIn(whole, group)
-  const request =
-    tickets === undefined
-      ? new ScriptRequest(plan, 'refund', keys, costs, whole.now, { details }) // a charge
-      : new ScriptRequest(plan, 'settle', keys, costsBack(plan.policies, costs, tickets), whole.now, {
-          tickets,
-          details,
-          punish: true,
-        })
-  const after = await send(request)
+  const after = await send(undo(whole, group, response.tickets, { details, punish: true }))
   const reports = after.reports.map((report, n) => ({
     ...report,
     wait: report.wait || (response.reports[n]?.wait ?? 0),
@@ -91,10 +101,23 @@ async function giveBack(
   return { ...after, allowed: true, reports }
 }
 
-/** Where refusals count, the cost of the refused call: the script then says when the next one is admitted. */
-function costsBack(policies: readonly Policy[], costs: Costs, tickets: Tickets): readonly number[] {
+/** The request that gives back what one slot took: exactly, by its tickets. A charge has none, and a refused one counts nothing. */
+function undo(
+  whole: ScriptRequest,
+  group: SlotGroup,
+  tickets: Tickets | undefined,
+  extras: RequestExtras,
+): ScriptRequest {
+  const { plan, keys } = group
+  const costs = costsIn(whole, group)
+  if (tickets === undefined) {
+    return new ScriptRequest(plan, 'refund', keys, costs, whole.now, { ...extras, punish: false })
+  }
   const back = unitsBack(tickets)
-  return policies.map(({ countRefused }, n) => (countRefused ? costOf(costs, n) : (back[n] as number)))
+  // Where refusals count, the cost of the refused call: the script then says when the next one is admitted.
+  const counted = (n: number) => extras.punish === true && plan.policies[n]?.countRefused === true
+  const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
+  return new ScriptRequest(plan, 'settle', keys, settled, whole.now, { ...extras, tickets })
 }
 
 function joined(

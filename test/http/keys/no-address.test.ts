@@ -103,8 +103,8 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
     let handled = 0
     let seen = 0
     const counted = (event: unknown) => {
-      expect(event as NoAddressEvent).toMatchObject({ limiter: 'default', enforced: true })
       seen++
+      expect(event as NoAddressEvent).toMatchObject({ limiter: 'default', enforced: true, shared: false, count: seen })
     }
     const addressless = channel('headgate:no-address')
     addressless.subscribe(counted)
@@ -139,9 +139,16 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
       return start(limit, () => undefined, join(folder, 's'))
     }
 
-    test('all requests share one limit, which one warning says', async () => {
+    test('all requests share one limit, which one warning and each event say', async () => {
+      const events: NoAddressEvent[] = []
+      const record = (event: unknown) => void events.push(event as NoAddressEvent)
+      channel('headgate:no-address').subscribe(record)
       const path = await listen({ limit: 2, window: '1h' })
       expect([await get(path), await get(path), await get(path)]).toEqual([200, 200, 429])
+      channel('headgate:no-address').unsubscribe(record)
+      expect(events.map(({ enforced, shared, count }) => ({ enforced, shared, count }))).toEqual(
+        [1, 2, 3].map((count) => ({ enforced: false, shared: true, count })),
+      )
       expect(warned).toHaveBeenCalledTimes(1)
       expect(warned).toHaveBeenCalledWith(expect.stringContaining('trustedProxies: 1'), {
         type: 'HeadgateWarning',

@@ -86,7 +86,9 @@ describe('parseRateLimit', () => {
     ['Thu, 01 Jan 2026 00:01:00 GMT', 60_000],
     ['Wed, 31 Dec 2025 00:00:00 GMT', 0],
     ['-5', undefined],
-    ['1.5', undefined],
+    ['1.5', 1500],
+    ['0.0001', 1],
+    ['1e3', undefined],
     ['soon', undefined],
     ['', undefined],
     ['foo 5', undefined],
@@ -95,6 +97,7 @@ describe('parseRateLimit', () => {
     ['Thu, 01 Jan 2026 00:01:00 GMT x', undefined],
     ['Thursday, 01-Jan-26 00:01:00 GMT', 60_000],
     ['Thu Jan  1 00:01:00 2026', 60_000],
+    ['2026-01-01T00:01:00.5Z', 60_500],
     ['9'.repeat(400), Number.MAX_SAFE_INTEGER],
   ])('Retry-After: %s', (text, expected) => {
     expect(parseRateLimit({ 'retry-after': text }, now).retryAfter).toBe(expected)

@@ -5,6 +5,8 @@ import { fixedWindow, memoryStore, RateLimiter, slidingWindow, tokenBucket } fro
 import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart, slotOf } from '../../../src/stores/redis/keys.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
+import { BareLimiter } from '../../support/bare-limiter.ts'
+import { failure } from '../../support/failure.ts'
 import { type RedisServer, startCluster } from '../../support/redis-server.ts'
 import { useServer } from '../../support/use-server.ts'
 
@@ -83,5 +85,25 @@ describe.each(clients)('%s', (name, client) => {
     // Afterwards no refused call has taken anything.
     const left = await limiter.peek({ ip: 'other', user: 'one' })
     expect(left.policies[1]?.remaining).toBe(100 - decisions.filter(({ allowed }) => allowed).length)
+  })
+
+  test('scopes in different slots: a call that one slot fails takes nothing from the others', async () => {
+    const scopes = ['ip', 'user']
+    const policies = scopes.map((scope) => fixedWindow({ name: scope, scope, limit: 40, window: '1h' }))
+    const limiter = new BareLimiter({ name: `broken-${name}`, policies, store: redisStore({ client, timeout: '10s' }) })
+    const nodeOf = (scope: string, id: string) => {
+      const slot = slotOf(`${keyStart('headgate', limiter.name, scope)}${encodeId(id)}}`)
+      return cluster.nodes[slot < 5461 ? 0 : slot < 10_923 ? 1 : 2] as RedisServer
+    }
+    const users = Array.from({ length: 20 }, (_, n) => `user-${n}`)
+    const user = users.find((each) => nodeOf('user', each) !== nodeOf('ip', 'a')) as string
+    const full = nodeOf('user', user)
+    await full.command('CONFIG', 'SET', 'maxmemory', '1') // it accepts no write any more
+    for (const verb of ['consume', 'reserve', 'charge'] as const) {
+      expect((await failure(limiter[verb]({ ip: 'a', user }))).code).toBe('HEADGATE_STORE')
+    }
+    await full.command('CONFIG', 'SET', 'maxmemory', '0')
+    const left = async () => (await limiter.peek({ ip: 'a', user })).policies[0]?.remaining
+    await expect.poll(left).toBe(40)
   })
 })

@@ -100,7 +100,11 @@ function makers.intervalBucket()
       s[3] = start
       if start <= from then return spent end
       close(s)
-      if s[4] == 0 then s[3] = opensAt(p, at) else bookings.arrive(s, start, spent) end
+      if s[4] ~= 0 then
+        bookings.arrive(s, start, spent)
+      elseif spent == 0 then
+        s[3] = opensAt(p, at)
+      end
       return spent
     end
 

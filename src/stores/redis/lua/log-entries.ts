@@ -65,17 +65,31 @@ export const logEntries = `
     setForm(s, wide)
   end
 
+  local insert
+
   local function append(s, time, cost)
     local last = s[3]
     local total = totalOf(s, last - 1) + cost
     if last == s[2] then s.base = time end
-    if s.form == narrow and (total - s[4] >= s.totals or time - s.base >= s.times) then widen(s) end
-    local newest = last > s[2] and timeOf(s, last - 1)
-    if newest and newest >= time then
-      last, time = last - 1, newest
-    end
+    local newest = last > s[2] and timeOf(s, last - 1) or -1
+    if s.form == narrow and (total - s[4] >= s.totals or max(newest, time) - min(s.base, time) >= s.times) then widen(s) end
+    if newest > time then return insert(s, time, cost) end
+    if newest == time then last = last - 1 end
     s.log = sub(s.log, 1, s.size * last) .. packEntry(s, time, total)
     s[3] = last + 1
+  end
+
+  function insert(s, time, cost)
+    local last = s[3]
+    local entry = firstAfter(s, time - 1)
+    local entries = { sub(s.log, 1, s.size * entry) }
+    if timeOf(s, entry) ~= time then
+      entries[2] = packEntry(s, time, totalOf(s, entry - 1) + cost)
+      s[3] = last + 1
+    end
+    for n = entry, last - 1 do entries[#entries + 1] = packEntry(s, timeOf(s, n), totalOf(s, n) + cost) end
+    s.log = concat(entries)
+    s.base = min(s.base, time)
   end
 
   -- The bytes before \`first\` are cut off when the state is saved. The totals start from 0 again before they pass 2^53.

@@ -112,11 +112,12 @@ function makers.parseRecords()
       s.oldRecord, s.expires = record, expires
       return s
     end
-    local carried = not p.retunes and (expires > now or old[1] > now)
+    local lasting = expires > now or old[1] > now
     local foreign = { policy = from, s = old, head = sub(record, 2, 6 + byte(record, 2)) }
     function foreign.carried()
       s = carry(p, from, copyOf(old), now)
-      s.oldRecord, s.expires, s.carried, s.foreign = record, fullAtOf(from, old, now), carried, foreign
+      s.oldRecord, s.expires, s.carried = record, fullAtOf(from, old, now), lasting and not p.retunes
+      s.foreign = lasting and foreign
       return s
     end
     return foreign.carried()

@@ -45,6 +45,7 @@ function makers.segmentedWindow()
   end
 
   function window.take(p, s, at, cost)
+    if at < s[1] then s[p.idSlot] = 0 end
     local age = ageAt(p, s, at)
     if age > 0 then
       for n = p.segments, 0, -1 do s[3 + n] = n >= age and s[3 + n - age] or 0 end

@@ -1,7 +1,7 @@
 /** Restates algorithms/sliding-window.ts. State: last, start, current, previous, id of the reservations. */
 export const slidingWindow = `
 function makers.slidingWindow()
-  local fadingWait, fadeTime, startAt, currentAt, previousAt
+  local fadingWait, fadeTime, startAt, currentAt, previousAt, endDebt
   local window = {}
 
   function window.define(p, span, limit)
@@ -49,6 +49,7 @@ function makers.slidingWindow()
   end
 
   function window.take(p, s, at, cost)
+    if at < s[1] then s[5] = 0 end
     local start = startAt(p, s, at)
     if start ~= s[2] then
       local current = currentAt(p, s, start)
@@ -100,10 +101,16 @@ function makers.slidingWindow()
     s[3] = min(maxFactor, current)
     s[4] = min(maxFactor, previous)
     if times ~= per then s[5] = 0 end
-    if window.wait(p, s, at, 1) == 0 then return true end
-    s[3] = min(p.limit, current)
-    s[4] = min(p.limit, previous)
+    endDebt(p, s, at)
     return true
+  end
+
+  function endDebt(p, s, at)
+    local start, current, previous = s[2], s[3], s[4]
+    local left = p.span - (at - start)
+    if current + (previous - mulDiv(previous, at - start, p.span)) <= p.limit then return end
+    s[3] = min(p.limit, current)
+    s[4] = min(previous, ratioDown(p.limit - s[3], p.span, left))
   end
 
   return window

@@ -1,0 +1,51 @@
+import type { Framework } from '../framework.ts'
+import type { KeyExtractor } from './key-extractor.ts'
+import type { FindClient } from './platform-address.ts'
+
+/** How the extractors find the client that were made with a platform, also as a part of `combine`. */
+const declared = new WeakMap<KeyExtractor<never>, FindClient>()
+
+/** Notes that this extractor was made with a platform. */
+export function declare(extractor: KeyExtractor, find: FindClient): KeyExtractor {
+  declared.set(extractor, find)
+  return extractor
+}
+
+/** Notes for a combined extractor what its parts were made with. */
+export function declareParts<Request>(whole: KeyExtractor<Request>, parts: readonly KeyExtractor<Request>[]): void {
+  const find = findClientOf(parts)
+  if (find !== undefined) declared.set(whole, find)
+}
+
+/** The option `keys` of a middleware. */
+type Keys<Request> = KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined
+
+/**
+ * True if these keys find the client's address by a platform: `byIp({ platform })`, alone, in `combine`, or for one of the
+ * scopes. For an adapter whose framework knows no address: with such keys it works, with others it has to be told one.
+ */
+export function declaresPlatform<Request>(keys: Keys<Request>): boolean {
+  return findClientIn(keys) !== undefined
+}
+
+/**
+ * The framework with the address that a declared platform tells. So `allow`, `deny`, and a request without its key all mean
+ * the same client as `byIp({ platform })`. Without a platform, the framework itself.
+ */
+export function onPlatform<Request, Response>(
+  framework: Framework<Request, Response>,
+  keys: Keys<Request>,
+): Framework<Request, Response> {
+  const find = findClientIn(keys)
+  if (find === undefined) return framework
+  const address = (request: Request) => find(request, framework)
+  return Object.create(framework, { address: { value: address } }) as Framework<Request, Response>
+}
+
+function findClientIn<Request>(keys: Keys<Request>): FindClient | undefined {
+  return findClientOf(typeof keys === 'function' ? [keys] : Object.values(keys ?? {}))
+}
+
+function findClientOf(extractors: readonly KeyExtractor<never>[]): FindClient | undefined {
+  return extractors.map((extractor) => declared.get(extractor)).find((find) => find !== undefined)
+}

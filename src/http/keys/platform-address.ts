@@ -1,0 +1,144 @@
+import { HeadgateError, invalidOption } from '../../errors.ts'
+import { warnOnce } from '../../warn.ts'
+import { isAddress } from './address.ts'
+import { AddressList } from './address-list.ts'
+import { type AddressPlatform, type PlatformField, platformFields } from './address-platform.ts'
+import type { RequestView } from './key-extractor.ts'
+
+/** The part of a request that finding its client needs. */
+type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'header'>
+
+/** Finds the client's address. Undefined if it cannot be known. */
+export type FindClient = <Request>(request: Request, view: AddressView<Request>) => string | undefined
+
+/**
+ * The client's address as a platform tells it:
+ *
+ * - a peer that is not one of the platform's proxies is the client, whatever it writes;
+ * - a proxy that sends no address speaks for itself: such are the health checks of load balancers;
+ * - a field that is repeated, or is not the one address that is due, gives none: nothing is guessed;
+ * - where the runtime shows no peer (`Framework.peer` is null), the field is believed.
+ *
+ * @param proxies from where the platform's proxies connect, in place of the built-in ranges
+ * @param warns true to say once what looks like a wrong setting
+ * @throws HeadgateError `HEADGATE_OPTION` for an unknown platform and for ranges that are none
+ */
+export function clientOn(
+  platform: AddressPlatform,
+  proxies: readonly string[] | undefined,
+  warns: boolean,
+): FindClient {
+  const field = fieldOf(platform)
+  const isProxy = testOf(proxyList(proxies ?? field.proxies))
+  const warn = warns ? warnOf(platform, field) : undefined
+  return (request, view) => {
+    const peer = view.peer(request)
+    if (typeof peer === 'string' && !isProxy(peer)) {
+      if (warn !== undefined && fieldIn(request, view, field) !== undefined) warn('stranger', peer)
+      return peer
+    }
+    // A unix socket leads to the nearest proxy. A client without an address that came over TCP has left.
+    if (peer === undefined && !view.unaddressed?.(request)) return undefined
+    const given = field.given && peer === null ? view.address(request) : undefined
+    if (given !== undefined) return given
+    const text = fieldIn(request, view, field)
+    if (text === undefined) {
+      warn?.('missing', peer)
+      return peer ?? undefined
+    }
+    const address = field.fromEnd === undefined ? wholeAddress(text) : entryAddress(text, field.fromEnd)
+    if (address === undefined) warn?.('malformed', peer)
+    return address
+  }
+}
+
+function fieldOf(platform: AddressPlatform): PlatformField {
+  if (typeof platform === 'string' && Object.hasOwn(platformFields, platform)) return platformFields[platform]
+  const names = Object.keys(platformFields).map((name) => `'${name}'`)
+  const fix = 'Write byIp({ trustedProxies: 1 }) behind any other proxy.'
+  throw invalidOption('byIp: platform', `one of ${names.join(', ')}`, platform, fix)
+}
+
+function proxyList(proxies: readonly string[]): AddressList {
+  const list = new AddressList(proxies, 'proxies')
+  if (proxies.length > 0) return list
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    "byIp: proxies is empty, so no field would be believed. Write proxies: ['10.0.0.0/8'], or leave platform and proxies out.",
+  )
+}
+
+/** Remembers the last proxy: most requests come from one of few, and judging it again would take most of the time. */
+function testOf(list: AddressList): (peer: string) => boolean {
+  let last: string | undefined
+  return (peer) => {
+    if (peer === last) return true
+    if (!list.has(peer)) return false
+    last = peer
+    return true
+  }
+}
+
+function fieldIn<Request>(request: Request, view: AddressView<Request>, { names }: PlatformField): string | undefined {
+  const text = view.header(request, names[0])
+  return text === undefined && names[1] !== undefined ? view.header(request, names[1]) : text
+}
+
+/** About the length of `[0000:0000:0000:0000:0000:ffff:255.255.255.255]:65535`. */
+const maxLength = 53
+
+/** A field that the platform overwrites. Repeated fields arrive as a list, which is no address. */
+function wholeAddress(text: string): string | undefined {
+  return text.length <= maxLength && isAddress(text) ? text : undefined
+}
+
+/** `[2001:db8::1]:443`, `[2001:db8::1]` and `192.0.2.1:443`: what proxies write that keep the port. */
+const bracketsOrPort = /^(?:\[([^\]]*:[^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/
+
+/** An entry of a list, counted from its end, which is found without splitting the list. */
+function entryAddress(list: string, fromEnd: number): string | undefined {
+  let end = list.length
+  let comma = list.lastIndexOf(',')
+  for (let n = 1; n < fromEnd; n++) {
+    if (comma === -1) return undefined
+    end = comma
+    comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1)
+  }
+  const entry = list.slice(comma + 1, end).trim()
+  if (entry.length > maxLength) return undefined
+  const match = bracketsOrPort.exec(entry)
+  return wholeAddress(match?.[1] ?? match?.[2] ?? entry)
+}
+
+type Fault = 'stranger' | 'missing' | 'malformed'
+
+/** Warns once for each fault. The texts are made only then: a fault may come with every request. */
+function warnOf(
+  platform: AddressPlatform,
+  { names }: PlatformField,
+): (fault: Fault, peer: string | undefined | null) => void {
+  const known = new Set<Fault>()
+  return (fault, peer) => {
+    if (known.has(fault)) return
+    known.add(fault)
+    warnOnce(
+      'HEADGATE_PLATFORM',
+      `byIp({ platform: '${platform}' }): ${warnings[fault](names[0], peer ?? 'an unknown peer')}`,
+      fault,
+    )
+  }
+}
+
+const silence = 'byIp({ warn: false }) silences this.'
+const warnings: Readonly<Record<Fault, (field: string, peer: string) => string>> = {
+  stranger: (field, peer) =>
+    `a request from ${peer} has ${field}, but that address is not one of the platform's proxies, so the request is limited by ` +
+    `that address. If it is one of your proxies, list all of them: proxies: ['${peer}']. If not, somebody tried to forge ` +
+    `the field. ${silence}`,
+  missing: (field, peer) =>
+    `a request from ${peer} has no ${field}, so it is limited by that address, or refused if there is none. That is right for a ` +
+    `health check. If it happens to your clients, the proxy does not send the field: see docs/addresses.md. ${silence}`,
+  malformed: (field, peer) =>
+    `${field} of a request from ${peer} is not the one address that is due, so the request has no address. The proxy must ` +
+    `overwrite what a client sends: see docs/addresses.md. ${silence}`,
+}

@@ -1,0 +1,76 @@
+/*
+ * The fields of servers that count several units, mostly those of language models: one limit for requests and others for
+ * tokens. There is no standard for them.
+ *
+ *     x-ratelimit-remaining-tokens: 149984            OpenAI, Azure OpenAI, Groq, xAI; reset as a duration or in seconds
+ *     x-ratelimit-remaining-tokens-minute: 4999911    Mistral (no reset) and Cerebras (reset in seconds)
+ *     ratelimitbysize-remaining: 499900               Mistral before: tokens, reset in seconds
+ *     anthropic-ratelimit-tokens-remaining: 79000     Anthropic; reset as a date
+ *
+ * OpenAI and Anthropic give units back little by little, and their reset is the time when all are back. Nothing says when
+ * the first one is back, so that time is taken for all of them, which waits longer than necessary. Anthropic rounds the tokens
+ * that are left to thousands: up to 500 fewer may be left.
+ */
+import { capped, parseReset } from './parse-times.ts'
+import type { Quota, Read } from './quota.ts'
+
+/** The names of the fields of one limit. */
+interface Fields {
+  readonly unit: string
+  readonly window?: number
+  readonly limit: string
+  readonly remaining: string
+  readonly reset: string
+  readonly cost?: string
+}
+
+const day = 24 * 60 * 60 * 1000
+/** The suffixes that name a window. A month is taken as 31 days. */
+const windows = { '': undefined, '-minute': 60_000, '-hour': 3_600_000, '-day': day, '-month': 31 * day }
+const units = ['requests', 'tokens', 'input-tokens', 'output-tokens']
+
+const fields: readonly Fields[] = [
+  ...Object.entries(windows).flatMap(([suffix, window]) =>
+    [...units, 'req'].map((name) => suffixed('x-ratelimit-', `-${name}${suffix}`, name, window)),
+  ),
+  suffixed('ratelimitbysize-', '', 'tokens'),
+  suffixed('x-ratelimitbysize-', '-minute', 'tokens', windows['-minute']),
+  suffixed('x-ratelimitbysize-', '-month', 'tokens', windows['-month']),
+  ...units.map((unit) => {
+    const prefix = `anthropic-ratelimit-${unit}-`
+    return { unit, limit: `${prefix}limit`, remaining: `${prefix}remaining`, reset: `${prefix}reset` }
+  }),
+]
+
+function suffixed(prefix: string, suffix: string, name: string, window?: number | undefined): Fields {
+  return {
+    unit: name === 'req' ? 'requests' : name,
+    ...(window !== undefined && { window }),
+    limit: `${prefix}limit${suffix}`,
+    remaining: `${prefix}remaining${suffix}`,
+    reset: `${prefix}reset${suffix}`,
+    ...(name === 'tokens' && {
+      cost: prefix === 'x-ratelimit-' ? `${prefix}tokens-query-cost` : `${prefix}query-cost`,
+    }),
+  }
+}
+
+/** The limits of all units that the server reports. */
+export function unitQuotas(read: Read, now: number): readonly Quota[] {
+  return fields.flatMap(({ unit, window, limit: limitField, remaining: remainingField, reset, cost }) => {
+    const limit = parseCount(read(limitField))
+    const remaining = parseCount(read(remainingField))
+    if (limit === undefined && remaining === undefined) return []
+    // Azure OpenAI writes this one field with another prefix.
+    const text = read(reset) ?? read(reset.replace('x-ratelimit-', 'x-rate-limit-')) ?? ''
+    const resetAfter = parseReset(text, now)
+    const taken = cost === undefined ? undefined : parseCount(read(cost))
+    return [{ name: undefined, unit, limit, remaining, window, resetAfter, cost: taken }]
+  })
+}
+
+/** A number of units. Draft 6 allows a list of policies after a limit: "2, 2;w=900". */
+export function parseCount(text: string | undefined): number | undefined {
+  if (text === undefined || !/^\s*\d+(\.\d+)?\s*(,|;|$)/.test(text)) return undefined
+  return capped(Number.parseFloat(text))
+}

@@ -1,0 +1,100 @@
+/* All policies commit or none does, also where several keys are swapped one after the other. */
+import { expect, test } from 'vitest'
+import {
+  fixedWindow,
+  type Policy,
+  type PolicyOptions,
+  segmentedWindow,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../src/index.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
+import { failure } from '../support/failure.ts'
+import { MapDatabase } from '../support/map-store.ts'
+import { race } from '../support/race.ts'
+import { seededRandom } from '../support/seeded-random.ts'
+
+const turn = () => new Promise((resolve) => setImmediate(resolve))
+const twoScopes = ['address', 'user'].map((scope) => slidingWindow({ name: scope, scope, limit: 100, window: '366d' }))
+
+const key = { address: 'a', user: 'u' }
+
+const remaining = async (limiter: BareLimiter) => {
+  return (await limiter.peek(key)).policies.map((verdict) => verdict.remaining)
+}
+
+const kinds: readonly ((options: PolicyOptions) => Policy)[] = [
+  slidingWindow,
+  slidingLog,
+  segmentedWindow,
+  fixedWindow,
+  tokenBucket,
+]
+
+test.each(
+  kinds.flatMap((kind) =>
+    [2, 30].flatMap((retries) => [2, 3].map((scopes) => [kind.name, retries, scopes, kind] as const)),
+  ),
+)('%s, %i retries, %i scopes: limiters that compete use what they admit', async (_, retries, scopes, kind) => {
+  const database = new MapDatabase()
+  const random = seededRandom(17 * retries + scopes)
+  database.before = async () => {
+    for (let turns = random(6); turns > 0; turns--) await turn()
+  }
+  const policies = ['a', 'b', 'c']
+    .slice(0, scopes)
+    .map((scope) => kind({ name: scope, scope, limit: 1000, window: '366d' }))
+  const store = () => database.store({ retries, timeout: '20s' })
+  const fleet = Array.from({ length: 10 }, () => new BareLimiter({ name: 'l', policies, store: store() }))
+  const { admitted, used, failed } = await race({ fleet, policies, calls: 24, seed: retries + scopes })
+  expect(await used()).toEqual(admitted)
+  if (retries === 2) expect(failed).toBeGreaterThan(0)
+})
+
+test('a write is undone also if others write first more often than a call tries', async () => {
+  const database = new MapDatabase()
+  const other = new BareLimiter({ name: 'l', policies: twoScopes, store: database.store() })
+  let admitted = 0
+  let overtakenUndos = 0
+  async function swap(...swap: Parameters<MapDatabase['swap']>) {
+    const lastOfTheCall = swap[0].includes(':user:')
+    if (lastOfTheCall || overtakenUndos-- > 0) {
+      await other.consume(key)
+      admitted++
+    }
+    if (lastOfTheCall) overtakenUndos = 3
+    return database.swap(...swap)
+  }
+  const limiter = new BareLimiter({ name: 'l', policies: twoScopes, store: database.store({ swap, retries: 1 }) })
+  expect((await failure(limiter.consume(key, { cost: 20 }))).code).toBe('HEADGATE_STORE')
+  expect(admitted).toBe(8)
+  expect(await remaining(other)).toEqual([92, 92])
+})
+
+/** A call whose last swap hangs until it has timed out. */
+async function late(call: (limiter: BareLimiter) => Promise<unknown>): Promise<BareLimiter> {
+  const database = new MapDatabase()
+  const limiter = new BareLimiter({ name: 'l', policies: twoScopes, store: database.store({ timeout: 50 }) })
+  let go = () => {}
+  database.before = (key) => key.includes(':user:') && new Promise<void>((resolve) => (go = resolve))
+  expect((await failure(call(limiter))).code).toBe('HEADGATE_STORE_TIMEOUT')
+  database.before = () => {}
+  go()
+  return limiter
+}
+
+test.each<[verb: string, call: (limiter: BareLimiter) => Promise<unknown>]>([
+  ['consume', (limiter) => limiter.consume(key, { cost: 7 })],
+  ['reserve', (limiter) => limiter.reserve(key)],
+])('a %s that is saved after its timeout is given back', async (_, call) => {
+  const limiter = await late(call)
+  await expect.poll(() => remaining(limiter)).toEqual([100, 100])
+})
+
+test('a charge that is saved after its timeout stays, because reconciliation counts it as made', async () => {
+  const limiter = await late((limiter) => limiter.charge(key))
+  await expect.poll(() => remaining(limiter)).toEqual([99, 99])
+  for (let turns = 0; turns < 100; turns++) await turn()
+  expect(await remaining(limiter)).toEqual([99, 99])
+})
