@@ -1,4 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
+import { concurrency } from '../algorithms/concurrency.ts'
 import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { gcra } from '../algorithms/gcra.ts'
 import { leakyBucket } from '../algorithms/leaky-bucket.ts'
@@ -76,6 +77,8 @@ const algorithms: Readonly<Record<string, (options: PolicyOptions) => Policy>> =
   'sliding-window': slidingWindow,
   'segmented-window': (options) => segmentedWindow({ ...options, segments: 4 }),
   'sliding-log': slidingLog,
+  concurrency: ({ limit, window, name, shadow }) =>
+    concurrency({ limit, lease: window, ...(name && { name }), ...(shadow && { shadow }) }),
   'token-bucket': (options) => tokenBucket({ ...options, burst: options.limit + 3 }),
   'token-bucket by intervals': (options) => tokenBucket({ ...options, burst: options.limit + 3, refill: 'interval' }),
   'leaky-bucket': leakyBucket,
