@@ -30,7 +30,7 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
-import { Bookings, drained } from './bookings.ts'
+import { Bookings } from './bookings.ts'
 import { toleranceOf } from './effective-time.ts'
 import { gcd, maxSafe, ratioUp } from './exact-math.ts'
 
@@ -77,7 +77,14 @@ export class Bucket implements Algorithm {
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
     if (s[i + 2] !== 0) return this.#waitBehind(s, Math.max(at, s[i] as number), cost)
-    return this.#excessWait(drained(this, s[i + 1] as number, at - (s[i] as number)), cost)
+    return this.#excessWait(this.#drained(s, i, at), cost)
+  }
+
+  /** The level without bookings. A product beyond 2^53 is inexact, but still larger than any level. */
+  #drained(s: Numbers, i: number, at: number): number {
+    const level = s[i + 1] as number
+    const elapsed = at - (s[i] as number)
+    return elapsed <= 0 ? level : Math.max(0, level - elapsed * this.rate)
   }
 
   #excessWait(level: number, cost: number): number {
@@ -94,10 +101,9 @@ export class Bucket implements Algorithm {
 
   /** The level with the units that are booked until then. If the clock went far back, that of `last`. */
   #levelAt(s: Numbers, i: number, at: number): number {
+    if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
-    const level = s[i + 1] as number
-    if (s[i + 2] === 0) return drained(this, level, at - last)
-    return this.#bookings.levelAt(s, last, level, Math.max(at, last))
+    return this.#bookings.levelAt(s, last, s[i + 1] as number, Math.max(at, last))
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
@@ -107,7 +113,7 @@ export class Bucket implements Algorithm {
 
   take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
     if (s[i + 2] === 0 && delay === 0) {
-      s[i + 1] = drained(this, s[i + 1] as number, at - (s[i] as number)) + cost * this.weight
+      s[i + 1] = this.#drained(s, i, at) + cost * this.weight
       s[i] = at
     } else this.#takeAmongBookings(s as number[], at, cost * this.weight, delay)
   }
@@ -183,14 +189,14 @@ export class Bucket implements Algorithm {
       this.#reportBookings(s, Math.max(at, s[i] as number), out)
       return
     }
-    const level = drained(this, s[i + 1] as number, at - (s[i] as number))
-    this.#reportLevel(level, out)
-    out.used = Math.ceil(level / this.weight)
+    this.#reportLevel(this.#drained(s, i, at), out)
   }
 
   #reportLevel(level: number, out: Report): void {
     const unused = this.capacity - level
-    out.remaining = unused > 0 ? Math.floor(unused / this.weight) : 0
+    const units = Math.floor(unused / this.weight)
+    out.remaining = units > 0 ? units : 0
+    out.used = this.burst - units
     out.reset = Math.ceil(level / this.rate)
   }
 
@@ -238,10 +244,9 @@ export class Bucket implements Algorithm {
 
   /** The level with all bookings in it. It is as strict from the last of them on. */
   #foldedAt(s: Numbers, i: number, at: number): number {
-    const level = s[i + 1] as number
+    if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
-    if (s[i + 2] === 0) return drained(this, level, at - last)
-    return Math.min(maxSafe, this.#bookings.folded(s, last, level, Math.max(at, last)))
+    return Math.min(maxSafe, this.#bookings.folded(s, last, s[i + 1] as number, Math.max(at, last)))
   }
 
   #write(s: Numbers, i: number, at: number, level: number): void {

@@ -64,6 +64,8 @@ export class Evaluation {
   private readonly only: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
   private verb: Verb = 'peek'
+  /** True for the verbs that a caller waits for: `consume`, `reserve` and `peek`. */
+  private plain = true
   private now = 0
   private given: Tickets | undefined
 
@@ -83,11 +85,12 @@ export class Evaluation {
     this.given = tickets
     const { only } = this
     const plain = verb === 'consume' || verb === 'reserve' || verb === 'peek'
+    this.plain = plain
     const delay =
       only !== undefined && plain && typeof costs === 'number' ? only.evaluate(now, costs) : this.longestWait(costs)
     this.delay = delay
     this.allowed = delay === 0 || (verb === 'reserve' && this.grants(maxWait))
-    this.takes = this.allowed && (verb === 'consume' || verb === 'reserve' || verb === 'charge' || verb === 'renew')
+    this.takes = this.allowed && verb !== 'peek' && verb !== 'refund' && verb !== 'settle'
   }
 
   private longestWait(costs: Costs): number {
@@ -149,8 +152,9 @@ export class Evaluation {
   }
 
   private commitOne(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
-    if (evaluation.wait === 0 && this.takes) this.take(evaluation)
-    else this.commitRefused(evaluation)
+    if (evaluation.wait > 0 || !this.takes) this.commitRefused(evaluation)
+    else if (this.plain) this.take(evaluation)
+    else this.takeMore(evaluation)
     const { s, i, at, policy, algorithm, wait } = evaluation
     const out = report
     algorithm.report(s, i, at, out)
@@ -166,13 +170,9 @@ export class Evaluation {
 
   private take(evaluation: PolicyEvaluation): void {
     const { s, i, at, cost, algorithm } = evaluation
-    if (this.verb === 'charge' || this.verb === 'renew') {
-      this.takeMore(evaluation)
-    } else if (cost > 0) {
-      algorithm.take(s, i, at, cost, 0)
-      evaluation.delay = 0
-      evaluation.wrote = true
-    }
+    if (cost === 0) return
+    algorithm.take(s, i, at, cost, 0)
+    evaluation.wrote = true
   }
 
   /** A charge, also of 0 units, which creates the state; or a new lease. */
@@ -186,7 +186,6 @@ export class Evaluation {
       if (knows(algorithm, s, i, ticket)) algorithm.settle(s, i, at, cost, ticket)
     }
     algorithm.take(s, i, at, cost, 0)
-    evaluation.delay = 0
     evaluation.changed(now)
   }
 
@@ -215,6 +214,7 @@ export class Evaluation {
 
   private ticketOf(evaluation: PolicyEvaluation, id: number): Ticket | undefined {
     const { wait, cost, delay } = evaluation
+    evaluation.delay = 0
     const { algorithm, s, i, at } = this.verb === 'renew' ? evaluation.own(this.now) : evaluation
     const { idSlot } = algorithm
     if (wait > 0 || cost === 0 || (this.verb === 'renew' && !algorithm.leases)) return undefined

@@ -1,7 +1,10 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
+import type { Key } from '../limiter.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
+import type { Reservation } from '../reservation.ts'
+import { type Booked, BookedSlots } from './booked-slots.ts'
 
 /** Options of `delay`. */
 export interface DelayOptions {
@@ -22,6 +25,7 @@ const anHour = 3_600_000
 export class Delay {
   readonly #max: number
   readonly #queue: number
+  readonly #slots = new BookedSlots()
   #waiting = 0
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a wrong option, and if the policies cannot promise a future time */
@@ -53,19 +57,15 @@ export class Delay {
     this.#waiting--
   }
 
-  /**
-   * Waits, then returns the place. Resolves to false if the client leaves first.
-   * @param onEnd calls its argument when the response has ended. During the wait, that happens only if the client leaves
-   */
-  async pause(wait: number, onEnd: (left: () => void) => void): Promise<boolean> {
-    const stays = await new Promise<boolean>((resolve) => {
-      const timer = setTimeout(resolve, wait, true)
-      onEnd(() => {
-        clearTimeout(timer)
-        resolve(false)
-      })
-    })
+  /** Call it when an asynchronous store is asked: see `BookedSlots.ask`. */
+  ask(key: Key, cost: number): (waits: boolean) => void {
+    return this.#slots.ask(key, cost)
+  }
+
+  /** Waits for a slot of the key, then returns the place: see `BookedSlots.wait`. */
+  async pause(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
+    const reservation = await this.#slots.wait(booked, onEnd)
     this.leave()
-    return stays
+    return reservation
   }
 }

@@ -205,7 +205,7 @@ export class Guard<Request, Response> {
     response: Response,
   ): MaybePromise<boolean> {
     const reserved = (reservation: Reservation) => {
-      const held = { reservation, key, request, response }
+      const held = { reservation, key, cost, request, response }
       const goesOn = this.#respond(heldUnits.decision(held), key, request, response)
       return reservation.allowed ? heldUnits.hold(held) : goesOn
     }

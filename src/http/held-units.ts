@@ -15,8 +15,10 @@ export type SettleFailed<Request, Response> = (error: unknown, key: Key, request
 
 /** A request whose units are held. */
 export interface HeldRequest<Request, Response> {
-  readonly reservation: Reservation
+  /** The units that it holds. With `delay`, those of the slot that it used. */
+  reservation: Reservation
   readonly key: Key
+  readonly cost: number
   readonly request: Request
   readonly response: Response
 }
@@ -61,20 +63,27 @@ export class HeldUnits<Request, Response> {
 
   /** Reserves, with a place in the queue of the delay. The place is returned unless the request has to wait. */
   #reserveLater(delay: Delay, key: Key, cost: number, extras: CallOptions): MaybePromise<Reservation> {
-    const reserved = (reservation: Reservation) => {
-      if (reservation.wait === 0) delay.leave()
-      return reservation
-    }
-    const failed = (error: unknown): never => {
-      delay.leave()
-      throw error
-    }
     const maxWait = delay.enter()
     try {
       const reservation = book(this.#limiter, key, cost, maxWait, extras)
-      return isPromise(reservation) ? reservation.then(reserved, failed) : reserved(reservation)
+      if (isPromise(reservation)) return this.#reserved(delay, reservation, delay.ask(key, cost))
+      if (reservation.wait === 0) delay.leave()
+      return reservation
     } catch (error) {
-      return failed(error)
+      delay.leave()
+      throw error
+    }
+  }
+
+  async #reserved(delay: Delay, later: Promise<Reservation>, answered: (waits: boolean) => void): Promise<Reservation> {
+    let waits = false
+    try {
+      const reservation = await later
+      waits = reservation.wait > 0
+      return reservation
+    } finally {
+      answered(waits)
+      if (!waits) delay.leave()
     }
   }
 
@@ -93,10 +102,12 @@ export class HeldUnits<Request, Response> {
 
   async #wait(held: HeldRequest<Request, Response>): Promise<boolean> {
     const onEnd = (left: () => void) => this.#framework.ended(held.response, left)
-    const stays = await (this.#delay as Delay).pause(held.reservation.wait, onEnd)
-    if (stays) this.#countAtEnd(held)
-    else await this.#settle(held, 0)
-    return stays
+    const booked = { ...held, giveBack: () => void this.#settle({ ...booked }, 0) }
+    const reservation = await (this.#delay as Delay).pause(booked, onEnd)
+    if (reservation === undefined) return false
+    held.reservation = reservation
+    this.#countAtEnd(held)
+    return true
   }
 
   /** A request whose client left counts. Otherwise a client could avoid the limit by never waiting for the response. */

@@ -1,11 +1,14 @@
 import type { Events } from './events.ts'
 import type { Permits } from './permits.ts'
+import type { Runs } from './run-spacing.ts'
 import type { Scheduler } from './scheduler.ts'
 
 /** The parts and settings that all keys of a pacer share. */
 export interface PacerContext {
   readonly scheduler: Scheduler
   readonly permits: Permits
+  /** Present if calls are spaced by when they really went. */
+  readonly runs: Runs | undefined
   readonly events: Events
   readonly clock: () => number
   readonly maxQueue: number

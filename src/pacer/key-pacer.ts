@@ -13,6 +13,7 @@ import { PollingQueue } from './polling-queue.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Queue, QueueOwner } from './queue.ts'
 import { ReservingQueue } from './reserving-queue.ts'
+import { afterCaller, RunSpacing } from './run-spacing.ts'
 import { WaitDeadline } from './wait-deadline.ts'
 import { type Call, Waiter } from './waiter.ts'
 import { WaitingList } from './waiting-list.ts'
@@ -21,6 +22,7 @@ export class KeyPacer implements QueueOwner {
   readonly context: PacerContext
   readonly key: string
   readonly keys: readonly string[]
+  readonly spacing: RunSpacing | undefined
   readonly queue: Queue
   /** Functions that wait because as many run as `concurrency` allows. */
   readonly #blocked = new PriorityQueue()
@@ -40,6 +42,7 @@ export class KeyPacer implements QueueOwner {
       if (!this.stopped) this.queue.restart()
       this.settled()
     })
+    this.spacing = context.runs && new RunSpacing(context.runs, this.keys)
     this.queue = context.reservable ? new ReservingQueue(this) : new PollingQueue(this)
   }
 
@@ -64,7 +67,7 @@ export class KeyPacer implements QueueOwner {
 
   /** True if no call waits or runs. */
   get free(): boolean {
-    return this.#waiting.size === 0 && this.running === 0 && this.pendingRequests === 0
+    return this.#waiting.size === 0 && this.running === 0 && this.pendingRequests === 0 && !this.spacing?.starting
   }
 
   /** True if the key can be forgotten: no call waits or runs, no slot is booked, and there is no hold. */
@@ -140,7 +143,17 @@ export class KeyPacer implements QueueOwner {
     const { events, permits } = this.context
     const waited = waiter.waits || !permits.synchronous ? waiter.waited(this.now) : 0
     events.admitted(this, waiter.cost, waited)
+    this.spacing?.begin(waiter.cost)
     waiter.admit(waited)
+    if (this.spacing !== undefined && waiter.run === undefined) void afterCaller(() => this.ran(waiter))
+    this.settled()
+  }
+
+  /** The function of an admitted call, or the code behind `acquire`, has begun. */
+  ran({ cost }: Waiter): void {
+    if (this.spacing === undefined) return
+    this.spacing.count(cost)
+    if (!this.stopped) this.queue.resume()
     this.settled()
   }
 

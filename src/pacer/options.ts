@@ -32,6 +32,12 @@ export interface PacerOptions {
   order?: 'oldest' | 'newest'
   /** How many functions of `throttle` and `wrap` run at once, for each key. Default Infinity. Example: `4`. */
   concurrency?: number
+  /**
+   * What keeps the policy when a call goes late, because a timer or the event loop was late. `'booked'`: the times that were
+   * booked, so the calls behind it keep theirs and the mean rate holds. `'actual'`: the times at which calls really went, so
+   * the calls behind it wait longer and a server that counts exactly admits every call of this process. Default `'booked'`.
+   */
+  spacing?: 'booked' | 'actual'
   /** If true, the process may end while calls wait. Default false. Browsers and workers ignore it. */
   unref?: boolean
   /**
@@ -67,7 +73,7 @@ export interface PacerConfig extends PacerOptions {
   policies: PolicyLikes
 }
 
-const queueNames: Names<PacerOptions> = ['maxQueue', 'order', 'concurrency', 'onProgress']
+const queueNames: Names<PacerOptions> = ['maxQueue', 'order', 'concurrency', 'spacing', 'onProgress']
 const known: Names<PacerOptions> = ['store', 'name', 'unref', 'clock', 'sleeper', ...queueNames, ...failureOptions]
 
 interface PacerSettings {
@@ -77,6 +83,7 @@ interface PacerSettings {
   readonly maxQueue: number
   readonly order: 'oldest' | 'newest'
   readonly concurrency: number
+  readonly spacing: 'booked' | 'actual'
   readonly failure: FailoverOptions
   readonly onProgress: ((progress: Progress) => void) | undefined
 }
@@ -98,6 +105,7 @@ export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions
     maxQueue: options.maxQueue === 0 ? 0 : count(options.maxQueue, 'maxQueue'),
     order: oneOf(options.order, ['newest', 'oldest'], 'Pacer: order'),
     concurrency: count(options.concurrency, 'concurrency'),
+    spacing: oneOf(options.spacing, ['booked', 'actual'], 'Pacer: spacing'),
     failure: { ...failure, clock, sleeper },
     onProgress: callback(options.onProgress, 'onProgress', '(progress) => ...'),
   }

@@ -7,6 +7,7 @@ import { KeyPacer } from './key-pacer.ts'
 import { type PacerConfig, type PacerOptions, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
 import { Permits } from './permits.ts'
+import { Runs } from './run-spacing.ts'
 import { Scheduler } from './scheduler.ts'
 
 /** The key of the pacer itself in the store, and the prefix of its other keys. */
@@ -43,13 +44,15 @@ export class Pacer extends Pace {
    */
   constructor(policy: PolicyLike | PacerConfig, options: PacerOptions = {}) {
     super()
-    const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency } = readOptions(policy, options)
+    const settings = readOptions(policy, options)
+    const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency } = settings
     this.name = limiter.name
     this.#permits = new Permits(limiter, clock, failure)
     this.#events = new Events(this.name, onProgress && oncePerTick(() => onProgress(this.progress)))
     this.#context = {
       scheduler: new Scheduler(clock, sleeper),
       permits: this.#permits,
+      runs: settings.spacing === 'actual' ? new Runs(limiter, clock) : undefined,
       events: this.#events,
       clock,
       maxQueue,
@@ -64,6 +67,7 @@ export class Pacer extends Pace {
     this.#root = new KeyPacer(this.#context, rootKey)
     this.#keyPacers.set(rootKey, this.#root)
     this.#permits.begin(this.#root.keys)
+    if (this.#context.runs?.single) this.#context.runs.count(this.#root.keys, 0)
   }
 
   protected keyPacer(): KeyPacer {
@@ -140,6 +144,7 @@ export class Pacer extends Pace {
     const keyPacers = [...this.#keyPacers.values()]
     const inUse = keyPacers.filter(({ queue }) => !queue.empty).map(({ key }) => key)
     this.#permits.setRate(rate, inUse)
+    this.#context.runs?.setPolicies(this.#permits.policies)
     this.#events.rate(rate)
     for (const { queue } of keyPacers) queue.rateChanged()
   }

@@ -12,6 +12,8 @@ import type { RateLimiter } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Booking, Ledger, LedgerTerms } from '../stores/store.ts'
 
+/** How much later than the store the pacer may read the clock, in microseconds. */
+const clockTolerance = 1000
 /** The longest wait that is booked, in microseconds. */
 const longestWait = longestWindow * 1000
 
@@ -130,22 +132,40 @@ export class Permits {
   }
 
   /**
-   * Makes sure that no slot is booked before `until`, after the rate was set. Units that were given back at the old rate
+   * Takes the units that could be booked before `until`, after the rate was set. Units that were given back at the old rate
    * count for less time at a higher one, so slots may be free there. On a shared store no slot is booked at `until` either.
    * @param until microseconds
    */
   block(keys: readonly string[], until: number): void {
-    const { generation } = this
-    const fill = ({ retryAfter, remaining }: Decision): MaybePromise<unknown> => {
-      const missing = until - this.#clock() - retryAfter * 1000
-      if (missing <= 0 || generation !== this.generation) return undefined
-      const { limit, window } = this.#tunable()
-      const last = this.exclusive ? 0 : 1
-      return this.charge(keys, remaining + Math.ceil((missing * limit) / (window * 1000)) + last)
+    if (this.exclusive) this.#fill(keys, until)
+    else void quietly(this.#fillShared(keys, until))
+  }
+
+  /**
+   * Takes no other units than these: twice as many each time, then half as many. The store has read its clock a little
+   * before the pacer did, so units that come at the time of a slot are left, and so are those of the last millisecond.
+   */
+  #fill(keys: readonly string[], until: number): void {
+    const { burst } = this.#tunable()
+    let grows = true
+    for (let cost = 1; cost >= 1; ) {
+      const before = until - this.#clock() - clockTolerance
+      if (before < 0) return
+      const { decision } = this.reserve(keys, cost, before) as Booking
+      if (!decision.allowed) {
+        grows = false
+        cost = Math.floor(cost / 2)
+      } else if (grows) cost = Math.min(2 * cost, burst)
     }
-    const state = this.#ledger.decide('peek', keys, 1)
-    if (isPromise(state)) void quietly(state.then(fill))
-    else void fill(state)
+  }
+
+  async #fillShared(keys: readonly string[], until: number): Promise<void> {
+    const { generation } = this
+    const { retryAfter, remaining } = await this.#ledger.decide('peek', keys, 1)
+    const missing = until - this.#clock() - retryAfter * 1000
+    if (missing <= 0 || generation !== this.generation) return
+    const { limit, window } = this.#tunable()
+    await this.charge(keys, remaining + Math.ceil((missing * limit) / (window * 1000)) + 1)
   }
 
   #tunable(): Policy {
@@ -160,6 +180,11 @@ export class Permits {
   get #enforced(): readonly Policy[] {
     return this.policies.filter(({ shadow }) => !shadow)
   }
+}
+
+/** How long the caller of a booking waits, in microseconds. */
+export function delayOf({ wait, delay = wait * 1000 }: Booking): number {
+  return delay
 }
 
 /** Ignores an error of the store. */

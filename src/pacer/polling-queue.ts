@@ -6,6 +6,7 @@
  * without end. The store gets one request at a time, and none before the time that the last refusal named.
  */
 
+import type { Decision } from '../decision.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/store.ts'
 import { PriorityQueue } from './priority-queue.ts'
@@ -46,9 +47,14 @@ export class PollingQueue implements Queue {
     while (!this.#requesting && !owner.stopped) {
       const waiter = this.#waiters.first
       if (waiter === undefined) return
+      const refusal = owner.spacing?.refusal(waiter.cost)
+      if (refusal !== undefined && owner.spacing?.starting) {
+        this.#stay(waiter)
+        return
+      }
       this.#requesting = true
       const { generation } = permits
-      const booking = permits.reserve(owner.keys, waiter.cost, 0)
+      const booking = refusal === undefined ? permits.reserve(owner.keys, waiter.cost, 0) : refusedBy(refusal)
       if (isPromise(booking)) {
         this.#await(waiter, booking, generation)
         return
@@ -126,6 +132,10 @@ export class PollingQueue implements Queue {
     this.#request()
   }
 
+  resume(): void {
+    if (!this.#requesting && this.#retry === undefined) this.#request()
+  }
+
   /** A reservation is for now, so nothing stays booked. */
   addReserved(): void {}
 
@@ -137,6 +147,10 @@ export class PollingQueue implements Queue {
   rateChanged(): void {
     if (!this.#owner.stopped) this.#request()
   }
+}
+
+function refusedBy(decision: Decision): Booking {
+  return { decision, wait: 0, tickets: undefined }
 }
 
 /** Sends the next request to the store. */

@@ -1,6 +1,7 @@
 import type { Decision } from '../decision.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { PacerContext } from './context.ts'
+import type { RunSpacing } from './run-spacing.ts'
 import type { Slot } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
@@ -20,6 +21,8 @@ export interface Queue {
   addReserved(slot: Slot): void
   /** Gives units of a slot back, except those that later slots rely on. */
   giveBack(slot: Slot, units: number): MaybePromise<unknown>
+  /** Goes on when a call that was starting has been counted: see run-spacing.ts. */
+  resume(): void
   /** Called when the rate was set. Later calls still come after the booked slots. */
   rateChanged(): void
 }
@@ -30,6 +33,8 @@ export interface QueueOwner {
   /** The key, once for each scope. */
   readonly keys: readonly string[]
   readonly now: number
+  /** Present if calls are spaced by when they really went. */
+  readonly spacing: RunSpacing | undefined
   /** True while no call is admitted: the pacer is paused or closed, or the key is held. */
   readonly stopped: boolean
   /** How many requests to the store are under way. */

@@ -4,6 +4,7 @@ import { Settlement } from '../settlement.ts'
 import type { Booking } from '../stores/store.ts'
 import { closed } from './errors.ts'
 import type { KeyPacer } from './key-pacer.ts'
+import { delayOf } from './permits.ts'
 import { Slot } from './slot.ts'
 
 /** How a reservation gives units back and takes more. */
@@ -29,12 +30,16 @@ export class PacerReservation extends Settlement<number> {
   readonly #cost: number
   readonly #units: Units | undefined
 
-  /** @internal */
-  constructor(now: number, cost: number, wait: number, retryAfter: number, units: Units | undefined) {
+  /**
+   * @internal
+   * @param now microseconds
+   * @param delay microseconds, or Infinity
+   */
+  constructor(now: number, cost: number, delay: number, retryAfter: number, units: Units | undefined) {
     super(units !== undefined)
     this.#cost = cost
-    this.wait = wait
-    this.at = Math.ceil(now / 1000) + wait
+    this.wait = Math.ceil(delay / 1000)
+    this.at = Math.ceil((now + delay) / 1000)
     this.retryAfter = retryAfter
     this.#units = units
   }
@@ -63,8 +68,8 @@ export function reserve(keyPacer: KeyPacer, cost: number, maxWait: number): Mayb
   if (keyPacer.stopped) return refused(keyPacer.stoppedFor)
   if (!reservable && keyPacer.waiting > 0) return refused(Infinity)
   const { generation } = permits
-  const decided = ({ decision, wait, tickets }: Booking): PacerReservation =>
-    decision.allowed ? granted(keyPacer, cost, wait, tickets, generation) : refused(decision.retryAfter)
+  const decided = (booking: Booking): PacerReservation =>
+    booking.decision.allowed ? granted(keyPacer, cost, booking, generation) : refused(booking.decision.retryAfter)
   const booking = permits.reserve(keys, cost, reservable ? maxWait : 0)
   if (!isPromise(booking)) return decided(booking)
   keyPacer.pendingRequests++
@@ -77,13 +82,13 @@ export function reserve(keyPacer: KeyPacer, cost: number, maxWait: number): Mayb
 function granted(
   { context, keys, queue, now }: KeyPacer,
   cost: number,
-  wait: number,
-  tickets: Booking['tickets'],
+  booking: Booking,
   generation: number,
 ): PacerReservation {
-  const slot = new Slot({ cost, generation, reserved: true, onDue: () => undefined }, tickets, now + wait * 1000)
+  const delay = delayOf(booking)
+  const slot = new Slot({ cost, generation, reserved: true, onDue: () => undefined }, booking.tickets, now + delay)
   queue.addReserved(slot)
-  return new PacerReservation(now, cost, wait, 0, {
+  return new PacerReservation(now, cost, delay, 0, {
     giveBack: (units) => queue.giveBack(slot, units),
     charge: (units) => context.permits.charge(keys, units),
   })

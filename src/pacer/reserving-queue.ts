@@ -16,10 +16,12 @@
 
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/store.ts'
+import { LateSlots } from './late-slots.ts'
+import { delayOf } from './permits.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Queue, QueueOwner } from './queue.ts'
 import { QueuesByCost } from './queues-by-cost.ts'
-import { Slot, type SlotKind, SlotList } from './slot.ts'
+import { Slot, SlotList } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue implements Queue {
@@ -28,13 +30,17 @@ export class ReservingQueue implements Queue {
   readonly #unbooked = new PriorityQueue()
   readonly #booked = new QueuesByCost()
   readonly #slots = new SlotList()
-  /** The kind of the slot booked last. */
-  #kind: SlotKind | undefined
+  /** Only if calls are spaced by when they really went. */
+  readonly #late: LateSlots | undefined
+  /** True if units were given back that later slots do not rely on. */
+  #gaps = false
   /** True from when a waiter left until those behind it have moved up. */
   #closingUp = false
 
   constructor(owner: QueueOwner) {
     this.#owner = owner
+    const { spacing } = owner
+    this.#late = spacing && new LateSlots(owner, spacing, (slot) => this.#go(slot))
   }
 
   get empty(): boolean {
@@ -80,25 +86,30 @@ export class ReservingQueue implements Queue {
     )
   }
 
-  #decided(waiter: Waiter, { decision, wait, tickets }: Booking, generation: number): void {
+  #decided(waiter: Waiter, booking: Booking, generation: number): void {
     const owner = this.#owner
+    const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
     if (!decision.allowed) {
       if (here) owner.refuseBy(decision, waiter)
-    } else if (wait === 0 && here && !owner.stopped && this.#slots.first === undefined) {
+    } else if (wait === 0 && here && this.#mayGo(waiter)) {
       owner.admit(waiter)
     } else {
-      const slot = new Slot(this.#kindOf(waiter.cost, generation), tickets, owner.now + wait * 1000)
+      const slot = new Slot(
+        this.#slots.kindOf(waiter.cost, generation, this.#onDue),
+        tickets,
+        owner.now + delayOf(booking),
+      )
       this.#slots.add(slot)
       this.#keep(slot, waiter, here)
       if (wait === 0 && waiter.stage === 'booked') owner.context.scheduler.run()
     }
   }
 
-  #kindOf(cost: number, generation: number): SlotKind {
-    if (this.#kind?.cost === cost && this.#kind.generation === generation) return this.#kind
-    this.#kind = { cost, generation, reserved: false, onDue: this.#onDue }
-    return this.#kind
+  /** True if a waiter whose slot is now needs no slot. */
+  #mayGo({ cost }: Waiter): boolean {
+    const { stopped, spacing } = this.#owner
+    return !stopped && this.#slots.first === undefined && spacing?.refusal(cost) === undefined
   }
 
   /** Makes the waiter wait for a slot of its cost, or gives the slot back. */
@@ -116,9 +127,18 @@ export class ReservingQueue implements Queue {
   }
 
   readonly #onDue = (slot: Slot): void => {
+    if (this.#late === undefined) this.#go(slot)
+    else this.#late.add(slot)
+  }
+
+  #go(slot: Slot): void {
     this.#slots.remove(slot)
     const waiter = this.#booked.shift(slot.kind.cost)
     if (waiter !== undefined) this.#owner.admit(waiter)
+  }
+
+  resume(): void {
+    this.#late?.resume()
   }
 
   leave(waiter: Waiter): void {
@@ -165,14 +185,16 @@ export class ReservingQueue implements Queue {
   /** Books a slot again, never later than before. */
   #rebook(slot: Slot): void {
     const { context, keys, now } = this.#owner
-    const { decision, wait, tickets } = context.permits.reserve(keys, slot.kind.cost, Infinity) as Booking
-    const next = new Slot(slot.kind, tickets, decision.allowed ? Math.min(slot.at, now + wait * 1000) : slot.at)
+    const booking = context.permits.reserve(keys, slot.kind.cost, Infinity) as Booking
+    const at = booking.decision.allowed ? Math.min(slot.at, now + delayOf(booking)) : slot.at
+    const next = new Slot(slot.kind, booking.tickets, at)
     this.#slots.add(next)
     context.scheduler.add(next, next.at)
   }
 
   #drop(slot: Slot): void {
     this.#owner.context.scheduler.remove(slot)
+    this.#late?.remove(slot)
     this.giveBack(slot, slot.kind.cost)
   }
 
@@ -182,8 +204,10 @@ export class ReservingQueue implements Queue {
    */
   giveBack(slot: Slot, units: number): MaybePromise<unknown> {
     const { context, keys, now } = this.#owner
-    const whole = context.permits.exclusive && this.#slots.last === slot && slot.at > now
+    const { last } = this.#slots
+    const whole = context.permits.exclusive && last === slot && slot.at > now
     if (units === slot.kind.cost) this.#slots.remove(slot)
+    if (last !== slot || units !== slot.kind.cost) this.#gaps = true
     if (!whole && slot.tickets === undefined) return undefined
     return context.permits.refund(keys, units, whole ? undefined : slot.tickets, slot.kind.generation)
   }
@@ -211,9 +235,11 @@ export class ReservingQueue implements Queue {
   }
 
   rateChanged(): void {
+    this.#late?.resume()
     this.#slots.prune(this.#owner.now)
-    let until = 0
-    for (let slot = this.#slots.first; slot !== undefined; slot = slot.after) until = Math.max(until, slot.at)
-    if (until > 0) this.#owner.context.permits.block(this.#owner.keys, until)
+    const until = this.#slots.latest
+    const { context, keys } = this.#owner
+    if (until === 0) this.#gaps = false
+    else if (this.#gaps || !context.permits.exclusive) context.permits.block(keys, until)
   }
 }

@@ -43,6 +43,21 @@ export class Slot extends Task implements ListNode<Slot> {
 export class SlotList extends LinkedList<Slot> {
   /** How many of them are reservations. */
   reserved = 0
+  /** The kind of the slot that was made last. */
+  #kind: SlotKind | undefined
+
+  kindOf(cost: number, generation: number, onDue: (slot: Slot) => void): SlotKind {
+    if (this.#kind?.cost === cost && this.#kind.generation === generation) return this.#kind
+    this.#kind = { cost, generation, reserved: false, onDue }
+    return this.#kind
+  }
+
+  /** The time of the slot that comes last, or 0. */
+  get latest(): number {
+    let latest = 0
+    for (let slot = this.first; slot !== undefined; slot = slot.after) latest = Math.max(latest, slot.at)
+    return latest
+  }
 
   override add(slot: Slot): void {
     super.add(slot)

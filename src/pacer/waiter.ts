@@ -29,6 +29,8 @@ export type Stage = 'new' | 'blocked' | 'queued' | 'requesting' | 'booked' | 'do
 interface Owner {
   /** Ends a wait at any stage. */
   leave(waiter: Waiter, error: unknown): void
+  /** The function of a waiter has run up to its first `await`. */
+  ran(waiter: Waiter): void
   /** A function has ended. */
   finished(): void
 }
@@ -91,9 +93,9 @@ export class Waiter implements ListNode<Waiter> {
  * `AsyncLocalStorage` held where the call was made.
  */
 export function start(waiter: unknown): Promise<unknown> {
-  const { owner, run } = waiter as Waiter
+  const { owner } = waiter as Waiter
   try {
-    return Promise.resolve(run?.()).then(
+    return Promise.resolve(begin(waiter as Waiter)).then(
       (value) => {
         owner.finished()
         return value
@@ -106,5 +108,13 @@ export function start(waiter: unknown): Promise<unknown> {
   } catch (error) {
     owner.finished()
     throw error
+  }
+}
+
+function begin(waiter: Waiter): unknown {
+  try {
+    return waiter.run?.()
+  } finally {
+    waiter.owner.ran(waiter)
   }
 }

@@ -85,8 +85,9 @@ class LruLedger implements Ledger {
     const verb = extras?.renews === undefined ? 'reserve' : 'renew'
     const decision = this.#run(verb, keys, costs, maxWait, { ...extras, tickets: extras?.renews })
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
+    const { delay } = this.#evaluation
     const tickets = this.#evaluation.tickets(newReservationId())
-    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets }
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
   #run(verb: Verb, keys: readonly string[], costs: Costs, maxWait: number, extras?: DecideOptions): Decision {

@@ -24,6 +24,11 @@ export interface Booking {
   readonly decision: Decision
   /** How long the caller has to wait before it acts, in whole milliseconds, rounded up. 0 if refused. */
   readonly wait: number
+  /**
+   * Optional. The same wait in whole microseconds, as exact as the algorithm has it. A pacer times its slots by it. Default:
+   * `wait` milliseconds.
+   */
+  readonly delay?: number
   /** One for each policy. `settle` needs them. Undefined if refused. */
   readonly tickets: Tickets | undefined
 }

@@ -60,6 +60,16 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     assertEqual(inOrder(booked.map(({ wait }) => wait)), multiples(100, 100))
   },
 
+  'a booking that states its wait in microseconds states the same wait': async ({ store, at }) => {
+    const policies = [tokenBucket({ limit: 3, window: '1s', burst: 1 })]
+    const ledger = store.open({ name: 'exact', policies, scopes: ['default'] })
+    at(0.001)
+    for (const expected of [0, 333_334, 666_667, 1_000_000]) {
+      const { wait, delay = expected } = await ledger.reserve(['k'], 1, 10_000_000)
+      assertEqual([wait, delay], [Math.ceil(expected / 1000), expected])
+    }
+  },
+
   'hostile keys never share a state': async ({ store }) => {
     const limiter = new RateLimiter({ policies: '1/1h', store })
     const first = await Promise.all(hostileKeys.map((key) => limiter.consume(key)))

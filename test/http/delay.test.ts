@@ -66,6 +66,32 @@ contract((app) => {
     expect(handled()).toBe(1)
   })
 
+  test('a request that moved up settles the units of the time that it used', async () => {
+    const limiter = new RateLimiter({ policies, store: stillStore().store })
+    const { url } = await app(
+      { limiter, keys, delay: { max: '10s' }, settle: true },
+      {
+        handle: async (decision) => {
+          await decision?.settle?.(0)
+          return 200
+        },
+      },
+    )
+    await limiter.consume('k')
+    const leave = signal()
+    const gone = hangUp(url, leave.promise)
+    await until(() => vi.getTimerCount() === 1)
+    const second = start(url)
+    await until(() => vi.getTimerCount() === 2)
+    leave.give()
+    await gone
+    await until(() => vi.getTimerCount() === 1)
+    expect((await limiter.peek('k')).retryAfter).toBe(2000)
+    vi.advanceTimersByTime(1000)
+    await until(() => second.status === 200)
+    expect((await limiter.peek('k')).retryAfter).toBe(1000)
+  })
+
   test('a pipelining client that leaves returns its units, and no handler runs for it', async () => {
     const limiter = new RateLimiter({ policies, store: stillStore().store })
     const begun = signal()

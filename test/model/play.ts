@@ -132,6 +132,8 @@ interface Open {
   readonly plan: number
 }
 
+type Expected = Pick<Verdict, 'allowed' | 'remaining' | 'used' | 'retryAfter' | 'resetAfter'>
+
 /** At most as many as a state keeps steps and bookings for: beyond them it may be stricter. */
 const mostOpen = 5
 const mostArrivals = 7
@@ -217,7 +219,7 @@ export class Player {
     if (this.#rules.forgets) this.#generation++
   }
 
-  #expected(cost: number) {
+  #expected(cost: number): Expected {
     const at = this.#now
     const [rules, seen, lag] = [this.#rules, this.#seen, at - this.#clock]
     const wait = rules.wait(seen, at, cost)
@@ -231,11 +233,7 @@ export class Player {
   }
 
   /** Under a smaller plan than the owner's, what exceeds the limit counts as the whole limit: only `allowed` is compared. */
-  #check(
-    { allowed, remaining, used, retryAfter, resetAfter }: Verdict,
-    wanted: ReturnType<Player['#expected']>,
-    what: string,
-  ): void {
+  #check({ allowed, remaining, used, retryAfter, resetAfter }: Verdict, wanted: Expected, what: string): void {
     const { burst } = (this.#kind.plans[this.#plan] as Kind['plans'][number]).policy
     const clamped = this.#plan !== this.#owner && wanted.used > burst
     const seen = clamped ? { allowed } : { allowed, remaining, used, retryAfter, resetAfter }

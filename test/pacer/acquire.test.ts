@@ -56,6 +56,19 @@ describe('a queue of ten calls, by algorithm', () => {
     expect(timeline.sleeps.size).toBe(0)
   })
 
+  test('a slot comes at its microsecond', async () => {
+    const timeline = new Timeline(0)
+    const pacer = timeline.pacer(gcra({ limit: 10, window: '1s', burst: 1 }))
+    timeline.clock.set(0.4)
+    const all = [pacer.key('a').acquire(), pacer.key('b').acquire(), pacer.key('b').acquire()]
+    timeline.clock.set(0.7)
+    timeline.write('A', pacer.key('a').acquire())
+    const { wait, at } = await pacer.key('a').reserve()
+    expect([wait, at]).toEqual([200, 201]) // 199.7 ms after 0.7 ms
+    expect(await timeline.read(100)).toBe('A+100.4')
+    await Promise.all(all)
+  })
+
   test('several policies: a call waits for all of them', async () => {
     const timeline = new Timeline()
     const pacer = new Pacer({

@@ -76,7 +76,8 @@ export class ReferenceLedger implements Ledger {
     const tickets = decision.allowed ? this.#evaluation.tickets(++this.#ids.last) : undefined
     this.#save(keys)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(this.#evaluation.delay / 1000), tickets }
+    const { delay } = this.#evaluation
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
   reset(keys: readonly string[]): void {

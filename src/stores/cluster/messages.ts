@@ -82,8 +82,8 @@ function unpackPolicy(packed: Policy): Policy {
 }
 
 /** Restores what JSON turns into null: Infinity, and a ticket that is undefined. */
-export function unpackBooking({ decision, wait, tickets }: Booking): Booking {
-  return { decision: unpackDecision(decision), wait, tickets: unpackTickets(tickets) }
+export function unpackBooking({ decision, tickets, ...waits }: Booking): Booking {
+  return { ...waits, decision: unpackDecision(decision), tickets: unpackTickets(tickets) }
 }
 
 export function unpackTickets(tickets: Tickets | undefined): Tickets | undefined {

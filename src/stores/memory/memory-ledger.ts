@@ -67,8 +67,8 @@ export class MemoryLedger implements Ledger {
         ? this.run('reserve', keys, costs, maxWait, extras)
         : this.run('renew', keys, costs, 0, { ...extras, tickets: renews })
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    const { evaluation } = this
-    return { decision, wait: Math.ceil(evaluation.delay / 1000), tickets: evaluation.tickets(newReservationId()) }
+    const { delay } = this.evaluation
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets: this.evaluation.tickets(newReservationId()) }
   }
 
   private run(verb: Verb, keys: readonly string[], costs: Costs, maxWait: number, extras?: DecideOptions): Decision {

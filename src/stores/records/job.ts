@@ -89,7 +89,8 @@ export class Job {
     const settled = verb === 'reserve' || verb === 'renew' || this.keys.length > 1
     const tickets = evaluation.takes && settled ? evaluation.tickets(newReservationId()) : undefined
     for (const [n, { policies }] of scopes.entries()) records[n]?.update(policies, now)
-    return { decision, wait: Math.ceil(evaluation.delay / 1000), tickets }
+    const { delay } = evaluation
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
   /** Gives each caller its result. */

@@ -47,8 +47,8 @@ export class RecordLedger implements Ledger {
   ): Promise<Booking> {
     const verb = renews === undefined ? 'reserve' : 'renew'
     const call = { verb, costs, maxWait, options: { ...options, tickets: renews } } as const
-    const { decision, wait, tickets } = (await this.#call(this.#whole, this.#recordKeys(keys), call)) as Booking
-    return { decision, wait: decision.allowed ? wait : 0, tickets }
+    const booking = (await this.#call(this.#whole, this.#recordKeys(keys), call)) as Booking
+    return booking.decision.allowed ? booking : { decision: booking.decision, wait: 0, tickets: undefined }
   }
 
   async reset(keys: readonly string[]): Promise<void> {

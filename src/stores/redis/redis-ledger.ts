@@ -50,7 +50,8 @@ export class RedisLedger implements Ledger {
     const response = await this.#sendOther(request)
     const decision = decisionOf(this.#plan.policies, response, details)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    return { decision, wait: Math.ceil(response.delay / 1000), tickets: response.tickets }
+    const { delay, tickets } = response
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
   async reset(keys: readonly string[]): Promise<void> {

@@ -300,7 +300,7 @@ function makers.tickets()
         from, s = s.foreign.policy, s.foreign.s
         at = effectiveTime(from, s[1], now)
       end
-      if p.wait > 0 or cost == 0 or (verb == RENEW and not from.leases) then
+      if p.wait > 0 or cost == 0 or (verb == RENEW and not (from.leases and tickets[n])) then
         respond(0)
       elseif not from.idSlot then
         respond(1)

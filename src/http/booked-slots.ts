@@ -1,0 +1,144 @@
+/*
+ * The requests that wait for `delay`, and the times that are booked for them.
+ *
+ * A booked time (a slot) belongs to no request. When it comes, the request that has waited the longest for its key goes.
+ * When a client leaves, those behind it move up, and the slot that was booked last is given back:
+ *
+ *     slots       |100     |200     |300     |400         B leaves: C moves up to 200, D to 300, and the slot at 400 is
+ *     requests     A        B        C        D           given back, which is exact because no slot is booked behind it
+ *
+ * If the slot of B were given back, C and D would keep their times. Then clients that leave would take the places of those
+ * that stay. Only slots of one cost can be exchanged, so each key has a line for each cost.
+ *
+ * While a request of the line waits for the store's response, the slot that was booked last is not known. Then the slot that
+ * is left over stays, so that those who come can use it, and is given back later.
+ */
+import type { Key } from '../limiter.ts'
+import { LinkedList, type ListNode } from '../linked-list.ts'
+import type { Reservation } from '../reservation.ts'
+
+/** A request whose units are booked for a later time. */
+export interface Booked {
+  readonly key: Key
+  readonly cost: number
+  /** The slot that was booked when the request came. */
+  readonly reservation: Reservation
+  /** Gives the slot back if it is left over. */
+  readonly giveBack: () => void
+}
+
+interface Slot extends ListNode<Slot> {
+  readonly booked: Booked
+  readonly timer: ReturnType<typeof setTimeout>
+}
+
+/** Ends a wait: with the reservation of the slot that the request uses, or with undefined if its client left. */
+type End = (reservation: Reservation | undefined) => void
+
+/** The slots of one key and cost, in the order they were booked, and the requests, in the order they came. */
+class Line {
+  readonly slots = new LinkedList<Slot>()
+  readonly requests = new Set<End>()
+  /** How many slots there are. There is one for each request, and there may be more. */
+  size = 0
+  /** How many requests wait for the store's response. */
+  asking = 0
+
+  get empty(): boolean {
+    return this.size === 0 && this.asking === 0
+  }
+
+  /** Gives back the slots that are left over, the last one first. */
+  trim(): void {
+    for (let { last } = this.slots; last !== undefined && this.#surplus; last = this.slots.last) {
+      this.remove(last)
+      clearTimeout(last.timer)
+      last.booked.giveBack()
+    }
+  }
+
+  get #surplus(): boolean {
+    return this.asking === 0 && this.size > this.requests.size
+  }
+
+  remove(slot: Slot): void {
+    this.slots.remove(slot)
+    this.size--
+  }
+}
+
+export class BookedSlots {
+  /** By key and cost. A line is removed when nobody waits in it, so there are never more lines than requests. */
+  readonly #lines = new Map<string, Line>()
+
+  /** How many lines there are. */
+  get size(): number {
+    return this.#lines.size
+  }
+
+  /**
+   * Call it when the store is asked for a slot, and what it returns when the store has answered, with true if the request
+   * waits next: only then is the last slot known.
+   */
+  ask(key: Key, cost: number): (waits: boolean) => void {
+    const name = nameOf(key, cost)
+    const line = this.#line(name)
+    line.asking++
+    return (waits) => {
+      line.asking--
+      if (!waits) this.#tidy(name, line)
+    }
+  }
+
+  /**
+   * Waits for a slot of the key. Resolves to the reservation of the slot that the request uses, or to undefined if its
+   * client left.
+   * @param onEnd calls its argument when the response has ended. During the wait, that happens only if the client leaves
+   */
+  wait(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
+    return new Promise((resolve) => {
+      const name = nameOf(booked.key, booked.cost)
+      const line = this.#line(name)
+      const timer = setTimeout(() => this.#go(name, line, slot), booked.reservation.wait)
+      const slot: Slot = { booked, timer, before: undefined, after: undefined }
+      line.slots.add(slot)
+      line.size++
+      line.requests.add(resolve)
+      onEnd(() => this.#leave(name, line, resolve))
+      this.#tidy(name, line)
+    })
+  }
+
+  #line(name: string): Line {
+    const line = this.#lines.get(name) ?? new Line()
+    this.#lines.set(name, line)
+    return line
+  }
+
+  /** The request that has waited the longest uses the slot. */
+  #go(name: string, line: Line, slot: Slot): void {
+    const [first] = line.requests
+    line.remove(slot)
+    if (first === undefined) slot.booked.giveBack()
+    else {
+      line.requests.delete(first)
+      first(slot.booked.reservation)
+    }
+    this.#tidy(name, line)
+  }
+
+  #leave(name: string, line: Line, request: End): void {
+    if (!line.requests.delete(request)) return
+    this.#tidy(name, line)
+    request(undefined)
+  }
+
+  #tidy(name: string, line: Line): void {
+    line.trim()
+    if (line.empty && this.#lines.get(name) === line) this.#lines.delete(name)
+  }
+}
+
+function nameOf(key: Key, cost: number): string {
+  return `${cost} ${typeof key === 'string' ? key : JSON.stringify(key)}`
+}
