@@ -29,16 +29,21 @@ interface Mutations {
 
 const mutations: readonly Mutations[] = [
   {
-    part: 'bookings',
-    on: ['bucket', 'interval', 'clockWindow', 'keep'],
+    part: 'exactMath',
+    on: ['bucket'],
     changes: [
       ['elapsed <= 0 then return level', 'elapsed <= 1000 then return level'],
       ['level - (elapsed', 'level + (elapsed'],
+    ],
+  },
+  {
+    part: 'bookings',
+    on: ['bucket', 'interval', 'clockWindow', 'keep'],
+    changes: [
       ['b[size - 1] > at and', 'b[size - 1] >= at and 1 +'],
       ['if b[k] > at then break end', 'if b[k] >= at then break end'],
       ['level = found + ticks', 'level = found'],
       ['if b[k] > at then ticks', 'if b[k] < at then ticks'],
-      ['start == last and found or', ''],
       ['<= found then return end', '< found then return end'],
       ['b[first - 1] >= found', 'b[first - 1] > found + 1'],
       ['if count > maxSteps', 'if count > 1'],
@@ -165,7 +170,7 @@ const mutations: readonly Mutations[] = [
       ['timeOf(s, n) - sooner', 'timeOf(s, n) + sooner'],
       ['s[4] = totalOf(s, first - 1)', 's[4] = totalOf(s, first)'],
       ['total = totalOf(s, last - 1) + cost', 'total = totalOf(s, last - 1) - cost'],
-      ['if newest > time then return insert', 'if newest >= time then return insert'],
+      ['if newest > time then return', 'if newest >= time then return'],
       ['if newest == time then last', 'if newest < time then last'],
       ['totalOf(s, entry - 1) + cost', 'totalOf(s, entry - 1)'],
       ['s.base = min(s.base, time)', ''],
@@ -293,7 +298,7 @@ const mutations: readonly Mutations[] = [
       ['head == p.shortHead then s[p.slots] = 0', 'head == p.shortHead then'],
       ['if s[slots] ~= 0 then', 'if s[slots] > 5 then'],
       ['s.expires, s.carried = record', "s.expires, s.carried = ''"],
-      ['s.foreign and s.foreign.wrote and packForeign(s.foreign) or s.oldRecord', 's.oldRecord'],
+      ['not (foreign and foreign.wrote)', 'true'],
       ['lasting and foreign', 'foreign'],
       ['if s.more then copy.more', 'if false then copy.more'],
       ['if s.more then s.more = nil end', ''],

@@ -1,16 +1,8 @@
 /**
  * Restates algorithms/bookings.ts. The numbers that follow a state there are in a list of their own here, `s.more`: how
- * many steps, the steps, the bookings. A state without any has none.
+ * many steps, the steps, the bookings. A state without any has none. `drained` is in exact-math.ts.
  */
 export const bookings = `
-local bookings
--- How the level falls: by p.rate in each p.per microseconds.
-local function drained(p, level, elapsed)
-  if elapsed <= 0 then return level end
-  level = level - (elapsed / p.per) * p.rate
-  return level > 0 and level or 0
-end
-
 function makers.bookings()
   local maxSteps, maxBookings = 8, 8
   local insert, remove = table.insert, table.remove

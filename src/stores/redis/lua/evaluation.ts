@@ -8,9 +8,8 @@ local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3,
 local reply, size = {}, 1
 -- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Else
 -- \`costs\` may have one for each, and \`cost\` is that of the policy in hand.
-local verb, now, plain, cost, costs, tickets, allowed, takes, delay, waits
-local canPromise, commitOne, commitRefused, refusalCode, nextAfter
-local longestWait, takeMore, readCosts, readTickets, giveBack, countRefusal, respondTickets
+local verb, now, plain, cost, costs, allowed, takes, delay, waits
+local verbs, canPromise, commitOne, commitRefused, refusalCode, nextAfter, respondTickets
 
 local function respond(number)
   size = size + 1
@@ -47,7 +46,7 @@ local function evaluate(policies, maxWait)
       p.at, p.wait = at, wait
     end
   else
-    longestWait(policies)
+    verbs.longestWait(policies)
   end
   allowed = delay == 0 or (verb == RESERVE and delay <= maxWait and canPromise(policies))
   takes = allowed and verb ~= PEEK and verb ~= REFUND and verb ~= SETTLE
@@ -70,6 +69,33 @@ function makers.reserve()
     if not p.promises or p.s.carried then return false end
     return p.algorithm.fits(p, p.s, p.at, cost, p.wait - (p.at - now))
   end
+
+  -- Responds for each policy with 0, or with 1 and the time and the id of its ticket.
+  -- @param id for states without open reservations
+  function respondTickets(policies, id)
+    for n = 1, #policies do
+      local p = policies[n]
+      local from, s, at, ahead = p, p.s, p.at, p.delay or 0
+      p.delay = nil
+      if costs then cost = costs[n] end
+      if verb == RENEW and s.foreign then
+        from, s = s.foreign.policy, s.foreign.s
+        at = effectiveTime(from, s[1], now)
+      end
+      if p.wait > 0 or cost == 0 or (verb == RENEW and not (from.leases and verbs.tickets[n])) then
+        respond(0)
+      elseif not from.idSlot then
+        respond(1)
+        respond(0)
+        respond(0)
+      else
+        if s[from.idSlot] <= 0 then s[from.idSlot] = id end
+        respond(1)
+        respond(from.algorithm.bookedAt(from, s, at, ahead))
+        respond(s[from.idSlot])
+      end
+    end
+  end
 end
 
 -- Responds with 2 if no policy waits, without the waits; else with 1 if the call is allowed, or a refusal code.
@@ -90,7 +116,7 @@ end
 function commitOne(p, n, withNext)
   local s, at, scope, algorithm = p.s, p.at, p.scope, p.algorithm
   if not plain then
-    takeMore(p, n)
+    verbs.takeMore(p, n)
     s, at = p.s, p.at
   elseif p.wait == 0 and takes then
     algorithm.take(p, s, at, cost, 0)
@@ -153,6 +179,7 @@ end
 -- The requests that are not plain.
 function makers.verbs()
   local own, changed, knows, waitToRenew, refund, settle
+  local verbs = {}
   make('refused')
 
   -- The policy and the state that hold the units of earlier calls, with the effective time of that state.
@@ -176,7 +203,7 @@ function makers.verbs()
     return p.idSlot and ticket.id > 0 and s[p.idSlot] == ticket.id
   end
 
-  function longestWait(policies)
+  function verbs.longestWait(policies)
     for n = 1, #policies do
       local p, wait = policies[n], 0
       if costs then cost = costs[n] end
@@ -185,7 +212,7 @@ function makers.verbs()
         local from, s, at = own(p)
         if not from.algorithm.fits(from, s, at, cost, 0) then wait = never end
       elseif verb == RENEW then
-        wait = waitToRenew(p, tickets[n])
+        wait = waitToRenew(p, verbs.tickets[n])
       elseif verb ~= REFUND and verb ~= SETTLE then
         wait = cost == 0 and 0 or withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now)
       end
@@ -207,7 +234,7 @@ function makers.verbs()
   end
 
   -- Commits a request that is not plain to the policy.
-  function takeMore(p, n)
+  function verbs.takeMore(p, n)
     if costs then cost = costs[n] end
     if p.wait > 0 or not takes then return commitRefused(p) end
     if verb ~= CHARGE and verb ~= RENEW then
@@ -217,7 +244,7 @@ function makers.verbs()
     end
     local from, s, at = own(p)
     if verb == RENEW then
-      local ticket = tickets[n]
+      local ticket = verbs.tickets[n]
       if cost == 0 or not ticket or not from.leases then return end
       if knows(from, s, ticket) then from.algorithm.settle(from, s, at, cost, ticket.since, ticket.units) end
     end
@@ -225,12 +252,12 @@ function makers.verbs()
     changed(p)
   end
 
-  function readCosts(count, position)
+  function verbs.readCosts(count, position)
     local list = { unpack('<' .. rep('d', count), ARGV[2], position) }
     return list, list[count + 1]
   end
 
-  function readTickets(count, position)
+  function verbs.readTickets(count, position)
     local list, present = {}, nil
     for n = 1, count do
       present, position = unpack('<B', ARGV[2], position)
@@ -245,11 +272,11 @@ function makers.verbs()
   end
 
   -- @param keepsCounted true if the call was taken as a refused one where refusals count
-  function giveBack(policies, keepsCounted)
+  function verbs.giveBack(policies, keepsCounted)
     for n = 1, #policies do
       local p = policies[n]
       if costs then cost = costs[n] end
-      if verb == REFUND then refund(p) elseif not (keepsCounted and p.countRefused) then settle(p, tickets[n]) end
+      if verb == REFUND then refund(p) elseif not (keepsCounted and p.countRefused) then settle(p, verbs.tickets[n]) end
     end
   end
 
@@ -274,7 +301,7 @@ function makers.verbs()
   end
 
   -- For a call that policies in another hash slot refused. Penalties count it. Where refusals count, it was taken.
-  function countRefusal(policies)
+  function verbs.countRefusal(policies)
     for n = 1, #policies do
       local p = policies[n]
       if costs then cost = costs[n] end
@@ -285,34 +312,7 @@ function makers.verbs()
       if p.countRefused then p.wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now) end
     end
   end
-end
 
-function makers.tickets()
-  -- Responds for each policy with 0, or with 1 and the time and the id of its ticket.
-  -- @param id for states without open reservations
-  function respondTickets(policies, id)
-    for n = 1, #policies do
-      local p = policies[n]
-      local from, s, at, ahead = p, p.s, p.at, p.delay or 0
-      p.delay = nil
-      if costs then cost = costs[n] end
-      if verb == RENEW and s.foreign then
-        from, s = s.foreign.policy, s.foreign.s
-        at = effectiveTime(from, s[1], now)
-      end
-      if p.wait > 0 or cost == 0 or (verb == RENEW and not (from.leases and tickets[n])) then
-        respond(0)
-      elseif not from.idSlot then
-        respond(1)
-        respond(0)
-        respond(0)
-      else
-        if s[from.idSlot] <= 0 then s[from.idSlot] = id end
-        respond(1)
-        respond(from.algorithm.bookedAt(from, s, at, ahead))
-        respond(s[from.idSlot])
-      end
-    end
-  end
+  return verbs
 end
 `

@@ -42,7 +42,14 @@ local function lazily(algorithm, makeRest)
   })
 end
 
-local ratioUp, ratioDown
+local ratioUp, ratioDown, bookings
+
+-- Restates drained of algorithms/bookings.ts: the level falls by p.rate in each p.per microseconds.
+local function drained(p, level, elapsed)
+  if elapsed <= 0 then return level end
+  level = level - (elapsed / p.per) * p.rate
+  return level > 0 and level or 0
+end
 
 function makers.ratioUp()
   local function gcd(a, b)

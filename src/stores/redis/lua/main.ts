@@ -125,9 +125,9 @@ while more > 0 or position <= length do
   else
     maxWait, costs = 0, nil
     if not plain then
-      make('verbs')
-      if verbAndFlags % 128 >= 64 then costs, position = readCosts(#policies, position) end
-      if verb == SETTLE or verb == RENEW then tickets, position = readTickets(#policies, position) end
+      verbs = make('verbs')
+      if verbAndFlags % 128 >= 64 then costs, position = verbs.readCosts(#policies, position) end
+      if verb == SETTLE or verb == RENEW then verbs.tickets, position = verbs.readTickets(#policies, position) end
     end
     if verb == RESERVE or verb == RENEW then
       maxWait, id, position = unpack('<dd', requests, position)
@@ -135,14 +135,11 @@ while more > 0 or position <= length do
     end
     evaluate(policies, maxWait)
     if verb == REFUND or verb == SETTLE then
-      giveBack(policies, verbAndFlags >= 128)
-      if verbAndFlags >= 128 then countRefusal(policies) end
+      verbs.giveBack(policies, verbAndFlags >= 128)
+      if verbAndFlags >= 128 then verbs.countRefusal(policies) end
     end
     commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
-    if allowed and (verb == RESERVE or verb == RENEW) then
-      make('tickets')
-      respondTickets(policies, id)
-    end
+    if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id) end
     if verbAndFlags % 64 >= 32 then
       units, position = unpack('<d', requests, position)
       make('lease')

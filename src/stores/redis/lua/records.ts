@@ -16,7 +16,7 @@
  */
 export const records = `
 local narrow, wide = 254, 255
-local carry, revive, define, effectiveTime, parseRecords, packForeign
+local carry, revive, define, effectiveTime, parseRecords
 
 local function newState(p)
   if p.grows then return p.algorithm.new() end
@@ -25,24 +25,20 @@ local function newState(p)
   return s
 end
 
--- A state with steps or bookings. It has an id, and may be longer than one byte tells.
-local function packLong(head, s, slots)
-  local count = slots + #s.more
-  local bytes = pack('<' .. rep('i7', slots), spread(s, 1, slots)) .. pack('<' .. rep('i7', count - slots), spread(s.more))
-  if #bytes < narrow then return char(#bytes) .. head .. bytes end
-  return char(narrow) .. head .. pack('<I4', #bytes) .. bytes
-end
-
 -- A state that is new or was carried over, but not written, keeps its old record.
 local function packRecord(p, s)
-  if s.oldRecord then return s.foreign and s.foreign.wrote and packForeign(s.foreign) or s.oldRecord end
+  if s.oldRecord then
+    local foreign = s.foreign
+    if not (foreign and foreign.wrote) then return s.oldRecord end
+    return make('parseRecords').pack(foreign.policy, foreign.head, foreign.s)
+  end
   if p.grows then
     local payload = p.algorithm.save(s)
     return char(s.form) .. p.head .. pack('<I4', #payload) .. payload
   end
   local slots = p.slots
   if s[slots] ~= 0 then
-    if s.more then return packLong(p.head, s, slots) end
+    if s.more then return make('parseRecords').pack(p, p.head, s) end
     return pack(p.longFormat, p.longHead, spread(s, 1, slots))
   end
   if slots > 5 then return pack(p.shortFormat, p.shortHead, spread(s, 1, slots - 1)) end
@@ -123,16 +119,16 @@ function makers.parseRecords()
     return foreign.carried()
   end
 
-  -- The record of a foreign state that has changed.
-  function packForeign(foreign)
-    local p, s, head = foreign.policy, foreign.s, foreign.head
-    if s.more then return packLong(head, s, p.slots) end
+  -- The record of any state: of one with steps or bookings, and of a foreign one that has changed.
+  local function packAny(p, head, s)
     if p.grows then
       local payload = p.algorithm.save(s)
       return char(s.form) .. head .. pack('<I4', #payload) .. payload
     end
+    local number = p.algorithm.numberFormat or 'i7'
     local count = s[p.slots] == 0 and p.slots - 1 or p.slots
-    local bytes = pack('<' .. rep(p.algorithm.numberFormat or 'i7', count), spread(s, 1, count))
+    local bytes = pack('<' .. rep(number, count), spread(s, 1, count))
+    if s.more then bytes = bytes .. pack('<' .. rep(number, #s.more), spread(s.more)) end
     if #bytes < narrow then return char(#bytes) .. head .. bytes end
     return char(narrow) .. head .. pack('<I4', #bytes) .. bytes
   end
@@ -165,5 +161,7 @@ function makers.parseRecords()
     end
     scope.others = others
   end
+
+  return { pack = packAny }
 end
 `

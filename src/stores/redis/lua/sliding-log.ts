@@ -1,4 +1,4 @@
-import { logEntries } from './log-entries.ts'
+import { logEntries, otherLogEntries } from './log-entries.ts'
 
 /**
  * Restates algorithms/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first, id
@@ -6,9 +6,9 @@ import { logEntries } from './log-entries.ts'
  */
 export const slidingLog: string = `
 function makers.slidingLog()
+  local log = { numberFormat = false }
 ${logEntries}
-  local aheadAt, firstAt, usedAt, advance, entryOf
-  local log = {}
+  local aheadAt, firstAt, advance
 
   function log.define(p, span, limit)
     p.slots, p.idSlot, p.span, p.limit, p.grows = 5, 5, span, limit, true
@@ -59,14 +59,6 @@ ${logEntries}
     return firstAfter(s, at + aheadAt(s, at) - p.span)
   end
 
-  function usedAt(p, s, at)
-    return totalOf(s, s[3] - 1) - totalOf(s, firstAt(p, s, at) - 1)
-  end
-
-  function log.fits(p, s, at, cost)
-    return usedAt(p, s, at) + cost <= maxSafe / 2
-  end
-
   function log.take(p, s, at, cost, delay)
     advance(p, s, at)
     if cost > 0 then append(s, at + delay, cost) end
@@ -75,46 +67,11 @@ ${logEntries}
   function advance(p, s, at)
     local ahead = aheadAt(s, at)
     if ahead > 0 then
-      shift(s, ahead)
+      log.shift(s, ahead)
       s[5] = 0
     end
     s[1] = at
     dropBefore(s, firstAt(p, s, at))
-  end
-
-  function log.count(p, s, at, cost)
-    log.take(p, s, at, min(cost, p.limit), 0)
-    keepNewest(s, p.limit)
-  end
-
-  function log.refund(p, s, at, cost)
-    advance(p, s, at)
-    local entry = s[3] - 1
-    while cost > 0 and entry >= s[2] do
-      cost = cost - removeUnits(s, entry, cost)
-      entry = entry - 1
-    end
-  end
-
-  function log.bookedAt(p, s)
-    return timeOf(s, s[3] - 1)
-  end
-
-  function log.settle(p, s, at, units, since)
-    advance(p, s, at)
-    local entry = entryOf(s, since)
-    if entry >= 0 then removeUnits(s, entry, units) end
-  end
-
-  function log.held(p, s, at, since, whole)
-    local entry = entryOf(s, since)
-    if entry < firstAt(p, s, at) then return 0 end
-    return min(whole, totalOf(s, entry) - totalOf(s, entry - 1))
-  end
-
-  function entryOf(s, since)
-    local entry = firstAfter(s, since - 1)
-    return entry < s[3] and timeOf(s, entry) == since and entry or -1
   end
 
   function log.report(p, s, at)
@@ -127,15 +84,60 @@ ${logEntries}
     return newest > now and 0 or max(0, p.limit - used), newest + p.span - now, used
   end
 
-  function log.carry(p, s, at, from, times, per)
-    if from.kind ~= p.kind or from.span ~= p.span then return false end
-    advance(p, s, at)
-    scale(s, times, per)
-    if times ~= per then s[5] = 0 end
-    if s[3] > 0 then keepNewest(s, p.limit) end
-    return true
-  end
+  return lazily(log, function()
+    local usedAt, entryOf
+${otherLogEntries}
+    function usedAt(p, s, at)
+      return totalOf(s, s[3] - 1) - totalOf(s, firstAt(p, s, at) - 1)
+    end
 
-  return log
+    function log.fits(p, s, at, cost)
+      return usedAt(p, s, at) + cost <= maxSafe / 2
+    end
+
+    function log.count(p, s, at, cost)
+      log.take(p, s, at, min(cost, p.limit), 0)
+      keepNewest(s, p.limit)
+    end
+
+    function log.refund(p, s, at, cost)
+      advance(p, s, at)
+      local entry = s[3] - 1
+      while cost > 0 and entry >= s[2] do
+        cost = cost - removeUnits(s, entry, cost)
+        entry = entry - 1
+      end
+    end
+
+    function log.bookedAt(p, s)
+      return timeOf(s, s[3] - 1)
+    end
+
+    function log.settle(p, s, at, units, since)
+      advance(p, s, at)
+      local entry = entryOf(s, since)
+      if entry >= 0 then removeUnits(s, entry, units) end
+    end
+
+    function log.held(p, s, at, since, whole)
+      local entry = entryOf(s, since)
+      if entry < firstAt(p, s, at) then return 0 end
+      return min(whole, totalOf(s, entry) - totalOf(s, entry - 1))
+    end
+
+    function entryOf(s, since)
+      local entry = firstAfter(s, since - 1)
+      return entry < s[3] and timeOf(s, entry) == since and entry or -1
+    end
+
+    function log.carry(p, s, at, from, times, per)
+      if from.kind ~= p.kind or from.span ~= p.span then return false end
+      advance(p, s, at)
+      scale(s, times, per)
+      if times ~= per then s[5] = 0 end
+      if s[3] > 0 then keepNewest(s, p.limit) end
+      return true
+    end
+  end)
 end
 `

@@ -1,8 +1,8 @@
 /** Restates algorithms/sliding-window.ts. State: last, start, current, previous, id of the reservations. */
 export const slidingWindow = `
 function makers.slidingWindow()
-  local fadingWait, fadeTime, startAt, currentAt, previousAt, endDebt
-  local window = {}
+  local fadingWait, fadeTime, startAt, currentAt, previousAt
+  local window = { numberFormat = false }
 
   function window.define(p, span, limit)
     p.slots, p.idSlot, p.span, p.limit = 5, 5, span, limit
@@ -44,10 +44,6 @@ function makers.slidingWindow()
     return elapsed == p.span and s[3] or 0
   end
 
-  function window.fits(p, s, at, cost)
-    return currentAt(p, s, startAt(p, s, at)) + cost <= maxFactor
-  end
-
   function window.take(p, s, at, cost)
     if at < s[1] then s[5] = 0 end
     local start = startAt(p, s, at)
@@ -61,28 +57,6 @@ function makers.slidingWindow()
     s[1] = at
   end
 
-  function window.count(p, s, at, cost)
-    window.take(p, s, at, min(cost, maxFactor - currentAt(p, s, startAt(p, s, at))))
-  end
-
-  function window.refund(p, s, at, cost)
-    window.take(p, s, at, 0)
-    local fromCurrent = min(cost, s[3])
-    s[3] = s[3] - fromCurrent
-    s[4] = max(0, s[4] - (cost - fromCurrent))
-  end
-
-  function window.bookedAt(p, s)
-    return s[2]
-  end
-
-  function window.settle(p, s, at, units, since)
-    window.take(p, s, at, 0)
-    local age = (s[2] - since) / p.span
-    if age == 0 then s[3] = max(0, s[3] - units) end
-    if age == 1 then s[4] = max(0, s[4] - units) end
-  end
-
   function window.report(p, s, at)
     local start = startAt(p, s, at)
     local current = currentAt(p, s, start)
@@ -93,26 +67,54 @@ function makers.slidingWindow()
     return max(0, p.limit - used), current > 0 and toNextWindow + p.span or previous > 0 and toNextWindow or 0, used
   end
 
-  function window.carry(p, s, at, from, times, per)
-    if from.kind ~= p.kind or from.span ~= p.span then return false end
-    window.take(p, s, at, 0)
-    local current = ratioUp(s[3], times, per)
-    local previous = ratioUp(s[4], times, per)
-    s[3] = min(maxFactor, current)
-    s[4] = min(maxFactor, previous)
-    if times ~= per then s[5] = 0 end
-    endDebt(p, s, at)
-    return true
-  end
+  return lazily(window, function()
+    local endDebt
 
-  function endDebt(p, s, at)
-    local start, current, previous = s[2], s[3], s[4]
-    local left = p.span - (at - start)
-    if current + (previous - mulDiv(previous, at - start, p.span)) <= p.limit then return end
-    s[3] = min(p.limit, current)
-    s[4] = min(previous, ratioDown(p.limit - s[3], p.span, left))
-  end
+    function window.fits(p, s, at, cost)
+      return currentAt(p, s, startAt(p, s, at)) + cost <= maxFactor
+    end
 
-  return window
+    function window.count(p, s, at, cost)
+      window.take(p, s, at, min(cost, maxFactor - currentAt(p, s, startAt(p, s, at))))
+    end
+
+    function window.refund(p, s, at, cost)
+      window.take(p, s, at, 0)
+      local fromCurrent = min(cost, s[3])
+      s[3] = s[3] - fromCurrent
+      s[4] = max(0, s[4] - (cost - fromCurrent))
+    end
+
+    function window.bookedAt(p, s)
+      return s[2]
+    end
+
+    function window.settle(p, s, at, units, since)
+      window.take(p, s, at, 0)
+      local age = (s[2] - since) / p.span
+      if age == 0 then s[3] = max(0, s[3] - units) end
+      if age == 1 then s[4] = max(0, s[4] - units) end
+    end
+
+    function window.carry(p, s, at, from, times, per)
+      if from.kind ~= p.kind or from.span ~= p.span then return false end
+      window.take(p, s, at, 0)
+      local current = ratioUp(s[3], times, per)
+      local previous = ratioUp(s[4], times, per)
+      s[3] = min(maxFactor, current)
+      s[4] = min(maxFactor, previous)
+      if times ~= per then s[5] = 0 end
+      endDebt(p, s, at)
+      return true
+    end
+
+    function endDebt(p, s, at)
+      local start, current, previous = s[2], s[3], s[4]
+      local left = p.span - (at - start)
+      if current + (previous - mulDiv(previous, at - start, p.span)) <= p.limit then return end
+      s[3] = min(p.limit, current)
+      s[4] = min(previous, ratioDown(p.limit - s[3], p.span, left))
+    end
+  end)
 end
 `
