@@ -27,7 +27,10 @@ end
 local makers, made = {}, {}
 
 local function make(name)
-  if not made[name] then made[name] = makers[name]() or true end
+  if not made[name] then
+    if not makers[name] then makers.others() end
+    made[name] = makers[name]() or true
+  end
   return made[name]
 end
 

@@ -37,14 +37,17 @@ export const parts: Readonly<Record<Part, string>> = {
   bucket,
   intervalBucket,
   slidingWindow,
-  segmentedWindow,
   slidingLog,
+  // The makers of the other algorithms are functions too, and most calls need none of them.
+  others: 'function makers.others()\n',
+  segmentedWindow,
   concurrency,
   smooth,
   smoothBursty,
   smoothWarmingUp,
   penalty,
   closed,
+  endOfOthers: 'end\n',
   main,
 }
 
@@ -67,6 +70,8 @@ export type Part =
   | 'smoothWarmingUp'
   | 'penalty'
   | 'closed'
+  | 'others'
+  | 'endOfOthers'
   | 'main'
 
 /**
