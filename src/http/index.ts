@@ -7,7 +7,7 @@ export type { Duration } from '../duration.ts'
 export { HeadgateError } from '../errors.ts'
 export type { Health } from '../failure/health.ts'
 export type { OnStoreError, StoreFailure } from '../failure/on-store-error.ts'
-export type { Key, RateLimiter } from '../limiter.ts'
+export { type Key, RateLimiter } from '../limiter.ts'
 export type { PolicyLikes } from '../limiter-options.ts'
 export type { MaybePromise } from '../maybe-promise.ts'
 export type { PolicyOptions } from '../policy.ts'
@@ -44,4 +44,5 @@ export type {
   RateLimitArgument,
   RateLimitOptions,
 } from './rate-limit-options.ts'
+export { guardOptionsOf, withLimiterParts } from './read-options.ts'
 export { type EndingResponse, type EndingSocket, type EndingStream, whenEnded } from './when-ended.ts'

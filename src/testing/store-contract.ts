@@ -15,6 +15,7 @@ import type { Store } from '../stores/store.ts'
 import { assertEqual, assertTrue } from './assert.ts'
 import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
+import { reservationCases } from './reservation-cases.ts'
 import { type StoreFixture, storeCases } from './store-cases.ts'
 
 export interface StoreContract {
@@ -30,8 +31,8 @@ export interface StoreContract {
 
 /**
  * Declares the tests that every store must pass. Every algorithm and verb returns what the memory store returns. Several
- * policies and scopes commit together or not at all. Keys and limiters never share a state. Concurrent calls are decided
- * one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
+ * policies and scopes commit together or not at all. Reservations are settled exactly, in any order. Keys and limiters
+ * never share a state. Concurrent calls are decided one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
  *
  *     import { test } from 'node:test'
  *     import { testStore } from 'headgate/testing'
@@ -66,7 +67,7 @@ export function testStore({ name, create, test, close }: StoreContract): void {
   declare('all algorithms in one limiter: the same decisions as the memory store', (fixture) =>
     checkDecisions(fixture, all),
   )
-  for (const [what, run] of Object.entries(storeCases)) declare(what, run)
+  for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases })) declare(what, run)
 }
 
 const start = Date.UTC(2026, 0, 1)
@@ -77,12 +78,11 @@ const algorithms: Readonly<Record<string, (options: PolicyOptions) => Policy>> =
   'sliding-window': slidingWindow,
   'segmented-window': (options) => segmentedWindow({ ...options, segments: 4 }),
   'sliding-log': slidingLog,
-  concurrency: ({ limit, window, name, shadow }) =>
-    concurrency({ limit, lease: window, ...(name && { name }), ...(shadow && { shadow }) }),
   'token-bucket': (options) => tokenBucket({ ...options, burst: options.limit + 3 }),
   'token-bucket by intervals': (options) => tokenBucket({ ...options, burst: options.limit + 3, refill: 'interval' }),
   'leaky-bucket': leakyBucket,
   gcra: (options) => gcra({ ...options, burst: 2 }),
+  concurrency: ({ countRefused, window, ...options }) => concurrency({ name: 'at-once', ...options, lease: window }),
 }
 
 /** Uses up a key, then calls 1 ms too soon and in time. */

@@ -1,11 +1,14 @@
+import { once } from 'node:events'
 import request from 'supertest'
-import { expect, test } from 'vitest'
+import { expect, onTestFinished, test } from 'vitest'
+import { WebSocket } from 'ws'
 import { createApp as bytes } from '../../examples/bytes/app.mjs'
 import { createApp as demo } from '../../examples/demo/app.mjs'
 import { createApp as express } from '../../examples/express/app.mjs'
 import { createApp as fastify } from '../../examples/fastify/app.mjs'
 import { createApp as koa } from '../../examples/koa/app.mjs'
 import { createApp as plans } from '../../examples/plans/app.mjs'
+import { createApp as sockets } from '../../examples/sockets/app.mjs'
 
 test('express: a global limit, and two limits at once on one route', async () => {
   const app = express()
@@ -58,6 +61,35 @@ test('bytes: each response costs as many bytes as it has', async () => {
   expect(before - after).toBeLessThan(401_000)
   await left(800_000)
   await request(app).get('/1').expect(429)
+})
+
+test('sockets: 5 messages at once, 4 connections at once', async () => {
+  const server = sockets().listen(0, '127.0.0.1')
+  await once(server, 'listening')
+  const { port } = server.address() as { port: number }
+  const clients = Array.from({ length: 5 }, () => new WebSocket(`ws://127.0.0.1:${port}`))
+  onTestFinished(() => {
+    for (const client of clients) client.terminate()
+    server.close()
+  })
+  const outcome = (client: WebSocket) =>
+    new Promise<string>((resolve) => {
+      client.on('open', () => resolve('open'))
+      client.on('error', ({ message }) => resolve(message))
+    })
+  const outcomes = await Promise.all(clients.map(outcome))
+  expect(outcomes.sort()).toEqual(['Unexpected server response: 429', 'open', 'open', 'open', 'open'])
+  const member = clients.find(({ readyState }) => readyState === WebSocket.OPEN) as WebSocket
+  const heard: string[] = []
+  const all = new Promise<void>((resolve) => {
+    member.on('message', (data) => {
+      if (heard.push(data.toString()) === 6) resolve()
+    })
+  })
+  for (let n = 1; n <= 6; n++) member.send(`${n}`)
+  await all
+  const notice = JSON.parse(heard.pop() as string)
+  expect([heard, notice.error, notice.policy]).toEqual([['1', '2', '3', '4', '5'], 'too_many_messages', 'messages'])
 })
 
 test.each([

@@ -237,7 +237,7 @@ export async function compare(
     }
     const ledgers = [references, ...stores].map((each) => each[plan] as Ledger)
     if (verb === 'reserve') return reserve(ledgers, { plan, keys, costs, maxWait })
-    if (verb === 'renew') return reserve(ledgers, { plan, keys, costs: heldUnits(old as Reserved), maxWait: 0 }, old)
+    if (verb === 'renew') return reserve(ledgers, { plan, keys, costs: (old as Reserved).costs, maxWait: 0 }, old)
     if (verb === 'settle') {
       const { costs: reserved } = old as Reserved
       costs = counts.map((count, n) => count - (typeof reserved === 'number' ? reserved : (reserved[n] as number)))
@@ -278,15 +278,6 @@ interface Reserved {
   readonly costs: Costs
   readonly maxWait: number
   bookings: readonly Booking[]
-}
-
-/** What a renewal takes anew: a shadow policy that refused holds nothing. */
-function heldUnits({ costs, bookings }: Reserved): readonly number[] {
-  const tickets = bookings[0]?.tickets ?? []
-  return tickets.map((ticket, n) => {
-    if (ticket === undefined) return 0
-    return typeof costs === 'number' ? costs : (costs[n] as number)
-  })
 }
 
 /** Another process has ids of its own. */

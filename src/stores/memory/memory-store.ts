@@ -19,7 +19,7 @@ export interface MemoryStoreOptions {
    * the limit.
    *
    * The overflow table is made when it is first needed, for each scope of each limiter. It has 12 * `maxKeys` places of
-   * 28 bytes with a bucket and 36 with a window, at most 64 MiB. Under plans a place that is in use takes about 200
+   * 28 bytes with a bucket and 36 or 44 with a window, at most 64 MiB. Under plans a place that is in use takes about 200
    * bytes, at most 128 MiB. docs/memory.md has the figures.
    */
   onFull?: 'remember' | 'forget'

@@ -45,7 +45,9 @@ export async function sendInTwoPhases(
 
 function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   const { verb, now, extras } = whole
-  const enforced = whole.plan.policies.filter(({ shadow }, n) => !shadow && costOf(whole.costs, n) > 0)
+  const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
+    return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
+  })
   // Only a single policy can promise a future time: see Evaluation.
   const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
   const tickets = extras.tickets && group.places.map((place) => extras.tickets?.[place])

@@ -95,9 +95,10 @@ function makers.bucket()
     function bucket.refund(p, s, at, cost)
       bucket.take(p, s, at, 0, 0)
       local level, rest = s[2], cost * p.weight
-      if s[3] ~= 0 then rest = bookings.refund(p, s, at, level, rest) end
+      local open = s[3] ~= 0 and s.more
+      if open then rest = bookings.refund(p, s, at, level, rest) end
       s[2] = max(0, level - rest)
-      if s[3] ~= 0 then close(s) end
+      if open then close(s) end
     end
 
     function bucket.bookedAt(p, s, at, delay)

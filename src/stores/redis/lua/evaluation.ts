@@ -58,7 +58,7 @@ function makers.reserve()
     local only
     for n, p in ipairs(policies) do
       if costs then cost = costs[n] end
-      if not p.shadow and cost > 0 and (not p.punishes or p.wait > 0) then
+      if not p.shadow and cost > 0 and (p.wait > 0 or not (p.punishes or p.leases)) then
         if only then return false end
         only = n
       end

@@ -128,9 +128,10 @@ function makers.intervalBucket()
     function interval.refund(p, s, at, cost)
       interval.take(p, s, at, 0, 0)
       local spent, rest = s[2], cost
-      if s[4] ~= 0 then rest = bookings.refund(p, s, s[3], spent, cost) end
+      local open = s[4] ~= 0 and s.more
+      if open then rest = bookings.refund(p, s, s[3], spent, cost) end
       s[2] = max(0, spent - rest)
-      if s[4] ~= 0 then close(s) end
+      if open then close(s) end
     end
 
     function interval.bookedAt(p, s, at, delay)
