@@ -22,6 +22,7 @@ import { smooth } from './smooth.ts'
 import { smoothBursty } from './smooth-bursty.ts'
 import { smoothWarmingUp } from './smooth-warming-up.ts'
 import { states } from './states.ts'
+import { verbs } from './verbs.ts'
 
 export { kinds } from './main.ts'
 
@@ -31,6 +32,7 @@ export const parts: Readonly<Record<Part, string>> = {
   records,
   states,
   evaluation,
+  verbs,
   carry,
   leases,
   bookings,
@@ -56,6 +58,7 @@ export type Part =
   | 'records'
   | 'states'
   | 'evaluation'
+  | 'verbs'
   | 'carry'
   | 'leases'
   | 'bookings'
