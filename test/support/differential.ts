@@ -3,11 +3,10 @@
  */
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
-import type { Ticket } from '../../src/algorithms/algorithm.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
 import { concurrency } from '../../src/algorithms/concurrency.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
-import type { Costs, Tickets } from '../../src/algorithms/evaluation.ts'
+import type { Costs } from '../../src/algorithms/evaluation.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   type Clock,
@@ -23,13 +22,15 @@ import {
   smoothWarmingUp,
   tokenBucket,
 } from '../../src/index.ts'
-import type { Booking, DecideVerb, Ledger, LedgerTerms } from '../../src/stores/store.ts'
+import type { Booking, Ledger, LedgerTerms } from '../../src/store.ts'
 import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
 import { plainStates, type State } from './states.ts'
 
 /** The store that is compared, on a server that many runs share. */
 export interface Subject {
   store(clock: Clock): Store
+  /** True if it keeps more in the states of a call on several keys, to give it back to one of them. */
+  readonly withdraws?: boolean
   /** The states that it keeps of a key, by policy name; absent if the store cannot show them. */
   states?(limiter: string, scope: string, id: string, own: readonly Policy[]): Promise<Record<string, State>>
 }
@@ -43,9 +44,7 @@ export const algorithms = {
   slidingWindow: policies(({ burst, ...options }) => slidingWindow(options)),
   segmentedWindow: policies(({ burst, ...options }) => segmentedWindow({ ...options, segments: (burst % 5) + 1 })),
   slidingLog: policies(({ burst, ...options }) => slidingLog(options)),
-  concurrency: policies(({ limit, window, name, scope, shadow }) => {
-    return concurrency({ limit, lease: window, name, scope, shadow })
-  }),
+  concurrency: policies(({ window, burst, countRefused, ...options }) => concurrency({ ...options, lease: window })),
   smoothBursty: policies((numbers) => {
     const { limit, window: per, burst, ...rest } = numbers
     return smoothBursty({ rate: rateOf(numbers), per, maxStored: Math.floor(burst / 3) * 0.7, ...rest })
@@ -67,10 +66,10 @@ interface Numbers {
   shadow: boolean
 }
 
-/** Some rates are fractions, and some are so slow that a cost of 4 is too large. None gives more than a permit in 1 us. */
+/** Some rates are fractions, and some are so slow that a cost of 4 is too large. */
 function rateOf({ limit, window, burst }: Numbers): number {
   if (burst % 5 === 0 && burst < 20) return (window * 1000) / 1.2e15
-  return Math.min(burst % 2 === 0 ? limit : 0.3 * limit, window * 1000)
+  return Math.min(1000 * window, burst % 2 === 0 ? limit : 0.3 * limit) // at most one a microsecond
 }
 
 function policies(build: (numbers: Numbers) => Policy) {
@@ -109,15 +108,19 @@ export function policiesOf(algorithm: keyof typeof algorithms | 'several' | 'pun
     .chain((count) => fc.tuple(...Array.from({ length: count }, (_, n) => any(`p${n}`))))
 }
 
-const verbs = [
-  ...(['consume', 'consume', 'consume', 'reserve', 'reserve', 'settle', 'settle', 'renew'] as const),
-  ...(['charge', 'refund', 'peek', 'reset'] as const),
-]
-
 const operation = fc.record({
-  verb: fc.constantFrom(...verbs),
-  ids: fc.tuple(fc.nat(1), fc.nat(1)),
+  verb: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom('consume', 'reserve', 'settle') },
+    { weight: 3, arbitrary: fc.constantFrom('reserve', 'settle', 'renew') },
+    { weight: 2, arbitrary: fc.constantFrom('charge', 'refund', 'peek', 'reset') },
+  ),
+  ids: fc.tuple(fc.nat(3), fc.nat(3)).map((ids) => ids.map((id) => (id === 0 ? 1 : 0))),
   cost: fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.integer({ min: 1, max: 30 })),
+  /** A cost for each policy, in turn; undefined for `cost` under every policy. */
+  costs: fc.option(fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }), { nil: undefined, freq: 4 }),
+  /** Which reservation is settled or renewed, and whether it can be settled again. */
+  open: fc.nat(7),
+  again: fc.nat(9).map((n) => n === 0),
   /** Microseconds. */
   later: fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(0, 0, 1, 999, 1000, 1001, 7000, 10_000, 100_000) },
@@ -130,10 +133,6 @@ const operation = fc.record({
   maxWait: fc.constantFrom(0, 1000, 7000, 10_000, 100_000, 1_000_000),
   details: fc.record({ at: fc.boolean(), nextAfter: fc.boolean() }),
   plan: fc.nat(2),
-  /** Which of the open reservations is settled or renewed. */
-  which: fc.nat(7),
-  /** True for a cost of its own under each policy. */
-  each: fc.nat(3).map((n) => n === 0),
 })
 
 export const scripts = fc.record({
@@ -144,7 +143,6 @@ export const scripts = fc.record({
 })
 
 export type Script = typeof scripts extends fc.Arbitrary<infer T> ? T : never
-type Result = Awaited<ReturnType<Ledger['decide'] | Ledger['reserve']>> | undefined
 
 let runs = 0
 
@@ -176,14 +174,6 @@ function ofOneWindow([first, ...more]: Policy[]): Policy[] {
   return [first as Policy, ...changed]
 }
 
-/** A reservation that is not settled: its tickets on the reference, the memory store and the other store. */
-interface OpenReservation {
-  plan: number
-  keys: string[]
-  costs: number[]
-  tickets: (Tickets | undefined)[]
-}
-
 /** Plays a script on all three, and throws at the first difference. With several plans, each call uses one of them. */
 export async function compare(
   subject: Subject,
@@ -199,12 +189,14 @@ export async function compare(
   const terms = all.map((plan): LedgerTerms => ({ name, policies: plan, scopes, onChange }))
   const references = ledgersOf(new ReferenceStore(clock), terms) as ReferenceLedger[]
   const stores = [memoryStore({ clock }), subject.store(clock)].map((store) => ledgersOf(store, terms))
-  const ids = stores.map(() => new Map<string, number>())
-  const reservations: OpenReservation[] = []
+  const reservations: Reserved[] = []
   const pending: Promise<void>[] = []
+  const { random } = Math
+  let granted = 0
+  Math.random = () => granted / 2 ** 48 // the ids of the reference: 1, 2, 3 ...
 
   async function sameStates(): Promise<void> {
-    if (subject.states === undefined) return
+    if (subject.states === undefined || (subject.withdraws && scopes.length > 1)) return
     for (const scope of scopes) {
       for (const id of ['0', '1']) {
         const kept = (references[0] as ReferenceLedger).states(scope, id)
@@ -214,97 +206,83 @@ export async function compare(
     }
   }
 
-  for (const operation of script.operations) {
-    const { verb, later, maxWait, details } = operation
-    const known =
-      verb === 'settle' || verb === 'renew' ? reservations[operation.which % reservations.length] : undefined
-    if (known === undefined && (verb === 'settle' || verb === 'renew')) continue
+  async function reserve(ledgers: readonly Ledger[], call: Omit<Reserved, 'bookings'>, old?: Reserved): Promise<void> {
+    const { keys, costs, maxWait } = call
+    const bookings = await Promise.all(
+      ledgers.map((ledger, n) => {
+        const renews = old?.bookings[n]?.tickets
+        return ledger.reserve(keys, costs, maxWait, renews && { renews })
+      }),
+    )
+    const [expected, ...others] = bookings as [Booking, ...Booking[]]
+    for (const booking of others) same(withoutIds(booking), withoutIds(expected), { ...call, now })
+    if (expected.tickets === undefined) return
+    granted++
+    if (old === undefined) reservations.push({ ...call, bookings })
+    else old.bookings = bookings
+  }
+
+  async function play(operation: Script['operations'][number]): Promise<void> {
+    const { verb, ids, cost, later, maxWait, details, open, again } = operation
     now = Math.max(0, now + later)
-    const plan = known?.plan ?? operation.plan % all.length
-    const { policies } = terms[plan] as LedgerTerms
-    const keys = known?.keys ?? scopes.map((_, n) => `${operation.ids[n]}`)
-    const costs = costsOf(operation, policies)
-    const context = { verb, keys, costs, now, maxWait, plan, known }
+    let plan = operation.plan % all.length
+    let keys = scopes.map((_, n) => `${ids[n]}`)
+    const counts = (all[plan] as readonly Policy[]).map((_, n) => operation.costs?.[n % operation.costs.length] ?? cost)
+    let costs: Costs = operation.costs === undefined ? cost : counts
+    const old = reservations[open % Math.max(1, reservations.length)]
+    if (verb === 'settle' || verb === 'renew') {
+      if (old === undefined) return
+      plan = old.plan
+      keys = old.keys
+    }
     const ledgers = [references, ...stores].map((each) => each[plan] as Ledger)
-    if (verb === 'reserve' || verb === 'renew') {
-      const bookings = await Promise.all(
-        ledgers.map((ledger, n) =>
-          known === undefined
-            ? ledger.reserve(keys, costs, maxWait)
-            : ledger.reserve(keys, heldUnits(known, policies), 0, { renews: known.tickets[n] }),
-        ),
-      )
-      const [expected] = bookings as [Booking]
-      for (const [n, booking] of bookings.slice(1).entries()) {
-        const named = (_: unknown, p: number) =>
-          `${policies[p]?.name} ${keys[scopes.indexOf(policies[p]?.scope ?? '')]}`
-        same(withIdsOf(expected, booking, ids[n] as Map<string, number>, named), expected, context)
-      }
-      const tickets = bookings.map((booking) => booking.tickets)
-      if (expected.tickets === undefined) continue
-      if (known !== undefined) known.tickets = tickets
-      else reservations.push({ plan, keys, costs: policies.map((_, p) => unitsOf(costs, p)), tickets })
-      continue
+    if (verb === 'reserve') return reserve(ledgers, { plan, keys, costs, maxWait })
+    if (verb === 'renew') return reserve(ledgers, { plan, keys, costs: (old as Reserved).costs, maxWait: 0 }, old)
+    if (verb === 'settle') {
+      const { costs: reserved } = old as Reserved
+      costs = counts.map((count, n) => count - (typeof reserved === 'number' ? reserved : (reserved[n] as number)))
+      if (!again) reservations.splice(reservations.indexOf(old as Reserved), 1)
     }
-    if (known !== undefined) reservations.splice(reservations.indexOf(known), 1)
-    const played = (ledger: Ledger, n: number): Result | Promise<Result> => {
-      if (verb === 'reset') return ledger.reset(keys) as Promise<undefined> | undefined
-      if (known === undefined) return ledger.decide(verb as DecideVerb, keys, costs, details)
-      return ledger.decide('settle', keys, corrections(known, costs), { tickets: known.tickets[n], ...details })
-    }
-    const [reference, ...others] = ledgers as [Ledger, Ledger, Ledger]
-    const expected = played(reference, 0)
-    for (const [n, ledger] of others.entries()) {
-      const compared = Promise.resolve(played(ledger, n + 1)).then((result) => same(result, expected, context))
+    const results = ledgers.map((ledger, n): unknown => {
+      if (verb === 'reset') return ledger.reset(keys)
+      const tickets = verb === 'settle' ? (old as Reserved).bookings[n]?.tickets : undefined
+      return ledger.decide(verb, keys, costs, { ...details, tickets })
+    })
+    const context = { verb, keys, costs, now, plan }
+    for (const result of results.slice(1)) {
+      const compared = Promise.resolve(result).then((actual) => same(actual, results[0], context))
       compared.catch(() => {}) // awaited below, unless another difference comes first
       pending.push(compared)
     }
-    if (script.awaited) {
-      await Promise.all(pending.splice(0))
-      await sameStates()
-    }
   }
-  await Promise.all(pending)
-  await sameStates()
+
+  try {
+    for (const operation of script.operations) {
+      await play(operation)
+      if (script.awaited) {
+        await Promise.all(pending.splice(0))
+        await sameStates()
+      }
+    }
+    await Promise.all(pending)
+    await sameStates()
+  } finally {
+    Math.random = random
+  }
 }
 
-/** One cost for all policies, or one for each, some of them 0. */
-function costsOf({ cost, each }: { cost: number; each: boolean }, policies: readonly Policy[]): Costs {
-  return each ? policies.map(({ algorithm }, n) => (algorithm.punishes ? 1 : (cost + 3 * n) % 7)) : cost
+/** A granted reservation, with a booking of each ledger. */
+interface Reserved {
+  readonly plan: number
+  readonly keys: string[]
+  readonly costs: Costs
+  readonly maxWait: number
+  bookings: readonly Booking[]
 }
 
-function unitsOf(costs: Costs, n: number): number {
-  return typeof costs === 'number' ? costs : (costs[n] as number)
-}
-
-/** What a renewal takes anew. */
-function heldUnits({ costs }: OpenReservation, policies: readonly Policy[]): number[] {
-  return policies.map(({ algorithm }, n) => (algorithm.leases ? (costs[n] as number) : 0))
-}
-
-/** From the reserved units to the actual ones. */
-function corrections({ costs, tickets }: OpenReservation, actual: Costs): number[] {
-  return costs.map((units, n) => (tickets[0]?.[n] === undefined ? 0 : unitsOf(actual, n) - units))
-}
-
-/**
- * The booking with the ids that the reference gave. Each store chooses its own, but for one state the same id must always
- * stand for the same id of the reference.
- */
-function withIdsOf(
-  expected: Booking,
-  booking: Booking,
-  ids: Map<string, number>,
-  named: (ticket: unknown, n: number) => string,
-): Booking {
-  const tickets = booking.tickets?.map((ticket, n): Ticket | undefined => {
-    if (ticket === undefined || ticket[1] === 0) return ticket
-    const name = `${named(ticket, n)} ${ticket[1]}`
-    const id = ids.get(name) ?? expected.tickets?.[n]?.[1] ?? 0
-    ids.set(name, id)
-    return [ticket[0], id, ticket[2]]
-  })
-  return { ...booking, tickets }
+/** Another process has ids of its own. */
+function withoutIds({ tickets, ...rest }: Booking): unknown {
+  return { ...rest, tickets: tickets?.map((ticket) => ticket && [ticket[0], ticket[2]]) }
 }
 
 function ledgersOf(store: Store, [first, ...more]: readonly LedgerTerms[]): Ledger[] {
