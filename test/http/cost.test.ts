@@ -39,7 +39,7 @@ contract((app) => {
     const bucket = tokenBucket({ name: 'tokens', limit: 200, window: '2s', burst: 10 })
     const { url } = await app({
       policies: bucket,
-      cost: ({ query }: Any) => ({ tokens: Number(query.units) }),
+      cost: (request: unknown) => ({ tokens: Number(queryOf(request, 'units')) }),
       keys: () => 'k',
       delay: { max: '2s' },
     })
