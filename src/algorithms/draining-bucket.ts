@@ -49,7 +49,7 @@ export abstract class DrainingBucket implements Algorithm, Drain {
     this.take(s, i, at, 0, 0)
     const level = s[i + 1] as number
     const ticks = cost * this.weight
-    const open = s[i + this.idSlot] !== 0 && this.bookings.in(s)
+    const open = s[i + this.idSlot] !== 0 && Array.isArray(s)
     const rest = open ? this.bookings.refund(s, s[this.#timeSlot] as number, level, ticks) : ticks
     s[i + 1] = Math.max(0, level - rest)
     if (open) this.close(s)

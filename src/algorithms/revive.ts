@@ -37,6 +37,21 @@ export function revive({ kind, span, parameters }: Definition): Algorithm | unde
   return revivers.get(kind)?.(span, ...parameters)
 }
 
+const knownByDefinition = new WeakMap<Algorithm, Algorithm>()
+
+/**
+ * The algorithm as other processes know it, by its definition alone. A state that was left under other numbers is read so
+ * in every store. (A policy knows its window as well, which may be longer than a refill.)
+ */
+export function byDefinition(algorithm: Algorithm): Algorithm {
+  let known = knownByDefinition.get(algorithm)
+  if (known === undefined) {
+    known = revive(algorithm) ?? algorithm
+    knownByDefinition.set(algorithm, known)
+  }
+  return known
+}
+
 /** True if a state under one definition means the same under the other. */
 export function sameDefinition(a: Definition, b: Definition): boolean {
   return (

@@ -15,7 +15,7 @@ import type { Algorithm, Policy } from '../algorithms/algorithm.ts'
 import { carry, hasFullQuota } from '../algorithms/carry.ts'
 import { type Costs, Evaluation, effectiveTime, type PolicyEvaluation, type Verb } from '../algorithms/evaluation.ts'
 import { newReservationId } from '../algorithms/reservation-id.ts'
-import { sameDefinition } from '../algorithms/revive.ts'
+import { byDefinition, sameDefinition } from '../algorithms/revive.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
@@ -113,7 +113,8 @@ class LruLedger implements Ledger {
     } else if (sameDefinition(state.algorithm, algorithm)) {
       policy.s = state.s
     } else {
-      const { algorithm: from, s } = state
+      const { s } = state
+      const from = byDefinition(state.algorithm)
       const carried = () => carry(s.slice(), from, algorithm, now, rule)
       policy.s = carried()
       if (hasFullQuota(s, 0, from, now)) return

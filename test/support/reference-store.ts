@@ -1,7 +1,7 @@
 import type { Algorithm } from '../../src/algorithms/algorithm.ts'
 import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
 import { type Costs, Evaluation } from '../../src/algorithms/evaluation.ts'
-import { sameDefinition } from '../../src/algorithms/revive.ts'
+import { byDefinition, sameDefinition } from '../../src/algorithms/revive.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../../src/store.ts'
 
@@ -97,13 +97,13 @@ export class ReferenceLedger implements Ledger {
       const { policy, algorithm } = evaluation
       const kept = this.#kept(policy.scope, this.#keyOf(policy, keys)).get(policy.name)
       const same = kept === undefined || sameDefinition(kept.algorithm, algorithm)
-      const lasting = kept !== undefined && !hasFullQuota(kept.s, 0, kept.algorithm, this.#clock())
+      const lasting = kept !== undefined && !hasFullQuota(kept.s, 0, byDefinition(kept.algorithm), this.#clock())
       evaluation.carried = !same && lasting && this.#terms.onChange !== 'retune'
       evaluation.foreign = undefined
       if (kept === undefined) evaluation.s = new Array(algorithm.slots).fill(0)
       else if (same) evaluation.s = kept.s.slice()
       else {
-        const { algorithm: from } = kept
+        const from = byDefinition(kept.algorithm)
         const now = this.#clock()
         const s = kept.s.slice()
         const carried = () => carry(s.slice(), from, algorithm, now, this.#terms.onChange ?? 'keep')

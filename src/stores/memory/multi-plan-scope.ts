@@ -1,6 +1,6 @@
 import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
 import type { PolicyEvaluation } from '../../algorithms/evaluation.ts'
-import { sameDefinition } from '../../algorithms/revive.ts'
+import { byDefinition, sameDefinition } from '../../algorithms/revive.ts'
 import { blank, type Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanPlaces } from './multi-plan-places.ts'
 import { MultiPlanStates } from './multi-plan-states.ts'
@@ -92,7 +92,7 @@ function pointTo(states: readonly State[], policy: PolicyEvaluation, now: number
     policy.s = state.s
   } else {
     const { s } = state
-    const from = state.policy.algorithm
+    const from = byDefinition(state.policy.algorithm)
     const carried = () => carry(numbersOf(state), from, algorithm, now, rule)
     policy.s = carried()
     if (hasFullQuota(s, 0, from, now)) return

@@ -95,8 +95,8 @@ function makers.bucket()
     function bucket.refund(p, s, at, cost)
       bucket.take(p, s, at, 0, 0)
       local level, rest = s[2], cost * p.weight
-      local open = s[3] ~= 0 and s.more
-      if open then rest = bookings.refund(p, s, at, level, rest) end
+      local open = s[3] ~= 0
+      if open and s.more then rest = bookings.refund(p, s, at, level, rest) end
       s[2] = max(0, level - rest)
       if open then close(s) end
     end

@@ -128,8 +128,8 @@ function makers.intervalBucket()
     function interval.refund(p, s, at, cost)
       interval.take(p, s, at, 0, 0)
       local spent, rest = s[2], cost
-      local open = s[4] ~= 0 and s.more
-      if open then rest = bookings.refund(p, s, s[3], spent, cost) end
+      local open = s[4] ~= 0
+      if open and s.more then rest = bookings.refund(p, s, s[3], spent, cost) end
       s[2] = max(0, spent - rest)
       if open then close(s) end
     end
