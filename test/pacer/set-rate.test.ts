@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Costs } from '../../src/algorithms/evaluation.ts'
 import {
   type Clock,
   fixedWindow,
@@ -35,15 +36,14 @@ function countingStore(clock: Clock): { store: Store; used: () => number } {
   const open: Store['open'] = (terms) => {
     const ledger = store.open(terms)
     return {
-      decide(verb, keys, cost, options) {
-        const decision = ledger.decide(verb, keys, cost, options)
-        if (verb === 'charge') used += cost
-        if (verb === 'refund') used -= cost
+      decide(verb, keys, costs, options) {
+        const decision = ledger.decide(verb, keys, costs, options)
+        if (verb !== 'peek') used += unitsOf(costs)
         return decision
       },
-      reserve(keys, cost, maxWait, options) {
-        const booking = ledger.reserve(keys, cost, maxWait, options) as Booking
-        if (booking.decision.allowed) used += cost
+      reserve(keys, costs, maxWait, options) {
+        const booking = ledger.reserve(keys, costs, maxWait, options) as Booking
+        if (booking.decision.allowed) used += unitsOf(costs)
         return booking
       },
       reset: (keys) => ledger.reset(keys),
@@ -51,6 +51,11 @@ function countingStore(clock: Clock): { store: Store; used: () => number } {
     }
   }
   return { store: { synchronous: true, open }, used: () => used }
+}
+
+/** Of one policy. Below 0 for what is given back. */
+function unitsOf(costs: Costs): number {
+  return typeof costs === 'number' ? costs : (costs[0] as number)
 }
 
 describe.each(policies)('%s', (_, policyOf) => {
