@@ -141,7 +141,8 @@ export abstract class Pace {
       if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
       const { context } = keyPacer
       if (run === undefined && context.renewals !== undefined) throw needsFunction()
-      const cost = costOf(permits === undefined ? (options.permits ?? 1) : permits, context.permits.policies)
+      const { permits: units = 1 } = options
+      const cost = costOf(permits === undefined ? units : permits, context.permits.policies)
       const timeout = timeoutOf(options.timeout, 'timeout')
       const promise = new Promise(setSettlers)
       keyPacer.enter({ cost, priority, run, timeout, signal, resolve, reject })
