@@ -72,7 +72,7 @@ export function readSettings(options: PacedFetchOptions): Settings {
   }
   callback(options.key, 'pacedFetch: key', '({ host }) => host')
   return {
-    costOf: typeof cost === 'function' ? cost : constant(cost, pacer),
+    costOf: typeof cost === 'function' ? orOne(cost) : constant(cost, pacer),
     followed: followedBy(pacer, options.quotas ?? {}),
     retries,
     maxHold: milliseconds(options.maxHold ?? '5m', 'pacedFetch: maxHold', 'HEADGATE_OPTION'),
@@ -82,8 +82,18 @@ export function readSettings(options: PacedFetchOptions): Settings {
   }
 }
 
+type CostOf = Settings['costOf']
+
+/** A function that returns nothing leaves the cost out. */
+function orOne(costOf: CostOf): CostOf {
+  return (...request) => {
+    const cost: RequestCost | undefined = costOf(...request)
+    return cost === undefined ? 1 : cost
+  }
+}
+
 /** @throws HeadgateError `HEADGATE_COST` */
-function constant(cost: RequestCost, { policies }: Pace): () => RequestCost {
+function constant(cost: RequestCost, { policies }: Pace): CostOf {
   costOf(cost, policies)
   return () => cost
 }
