@@ -7,8 +7,8 @@
  *
  *     refused   |-- poll --|-- 2 poll --|---- 4 poll ----|---- 4 poll ----|     each of half to full length
  *
- * A process that is busy would take each unit that it frees again, before the others ask. So now and then it does not ask
- * when it frees one, for as long as the others need to ask once. That costs it at most a twentieth of its time.
+ * A process that is busy would take each unit that it frees again, before the others ask. So now and then it leaves what it
+ * frees to the others, for as long as they need to ask once. That costs it at most a twentieth of its time.
  */
 import type { Decision, Verdict } from '../decision.ts'
 import type { Permits } from './permits.ts'
@@ -52,12 +52,12 @@ export class PollTimes {
     return 1000 * (this.#inFlight(policies) === 0 ? retryAfter : longest(policies, (verdict) => !this.#counts(verdict)))
   }
 
-  /** The time to wait after a refusal. @param again true if units were freed here since the request was sent */
-  next(decision: Decision, now: number, again: boolean): number {
+  /** The time to wait after a refusal. */
+  next(decision: Decision, now: number): number {
     const least = this.shortest(decision)
     const most = decision.retryAfter * 1000
     this.#readyAt = now + least
-    if (least === most || again) return least
+    if (least === most) return least
     if (this.#permits.exclusive) return most
     const interval = this.#polling.poll * Math.min(slowest, 2 ** this.#refusals++)
     return Math.min(most, Math.max(least, Math.ceil(interval * (1 - this.#polling.random() / 2))))
@@ -71,7 +71,7 @@ export class PollTimes {
       if (this.#othersFrom > 0) this.#othersUntil = now + turnsOfOthers * turn
       this.#othersFrom = now + (turnsOfOthers + ownTurns) * turn
     }
-    return now < this.#othersUntil ? Infinity : this.#readyAt
+    return Math.max(this.#readyAt, this.#othersUntil)
   }
 
   /** The longest wait for units in flight, in milliseconds. */

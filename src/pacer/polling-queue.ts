@@ -103,7 +103,8 @@ export class PollingQueue implements Queue {
     this.#stay(waiter)
     if (this.#waiters.first !== waiter) return true
     const { now } = owner
-    this.#requestAt(now + this.#times.next(decision, now, this.#freed))
+    const wait = this.#times.next(decision, now)
+    this.#requestAt(this.#freed ? this.#times.afterRelease(now) : now + wait)
     return false
   }
 
@@ -153,12 +154,13 @@ export class PollingQueue implements Queue {
   removeReserved(): void {}
 
   freed(): void {
+    if (this.#owner.context.renewals === undefined) return
     this.#freed = true
     if (this.#retry === undefined) return
     const { now } = this.#owner
     const at = this.#times.afterRelease(now)
     if (at <= now) this.#request()
-    else if (at < this.#retry.at) this.#requestAt(at)
+    else this.#requestAt(at)
   }
 
   /** At a higher rate the first waiter may be admitted now. */
