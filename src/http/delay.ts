@@ -1,7 +1,7 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
-import type { Key } from '../limiter.ts'
+import type { Key, Units } from '../limiter.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
 import type { Reservation } from '../reservation.ts'
 import { type Booked, BookedSlots } from './booked-slots.ts'
@@ -39,7 +39,7 @@ export class Delay {
         `delay: max must be at most 1 hour. Give a time that a client waits: '2s'.`,
       )
     }
-    const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes)
+    const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes && !algorithm.leases)
     if (enforced.length === 1 && enforced[0]?.algorithm.promises) return
     throw new HeadgateError(
       'HEADGATE_OPTION',
@@ -58,7 +58,7 @@ export class Delay {
   }
 
   /** Call it when an asynchronous store is asked: see `BookedSlots.ask`. */
-  ask(key: Key, cost: number): (waits: boolean) => void {
+  ask(key: Key, cost: Units): (waits: boolean) => void {
     return this.#slots.ask(key, cost)
   }
 

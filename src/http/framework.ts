@@ -1,13 +1,15 @@
 import type { Decision } from '../decision.ts'
+import type { Units } from '../limiter.ts'
 
 /** The decision that an application reads from its request. */
 export interface RequestDecision extends Decision {
   /**
-   * Corrects the cost of this request to the actual cost, which may be 0. Only the first call counts. Present if the
-   * middleware has `settle: true`. Rejects only with `HEADGATE_COST`, unless `actual` is a whole number of at least 0.
-   * If the store fails, the cost stays as it was.
+   * Corrects the cost of this request to the actual cost, which may be 0: a number, or a record by the names of policies
+   * that leaves the others as they are. Only the first call counts. Units in flight stay held until the response has ended.
+   * Present if the middleware has `settle: true`. Rejects only with `HEADGATE_COST`, unless `actual` holds whole numbers of
+   * at least 0. If the store fails, the cost stays as it was. Example: `settle({ tokens: 742 })`.
    */
-  readonly settle?: (actual: number) => Promise<void>
+  readonly settle?: (actual: Units) => Promise<void>
 }
 
 /**
@@ -24,9 +26,15 @@ export interface Framework<Request, Response> {
   peer(request: Request): string | undefined | null
   /**
    * True if the request came over a connection that has no addresses by design, such as a unix socket. Any other request
-   * without an address is refused: its client has left. `isUnixSocket` tells it for sockets of Node. Default: never.
+   * without an address is refused: its client has left. `isUnixSocket` tells it for sockets of Node. Undefined if the
+   * adapter cannot tell: the request is refused, and a warning says so once. Default: never.
    */
-  unaddressed?(request: Request): boolean
+  unaddressed?(request: Request): boolean | undefined
+  /**
+   * True if no request has an address, because the adapter was given no way to find it. A limit by address is then an
+   * error when it is made. Default false.
+   */
+  readonly addressless?: boolean
   /** True if the framework is set to trust a proxy. */
   trustsProxy(request: Request): boolean
   /** A parameter of the route that matched. */

@@ -29,6 +29,11 @@ const policies: [string, (limit: number) => Policy][] = [
   ['smoothBursty', (rate) => smoothBursty({ rate })],
 ]
 
+/** The units under the only policy. */
+function unitsOf(costs: Costs): number {
+  return typeof costs === 'number' ? costs : (costs[0] as number)
+}
+
 /** A memory store that counts the units it gives to bookings and charges, less those it gets back. */
 function countingStore(clock: Clock): { store: Store; used: () => number } {
   const store = memoryStore({ clock })
@@ -36,14 +41,15 @@ function countingStore(clock: Clock): { store: Store; used: () => number } {
   const open: Store['open'] = (terms) => {
     const ledger = store.open(terms)
     return {
-      decide(verb, keys, costs, options) {
-        const decision = ledger.decide(verb, keys, costs, options)
-        if (verb !== 'peek') used += unitsOf(costs)
+      decide(verb, keys, cost, options) {
+        const decision = ledger.decide(verb, keys, cost, options)
+        if (verb === 'charge' || verb === 'settle') used += unitsOf(cost)
+        if (verb === 'refund') used -= unitsOf(cost)
         return decision
       },
-      reserve(keys, costs, maxWait, options) {
-        const booking = ledger.reserve(keys, costs, maxWait, options) as Booking
-        if (booking.decision.allowed) used += unitsOf(costs)
+      reserve(keys, cost, maxWait, options) {
+        const booking = ledger.reserve(keys, cost, maxWait, options) as Booking
+        if (booking.decision.allowed) used += unitsOf(cost)
         return booking
       },
       reset: (keys) => ledger.reset(keys),
@@ -51,11 +57,6 @@ function countingStore(clock: Clock): { store: Store; used: () => number } {
     }
   }
   return { store: { synchronous: true, open }, used: () => used }
-}
-
-/** Of one policy. Below 0 for what is given back. */
-function unitsOf(costs: Costs): number {
-  return typeof costs === 'number' ? costs : (costs[0] as number)
 }
 
 describe.each(policies)('%s', (_, policyOf) => {
