@@ -78,7 +78,10 @@ export class Reservation extends Settlement<Units> {
     else if (!Number.isSafeInteger(actual) || actual < 0) throw wrongActual(actual)
     else if (typeof costs !== 'number' && actual > 0) throw oneForAll(actual)
     const corrections = policies.map((policy, n) => this.#correction(policy, n, actual))
-    return () => this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : (corrections[n] as number)), true)
+    return () => {
+      const corrected = this.#corrected // then only the units in flight are left to free
+      return this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : corrected ? 0 : (corrections[n] as number)), true)
+    }
   }
 
   /** What a policy is charged, or given back if it is below 0. */

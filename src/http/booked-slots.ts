@@ -13,14 +13,14 @@
  * While a request of the line waits for the store's response, the slot that was booked last is not known. Then the slot that
  * is left over stays, so that those who come can use it, and is given back later.
  */
-import type { Key } from '../limiter.ts'
+import type { Key, Units } from '../limiter.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
 import type { Reservation } from '../reservation.ts'
 
 /** A request whose units are booked for a later time. */
 export interface Booked {
   readonly key: Key
-  readonly cost: number
+  readonly cost: Units
   /** The slot that was booked when the request came. */
   readonly reservation: Reservation
   /** Gives the slot back if it is left over. */
@@ -80,7 +80,7 @@ export class BookedSlots {
    * Call it when the store is asked for a slot, and what it returns when the store has answered, with true if the request
    * waits next: only then is the last slot known.
    */
-  ask(key: Key, cost: number): (waits: boolean) => void {
+  ask(key: Key, cost: Units): (waits: boolean) => void {
     const name = nameOf(key, cost)
     const line = this.#line(name)
     line.asking++
@@ -139,6 +139,7 @@ export class BookedSlots {
   }
 }
 
-function nameOf(key: Key, cost: number): string {
-  return `${cost} ${typeof key === 'string' ? key : JSON.stringify(key)}`
+function nameOf(key: Key, cost: Units): string {
+  const units = typeof cost === 'number' ? cost : JSON.stringify(cost)
+  return `${units} ${typeof key === 'string' ? key : JSON.stringify(key)}`
 }

@@ -1,26 +1,36 @@
 import type { Policy } from '../algorithms/algorithm.ts'
+import { checkUnits, costsOf, type Units } from '../call-arguments.ts'
 import { HeadgateError, invalidOption, shown } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { RequestView } from './keys/key-extractor.ts'
 
 /**
- * The cost of a request in units: a number, or a function of the framework's request that may return a promise. The view
- * is for functions that work on every framework.
+ * The cost of a request in units: a number for every policy, a record with a number for each, or a function of the
+ * framework's request that may return a promise. The view is for functions that work on every framework.
  */
-export type Cost<Request> = number | ((request: Request, view: RequestView<Request>) => MaybePromise<number>)
+export type Cost<Request> = Units | ((request: Request, view: RequestView<Request>) => MaybePromise<Units>)
 
 /**
  * @param policies those that have to admit the cost; none if they are not known yet. A limit of 0 is meant to refuse all.
- * @throws HeadgateError `HEADGATE_COST` for a number that no request can cost, or that would refuse every request
+ * @throws HeadgateError `HEADGATE_COST` for what no request can cost, that would refuse every request, or that does not
+ *   name the policies
  */
 export function readCost<Request>(cost: Cost<Request> | undefined, policies: readonly Policy[]): Cost<Request> {
   if (typeof cost === 'function') return cost
   const units = checkedCost(cost === undefined ? 1 : cost, 'cost')
-  const tooSmall = policies.find((policy) => !policy.shadow && policy.limit > 0 && neverAdmits(policy, units))
-  if (tooSmall === undefined) return units
+  for (const [policy, count] of typeof units === 'number' ? [] : Object.entries(units)) checkUnits(count, policy)
+  const costs = policies.length === 0 ? [] : costsOf(units, policies)
+  policies.forEach((policy, n) => {
+    checkAdmits(policy, typeof costs === 'number' ? costs : (costs[n] as number))
+  })
+  return typeof units === 'number' ? units : Object.freeze({ ...units })
+}
+
+function checkAdmits(policy: Policy, units: number): void {
+  if (policy.shadow || policy.limit === 0 || units === 0 || !neverAdmits(policy, units)) return
   throw new HeadgateError(
     'HEADGATE_COST',
-    `cost is ${units}, but the policy ${shown(tooSmall.name)} admits at most ${tooSmall.burst} at once, so every request would ` +
+    `cost is ${units}, but the policy ${shown(policy.name)} admits at most ${policy.burst} at once, so every request would ` +
       'be refused. Give a lower cost or a higher limit.',
   )
 }
@@ -32,10 +42,16 @@ function neverAdmits({ algorithm }: Policy, units: number): boolean {
 
 /**
  * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so a function that forgets to return
- * would go unnoticed.
+ * would go unnoticed. The limiter checks what is in a record.
  */
-export function checkedCost(cost: unknown, source: string): number {
+export function checkedCost(cost: unknown, source: string): Units {
   if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
+  if (isRecord(cost)) return cost
   const fix = 'Round it up with Math.ceil; use skip for a request that costs nothing.'
-  throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
+  const expected = 'a whole number from 1 to 2^53 - 1, or a record of them by the names of the policies'
+  throw invalidOption(source, expected, cost, fix, 'HEADGATE_COST')
+}
+
+function isRecord(cost: unknown): cost is Readonly<Record<string, number>> {
+  return typeof cost === 'object' && cost !== null && !Array.isArray(cost) && Object.keys(cost).length > 0
 }

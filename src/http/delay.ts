@@ -1,7 +1,7 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
-import type { Key } from '../limiter.ts'
+import type { Key, Units } from '../limiter.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
 import type { Reservation } from '../reservation.ts'
 import { type Booked, BookedSlots } from './booked-slots.ts'
@@ -58,7 +58,7 @@ export class Delay {
   }
 
   /** Call it when an asynchronous store is asked: see `BookedSlots.ask`. */
-  ask(key: Key, cost: number): (waits: boolean) => void {
+  ask(key: Key, cost: Units): (waits: boolean) => void {
     return this.#slots.ask(key, cost)
   }
 

@@ -1,13 +1,15 @@
 import type { Decision } from '../decision.ts'
+import type { Units } from '../limiter.ts'
 
 /** The decision that an application reads from its request. */
 export interface RequestDecision extends Decision {
   /**
-   * Corrects the cost of this request to the actual cost, which may be 0. Only the first call counts. Present if the
-   * middleware has `settle: true`. Rejects only with `HEADGATE_COST`, unless `actual` is a whole number of at least 0.
-   * If the store fails, the cost stays as it was.
+   * Corrects the cost of this request to the actual cost, which may be 0: a number, or a record by the names of policies
+   * that leaves the others as they are. Only the first call counts. Units in flight stay held until the response has ended.
+   * Present if the middleware has `settle: true`. Rejects only with `HEADGATE_COST`, unless `actual` holds whole numbers of
+   * at least 0. If the store fails, the cost stays as it was. Example: `settle({ tokens: 742 })`.
    */
-  readonly settle?: (actual: number) => Promise<void>
+  readonly settle?: (actual: Units) => Promise<void>
 }
 
 /**

@@ -41,11 +41,15 @@ export interface GuardOptions<Request, Response> extends Hooks<Request, Response
   /** True to send refusals as `application/problem+json`, with the type and members of draft-11. Default false. */
   problem?: boolean | undefined
   /**
-   * The cost of a request in units: a number, or a function of the request that may return a promise. Default 1.
-   * Example: `({ query }) => Number(query.pages ?? 1)`.
+   * The cost of a request in units: a number for every policy, a record with a number for each, or a function of the
+   * request that may return a promise. A record names every enforced policy; 0 leaves one alone. Default 1.
+   * Example: `({ query }) => Number(query.pages ?? 1)`, or `{ requests: 1, tokens: 2000 }`.
    */
   cost?: Cost<Request> | undefined
-  /** True to give the application `settle(actual)` on the decision, for a cost that is known later. Default false. */
+  /**
+   * True to give the application `settle(actual)` on the decision, for a cost that is known later. Default false.
+   * Example: `await request.rateLimit.settle({ tokens: 742 })`.
+   */
   settle?: boolean | undefined
   /**
    * Which requests count. It is decided when the response has ended; until then every request counts. Default `'all'`.

@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
-import { decide, type Key, type RateLimiter } from '../limiter.ts'
+import { decide, type Key, type RateLimiter, type Units } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Reservation } from '../reservation.ts'
 import type { CallOptions } from '../stores/store.ts'
@@ -119,13 +119,13 @@ export class Guard<Request, Response> {
   #findCost(key: Key, request: Request, response: Response): MaybePromise<boolean> {
     if (mayLackAddress(key) && this.#hasLeft(key, request, response)) return this.#refusal.deny(request, response)
     const cost = this.#cost
-    if (typeof cost === 'number') return this.#decide(key, cost, request, response)
+    if (typeof cost !== 'function') return this.#decide(key, cost, request, response)
     const units = cost(request, this.#framework)
     if (isPromise(units)) return this.#decideLater(key, units, request, response)
     return this.#decide(key, checkedCost(units, 'What cost returns'), request, response)
   }
 
-  #decide(key: Key, cost: number, request: Request, response: Response): MaybePromise<boolean> {
+  #decide(key: Key, cost: Units, request: Request, response: Response): MaybePromise<boolean> {
     if (this.#heldUnits !== undefined) return this.#reserve(this.#heldUnits, key, cost, request, response)
     let decision: MaybePromise<Decision>
     try {
@@ -173,19 +173,16 @@ export class Guard<Request, Response> {
     return this.#findCost(await this.#deadline.bound(key, 'keys'), request, response)
   }
 
-  async #decideLater(key: Key, units: Promise<number>, request: Request, response: Response): Promise<boolean> {
+  async #decideLater(key: Key, units: Promise<Units>, request: Request, response: Response): Promise<boolean> {
     const cost = checkedCost(await this.#deadline.bound(units, 'cost'), 'What cost returns')
     return this.#decide(key, cost, request, response)
   }
 
-  async #respondLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {
-    let decision: Decision
-    try {
-      decision = await later
-    } catch (error) {
-      return this.#failed(error, key, request, response)
-    }
-    return this.#respond(decision, key, request, response)
+  #respondLater(later: Promise<Decision>, key: Key, request: Request, response: Response): Promise<boolean> {
+    return later.then(
+      (decision) => this.#respond(decision, key, request, response),
+      (error) => this.#failed(error, key, request, response),
+    )
   }
 
   /** The keys of several scopes. */
@@ -196,18 +193,19 @@ export class Guard<Request, Response> {
     return keys.some(isPromise) ? Promise.all(keys).then(record) : record(keys as string[])
   }
 
-  /** `#decide` with a reservation, for `settle`, `count` and `delay`. */
+  /** `#decide` with a reservation, for `settle`, `count`, `delay` and units in flight. */
   #reserve(
     heldUnits: HeldUnits<Request, Response>,
     key: Key,
-    cost: number,
+    cost: Units,
     request: Request,
     response: Response,
   ): MaybePromise<boolean> {
     const reserved = (reservation: Reservation) => {
       const held = { reservation, key, cost, request, response }
+      const admitted = reservation.allowed && heldUnits.hold(held)
       const goesOn = this.#respond(heldUnits.decision(held), key, request, response)
-      return reservation.allowed ? heldUnits.hold(held) : goesOn
+      return reservation.allowed ? admitted : goesOn
     }
     let reservation: MaybePromise<Reservation>
     try {
@@ -243,7 +241,7 @@ export class Guard<Request, Response> {
   }
 
   #settleFailed(error: unknown, key: Key, request: Request, response: Response): void {
-    warnOnce('HEADGATE_SETTLE', `The store failed to settle a request, so its cost stays as it was. ${reason(error)}`)
+    warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)
     if (this.limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
   }
 }

@@ -1,14 +1,15 @@
 import { HeadgateError } from '../errors.ts'
-import { book, type Key, type RateLimiter } from '../limiter.ts'
+import { book, type Key, type RateLimiter, type Units } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { flag } from '../options.ts'
-import type { Reservation } from '../reservation.ts'
+import { type Reservation, settleAndHold } from '../reservation.ts'
 import type { CallOptions } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { type CountRule, countRule } from './count.ts'
 import { Delay } from './delay.ts'
 import type { Framework, RequestDecision } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'
+import { InFlight } from './in-flight.ts'
 
 /** Reports an error of the store that no request waits for. */
 export type SettleFailed<Request, Response> = (error: unknown, key: Key, request: Request, response: Response) => void
@@ -18,14 +19,14 @@ export interface HeldRequest<Request, Response> {
   /** The units that it holds. With `delay`, those of the slot that it used. */
   reservation: Reservation
   readonly key: Key
-  readonly cost: number
+  readonly cost: Units
   readonly request: Request
   readonly response: Response
 }
 
 /**
- * Units that a reservation holds until the request has ended, for the options `settle`, `count` and `delay`. A guard
- * without these options makes no reservations.
+ * Units that a reservation holds until the request has ended, for the options `settle`, `count` and `delay`, and for
+ * policies that count units in flight. Any other guard makes no reservations.
  */
 export class HeldUnits<Request, Response> {
   readonly #limiter: RateLimiter
@@ -34,6 +35,7 @@ export class HeldUnits<Request, Response> {
   readonly #counts: CountRule<Request, Response> | undefined
   readonly #delay: Delay | undefined
   readonly #settles: boolean
+  readonly #inFlight: InFlight | undefined
 
   constructor(
     limiter: RateLimiter,
@@ -47,22 +49,24 @@ export class HeldUnits<Request, Response> {
     this.#counts = countRule(options.count)
     this.#delay = options.delay === undefined ? undefined : new Delay(options.delay, limiter.policies)
     this.#settles = flag(options.settle, 'settle')
+    this.#inFlight = InFlight.of(limiter.policies)
   }
 
-  /** False if the options ask for no reservation. */
+  /** False if neither the options nor the policies need a reservation. */
   get needed(): boolean {
-    return this.#settles || this.#counts !== undefined || this.#delay !== undefined
+    const waits = this.#delay !== undefined
+    return this.#settles || waits || this.#counts !== undefined || this.#inFlight !== undefined
   }
 
   /** @param mayWait false if this request must not be delayed */
-  reserve(key: Key, cost: number, extras: CallOptions, mayWait: boolean): MaybePromise<Reservation> {
+  reserve(key: Key, cost: Units, extras: CallOptions, mayWait: boolean): MaybePromise<Reservation> {
     return this.#delay !== undefined && mayWait
       ? this.#reserveLater(this.#delay, key, cost, extras)
       : book(this.#limiter, key, cost, 0, extras)
   }
 
   /** Reserves, with a place in the queue of the delay. The place is returned unless the request has to wait. */
-  #reserveLater(delay: Delay, key: Key, cost: number, extras: CallOptions): MaybePromise<Reservation> {
+  #reserveLater(delay: Delay, key: Key, cost: Units, extras: CallOptions): MaybePromise<Reservation> {
     const maxWait = delay.enter()
     try {
       const reservation = book(this.#limiter, key, cost, maxWait, extras)
@@ -90,10 +94,13 @@ export class HeldUnits<Request, Response> {
   /** The decision for the application, with `settle` if the option asks for it. */
   decision(held: HeldRequest<Request, Response>): RequestDecision {
     const { decision } = held.reservation
-    return this.#settles ? { ...decision, settle: (actual) => this.#settle(held, actual) } : decision
+    return this.#settles ? { ...decision, settle: (actual) => this.#correct(held, actual) } : decision
   }
 
-  /** Holds the units of an admitted request until it has ended. False if the client left while the request waited. */
+  /**
+   * Holds the units of an admitted request until it has ended. False if the client left while the request waited. Called
+   * before anything that may throw, so that no error leaks the units.
+   */
   hold(held: HeldRequest<Request, Response>): MaybePromise<boolean> {
     if (held.reservation.wait > 0) return this.#wait(held)
     this.#countAtEnd(held)
@@ -102,7 +109,7 @@ export class HeldUnits<Request, Response> {
 
   async #wait(held: HeldRequest<Request, Response>): Promise<boolean> {
     const onEnd = (left: () => void) => this.#framework.ended(held.response, left)
-    const booked = { ...held, giveBack: () => void this.#settle({ ...booked }, 0) }
+    const booked = { ...held, giveBack: () => void this.#giveBack({ ...booked }) }
     const reservation = await (this.#delay as Delay).pause(booked, onEnd)
     if (reservation === undefined) return false
     held.reservation = reservation
@@ -110,12 +117,17 @@ export class HeldUnits<Request, Response> {
     return true
   }
 
-  /** A request whose client left counts. Otherwise a client could avoid the limit by never waiting for the response. */
+  /**
+   * Frees the units in flight when the response has ended, however it ended. A request whose client left counts. Otherwise a
+   * client could avoid the limit by never waiting for the response.
+   */
   #countAtEnd(held: HeldRequest<Request, Response>): void {
     const counts = this.#counts
-    if (counts === undefined) return
+    const release = this.#inFlight?.hold(held.reservation, (error) => this.#failed(error, held))
+    if (counts === undefined && release === undefined) return
     this.#framework.ended(held.response, (status, aborted) => {
-      if (!aborted) void this.#count(counts, status, held)
+      if (counts !== undefined && !aborted) void this.#count(counts, status, held)
+      release?.()
     })
   }
 
@@ -131,18 +143,29 @@ export class HeldUnits<Request, Response> {
     } catch (error) {
       warnOnce('HEADGATE_COUNT', `count threw, so the request counts. Make it return a boolean. ${reason(error)}`)
     }
-    if (!counted) await this.#settle(held, 0)
+    if (!counted) await this.#giveBack(held)
   }
 
-  async #settle(
-    { reservation, key, request, response }: HeldRequest<Request, Response>,
-    actual: number,
-  ): Promise<void> {
+  /** For the application: corrects the cost. Units in flight stay held until the response has ended. */
+  async #correct(held: HeldRequest<Request, Response>, actual: Units): Promise<void> {
     try {
-      await reservation.settle(actual)
+      await settleAndHold(held.reservation, actual)
     } catch (error) {
       if (error instanceof HeadgateError && error.code === 'HEADGATE_COST') throw error
-      this.#settleFailed(error, key, request, response)
+      this.#failed(error, held)
     }
+  }
+
+  /** Gives back all units of a request that does not count. */
+  async #giveBack(held: HeldRequest<Request, Response>): Promise<void> {
+    try {
+      await held.reservation.cancel()
+    } catch (error) {
+      this.#failed(error, held)
+    }
+  }
+
+  #failed(error: unknown, { key, request, response }: HeldRequest<Request, Response>): void {
+    this.#settleFailed(error, key, request, response)
   }
 }

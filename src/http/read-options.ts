@@ -1,3 +1,4 @@
+import { concurrency } from '../algorithms/concurrency.ts'
 import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { gcra } from '../algorithms/gcra.ts'
 import { leakyBucket } from '../algorithms/leaky-bucket.ts'
@@ -93,7 +94,7 @@ export function isPlanOptions<Request, Response>(
 /** Functions that make a policy. One that was not called is no function of the request. */
 const policyMakers: readonly unknown[] = [
   ...[policy, slidingWindow, fixedWindow, segmentedWindow, slidingLog],
-  ...[tokenBucket, leakyBucket, gcra, smoothBursty, smoothWarmingUp],
+  ...[tokenBucket, leakyBucket, gcra, smoothBursty, smoothWarmingUp, concurrency],
 ]
 
 /**

@@ -1,12 +1,13 @@
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { fixedWindow, memoryStore, RateLimiter, type Store } from '../../src/index.ts'
+import { fixedWindow, memoryStore, RateLimiter, type Store, tokenBucket } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, statuses, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
 type Any = { query: Record<string, string> }
 const policies = fixedWindow({ limit: 10, window: '1h' })
+const tokens = fixedWindow({ name: 'tokens', limit: 1000, window: '1h' })
 
 contract((app) => {
   test('cost is a number, or a function of the request, sync or async', async () => {
@@ -19,6 +20,78 @@ contract((app) => {
     const { url } = await app({ policies, cost: costs[1] })
     const never = await get(`${url}/?units=11`)
     expect([never.status, never.headers['retry-after']]).toEqual([429, undefined])
+  })
+
+  test('cost is a record by the names of the policies, or a function that returns one', async () => {
+    const both = [fixedWindow({ name: 'requests', limit: 10, window: '1h' }), tokens]
+    const record = { requests: 1, tokens: 400 }
+    for (const cost of [record, () => record, async () => record]) {
+      const limiter = new RateLimiter({ policies: both, store: stillStore().store })
+      const { url } = await app({ limiter, cost, keys: () => 'k' })
+      expect(await statuses(url, [{}, {}, {}])).toEqual([200, 200, 429])
+      const { policies } = await limiter.peek('k')
+      expect(policies.map(({ used }) => used)).toEqual([2, 800])
+    }
+  })
+
+  test('a record works beside delay, and each cost has its own line', async () => {
+    const bucket = tokenBucket({ name: 'tokens', limit: 200, window: '2s', burst: 10 })
+    const { url } = await app({
+      policies: bucket,
+      cost: ({ query }: Any) => ({ tokens: Number(query.units) }),
+      keys: () => 'k',
+      delay: { max: '2s' },
+    })
+    const seen = await Promise.all([10, 10, 5, 10, 5].map((units) => get(`${url}/?units=${units}`)))
+    expect(seen.map(({ status }) => status)).toEqual([200, 200, 200, 200, 200])
+  })
+
+  test('a record is read when the middleware is made', async () => {
+    const cost = { tokens: 400 }
+    const limiter = new RateLimiter({ policies: tokens, store: stillStore().store })
+    const { url } = await app({ limiter, cost, keys: () => 'k' })
+    cost.tokens = 1
+    await get(url)
+    expect((await limiter.peek('k')).remaining).toBe(600)
+  })
+
+  test.each([
+    { tokens: 1, words: 2 },
+    { requests: 1 },
+    { tokens: 1.5, requests: 1 },
+    { tokens: '1', requests: 1 },
+    {},
+    [],
+  ])('a cost function that returns %j is an error for the error handler, and takes nothing', async (bad) => {
+    const both = [fixedWindow({ name: 'requests', limit: 10, window: '1h' }), tokens]
+    for (const cost of [() => bad, async () => bad]) {
+      for (const settle of [false, true]) {
+        const limiter = new RateLimiter({ policies: both })
+        const { url, handled } = await app({ limiter, cost, settle, keys: () => 'k' })
+        expect((await get(url)).status).toBe(500)
+        expect(handled()).toBe(0)
+        expect((await limiter.peek('k')).policies.map(({ used }) => used)).toEqual([0, 0])
+      }
+    }
+  })
+
+  test('settle corrects the policies that it names, once, in any order', async () => {
+    const both = [fixedWindow({ name: 'requests', limit: 10, window: '1h' }), tokens]
+    const limiter = new RateLimiter({ policies: both, store: stillStore().store })
+    const { url } = await app(
+      { limiter, cost: { requests: 1, tokens: 400 }, settle: true, keys: () => 'k' },
+      {
+        handle: async (decision) => {
+          await expect(decision?.settle?.({ words: 1 })).rejects.toMatchObject({ code: 'HEADGATE_COST' })
+          await expect(decision?.settle?.(7)).rejects.toMatchObject({ code: 'HEADGATE_COST' })
+          await decision?.settle?.({ tokens: 42 })
+          await decision?.settle?.({ tokens: 900 })
+          return 200
+        },
+      },
+    )
+    await Promise.all([get(url), get(url)])
+    expect((await limiter.peek('k')).policies.map(({ used }) => used)).toEqual([2, 84])
   })
 
   test.each([0, -1, 1.5, Number.NaN, Infinity, '2', undefined, null, 2n])(
@@ -111,6 +184,25 @@ contract((app) => {
 
 test.each([0, -1, 1.5, Number.NaN, '2', null, {}])('cost: %j throws at construction', (cost) => {
   expect(() => rateLimit({ policies, cost } as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_COST' }))
+})
+
+test.each([
+  [{ tokens: 1 }, /"minute" is missing/],
+  [{ tokens: 1, minute: 1, trial: 9, words: 1 }, /"words", which is no policy/],
+  [{ tokens: -1, minute: 1 }, /under "tokens" must be a whole number/],
+  [{ tokens: 1001, minute: 1 }, /the policy "tokens" admits at most 1000 at once/],
+  [{ tokens: 1, minute: 1, 'at-once': 5 }, /the policy "at-once" admits at most 4 at once/],
+])('cost: %j throws at construction, with the name', (cost, message) => {
+  const minute = fixedWindow({ name: 'minute', limit: 2, window: '1m' })
+  const trial = fixedWindow({ name: 'trial', limit: 2, window: '1m', shadow: true })
+  const named = { 'at-once': 1, ...cost }
+  expect(() => rateLimit({ policies: [tokens, minute, trial, '4 at once'], cost: named } as never)).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_COST', message: expect.stringMatching(message) }),
+  )
+})
+
+test('cost: a number above the units that may be in flight throws at construction', () => {
+  expect(() => rateLimit({ policies: '4 at once', cost: 5 })).toThrow(/"at-once" admits at most 4 at once/)
 })
 
 test('settle throws at construction if it is not a boolean', () => {

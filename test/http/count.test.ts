@@ -8,7 +8,19 @@ import { contract, hangUp, signal, statuses, stillStore, until } from '../suppor
 import { get } from '../support/frameworks.ts'
 
 const policies = fixedWindow({ limit: 2, window: '1h' })
-const status = (_decision: unknown, url: string) => Number(new URL(url, 'http://a').searchParams.get('status') ?? 200)
+const statusOf = (url: string) => Number(new URL(url, 'http://a').searchParams.get('status') ?? 200)
+const planOf = (url: string) => new URL(url, 'http://a').searchParams.get('plan') ?? ''
+const status = (_decision: unknown, url: string) => statusOf(url)
+
+async function untilRemaining(limiter: RateLimiter, units: number): Promise<void> {
+  let { remaining } = await limiter.peek('k')
+  for (let turn = 0; turn < 10_000 && remaining !== units; turn++) {
+    await new Promise((resolve) => setImmediate(resolve))
+    remaining = (await limiter.peek('k')).remaining
+  }
+  expect(remaining).toBe(units)
+}
+
 const keys = () => 'k'
 
 contract((app) => {
@@ -79,6 +91,68 @@ contract((app) => {
       expect((await limiter.peek('k')).remaining).toBe(20)
     },
   )
+
+  test.each([
+    ['a sliding window', (limit: number) => `${limit}/1h`],
+    ['a fixed window', (limit: number) => `${limit}/1h fixed-window`],
+    ['a bucket', (limit: number) => `${limit}/1h token-bucket`],
+    ['a sliding log', (limit: number) => `${limit}/1h sliding-log`],
+  ])('successes take nothing, in whatever order they end: %s', async (_name, text) => {
+    const { store } = stillStore()
+    const limiter = new RateLimiter({ policies: text(20), store })
+    const releases: (() => void)[] = []
+    const { url } = await app(
+      { limiter, keys, count: 'failures' },
+      { handle: (_decision, path) => new Promise<number>((resolve) => releases.push(() => resolve(statusOf(path)))) },
+    )
+    const ten = Array.from({ length: 10 }, (_, n) => get(`${url}/?status=${n === 3 ? 401 : 200}`))
+    await until(() => releases.length === 10)
+    for (const n of [4, 9, 0, 7, 1, 8, 2, 6, 5, 3]) releases[n]?.()
+    await Promise.all(ten)
+    await untilRemaining(limiter, 19)
+  })
+
+  test('1,200 successes, some failures among them, leave exactly what the failures leave', async () => {
+    const { store } = stillStore()
+    const limiter = new RateLimiter({ policies: '100/1h token-bucket', store })
+    const { url } = await app({ limiter, keys, count: 'failures' }, { handle: status })
+    const wave = (size: number, of: number) =>
+      Promise.all(Array.from({ length: size }, async () => (await get(`${url}/?status=${of}`)).status))
+    for (let n = 0; n < 60; n++) {
+      expect(new Set(await wave(20, 200))).toEqual(new Set([200]))
+      await untilRemaining(limiter, 100)
+    }
+    expect(new Set(await wave(7, 401))).toEqual(new Set([401]))
+    await untilRemaining(limiter, 93)
+  })
+
+  test('no change of plans lets more failures through than the largest plan', async () => {
+    const { store } = stillStore()
+    const plans: Record<string, string> = { small: '10/1h fixed-window', big: '100/1h fixed-window' }
+    const releases: (() => void)[] = []
+    const { url, limiter } = await app(
+      { store, keys, count: 'failures', policies: ({ url: path }: { url: string }) => plans[planOf(path)] },
+      {
+        handle: (_decision, path) =>
+          planOf(path) === 'big' ? 401 : new Promise<number>((resolve) => releases.push(() => resolve(200))),
+      },
+    )
+    let failures = 0
+    for (let round = 0; round < 11; round++) {
+      const before = releases.length
+      let refused = false
+      const success = get(`${url}/?plan=small`).then(({ status }) => {
+        refused = status === 429
+      })
+      await until(() => releases.length > before || refused)
+      for (let n = 0; n < 99; n++) if ((await get(`${url}/?plan=big`)).status === 401) failures++
+      releases.at(-1)?.()
+      await success
+    }
+    expect(failures).toBeGreaterThan(89)
+    expect(failures).toBeLessThanOrEqual(100)
+    expect((await (limiter as RateLimiter).under(plans.big as string).peek('k')).remaining).toBe(100 - failures)
+  })
 
   test('an aborted request counts, once', async () => {
     for (const count of ['failures', 'successes', () => false]) {

@@ -1,7 +1,8 @@
 import Negotiator from 'negotiator'
+import { parseList } from 'structured-headers'
 import { expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { byHeader, fixedWindow, slidingWindow, tokenBucket } from '../../src/index.ts'
+import { byHeader, fixedWindow, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
 import { contract, midnight, statuses, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
@@ -46,6 +47,77 @@ contract((app) => {
   ])('the fields of %s', async (headers, expected) => {
     const { url } = await app({ policies, headers, store: stillStore().store })
     expect(fields((await get(url)).headers)).toEqual(expected)
+  })
+
+  test.each([
+    [
+      'legacy',
+      { 'x-ratelimit-limit': '9', 'x-ratelimit-remaining': '8', 'x-ratelimit-reset': `${midnight / 1000 + 60}` },
+    ],
+    [
+      'draft-6',
+      {
+        'ratelimit-policy': '9;w=60',
+        'ratelimit-limit': '9',
+        'ratelimit-remaining': '8',
+        'ratelimit-reset': '60',
+      },
+    ],
+    ['draft-7', { 'ratelimit-policy': '9;w=60', ratelimit: 'limit=9, remaining=8, reset=60' }],
+    [
+      'draft-8',
+      {
+        'ratelimit-policy': '"at-once";q=4;qu="concurrent-requests", "1m";q=9;w=60',
+        ratelimit: '"at-once";r=3, "1m";r=8;t=60',
+      },
+    ],
+    [
+      'draft-11',
+      {
+        'ratelimit-policy': '"at-once";q=4;qu="concurrent-requests", "1m";q=9;w=60',
+        ratelimit: '"at-once";r=3, "1m";r=8;t=60',
+      },
+    ],
+  ])('units in flight have no window: %s', async (headers, expected) => {
+    const limits = ['4 at once lease 1h', fixedWindow({ limit: 9, window: '1m' })]
+    const { url } = await app({ policies: limits, headers, store: stillStore().store })
+    const seen = fields((await get(url)).headers)
+    expect(seen).toEqual(expected)
+    for (const list of Object.values(seen).map(String))
+      if (list.startsWith('"')) expect(() => parseList(list)).not.toThrow()
+  })
+
+  test.each([
+    ['legacy', {}],
+    ['draft-7', {}],
+    ['draft-11', { 'ratelimit-policy': '"at-once";q=4;qu="concurrent-requests"', ratelimit: '"at-once";r=3' }],
+    [
+      ['legacy', 'draft-8'],
+      { 'ratelimit-policy': '"at-once";q=4;qu="concurrent-requests"', ratelimit: '"at-once";r=3' },
+    ],
+    [{ dialects: 'legacy', near: true }, {}],
+  ])('only units in flight: %j', async (headers, expected) => {
+    const { url } = await app({ policies: '4 at once', headers, store: stillStore().store })
+    expect(fields((await get(url)).headers)).toEqual(expected)
+  })
+
+  test('a refusal for units in flight says when the first lease ends, and the fields of windows stay true', async () => {
+    const { store, clock } = stillStore()
+    const limits = ['1 at once lease 20s', fixedWindow({ limit: 9, window: '1m' })]
+    const limiter = new RateLimiter({ policies: limits, store })
+    const { url } = await app({ limiter, keys: () => 'k', problem: true, headers: ['legacy', 'draft-8'] })
+    await limiter.reserve('k')
+    clock.advance('5s')
+    const { status, headers, body } = await get(url)
+    expect([status, headers['retry-after']]).toEqual([429, '15'])
+    expect(fields(headers)).toEqual({
+      'x-ratelimit-limit': '9',
+      'x-ratelimit-remaining': '8',
+      'x-ratelimit-reset': `${midnight / 1000 + 60}`,
+      'ratelimit-policy': '"at-once";q=1;qu="concurrent-requests", "1m";q=9;w=60',
+      ratelimit: '"at-once";r=0, "1m";r=8;t=55',
+    })
+    expect(JSON.parse(body)).toMatchObject({ status: 429, 'violated-policies': ['at-once'] })
   })
 
   test('two dialects at once; legacy fields with other names, and a reset in seconds from now', async () => {

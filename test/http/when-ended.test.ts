@@ -15,6 +15,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { rateLimit as forFastify } from '../../adapters/fastify.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import { type EndingResponse, whenEnded } from '../../src/http/index.ts'
+import { RateLimiter } from '../../src/index.ts'
 import { signal, until } from '../support/contract.ts'
 
 const { NGHTTP2_CANCEL, NGHTTP2_NO_ERROR } = constants
@@ -42,12 +43,12 @@ function dial(port: number, settings = {}): ClientHttp2Session {
 }
 
 /** Starts an app over HTTP/2 that checks a password: it counts the check, waits, and answers with the status. */
-type StartLogin = (count: 'failures' | 'successes', check: () => Promise<number>) => Promise<number>
+type StartLogin = (limit: object, check: () => Promise<number>) => Promise<number>
 
 const logins: Record<string, StartLogin> = {
-  async Fastify(count, check) {
+  async Fastify(limit, check) {
     const app = fastify({ http2: true })
-    await app.register(forFastify({ policies: '5/1h', count }))
+    await app.register(forFastify(limit as never))
     app.route({
       method: ['GET', 'POST'],
       url: '/',
@@ -57,10 +58,10 @@ const logins: Record<string, StartLogin> = {
     closers.push(() => void app.close())
     return (app.server.address() as AddressInfo).port
   },
-  async Koa(count, check) {
+  async Koa(limit, check) {
     const app = new Koa()
     app.silent = true
-    app.use(forKoa({ policies: '5/1h', count }))
+    app.use(forKoa(limit as never))
     app.use(async (context) => {
       context.status = await check()
       context.body = ''
@@ -78,7 +79,7 @@ describe.each(Object.entries(logins))('%s over HTTP/2', (_name, start) => {
   ] as const)('count %s: a reset gives no free attempt (%i %s, code %i)', async (count, status, method, code) => {
     let checked = 0
     const release = signal()
-    const port = await start(count, async () => {
+    const port = await start({ policies: '5/1h', count }, async () => {
       checked++
       await release.promise
       return status
@@ -101,10 +102,47 @@ describe.each(Object.entries(logins))('%s over HTTP/2', (_name, start) => {
     release.give()
   })
 
+  test.each([{}, { settle: true }, { count: 'failures' }, { shadow: true }])(
+    'units in flight are free after a reset, a response and a lost session: %j',
+    async (options) => {
+      const limiter = new RateLimiter({ policies: '3 at once' })
+      const left = async () => (await limiter.peek('k')).remaining
+      const untilLeft = async (units: number) => {
+        while ((await left()) !== units) await new Promise((resolve) => setImmediate(resolve))
+      }
+      let checked = 0
+      const release = signal()
+      const port = await start({ limiter, keys: () => 'k', ...options }, async () => {
+        checked++
+        await release.promise
+        return 200
+      })
+      const [session, lost] = [dial(port), dial(port)]
+      const send = (from: ClientHttp2Session, method: string) =>
+        from
+          .request({ ':method': method, ':path': '/' }, { endStream: true })
+          .on('error', () => undefined)
+          .resume()
+      const reset = send(session, 'POST')
+      const answered = send(session, 'HEAD')
+      send(lost, 'GET')
+      await until(() => checked === 3)
+      expect(await left()).toBe(0)
+      reset.close(NGHTTP2_CANCEL)
+      await untilLeft(1)
+      lost.destroy()
+      await untilLeft(2)
+      const closed = once(answered, 'close')
+      release.give()
+      await closed
+      await untilLeft(3)
+    },
+  )
+
   test('a request whose response arrives counts by its status, HEAD too', async () => {
     for (const method of ['GET', 'HEAD']) {
       let checked = 0
-      const port = await start('failures', async () => (++checked % 2 === 0 ? 200 : 401))
+      const port = await start({ policies: '5/1h', count: 'failures' }, async () => (++checked % 2 === 0 ? 200 : 401))
       const session = dial(port)
       const statuses: unknown[] = []
       for (let n = 0; n < 11; n++) {

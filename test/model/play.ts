@@ -233,11 +233,7 @@ export class Player {
   }
 
   /** Under a smaller plan than the owner's, what exceeds the limit counts as the whole limit: only `allowed` is compared. */
-  #check(
-    { allowed, remaining, used, retryAfter, resetAfter }: Verdict,
-    wanted: Expected,
-    what: string,
-  ): void {
+  #check({ allowed, remaining, used, retryAfter, resetAfter }: Verdict, wanted: Expected, what: string): void {
     const { burst } = (this.#kind.plans[this.#plan] as Kind['plans'][number]).policy
     const clamped = this.#plan !== this.#owner && wanted.used > burst
     const seen = clamped ? { allowed } : { allowed, remaining, used, retryAfter, resetAfter }

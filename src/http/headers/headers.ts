@@ -10,6 +10,10 @@ import { draft11 } from './draft-11.ts'
 import { type Dialect, type HeadersOption, type ReadHeaders, readHeaders } from './headers-option.ts'
 import { legacy } from './legacy.ts'
 import { PartitionKeys } from './partition-keys.ts'
+import { isInFlight, windowsOnly } from './windows-only.ts'
+
+/** Dialects that can tell a policy without a window. */
+const withoutWindow: readonly Dialect[] = ['draft-8', 'draft-11']
 
 /** Writes the fields of a response, for the policies of one limiter. */
 export class Headers {
@@ -22,12 +26,17 @@ export class Headers {
   /** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
   constructor(option: HeadersOption, policies: readonly Policy[]) {
     const options = readHeaders(option)
-    this.#reported = policies.map((policy, index) => ({ policy, index })).filter(isReported)
+    const { dialects } = options
+    const all = reportedOf(policies)
+    const windows = reportedOf(policies.filter((policy) => !isInFlight(policy)))
+    const reportedBy = (dialect: Dialect) => (withoutWindow.includes(dialect) ? all : windows)
+    const writing = dialects.filter((dialect) => reportedBy(dialect).length > 0)
+    this.#reported = writing.some((dialect) => withoutWindow.includes(dialect))
+      ? all
+      : all.filter(({ policy }) => !isInFlight(policy))
     this.#near = options.near
-    const writers = writersOf(options, this.#reported)
-    this.#writers = this.#reported.length > 0 ? writers : []
-    const uses = (dialect: Dialect) => this.#reported.length > 0 && options.dialects.includes(dialect)
-    this.details = { at: uses('legacy'), nextAfter: uses('draft-11') }
+    this.#writers = writersOf(options, writing, policies, reportedBy)
+    this.details = { at: writing.includes('legacy'), nextAfter: writing.includes('draft-11') }
   }
 
   write<Response>(decision: Decision, sink: Sink<Response>, response: Response, key: Key): void {
@@ -45,25 +54,33 @@ export class Headers {
 }
 
 /** A shadow policy promises nothing, and a penalty is no quota. */
-function isReported({ policy }: ReportedPolicy): boolean {
-  return !policy.shadow && !policy.algorithm.punishes
+function reportedOf(policies: readonly Policy[]): readonly ReportedPolicy[] {
+  return policies
+    .map((policy, index) => ({ policy, index }))
+    .filter(({ policy }) => !policy.shadow && !policy.algorithm.punishes)
 }
 
 function writersOf(
-  { dialects, legacy: names, pk }: ReadHeaders,
-  reported: readonly ReportedPolicy[],
+  { legacy: names, pk }: ReadHeaders,
+  dialects: readonly Dialect[],
+  policies: readonly Policy[],
+  reportedBy: (dialect: Dialect) => readonly ReportedPolicy[],
 ): readonly Writer[] {
   const partitions = pk === undefined ? undefined : new PartitionKeys(pk)
-  const make: Record<Dialect, (own: OwnLists) => Writer> = {
-    legacy: () => legacy(reported, names),
-    'draft-6': (own) => draft6(reported, own),
-    'draft-7': (own) => draft7(reported, own),
-    'draft-8': (own) => draft8(reported, own, partitions),
-    'draft-11': (own) => draft11(reported, own, partitions),
+  const windows = (write: Writer) => windowsOnly(policies, write)
+  const make: Record<Dialect, (reported: readonly ReportedPolicy[], own: OwnLists) => Writer> = {
+    legacy: (reported) => windows(legacy(reported, names)),
+    'draft-6': (reported, own) => windows(draft6(reported, own)),
+    'draft-7': (reported, own) => windows(draft7(reported, own)),
+    'draft-8': (reported, own) => draft8(reported, own, partitions),
+    'draft-11': (reported, own) => draft11(reported, own, partitions),
   }
-  if (names !== undefined) legacy(reported, names) // throws for wrong names also if no dialect uses them
+  if (names !== undefined) legacy([], names) // throws for wrong names also if no dialect uses them
   return dialects.map((dialect, n) => {
     const later = dialects.slice(n + 1).filter((each) => each !== 'legacy')
-    return make[dialect]({ policies: later.length === 0, left: later.every((each) => each === 'draft-6') })
+    return make[dialect](reportedBy(dialect), {
+      policies: later.length === 0,
+      left: later.every((each) => each === 'draft-6'),
+    })
   })
 }
