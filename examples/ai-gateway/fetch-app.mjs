@@ -13,6 +13,7 @@ export function createHandler({ modelUrl, limits = budget, store }) {
   /** @param {Request} request */
   async function handle(request) {
     const key = request.headers.get('x-api-key')
+    /** @type {any} */
     const body = await request.json().catch(() => undefined)
     const problem = key ? problemOf(body) : 'Which x-api-key?'
     if (problem !== undefined) return Response.json({ error: problem }, { status: 400 })

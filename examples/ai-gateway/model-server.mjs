@@ -6,7 +6,7 @@ import { countTokens } from './budget.mjs'
 
 /**
  * A model server for the tests and the demo. It streams `words` words as server-sent events, then the usage. The field
- * `metadata` of a request says how: `{ id, words, then }`. With `then: 'wait'` it falls silent after them until the client
+ * `metadata` of a request says how: `{ id, words, ending }`. With `ending: 'wait'` it falls silent after them until the client
  * leaves; with `'break'` it does so until `breakOff(id)`; with `'error'` it answers with status 500.
  */
 export function createModelServer() {
@@ -16,11 +16,11 @@ export function createModelServer() {
 
   async function stream(request, response) {
     const { messages, max_tokens, metadata = {} } = JSON.parse(await text(request))
-    const { id = '', words = 20, then = 'end' } = metadata
+    const { id = '', words = 20, ending = 'end' } = metadata
     const usage = { prompt: 0, completion: 0 }
     sent.set(id, usage)
     open.set(id, response)
-    if (then === 'error') return response.writeHead(500).end()
+    if (ending === 'error') return response.writeHead(500).end()
     response.writeHead(200, { 'content-type': 'text/event-stream' })
     for (let word = 0; word < Math.min(words, max_tokens) && !response.destroyed; word++) {
       usage.prompt ||= messages.reduce((tokens, { content }) => tokens + countTokens(content), 0)
@@ -28,7 +28,7 @@ export function createModelServer() {
       send(response, { choices: [{ delta: { content: ` word${word}` } }] })
       await turn()
     }
-    if (then !== 'end') return
+    if (ending !== 'end') return
     send(response, { choices: [], usage: { prompt_tokens: usage.prompt, completion_tokens: usage.completion } })
     response.end('data: [DONE]\n\n')
   }
