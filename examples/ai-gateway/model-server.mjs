@@ -1,15 +1,16 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
 import { text } from 'node:stream/consumers'
-import { setImmediate as turn } from 'node:timers/promises'
+import { setTimeout as sleep } from 'node:timers/promises'
 import { countTokens } from './budget.mjs'
 
 /**
  * A model server for the tests and the demo. It streams `words` words as server-sent events, then the usage. The field
  * `metadata` of a request says how: `{ id, words, ending }`. With `ending: 'wait'` it falls silent after them until the client
  * leaves; with `'break'` it does so until `breakOff(id)`; with `'error'` it answers with status 500.
+ * @param {{ pause?: number }} [options] milliseconds after each word
  */
-export function createModelServer() {
+export function createModelServer({ pause = 0 } = {}) {
   /** What each request was sent, by its id. @type {Map<string, { prompt: number, completion: number }>} */
   const sent = new Map()
   const open = new Map()
@@ -26,7 +27,7 @@ export function createModelServer() {
       usage.prompt ||= messages.reduce((tokens, { content }) => tokens + countTokens(content), 0)
       usage.completion++
       send(response, { choices: [{ delta: { content: ` word${word}` } }] })
-      await turn()
+      await sleep(pause)
     }
     if (ending !== 'end') return
     send(response, { choices: [], usage: { prompt_tokens: usage.prompt, completion_tokens: usage.completion } })
