@@ -20,13 +20,14 @@ export function makeConsumer() {
   }
   writeFileSync(join(consumer, 'package.json'), JSON.stringify(manifest))
   npm(['install', '--prefer-offline', '--no-audit', '--no-fund', '--no-package-lock', '--loglevel=error'], consumer)
-  copyFileSync(join(import.meta.dirname, 'replay.mjs'), join(consumer, 'replay.mjs'))
+  for (const file of ['replay.mjs', 'fetch-door.mjs'])
+    copyFileSync(join(import.meta.dirname, file), join(consumer, file))
   writeFileSync(join(consumer, 'traces.json'), JSON.stringify(traces()))
   writeFileSync(
     join(consumer, 'outcome.mjs'),
     `import { replay } from './replay.mjs'
 import scripts from './traces.json' with { type: 'json' }
-export const outcome = () => replay(scripts)
+export const outcome = (dispatch) => replay(scripts, dispatch)
 `,
   )
   return { home, consumer }

@@ -18,6 +18,7 @@ import { addressKey } from 'headgate/http'
 import { Pacer } from 'headgate/pacer'
 import { revive, sameDefinition } from 'headgate/store'
 import { faultyStore, ManualClock, testStore } from 'headgate/testing'
+import { tryFetchDoor } from './fetch-door.mjs'
 
 /** The policy of each oracle. A configuration without one here follows a rule that no policy promises. */
 const policies = {
@@ -35,9 +36,10 @@ const policies = {
 /**
  * Replays every script and runs every other check.
  * @param scripts `{ config, operations }` of every trace
+ * @param dispatch sends a request to this worker through the runtime, where it has no server
  * @returns how many results were compared, and a sentence for each that differs
  */
-export async function replay(scripts) {
+export async function replay(scripts, dispatch) {
   const outcome = { checked: 0, differences: [] }
   const check = (what, actual, expected) => {
     outcome.checked++
@@ -50,6 +52,7 @@ export async function replay(scripts) {
   }
   await tryRuntime(check)
   await tryStoreContract(check)
+  await tryFetchDoor(check, dispatch)
   return outcome
 }
 

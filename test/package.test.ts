@@ -14,6 +14,11 @@ const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const subpaths = Object.keys(manifest.exports).map((subpath) => subpath.replace('.', manifest.name))
 const modules = subpaths.filter((subpath) => !subpath.endsWith('.json'))
+/** Classes of Nest extend those of its packages, so this one loads them. */
+const nest = `${manifest.name}/nest`
+/** The entry points that import their framework also at run time. Of the others, only the types need it. */
+const besideFramework = ['hono', 'h3']
+const standalone = modules.filter((subpath) => !besideFramework.some((name) => subpath.endsWith(`/${name}`)))
 
 const home = mkdtempSync(join(tmpdir(), 'headgate-package-'))
 const consumer = join(home, 'consumer')
@@ -95,7 +100,7 @@ describe('a consumer without any framework', () => {
   })
 
   test('gets the same names by import and by require()', () => {
-    const list = JSON.stringify(modules)
+    const list = JSON.stringify(standalone.filter((name) => name !== nest))
     const imported = output('names.mjs', [
       `const modules = await Promise.all(${list}.map((name) => import(name)))`,
       'console.log(JSON.stringify(modules.map((each) => Object.keys(each).sort())))',
@@ -135,6 +140,27 @@ describe('a consumer without any framework', () => {
   })
 })
 
+/** Runs with packages of this repository installed in the consumer, as if it had installed them. */
+function withPackages<T>(names: readonly string[], run: () => T): T {
+  const links = names.map((name) => join(consumer, 'node_modules', name))
+  for (const [n, link] of links.entries()) symlinkSync(join(root, 'node_modules', names[n] as string), link, 'junction')
+  try {
+    return run()
+  } finally {
+    for (const link of links) rmSync(link)
+  }
+}
+
+describe.each(['express', 'koa', 'fastify', 'hono', 'h3'])('a consumer of %s alone', (framework) => {
+  test('imports its entry point, which loads no other framework', () => {
+    const door = `${manifest.name}/${framework}`
+    withPackages([framework], () => {
+      const lines = [`import { rateLimit } from '${door}'`, 'console.log(JSON.stringify(typeof rateLimit))']
+      expect(output('alone.mjs', lines)).toBe('function')
+    })
+  })
+})
+
 /** The compiler's errors in the file or in this package. Errors in the types of other packages do not count. */
 function complaints(file: string, lines: readonly string[], options: readonly string[]): string[] {
   writeFileSync(join(consumer, file), `${lines.join('\n')}\n`)
@@ -159,9 +185,23 @@ describe("a consumer in strict TypeScript without Node's types", () => {
     expect(complaints('bare.mts', usesOf(own), ['--lib', 'es2023', ...options])).toEqual([])
   })
 
-  test('has the types of a pacer, which need those of fetch', () => {
-    const pacer = usesOf([`${manifest.name}/pacer`])
-    expect(complaints('bare.mts', pacer, ['--lib', 'es2023,dom', ...options])).toEqual([])
+  test('has the types of a pacer and of fetch handlers, which need those of fetch', () => {
+    const uses = usesOf([`${manifest.name}/pacer`, `${manifest.name}/fetch`])
+    expect(complaints('bare.mts', uses, ['--lib', 'es2023,dom,dom.iterable', ...options])).toEqual([])
+  })
+
+  test("has the decision on a Request of the DOM's types, also of a class that extends it", () => {
+    const lines = [
+      `import { rateLimit } from '${manifest.name}/fetch'`,
+      'class NextRequest extends Request {}',
+      `const limit = rateLimit('100/15m', { address: (_request, server: { ip: string }) => server.ip })`,
+      'export const GET = limit.wrap(async (request: NextRequest, server: { ip: string }) => {',
+      '  const left: number | undefined = request.rateLimit?.remaining',
+      '  return Response.json({ left, server })',
+      '})',
+      `export const answer: Promise<Response> = GET(new NextRequest('http://a'), { ip: '192.0.2.1' })`,
+    ]
+    expect(complaints('handler.mts', lines, ['--lib', 'es2023,dom,dom.iterable', ...options])).toEqual([])
   })
 
   test('can name the types of what it exports in declarations of its own', () => {
@@ -202,9 +242,17 @@ describe('a consumer in strict TypeScript with the types of Node and of the fram
 
   // The types that such a consumer would install, from the repository's own node_modules.
   beforeAll(() => {
-    for (const name of ['@types', 'fastify']) {
+    for (const name of ['@types', 'fastify', 'hono', 'h3', '@nestjs', 'rxjs']) {
       symlinkSync(join(root, 'node_modules', name), join(consumer, 'node_modules', name), 'junction')
     }
+  })
+
+  test('loads the module for Nest, by import and by require()', () => {
+    const names = ['RateLimit', 'RateLimitGuard', 'RateLimitModule', 'SkipRateLimit']
+    const imported = [`import * as nest from '${nest}'`, 'console.log(JSON.stringify(Object.keys(nest).sort()))']
+    expect(output('nest.mjs', imported)).toEqual(expect.arrayContaining(names))
+    const required = [`console.log(JSON.stringify(Object.keys(require('${nest}')).sort()))`]
+    expect(output('nest.cjs', required)).toEqual(expect.arrayContaining(names))
   })
 
   test.each(['nodenext', 'node20'])('has the types of every subpath, module %s', (module) => {

@@ -6,10 +6,12 @@ import { bundle } from './bundle.mjs'
 import { binary } from './command.mjs'
 
 /** The work is done in a handler: a worker may use randomness and timers there only. */
-const worker = `import { outcome } from './outcome.mjs'
+const worker = `import { handler } from './fetch-door.mjs'
+import { outcome } from './outcome.mjs'
 export default {
-  async test() {
-    console.log('outcome ' + JSON.stringify(await outcome()))
+  fetch: handler,
+  async test(_controller, { self }) {
+    console.log('outcome ' + JSON.stringify(await outcome((url, init) => self.fetch(url, init))))
   },
 }
 `
@@ -18,6 +20,7 @@ const config = `using Workerd = import "/workerd/workerd.capnp";
 const config :Workerd.Config = (services = [(name = "main", worker = .worker)]);
 const worker :Workerd.Worker = (
   modules = [(name = "worker", esModule = embed "worker.js")],
+  bindings = [(name = "self", service = "main")],
   compatibilityDate = "2026-01-01",
 );
 `

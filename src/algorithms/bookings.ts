@@ -11,9 +11,7 @@
  *            |      \_|      \____
  *          call    lowest         now
  *
- * So it is enough to know, for the time of each call, the lowest level since. That is a staircase which never falls: one
- * step for each later arrival, at the level that it found. An arrival that found less than earlier ones replaces them. Few
- * steps are kept; two neighbours become one at the lower level, so that too little is given back and never too much.
+ * So it is enough to know, for the time of each call, the lowest level since: a staircase that never falls (steps.ts).
  *
  * A reservation that has to wait is booked ahead: its units pour at the promised time. Bookings are first come, first
  * served: no call goes before the last of them. Each has its own entry, so it can be cancelled without a trace. When
@@ -25,10 +23,10 @@
  * (start, end, ticks). A state without them has no open reservation, or nothing has come since.
  */
 import type { Numbers } from './algorithm.ts'
-import { ratioDown, ratioUp } from './exact-math.ts'
+import { ratioUp } from './exact-math.ts'
+import { addStep, endOfSteps, giveBackSince, scaleSteps } from './steps.ts'
 
-/** The most steps and bookings of one state. With 64 streams at once, a gateway loses under 1 per cent: docs/algorithms.md. */
-const maxSteps = 8
+/** The most bookings of one state. More of them become a run. */
 const maxBookings = 8
 
 /** How the level falls: by `rate` in each `per` microseconds. */
@@ -58,12 +56,12 @@ export class Bookings {
   }
 
   /** True if the state has steps or bookings. Only a state in an array of its own, which starts at 0, has them. */
-  in(s: Numbers): boolean {
+  in(s: Numbers): s is number[] {
     return s.length > this.#start && Array.isArray(s)
   }
 
   #firstBooking(s: Numbers): number {
-    return this.in(s) ? this.#start + 1 + 2 * (s[this.#start] as number) : s.length
+    return this.in(s) ? endOfSteps(s, this.#start) : s.length
   }
 
   /** When the last booking acts; 0 if none is ahead. */
@@ -110,7 +108,7 @@ export class Bookings {
       const found = this.#pour(s, k, at)
       if (end > at) return this.#enterRun(s, k, found, at)
       s.splice(k, 3)
-      this.#addStep(s, end, start === end ? found : Math.max(0, this.#level - ticks))
+      addStep(s, this.#start, end, start === end ? found : Math.max(0, this.#level - ticks))
     }
     return drained(this.#drain, this.#level, at - this.#time)
   }
@@ -122,41 +120,13 @@ export class Bookings {
     const start = s[k] as number
     s[k] = at
     s[k + 2] = Math.max(1, whole - level)
-    this.#addStep(s, start, found)
+    addStep(s, this.#start, start, found)
     return level
   }
 
   /** Notes an arrival: it found `level` at `time`. Arrivals of one time are one step, because nothing drains in between. */
   arrive(s: number[], time: number, level: number): void {
-    this.#addStep(s, time, level)
-  }
-
-  #addStep(s: number[], time: number, level: number): void {
-    const start = this.#start
-    if (s.length === start) s.push(0)
-    let count = s[start] as number
-    let end = start + 1 + 2 * count
-    if (count > 0 && (s[end - 2] as number) === time && (s[end - 1] as number) <= level) return
-    let first = end
-    while (first > start + 1 && (s[first - 1] as number) >= level) first -= 2
-    s.splice(first, end - first, time, level)
-    end = first + 2
-    count = (end - start - 1) / 2
-    s[start] = count
-    if (count > maxSteps) this.#mergeSteps(s, count)
-  }
-
-  /** Two neighbours of nearly the same level become one: the earlier level, until the later time. */
-  #mergeSteps(s: number[], count: number): void {
-    const start = this.#start + 1
-    let closest = start
-    for (let k = start; k < start + 2 * (count - 1); k += 2) {
-      const gap = (s[k + 3] as number) - (s[k + 1] as number)
-      if (gap < (s[closest + 3] as number) - (s[closest + 1] as number)) closest = k
-    }
-    s[closest] = s[closest + 2] as number
-    s.splice(closest + 2, 2)
-    s[this.#start] = count - 1
+    addStep(s, this.#start, time, level)
   }
 
   /** Books units ahead, at a time that is not before the last booking. @param level at `now` */
@@ -187,18 +157,11 @@ export class Bookings {
     return this.#level
   }
 
-  /** How many of these ticks the call of that time can still give back. They leave the steps; the caller lowers the level. */
+  /** How many of these ticks the call of that time can still give back. The caller lowers the level by them. */
   settle(s: number[], level: number, since: number, ticks: number): number {
     const bookings = this.#firstBooking(s)
     if (bookings < s.length && s[bookings] !== s[bookings + 1]) return 0 // a run relies on what has drained
-    const first = this.#start + 1
-    let k = first
-    while (k < bookings && (s[k] as number) <= since) k += 2
-    const back = Math.min(ticks, level, k < bookings ? (s[k + 1] as number) : level)
-    for (let later = k; later < bookings; later += 2) s[later + 1] = (s[later + 1] as number) - back
-    const lowest = k < bookings ? (s[k + 1] as number) : level - back
-    for (let before = first; before < k; before += 2) s[before + 1] = Math.min(s[before + 1] as number, lowest)
-    return back
+    return giveBackSince(s, this.#start, since, level, ticks)
   }
 
   /**
@@ -262,9 +225,8 @@ export class Bookings {
 
   /** Counts everything `times / per` as much: bookings rounded up, and the steps down. */
   scale(s: number[], times: number, per: number): void {
-    const bookings = this.#firstBooking(s)
-    for (let k = this.#start + 2; k < bookings; k += 2) s[k] = ratioDown(s[k] as number, times, per)
-    for (let k = bookings + 2; k < s.length; k += 3) s[k] = ratioUp(s[k] as number, times, per)
+    if (this.in(s)) scaleSteps(s, this.#start, times, per)
+    for (let k = this.#firstBooking(s) + 2; k < s.length; k += 3) s[k] = ratioUp(s[k] as number, times, per)
   }
 
   /** A level at `at` that, without bookings, is at least as strict from the last of them on. */

@@ -29,22 +29,16 @@
  * Bound: burst + limit * t / window units in any span t, where booked units count at their promised time.
  */
 import { HeadgateError } from '../errors.ts'
-import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
-import { Bookings } from './bookings.ts'
+import type { Algorithm, Numbers, Report } from './algorithm.ts'
+import { DrainingBucket } from './draining-bucket.ts'
 import { toleranceOf } from './effective-time.ts'
-import { gcd, maxSafe, ratioUp } from './exact-math.ts'
+import { gcd, maxSafe } from './exact-math.ts'
 
 const slots = 3
 
-export class Bucket implements Algorithm {
+export class Bucket extends DrainingBucket {
   readonly kind = 'bucket'
   readonly parameters: readonly number[]
-  readonly slots: number = slots
-  readonly grows = false
-  readonly growsByBooking = true
-  readonly idSlot = 2
-  readonly condensed: number = slots
-  readonly promises = true
   readonly span: number
   readonly tolerance: number
   readonly burst: number
@@ -54,9 +48,9 @@ export class Bucket implements Algorithm {
   readonly rate: number
   readonly per = 1
   readonly capacity: number
-  readonly #bookings: Bookings
 
   constructor(limit: number, window: number, burst: number) {
+    super(slots, 0)
     const divisor = gcd(limit, window)
     this.burst = burst
     this.weight = window / divisor
@@ -72,11 +66,10 @@ export class Bucket implements Algorithm {
     }
     this.span = Math.ceil(this.capacity / this.rate)
     this.tolerance = toleranceOf(this.span, window)
-    this.#bookings = new Bookings(this, slots)
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
-    if (s[i + 2] !== 0) return this.#waitBehind(s, Math.max(at, s[i] as number), cost)
+    if (s[i + 2] !== 0) return this.#waitBehind(s, i, Math.max(at, s[i] as number), cost)
     return this.#excessWait(this.#drained(s, i, at), cost)
   }
 
@@ -94,20 +87,20 @@ export class Bucket implements Algorithm {
   }
 
   /** No call goes before the last booking. */
-  #waitBehind(s: Numbers, now: number, cost: number): number {
-    const from = Math.max(now, this.#bookings.until(s, now))
-    return from - now + this.#excessWait(this.#levelAt(s, 0, from), cost)
+  #waitBehind(s: Numbers, i: number, now: number, cost: number): number {
+    const from = Math.max(now, this.bookings.until(s, now))
+    return from - now + this.#excessWait(this.#levelAt(s, i, from), cost)
   }
 
   /** The level with the units that are booked until then. If the clock went far back, that of `last`. */
   #levelAt(s: Numbers, i: number, at: number): number {
     if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
-    return this.#bookings.levelAt(s, last, s[i + 1] as number, Math.max(at, last))
+    return this.bookings.levelAt(s, last, s[i + 1] as number, Math.max(at, last))
   }
 
   fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    const ahead = s[i + 2] === 0 ? 0 : this.#bookings.ahead(s, Math.max(at, s[i] as number))
+    const ahead = s[i + 2] === 0 ? 0 : this.bookings.ahead(s, Math.max(at, s[i] as number))
     return this.#levelAt(s, i, at) + ahead + cost * this.weight <= maxSafe
   }
 
@@ -121,10 +114,10 @@ export class Bucket implements Algorithm {
   #takeAmongBookings(s: number[], at: number, ticks: number, delay: number): void {
     const level = this.#advance(s, at)
     if (delay > 0) {
-      this.#bookings.book(s, at, level, at + delay, ticks)
+      this.bookings.book(s, at, level, at + delay, ticks)
       if (s[2] === 0) s[2] = -1
     } else if (ticks > 0) {
-      if (s[2] !== 0) this.#bookings.arrive(s, at, level)
+      if (s[2] !== 0) this.bookings.arrive(s, at, level)
       s[1] = level + ticks
     }
   }
@@ -133,24 +126,12 @@ export class Bucket implements Algorithm {
   #advance(s: number[], at: number): number {
     const last = s[0] as number
     const forth = at >= last
-    const level = forth ? this.#bookings.advance(s, last, s[1] as number, at) : (s[1] as number)
-    if (!forth) this.#void(s, last - at)
+    const level = forth ? this.bookings.advance(s, last, s[1] as number, at) : (s[1] as number)
+    if (!forth) this.forgetTickets(s, last - at)
     s[0] = at
     s[1] = level
-    if (at > last) this.#close(s)
+    if (at > last) this.close(s)
     return level
-  }
-
-  #void(s: number[], ahead: number): void {
-    this.#bookings.restart(s, ahead)
-    s[2] = s.length > slots ? -1 : 0
-  }
-
-  /** Forgets the id once nothing is left to settle. */
-  #close(s: number[]): void {
-    if (!this.#bookings.over(s, s[1] as number)) return
-    s.length = slots
-    s[2] = 0
   }
 
   /** Fills up to the capacity at most. So one full refill after the last refused call, all of them are forgotten. */
@@ -158,35 +139,17 @@ export class Bucket implements Algorithm {
     const level = this.#levelAt(s, i, at)
     const filled = cost > this.burst ? this.capacity : Math.min(this.capacity, level + cost * this.weight)
     this.take(s, i, at, 0, 0)
-    if (s[i + 2] !== 0 && filled > level) this.#bookings.arrive(s as number[], at, level)
+    if (s[i + 2] !== 0 && filled > level) this.bookings.arrive(s as number[], at, level)
     s[i + 1] = Math.max(level, filled)
-  }
-
-  refund(s: Numbers, i: number, at: number, cost: number): void {
-    this.take(s, i, at, 0, 0)
-    const level = s[i + 1] as number
-    const ticks = cost * this.weight
-    const rest = s[i + 2] === 0 ? ticks : this.#bookings.refund(s as number[], at, level, ticks)
-    s[i + 1] = Math.max(0, level - rest)
-    if (s[i + 2] !== 0) this.#close(s as number[])
   }
 
   bookedAt(_s: Numbers, _i: number, at: number, delay: number): number {
     return at + delay
   }
 
-  settle(numbers: Numbers, _i: number, at: number, units: number, [since, , whole]: Ticket): void {
-    const s = numbers as number[]
-    const level = this.#advance(s, at)
-    const ticks = Math.min(units, whole) * this.weight
-    if (since > at) this.#bookings.cancel(s, at, level, since, whole * this.weight, ticks)
-    else s[1] = level - this.#bookings.settle(s, level, since, ticks)
-    this.#close(s)
-  }
-
   report(s: Numbers, i: number, at: number, out: Report): void {
     if (s[i + 2] !== 0) {
-      this.#reportBookings(s, Math.max(at, s[i] as number), out)
+      this.#reportBookings(s, i, Math.max(at, s[i] as number), out)
       return
     }
     this.#reportLevel(this.#drained(s, i, at), out)
@@ -200,35 +163,16 @@ export class Bucket implements Algorithm {
     out.reset = Math.ceil(level / this.rate)
   }
 
-  #reportBookings(s: Numbers, now: number, out: Report): void {
-    const until = this.#bookings.until(s, now)
-    this.#reportLevel(this.#levelAt(s, 0, Math.max(now, until)), out)
+  #reportBookings(s: Numbers, i: number, now: number, out: Report): void {
+    const until = this.bookings.until(s, now)
+    this.#reportLevel(this.#levelAt(s, i, Math.max(now, until)), out)
     if (until > 0) out.remaining = 0
     if (until > 0) out.reset += until - now
-    out.used = Math.ceil((this.#levelAt(s, 0, now) + this.#bookings.ahead(s, now)) / this.weight)
+    out.used = Math.ceil((this.#levelAt(s, i, now) + this.bookings.ahead(s, now)) / this.weight)
   }
 
-  /** Debt stays the same number of units, rounded up. Booked units keep their time. */
-  adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
-    if (!(from instanceof Bucket)) return false
-    from.take(s, i, at, 0, 0)
-    s[i + 1] = Math.min(maxSafe, ratioUp(s[i + 1] as number, this.weight, from.weight))
-    if (s[i + 2] !== 0) this.#bookings.scale(s as number[], this.weight, from.weight)
-    return true
-  }
-
-  /** Units that count for more or less, or beyond the capacity, can no longer be settled: the tickets are void. */
-  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
-    if (!(from instanceof Bucket)) return false
-    from.take(s, i, at, 0, 0)
-    const level = ratioUp(s[i + 1] as number, times, per)
-    const ticks = level < maxSafe ? ratioUp(level, this.weight, from.weight) : Infinity
-    s[i + 1] = Math.min(this.capacity, ticks)
-    if (s[i + 2] === 0) return true
-    this.#bookings.scale(s as number[], times, per)
-    this.#bookings.scale(s as number[], this.weight, from.weight)
-    if (times !== per || ticks > this.capacity) this.#void(s as number[], 0)
-    return true
+  protected drainsAs(from: Algorithm): from is Bucket {
+    return from instanceof Bucket
   }
 
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
@@ -237,7 +181,7 @@ export class Bucket implements Algorithm {
   }
 
   condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
-    const id = this.#bookings.in(s) ? 0 : (s[i + 2] as number)
+    const id = this.bookings.in(s) ? 0 : (s[i + 2] as number)
     this.#write(t, j, at, this.#foldedAt(s, i, at))
     t[j + 2] = id
   }
@@ -246,7 +190,7 @@ export class Bucket implements Algorithm {
   #foldedAt(s: Numbers, i: number, at: number): number {
     if (s[i + 2] === 0) return this.#drained(s, i, at)
     const last = s[i] as number
-    return Math.min(maxSafe, this.#bookings.folded(s, last, s[i + 1] as number, Math.max(at, last)))
+    return Math.min(maxSafe, this.bookings.folded(s, last, s[i + 1] as number, Math.max(at, last)))
   }
 
   #write(s: Numbers, i: number, at: number, level: number): void {

@@ -12,7 +12,7 @@
  * This is a sliding log (sliding-log.ts) whose window is the lease. It promises no future time, because nobody knows when
  * a unit is released: `retryAfter` is the latest time.
  */
-import { type Duration, milliseconds } from '../duration.ts'
+import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
 import { checkPolicyOptions, type PolicyOptions } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
@@ -44,6 +44,8 @@ const known = ['limit', 'lease', 'name', 'label', 'scope', 'shadow']
 export function concurrency(options: ConcurrencyOptions): Policy {
   checkPolicyOptions('concurrency', options, known, 'limit: 4', ['limit'])
   const { lease = '1m', name = 'at-once', ...rest } = options
-  const window = milliseconds(lease, 'concurrency: lease', 'HEADGATE_WINDOW')
+  milliseconds(lease, 'concurrency: lease', 'HEADGATE_WINDOW')
+  warnOfSeconds(lease, 'concurrency: lease')
+  const window = typeof lease === 'number' ? `${lease}ms` : lease
   return definePolicy('concurrency', { ...rest, name, window }, [], ({ limit }, span) => new Concurrency(limit, span))
 }

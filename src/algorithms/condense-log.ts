@@ -33,4 +33,5 @@ export function condenseLog(s: Numbers, i: number, first: number, t: Numbers, j:
   }
   t[j] = s[i] as number
   t[j + 2] = n + 1
+  if (width === 1) t[j + 4] = s[i + 4] as number // every entry keeps its time, so tickets still find theirs
 }

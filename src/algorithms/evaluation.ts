@@ -11,42 +11,14 @@
  */
 import { alone, type Decision, dated, join, type Source, type Verdict } from '../decision.ts'
 import { type Policy, Report, type Ticket } from './algorithm.ts'
+import type { Costs, Details, Tickets, Verb } from './call.ts'
 import { refund, settle } from './give-back.ts'
 import { knows, PolicyEvaluation } from './policy-evaluation.ts'
 
+export type { Costs, Details, Tickets, Verb } from './call.ts'
+export { unitsBack } from './call.ts'
 export { effectiveTime } from './effective-time.ts'
 export { PolicyEvaluation } from './policy-evaluation.ts'
-
-/**
- * - `consume` commits if no policy has to wait
- * - `reserve` commits if the wait is at most `maxWait`
- * - `renew` takes the units of a reservation anew where policies hold them by a lease
- * - `charge` commits whatever the wait
- * - `refund` gives back
- * - `settle` gives back units of a reservation, or charges what goes beyond
- * - `peek` decides as `consume` would, and changes nothing
- */
-export type Verb = 'consume' | 'reserve' | 'renew' | 'charge' | 'refund' | 'settle' | 'peek'
-
-/**
- * What a call costs: one number for every policy, or one for each, in the order of the policies. For `settle` always one for
- * each: above 0 is charged, below 0 is given back.
- */
-export type Costs = number | readonly number[]
-
-/** Optional fields of a decision, which take a little time. Each flag adds the field of its name. */
-export interface Details {
-  readonly at?: boolean
-  readonly nextAfter?: boolean
-}
-
-/** One ticket per policy: undefined for a policy that took nothing. */
-export type Tickets = readonly (Ticket | undefined)[]
-
-/** What a settlement costs that gives everything back. */
-export function unitsBack(tickets: Tickets): readonly number[] {
-  return tickets.map((ticket) => (ticket === undefined ? 0 : -ticket[2]))
-}
 
 const report = new Report()
 
@@ -122,7 +94,10 @@ export class Evaluation {
    */
   private canPromise(): boolean {
     const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
-    const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => !algorithm.punishes || wait > 0)
+    // A penalty counts no units, and units in flight are held from now on: they may stand beside the promise.
+    const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
+      return wait > 0 || !(algorithm.punishes || algorithm.leases)
+    })
     if (evaluation === undefined || more.length > 0 || evaluation.carried) return false
     const { s, i, at, wait, cost, algorithm } = evaluation
     return algorithm.promises && algorithm.fits(s, i, at, cost, wait - (at - this.now))
@@ -209,15 +184,16 @@ export class Evaluation {
 
   /** The tickets of the reservation that was just committed. @param id for states without open reservations */
   tickets(id: number): Tickets {
-    return this.policies.map((evaluation, n) => this.ticketOf(evaluation, id) ?? this.given?.[n])
+    return this.policies.map((evaluation, n) => this.ticketOf(evaluation, n, id) ?? this.given?.[n])
   }
 
-  private ticketOf(evaluation: PolicyEvaluation, id: number): Ticket | undefined {
+  private ticketOf(evaluation: PolicyEvaluation, n: number, id: number): Ticket | undefined {
     const { wait, cost, delay } = evaluation
     evaluation.delay = 0
     const { algorithm, s, i, at } = this.verb === 'renew' ? evaluation.own(this.now) : evaluation
     const { idSlot } = algorithm
-    if (wait > 0 || cost === 0 || (this.verb === 'renew' && !algorithm.leases)) return undefined
+    if (wait > 0 || cost === 0) return undefined
+    if (this.verb === 'renew' && (!algorithm.leases || this.given?.[n] === undefined)) return undefined
     if (idSlot === undefined) return [0, 0, cost]
     if ((s[i + idSlot] as number) <= 0) s[i + idSlot] = id
     return [algorithm.bookedAt(s, i, at, delay), s[i + idSlot] as number, cost]

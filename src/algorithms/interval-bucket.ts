@@ -26,22 +26,17 @@
  * Bound of the token bucket: `burst` at once, and `limit` more for each interval that ends.
  */
 import { HeadgateError } from '../errors.ts'
-import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
-import { Bookings, drained } from './bookings.ts'
+import type { Algorithm, Numbers, Report } from './algorithm.ts'
+import { drained } from './bookings.ts'
+import { DrainingBucket } from './draining-bucket.ts'
 import { toleranceOf } from './effective-time.ts'
-import { maxSafe, ratioUp } from './exact-math.ts'
+import { maxSafe } from './exact-math.ts'
 
 const slots = 4
 
-export class IntervalBucket implements Algorithm {
+export class IntervalBucket extends DrainingBucket {
   readonly kind = 'intervalBucket'
   readonly parameters: readonly number[]
-  readonly slots: number = slots
-  readonly grows = false
-  readonly growsByBooking = true
-  readonly idSlot = 3
-  readonly condensed: number = slots
-  readonly promises = true
   readonly span: number
   readonly tolerance: number
   /** Units that come back in each interval. */
@@ -50,12 +45,13 @@ export class IntervalBucket implements Algorithm {
   readonly per: number
   /** The most units at once. */
   readonly capacity: number
+  readonly weight = 1
   readonly aligned: boolean
   /** The largest debt that can be worked off in an exact time: 142 years, or 2^53 - 1 units. */
   readonly most: number
-  readonly #bookings: Bookings
 
   constructor(limit: number, window: number, burst: number, aligned: boolean) {
+    super(slots, 2)
     this.rate = limit
     this.per = window
     this.capacity = burst
@@ -71,12 +67,11 @@ export class IntervalBucket implements Algorithm {
           'Choose a smaller burst or a shorter window.',
       )
     }
-    this.#bookings = new Bookings(this, slots)
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
     const start = this.#startAt(s, i, at)
-    if (s[i + 3] !== 0) return this.#waitBehind(s, start, at, cost)
+    if (s[i + 3] !== 0) return this.#waitBehind(s, i, start, at, cost)
     return this.#shortWait(this.#spentAt(s, i, start), start - at, 0, cost)
   }
 
@@ -88,16 +83,16 @@ export class IntervalBucket implements Algorithm {
   }
 
   /** No call goes before the last booking. */
-  #waitBehind(s: Numbers, start: number, at: number, cost: number): number {
-    const behind = this.#behind(s, start)
-    const spent = this.#spentAt(s, 0, Math.max(start, s[2] as number) + behind)
+  #waitBehind(s: Numbers, i: number, start: number, at: number, cost: number): number {
+    const behind = this.#behind(s, i, start)
+    const spent = this.#spentAt(s, i, Math.max(start, s[i + 2] as number) + behind)
     return this.#shortWait(spent, start + behind - at, behind && start + behind - at, cost)
   }
 
   /** How far ahead of `start` the interval of the last booking is. */
-  #behind(s: Numbers, start: number): number {
-    const base = Math.max(start, s[2] as number)
-    return Math.max(0, this.#bookings.until(s, base) - base)
+  #behind(s: Numbers, i: number, start: number): number {
+    const base = Math.max(start, s[i + 2] as number)
+    return Math.max(0, this.bookings.until(s, base) - base)
   }
 
   /** The start of the interval that holds `at`, if the intervals of the state go on. */
@@ -113,12 +108,12 @@ export class IntervalBucket implements Algorithm {
   #spentAt(s: Numbers, i: number, start: number): number {
     const from = s[i + 2] as number
     if (s[i + 3] === 0) return drained(this, s[i + 1] as number, start - from)
-    return this.#bookings.levelAt(s, from, s[i + 1] as number, Math.max(start, from))
+    return this.bookings.levelAt(s, from, s[i + 1] as number, Math.max(start, from))
   }
 
   fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
     const start = this.#startAt(s, i, at)
-    const ahead = s[i + 3] === 0 ? 0 : this.#bookings.ahead(s, Math.max(start, s[i + 2] as number))
+    const ahead = s[i + 3] === 0 ? 0 : this.bookings.ahead(s, Math.max(start, s[i + 2] as number))
     const waits = Math.floor(delay / this.per) * this.rate
     return this.#spentAt(s, i, start) + ahead + waits + cost <= this.most
   }
@@ -140,7 +135,7 @@ export class IntervalBucket implements Algorithm {
   #takeAmongBookings(s: number[], at: number, cost: number, delay: number): void {
     const spent = this.#advance(s, at)
     if (delay > 0) {
-      this.#bookings.book(s, s[2] as number, spent, at + delay, cost)
+      this.bookings.book(s, s[2] as number, spent, at + delay, cost)
       if (s[3] === 0) s[3] = -1
     } else s[1] = spent + cost
   }
@@ -150,28 +145,17 @@ export class IntervalBucket implements Algorithm {
     const [last, before, from] = [s[0] as number, s[1] as number, s[2] as number]
     const start = this.#startAt(s, 0, at)
     const forth = at >= last
-    const spent = forth ? this.#bookings.advance(s, from, before, start) : before
-    if (!forth) this.#void(s, from - start)
+    const spent = forth ? this.bookings.advance(s, from, before, start) : before
+    if (!forth) this.forgetTickets(s, from - start)
     s[0] = at
     s[1] = spent
     s[2] = start
     if (start <= from) return spent
-    this.#close(s)
-    if (s[3] !== 0) this.#bookings.arrive(s, start, spent) // what drained before is lost to the tickets of earlier intervals
+    this.close(s)
+    if (s[3] !== 0)
+      this.bookings.arrive(s, start, spent) // what drained before is lost to the tickets of earlier intervals
     else if (spent === 0) s[2] = this.#opensAt(at)
     return spent
-  }
-
-  #void(s: number[], ahead: number): void {
-    this.#bookings.restart(s, ahead)
-    s[3] = s.length > slots ? -1 : 0
-  }
-
-  /** Forgets the id once nothing is left to settle. */
-  #close(s: number[]): void {
-    if (!this.#bookings.over(s, s[1] as number)) return
-    s.length = slots
-    s[3] = 0
   }
 
   /** Fills up to `burst` at most: a refused call does not outlast its interval. */
@@ -181,26 +165,8 @@ export class IntervalBucket implements Algorithm {
     s[i + 1] = Math.max(spent, cost > this.capacity ? this.capacity : Math.min(this.capacity, spent + cost))
   }
 
-  refund(s: Numbers, i: number, at: number, cost: number): void {
-    this.take(s, i, at, 0, 0)
-    const spent = s[i + 1] as number
-    const rest = s[i + 3] === 0 ? cost : this.#bookings.refund(s as number[], s[i + 2] as number, spent, cost)
-    s[i + 1] = Math.max(0, spent - rest)
-    if (s[i + 3] !== 0) this.#close(s as number[])
-  }
-
   bookedAt(s: Numbers, i: number, at: number, delay: number): number {
     return delay > 0 ? at + delay : (s[i + 2] as number)
-  }
-
-  settle(numbers: Numbers, _i: number, at: number, units: number, [since, , whole]: Ticket): void {
-    const s = numbers as number[]
-    const spent = this.#advance(s, at)
-    const start = s[2] as number
-    const back = Math.min(units, whole)
-    if (since > start) this.#bookings.cancel(s, start, spent, since, whole, back)
-    else s[1] = spent - this.#bookings.settle(s, spent, since, back)
-    this.#close(s)
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
@@ -208,7 +174,7 @@ export class IntervalBucket implements Algorithm {
     const spent = this.#spentAt(s, i, start)
     out.used = spent
     if (s[i + 3] === 0) this.#reportSpent(spent, start - at, out)
-    else this.#reportBookings(s, start, at, out)
+    else this.#reportBookings(s, i, start, at, out)
   }
 
   #reportSpent(spent: number, toStart: number, out: Report): void {
@@ -216,34 +182,15 @@ export class IntervalBucket implements Algorithm {
     out.reset = spent === 0 ? 0 : toStart + Math.ceil(spent / this.rate) * this.per
   }
 
-  #reportBookings(s: Numbers, start: number, at: number, out: Report): void {
-    const behind = this.#behind(s, start)
-    out.used += this.#bookings.ahead(s, Math.max(start, s[2] as number))
-    this.#reportSpent(this.#spentAt(s, 0, Math.max(start, s[2] as number) + behind), start + behind - at, out)
+  #reportBookings(s: Numbers, i: number, start: number, at: number, out: Report): void {
+    const behind = this.#behind(s, i, start)
+    out.used += this.bookings.ahead(s, Math.max(start, s[i + 2] as number))
+    this.#reportSpent(this.#spentAt(s, i, Math.max(start, s[i + 2] as number) + behind), start + behind - at, out)
     if (behind > 0) out.remaining = 0
   }
 
-  /** Debt and booked units stay the same. */
-  adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
-    if (!this.#sameWindows(from)) return false
-    from.take(s, i, at, 0, 0)
-    return true
-  }
-
-  #sameWindows(from: Algorithm): from is IntervalBucket {
+  protected drainsAs(from: Algorithm): from is IntervalBucket {
     return from instanceof IntervalBucket && from.per === this.per && from.aligned === this.aligned
-  }
-
-  /** Units that count for more or less, or beyond the capacity, can no longer be settled: the tickets are void. */
-  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
-    if (!this.#sameWindows(from)) return false
-    from.take(s, i, at, 0, 0)
-    const spent = ratioUp(s[i + 1] as number, times, per)
-    s[i + 1] = Math.min(this.capacity, spent)
-    if (s[i + 3] === 0) return true
-    this.#bookings.scale(s as number[], times, per)
-    if (times !== per || spent > this.capacity) this.#void(s as number[], 0)
-    return true
   }
 
   /** The later interval counts: its refills come later. */
@@ -263,7 +210,7 @@ export class IntervalBucket implements Algorithm {
 
   condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const start = this.#startAt(s, i, at)
-    const id = this.#bookings.in(s) ? 0 : (s[i + 3] as number)
+    const id = this.bookings.in(s) ? 0 : (s[i + 3] as number)
     this.#write(t, j, at, this.#foldedAt(s, i, start), start)
     t[j + 3] = id
   }
@@ -272,7 +219,7 @@ export class IntervalBucket implements Algorithm {
   #foldedAt(s: Numbers, i: number, start: number): number {
     const [spent, from] = [s[i + 1] as number, s[i + 2] as number]
     if (s[i + 3] === 0) return drained(this, spent, start - from)
-    return Math.min(this.most, this.#bookings.folded(s, from, spent, Math.max(start, from)))
+    return Math.min(this.most, this.bookings.folded(s, from, spent, Math.max(start, from)))
   }
 
   #write(s: Numbers, i: number, at: number, spent: number, start: number): void {

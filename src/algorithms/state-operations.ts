@@ -19,14 +19,14 @@ export interface StateOperations {
    */
   carry(s: Numbers, i: number, at: number, from: StateOperations, times: number, per: number): boolean
   /**
-   * Makes the state at `s[i]` at least as strict as itself and as the state at `t[j]`, now and at all later times. A
-   * full store merges keys this way. `at` is the later of the two effective times.
+   * Makes the state at `s[i]` at least as strict as itself and as the state at `t[j]`, from the last booking on, and never
+   * more permissive in sum. A full store merges keys this way. `at` is the later of the two effective times.
    */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
   /** Makes a merged state the state of one key from this call on. An interval that opens with a call opens with this one. */
   reopen?(s: Numbers, i: number, at: number): void
   /** How many numbers `condense` writes at most. Only for an algorithm whose states grow. */
   readonly condensed?: number
-  /** Writes a state of at most `condensed` numbers to `t[j ...]`, which is all zeros. It is at least as strict. */
+  /** Writes a state of at most `condensed` numbers to `t[j ...]`, which is all zeros. It is as strict as `merge` makes it. */
   condense?(s: Numbers, i: number, at: number, t: Numbers, j: number): void
 }

@@ -1,6 +1,8 @@
+import { RateLimiter } from '../limiter.ts'
 import type { Framework } from './framework.ts'
 import { type DefaultsOrigin, Guard } from './guard.ts'
 import type { GuardOptions } from './guard-options.ts'
+import { checkAddressNeeds } from './keys/needs-address.ts'
 import { PlanGuard } from './plan-guard.ts'
 import type { PlanOptions, PolicyArgument, RateLimitArgument } from './rate-limit-options.ts'
 import { isPlanOptions } from './read-options.ts'
@@ -44,7 +46,14 @@ export function createGuard<Request, Response>(
   defaults?: GuardOptions<Request, Response>,
   origin?: DefaultsOrigin,
 ): AnyGuard<Request, Response> {
-  return isPlanOptions(argument)
-    ? new PlanGuard(framework, argument, defaults)
-    : new Guard(framework, argument, defaults, origin)
+  if (isPlanOptions(argument)) {
+    const guard = new PlanGuard(framework, argument, defaults)
+    checkAddressNeeds(framework, { ...defaults, ...argument }, [])
+    return guard
+  }
+  const guard = new Guard(framework, argument, defaults, origin)
+  const options =
+    typeof argument === 'string' || argument instanceof RateLimiter ? defaults : { ...defaults, ...argument }
+  checkAddressNeeds(framework, options ?? {}, guard.limiter.scopes)
+  return guard
 }

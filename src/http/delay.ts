@@ -39,7 +39,7 @@ export class Delay {
         `delay: max must be at most 1 hour. Give a time that a client waits: '2s'.`,
       )
     }
-    const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes)
+    const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes && !algorithm.leases)
     if (enforced.length === 1 && enforced[0]?.algorithm.promises) return
     throw new HeadgateError(
       'HEADGATE_OPTION',

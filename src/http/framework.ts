@@ -26,9 +26,15 @@ export interface Framework<Request, Response> {
   peer(request: Request): string | undefined | null
   /**
    * True if the request came over a connection that has no addresses by design, such as a unix socket. Any other request
-   * without an address is refused: its client has left. `isUnixSocket` tells it for sockets of Node. Default: never.
+   * without an address is refused: its client has left. `isUnixSocket` tells it for sockets of Node. Undefined if the
+   * adapter cannot tell: the request is refused, and a warning says so once. Default: never.
    */
-  unaddressed?(request: Request): boolean
+  unaddressed?(request: Request): boolean | undefined
+  /**
+   * True if no request has an address, because the adapter was given no way to find it. A limit by address is then an
+   * error when it is made. Default false.
+   */
+  readonly addressless?: boolean
   /** True if the framework is set to trust a proxy. */
   trustsProxy(request: Request): boolean
   /** A parameter of the route that matched. */

@@ -64,7 +64,16 @@ export function readOptions<Request, Response>(
       `rateLimit takes a policy, options or a RateLimiter, got ${shown(argument)}. Write rateLimit('100/15m').`,
     )
   }
-  return { limiter: limiterOf(argument), options: { ...defaults, ...pick(argument, guardOptions) } }
+  return { limiter: limiterOf(argument), options: guardOptionsOf(argument, defaults) }
+}
+
+/** The options of a guard: those of an argument of `rateLimit`, then the defaults. */
+export function guardOptionsOf<Request, Response>(
+  argument: RateLimitArgument<Request, Response>,
+  defaults: GuardOptions<Request, Response> = {},
+): GuardOptions<Request, Response> {
+  if (typeof argument !== 'object' || argument instanceof RateLimiter) return defaults
+  return { ...defaults, ...pick(argument, guardOptions) }
 }
 
 function limiterOf<Request, Response>(options: RateLimitOptions<Request, Response>): RateLimiter {
@@ -80,6 +89,22 @@ function limiterOf<Request, Response>(options: RateLimitOptions<Request, Respons
   const known = [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions]
   knownOptions('rateLimit', options, known, checkedLater)
   return new RateLimiter({ policies: pick(options, policyOptions) as PolicyOptions, ...pick(options, limiterParts) })
+}
+
+/**
+ * An argument of `rateLimit` with a name, a store and other parts for its limiter, unless it has its own. For a limit that
+ * is declared where these are not known, such as in a decorator. A `RateLimiter` stays as it is.
+ */
+export function withLimiterParts<Request, Response>(
+  argument: RateLimitArgument<Request, Response>,
+  parts: LimiterParts,
+): RateLimitArgument<Request, Response> {
+  if (typeof argument === 'string') return { policies: argument, ...parts }
+  if (typeof argument !== 'object' || argument === null) return argument
+  if (argument instanceof RateLimiter || 'limiter' in argument) return argument
+  if ('policies' in argument) return { ...parts, ...argument }
+  const others = Object.entries(argument).filter(([option]) => !policyOptions.includes(option))
+  return { policies: pick(argument, policyOptions) as PolicyOptions, ...parts, ...Object.fromEntries(others) }
 }
 
 /** True if the policies are a function of the request. */

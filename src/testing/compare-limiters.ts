@@ -1,3 +1,4 @@
+import type { Units } from '../call-arguments.ts'
 import type { RateLimiter } from '../limiter.ts'
 import type { Reservation } from '../reservation.ts'
 import { assertEqual } from './assert.ts'
@@ -10,12 +11,24 @@ const pauses = [
   0, 0, 0, 0.001, 0.7, 1, 33, 100, 142.857, 250, 500, 999, 1000, 1100, 2500, 5000, -0.001, -300, -900, -7000,
 ]
 
-type Verb = 'consume' | 'peek' | 'refund' | 'charge' | 'reserve' | 'settle' | 'reset'
+type Verb = 'consume' | 'peek' | 'refund' | 'charge' | 'reserve' | 'settle' | 'release' | 'renew' | 'reset'
 
 const verbs: readonly Verb[] = [
-  ...(['consume', 'consume', 'consume', 'consume', 'consume', 'peek', 'refund'] as const),
-  ...(['charge', 'reserve', 'reserve', 'settle', 'settle', 'reset'] as const),
+  ...(['consume', 'consume', 'consume', 'consume', 'consume', 'peek', 'refund', 'charge'] as const),
+  ...(['reserve', 'reserve', 'reserve', 'settle', 'settle', 'settle', 'release', 'renew', 'reset'] as const),
 ]
+
+/** Which of the open reservations is settled or renewed: any of them, in no order. */
+const places = [0, 1, 2, 3, 5]
+
+type Pick = <T>(from: readonly T[]) => T
+
+/** The same reservation of both limiters. */
+interface Open {
+  readonly cost: Units
+  readonly actual: Reservation
+  readonly expected: Reservation
+}
 
 /**
  * Runs one timeline of every verb on two limiters that share a clock, and asserts that both return the same. The timeline
@@ -23,15 +36,17 @@ const verbs: readonly Verb[] = [
  */
 export async function compareLimiters(clock: ManualClock, limiter: RateLimiter, reference: RateLimiter): Promise<void> {
   const pick = picker()
-  const open: [Reservation, Reservation][] = []
+  const open: Open[] = []
   let history = ''
   for (let step = 0; step < steps; step++) {
     clock.set(clock.milliseconds + pick(pauses))
     const key = { user: pick(['u', 'v']), address: pick(['a', 'b']) }
-    const cost = pick([1, 1, 1, 2, 3, 5, 8, 20])
+    const cost = pick([0, 0, 0, 1]) === 0 ? pick([1, 1, 1, 2, 3, 5, 8, 20]) : costs(limiter, pick)
     const verb = pick(verbs)
     const keys = limiter.scopes.length === 1 ? key.user : key
-    history = `${history}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${cost}`.slice(-1000)
+    history = `${history}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${JSON.stringify(cost)}`.slice(
+      -1000,
+    )
     const same = (actual: unknown, expected: unknown) =>
       assertEqual(actual, expected, `differs from the reference after:${history}`)
 
@@ -42,9 +57,16 @@ export async function compareLimiters(clock: ManualClock, limiter: RateLimiter, 
       const pair = [limiter, reference].map((each) => each.reserve(keys, { cost, maxWait }))
       const [actual, expected] = (await Promise.all(pair)) as [Reservation, Reservation]
       same([actual.wait, actual.decision], [expected.wait, expected.decision])
-      open.push([actual, expected])
+      open.push({ cost, actual, expected })
     } else if (verb === 'settle') {
-      for (const each of open.splice(pick([0, 1]), 1).flat()) await each.settle(cost - 1)
+      for (const reservation of open.splice(pick(places), 1)) await settle(reservation, cost)
+    } else if (verb === 'release') {
+      for (const { actual, expected } of open.splice(pick(places), 1)) {
+        await Promise.all([actual.release(), expected.release()])
+      }
+    } else if (verb === 'renew') {
+      const { actual, expected } = open[pick(places)] ?? {}
+      same(await actual?.renew(), await expected?.renew())
     } else {
       await Promise.all([limiter.reset(keys), reference.reset(keys)])
     }
@@ -52,8 +74,19 @@ export async function compareLimiters(clock: ManualClock, limiter: RateLimiter, 
   }
 }
 
+/** A cost for each policy, which may leave it alone. */
+function costs({ policies }: RateLimiter, pick: Pick): Units {
+  return Object.fromEntries(policies.map(({ name }) => [name, pick([0, 1, 1, 2, 5])]))
+}
+
+/** Corrects both to the actual cost. If a reservation had a cost for each policy, a number could only cancel it. */
+async function settle({ cost, actual, expected }: Open, units: Units): Promise<void> {
+  const used = typeof units === 'number' ? (typeof cost === 'number' ? units - 1 : 0) : units
+  await Promise.all([actual.settle(used), expected.settle(used)])
+}
+
 /** Picks from lists, by the Park-Miller generator with a fixed seed. */
-function picker(): <T>(from: readonly T[]) => T {
+function picker(): Pick {
   let seed = 2026
   return (from) => {
     seed = (seed * 48_271) % 2_147_483_647

@@ -1,4 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
+import { concurrency } from '../algorithms/concurrency.ts'
 import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { gcra } from '../algorithms/gcra.ts'
 import { leakyBucket } from '../algorithms/leaky-bucket.ts'
@@ -14,6 +15,7 @@ import type { Store } from '../stores/store.ts'
 import { assertEqual, assertTrue } from './assert.ts'
 import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
+import { reservationCases } from './reservation-cases.ts'
 import { type StoreFixture, storeCases } from './store-cases.ts'
 
 export interface StoreContract {
@@ -29,8 +31,8 @@ export interface StoreContract {
 
 /**
  * Declares the tests that every store must pass. Every algorithm and verb returns what the memory store returns. Several
- * policies and scopes commit together or not at all. Keys and limiters never share a state. Concurrent calls are decided
- * one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
+ * policies and scopes commit together or not at all. Reservations are settled exactly, in any order. Keys and limiters
+ * never share a state. Concurrent calls are decided one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
  *
  *     import { test } from 'node:test'
  *     import { testStore } from 'headgate/testing'
@@ -65,7 +67,7 @@ export function testStore({ name, create, test, close }: StoreContract): void {
   declare('all algorithms in one limiter: the same decisions as the memory store', (fixture) =>
     checkDecisions(fixture, all),
   )
-  for (const [what, run] of Object.entries(storeCases)) declare(what, run)
+  for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases })) declare(what, run)
 }
 
 const start = Date.UTC(2026, 0, 1)
@@ -80,6 +82,7 @@ const algorithms: Readonly<Record<string, (options: PolicyOptions) => Policy>> =
   'token-bucket by intervals': (options) => tokenBucket({ ...options, burst: options.limit + 3, refill: 'interval' }),
   'leaky-bucket': leakyBucket,
   gcra: (options) => gcra({ ...options, burst: 2 }),
+  concurrency: ({ countRefused, window, ...options }) => concurrency({ name: 'at-once', ...options, lease: window }),
 }
 
 /** Uses up a key, then calls 1 ms too soon and in time. */

@@ -16,8 +16,9 @@ import { ManualClock } from '../../src/testing/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, midnight, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
+import { queryOf, respond } from '../support/shapes.ts'
 
-contract((app) => {
+contract((app, lacks) => {
   test('a client is admitted, refused with true headers, and admitted at Retry-After', async () => {
     const clock = new ManualClock(midnight)
     const store = memoryStore({ clock: clock.now })
@@ -149,8 +150,7 @@ contract((app) => {
   })
 
   test('any function is an extractor, sync or async, and gets the framework’s request', async () => {
-    type Any = { headers: Record<string, string>; query: Record<string, string> }
-    for (const keys of [({ query }: Any) => query.who, async ({ query }: Any) => query.who]) {
+    for (const keys of [(r: unknown) => queryOf(r, 'who'), async (r: unknown) => queryOf(r, 'who')]) {
       const { url } = await app({ limit: 1, window: '1m', keys })
       const ask = async (who: string) => (await get(`${url}/?who=${who}`)).status
       expect([await ask('ann'), await ask('bob'), await ask('ann')]).toEqual([200, 200, 429])
@@ -205,14 +205,9 @@ contract((app) => {
   })
 
   test('refuse, sync or async, finds the status and the fields set', async () => {
-    type Any = { send?: (body: string) => unknown; body?: unknown }
-    const respond = (response: Any) => {
-      if (response.send) response.send('mine')
-      else response.body = 'mine'
-    }
     const refusals = [
-      (_decision: unknown, _request: unknown, response: Any) => respond(response),
-      async (_decision: unknown, _request: unknown, response: Any) => respond(response),
+      (_decision: unknown, _request: unknown, response: unknown) => respond(response, 'mine'),
+      async (_decision: unknown, _request: unknown, response: unknown) => respond(response, 'mine'),
     ]
     for (const refuse of refusals) {
       const { url } = await app({ limit: 1, window: '1m', refuse })
@@ -237,10 +232,12 @@ contract((app) => {
     expect(body).toContain('more than is ever admitted')
   })
 
-  test('a response that has begun is not changed', async () => {
-    const { url } = await app({ limit: 1, window: '1m' }, { answerFirst: true })
-    for (let n = 0; n < 3; n++) expect(await get(url)).toMatchObject({ status: 200, body: 'first' })
-  })
+  if (!lacks('a response before the limiter')) {
+    test('a response that has begun is not changed', async () => {
+      const { url } = await app({ limit: 1, window: '1m' }, { answerFirst: true })
+      for (let n = 0; n < 3; n++) expect(await get(url)).toMatchObject({ status: 200, body: 'first' })
+    })
+  }
 
   test('forged X-Forwarded-For is never believed', async () => {
     const forged = [1, 2, 3].map((n) => ({ 'x-forwarded-for': `203.0.113.${n}` }))

@@ -4,14 +4,15 @@ import { fixedWindow, memoryStore, RateLimiter, type Store, tokenBucket } from '
 import { asyncStore } from '../support/async-store.ts'
 import { contract, statuses, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
+import { queryOf } from '../support/shapes.ts'
 
-type Any = { query: Record<string, string> }
 const policies = fixedWindow({ limit: 10, window: '1h' })
 const tokens = fixedWindow({ name: 'tokens', limit: 1000, window: '1h' })
 
 contract((app) => {
   test('cost is a number, or a function of the request, sync or async', async () => {
-    const costs = [3, ({ query }: Any) => Number(query.units ?? 3), async ({ query }: Any) => Number(query.units ?? 3)]
+    const units = (request: unknown) => Number(queryOf(request, 'units') ?? 3)
+    const costs = [3, units, async (request: unknown) => units(request)]
     for (const cost of costs) {
       const { url } = await app({ policies, cost })
       expect(await statuses(url, [{}, {}, {}, {}])).toEqual([200, 200, 200, 429])
@@ -38,7 +39,7 @@ contract((app) => {
     const bucket = tokenBucket({ name: 'tokens', limit: 200, window: '2s', burst: 10 })
     const { url } = await app({
       policies: bucket,
-      cost: ({ query }: Any) => ({ tokens: Number(query.units) }),
+      cost: (request: unknown) => ({ tokens: Number(queryOf(request, 'units')) }),
       keys: () => 'k',
       delay: { max: '2s' },
     })

@@ -6,11 +6,19 @@ import { expect, test, vi } from 'vitest'
 import { expressFramework } from '../../adapters/express.ts'
 import { fastifyFramework } from '../../adapters/fastify.ts'
 import { koaFramework } from '../../adapters/koa.ts'
-import { type AnyGuard, addressKey, createGuard } from '../../src/http/index.ts'
-import { fixedWindow, type Policy, type PolicyOptions, slidingLog, tokenBucket } from '../../src/index.ts'
+import {
+  type AnyGuard,
+  addressKey,
+  createGuard,
+  guardOptionsOf,
+  type RateLimitArgument,
+  withLimiterParts,
+} from '../../src/http/index.ts'
+import { fixedWindow, type Policy, type PolicyOptions, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { stillStore } from '../support/contract.ts'
 import { type PlainRequest, PlainResponse, plainFramework } from '../support/plain-framework.ts'
 
+type PlainArgument = RateLimitArgument<PlainRequest, PlainResponse>
 type PlainGuard = AnyGuard<PlainRequest, PlainResponse>
 
 /** Sends a request through the guard; the framework's handler answers 200. */
@@ -40,6 +48,37 @@ test('an adapter may choose defaults that the argument overrides', () => {
   )
   expect(send(guard).headers.RateLimit).toBe('limit=9, remaining=6, reset=120')
   expect(guard.inherited).toMatchObject({ headers: 'draft-7' })
+})
+
+test('an argument gets parts for its limiter, unless it has its own, and its guard options can be read', () => {
+  const { store } = stillStore()
+  const parts = { name: 'place', store }
+  const named = (argument: PlainArgument) => {
+    const guard = createGuard(plainFramework, withLimiterParts(argument, parts))
+    return guard.limiter instanceof RateLimiter
+      ? [guard.limiter.name, guard.limiter.policies.map(({ name }) => name)]
+      : []
+  }
+  expect(named('5/1m')).toEqual(['place', ['1m']])
+  const own = {
+    limit: 5,
+    window: '1m',
+    name: 'quick',
+    shadow: true,
+    keys: () => 'k',
+    store: stillStore().store,
+  } as const
+  expect(named(own)).toEqual(['place', ['quick']])
+  expect(guardOptionsOf(withLimiterParts(own, parts), { headers: false })).toEqual({
+    headers: false,
+    shadow: true,
+    keys: own.keys,
+  })
+  expect(named({ policies: ['5/1m', '9/1h'], name: 'mine' })).toEqual(['mine', ['1m', '1h']])
+  const limiter = new RateLimiter({ policies: '5/1m' })
+  for (const given of [limiter, { limiter, cost: 2 }]) expect(withLimiterParts(given, parts)).toBe(given)
+  expect(guardOptionsOf(limiter, { cost: 2 })).toEqual({ cost: 2 })
+  for (const wrong of [undefined, null, 5]) expect(() => named(wrong as never)).toThrow('rateLimit takes a policy')
 })
 
 test('check returns at once if nothing has to wait, and else a promise', async () => {

@@ -6,14 +6,13 @@ import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import { fixedWindow, type PlanLimiter, RateLimiter } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, statuses, stillStore } from '../support/contract.ts'
-
-type Headed = { headers: Record<string, string> }
+import { headerOf } from '../support/shapes.ts'
 
 const plans = {
   free: fixedWindow({ name: 'quota', limit: 2, window: '1h' }),
   pro: [fixedWindow({ name: 'quota', limit: 5, window: '1h' }), fixedWindow({ name: 'day', limit: 50, window: '1d' })],
 }
-const planOf = ({ headers }: Headed) => plans[headers['x-plan'] as keyof typeof plans]
+const planOf = (request: unknown) => plans[headerOf(request, 'x-plan') as keyof typeof plans]
 const free = { 'x-plan': 'free' }
 const pro = { 'x-plan': 'pro' }
 

@@ -1,13 +1,10 @@
-import type { IncomingMessage } from 'node:http'
 import { expect, test } from 'vitest'
 import { fixedWindow, type PolicyLikes, tokenBucket } from '../../src/index.ts'
 import { contract, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
+import { headerOf } from '../support/shapes.ts'
 
-/** With Koa the request is the context, which has the headers too. */
-type Headed = Pick<IncomingMessage, 'headers'>
-
-const key = (request: Headed) => request.headers['x-user'] as string
+const key = (request: unknown) => headerOf(request, 'x-user') as string
 
 const summary = ({ status, headers }: Awaited<ReturnType<typeof get>>) =>
   `${status} ${headers['x-ratelimit-remaining']} of ${headers['x-ratelimit-limit']}`
@@ -18,7 +15,7 @@ contract((app) => {
     const { url } = await app({
       store,
       keys: key,
-      policies: (request: Headed) => policies(request.headers['x-plan'] as string),
+      policies: (request: unknown) => policies(headerOf(request, 'x-plan') as string),
       ...options,
     })
     return {
@@ -75,7 +72,7 @@ contract((app) => {
   })
 
   test('skip and deny come first; an error of the function goes to the error handler', async () => {
-    const { url, get: ask } = await start({ skip: (request: Headed) => key(request) === 'root' }, (plan) => {
+    const { url, get: ask } = await start({ skip: (request: unknown) => key(request) === 'root' }, (plan) => {
       if (plan === 'broken') throw new Error('no such plan')
       return plan === 'wrong' ? '5 per minute' : '1/1h'
     })

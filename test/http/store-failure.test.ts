@@ -7,6 +7,7 @@ import { rateLimit as forFastify } from '../../adapters/fastify.ts'
 import { memoryStore, RateLimiter, type Store, type StoreErrorEvent } from '../../src/index.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
+import { headerOf } from '../support/shapes.ts'
 
 /** A store that is down. A new one each time, because each store has a breaker. */
 const down = (): Store => {
@@ -83,7 +84,7 @@ contract((app) => {
       seen.push(event)
       return event.key === 'vip' ? 'allow' : event.key === 'login' ? 'deny' : undefined
     }
-    const keys = (request: { headers: Record<string, string> }) => request.headers['x-key']
+    const keys = (request: unknown) => headerOf(request, 'x-key')
     const { url } = await app({ policies: '1/1h', store: down(), keys, onStoreError })
     const responses = await statuses(
       url,

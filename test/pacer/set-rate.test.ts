@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { Costs } from '../../src/algorithms/evaluation.ts'
 import {
   type Clock,
   fixedWindow,
@@ -28,6 +29,11 @@ const policies: [string, (limit: number) => Policy][] = [
   ['smoothBursty', (rate) => smoothBursty({ rate })],
 ]
 
+/** The units under the only policy. */
+function unitsOf(costs: Costs): number {
+  return typeof costs === 'number' ? costs : (costs[0] as number)
+}
+
 /** A memory store that counts the units it gives to bookings and charges, less those it gets back. */
 function countingStore(clock: Clock): { store: Store; used: () => number } {
   const store = memoryStore({ clock })
@@ -37,13 +43,13 @@ function countingStore(clock: Clock): { store: Store; used: () => number } {
     return {
       decide(verb, keys, cost, options) {
         const decision = ledger.decide(verb, keys, cost, options)
-        if (verb === 'charge') used += cost
-        if (verb === 'refund') used -= cost
+        if (verb === 'charge' || verb === 'settle') used += unitsOf(cost)
+        if (verb === 'refund') used -= unitsOf(cost)
         return decision
       },
       reserve(keys, cost, maxWait, options) {
         const booking = ledger.reserve(keys, cost, maxWait, options) as Booking
-        if (booking.decision.allowed) used += cost
+        if (booking.decision.allowed) used += unitsOf(cost)
         return booking
       },
       reset: (keys) => ledger.reset(keys),

@@ -60,6 +60,35 @@ describe('policies that are as large as their store accepts', () => {
     expect(limiter.health().errors).toBe(0)
   })
 
+  test.each([
+    ['a bucket', '1m', tokenBucket({ name: 'b', limit: 2000, window: '1h' })],
+    ['a bucket by interval', '1h', tokenBucket({ limit: 100, window: '1h', burst: 2000, refill: 'interval' })],
+  ])('%s with open reservations takes no more than its store accepts', async (_, pause, policies) => {
+    const maxBytes = leastBytesFor(policies)
+    const database = new MapDatabase()
+    const clock = new ManualClock()
+    const limiter = new RateLimiter({ policies, store: database.store({ maxBytes, clock: clock.now }) })
+    let [largest, most] = [0, 0]
+    const measure = () => {
+      const text = [...database.texts.values()][0]?.text as string
+      largest = Math.max(largest, text.length)
+      most = Math.max(most, JSON.parse(text)[1][3].length - policies.algorithm.slots)
+    }
+    // Each call finds a higher level than the one before, until all is used. Then reservations are booked ahead.
+    for (let n = 0; n < 12; n++) {
+      await limiter.reserve('k', { cost: 165 })
+      measure()
+      clock.advance(pause)
+    }
+    for (let n = 0; n < 12; n++) {
+      await limiter.reserve('k', { cost: 1999, maxWait: '360d' })
+      measure()
+    }
+    expect(most).toBe(1 + 8 * 2 + 8 * 3)
+    expect(largest).toBeLessThanOrEqual(maxBytes)
+    expect(limiter.health().errors).toBe(0)
+  })
+
   test('a full log takes at least nine tenths of the size that was calculated for it', async () => {
     const maxBytes = leastBytesFor(log(200))
     const database = new MapDatabase()

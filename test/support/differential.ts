@@ -4,7 +4,9 @@
 import { isDeepStrictEqual } from 'node:util'
 import fc from 'fast-check'
 import type { StateRule } from '../../src/algorithms/carry.ts'
+import { concurrency } from '../../src/algorithms/concurrency.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
+import type { Costs } from '../../src/algorithms/evaluation.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   type Clock,
@@ -20,13 +22,15 @@ import {
   smoothWarmingUp,
   tokenBucket,
 } from '../../src/index.ts'
-import type { Ledger, LedgerTerms } from '../../src/store.ts'
+import type { Booking, Ledger, LedgerTerms } from '../../src/store.ts'
 import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
 import { plainStates, type State } from './states.ts'
 
 /** The store that is compared, on a server that many runs share. */
 export interface Subject {
   store(clock: Clock): Store
+  /** True if it keeps more in the states of a call on several keys, to give it back to one of them. */
+  readonly withdraws?: boolean
   /** The states that it keeps of a key, by policy name; absent if the store cannot show them. */
   states?(limiter: string, scope: string, id: string, own: readonly Policy[]): Promise<Record<string, State>>
 }
@@ -40,6 +44,7 @@ export const algorithms = {
   slidingWindow: policies(({ burst, ...options }) => slidingWindow(options)),
   segmentedWindow: policies(({ burst, ...options }) => segmentedWindow({ ...options, segments: (burst % 5) + 1 })),
   slidingLog: policies(({ burst, ...options }) => slidingLog(options)),
+  concurrency: policies(({ window, burst, countRefused, ...options }) => concurrency({ ...options, lease: window })),
   smoothBursty: policies((numbers) => {
     const { limit, window: per, burst, ...rest } = numbers
     return smoothBursty({ rate: rateOf(numbers), per, maxStored: Math.floor(burst / 3) * 0.7, ...rest })
@@ -64,7 +69,7 @@ interface Numbers {
 /** Some rates are fractions, and some are so slow that a cost of 4 is too large. */
 function rateOf({ limit, window, burst }: Numbers): number {
   if (burst % 5 === 0 && burst < 20) return (window * 1000) / 1.2e15
-  return burst % 2 === 0 ? limit : 0.3 * limit
+  return Math.min(1000 * window, burst % 2 === 0 ? limit : 0.3 * limit) // at most one a microsecond
 }
 
 function policies(build: (numbers: Numbers) => Policy) {
@@ -104,9 +109,18 @@ export function policiesOf(algorithm: keyof typeof algorithms | 'several' | 'pun
 }
 
 const operation = fc.record({
-  verb: fc.constantFrom('consume', 'consume', 'consume', 'reserve', 'settle', 'charge', 'refund', 'peek', 'reset'),
-  ids: fc.tuple(fc.nat(1), fc.nat(1)),
+  verb: fc.oneof(
+    { weight: 6, arbitrary: fc.constantFrom('consume', 'reserve', 'settle') },
+    { weight: 3, arbitrary: fc.constantFrom('reserve', 'settle', 'renew') },
+    { weight: 2, arbitrary: fc.constantFrom('charge', 'refund', 'peek', 'reset') },
+  ),
+  ids: fc.tuple(fc.nat(3), fc.nat(3)).map((ids) => ids.map((id) => (id === 0 ? 1 : 0))),
   cost: fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.integer({ min: 1, max: 30 })),
+  /** A cost for each policy, in turn; undefined for `cost` under every policy. */
+  costs: fc.option(fc.array(fc.nat(6), { minLength: 1, maxLength: 4 }), { nil: undefined, freq: 4 }),
+  /** Which reservation is settled or renewed, and whether it can be settled again. */
+  open: fc.nat(7),
+  again: fc.nat(9).map((n) => n === 0),
   /** Microseconds. */
   later: fc.oneof(
     { weight: 8, arbitrary: fc.constantFrom(0, 0, 1, 999, 1000, 1001, 7000, 10_000, 100_000) },
@@ -129,7 +143,6 @@ export const scripts = fc.record({
 })
 
 export type Script = typeof scripts extends fc.Arbitrary<infer T> ? T : never
-type Result = Awaited<ReturnType<Ledger['decide'] | Ledger['reserve']>> | undefined
 
 let runs = 0
 
@@ -176,11 +189,14 @@ export async function compare(
   const terms = all.map((plan): LedgerTerms => ({ name, policies: plan, scopes, onChange }))
   const references = ledgersOf(new ReferenceStore(clock), terms) as ReferenceLedger[]
   const stores = [memoryStore({ clock }), subject.store(clock)].map((store) => ledgersOf(store, terms))
-  const reservations: { keys: string[]; cost: number; tickets: { tickets: never }[] }[] = []
+  const reservations: Reserved[] = []
   const pending: Promise<void>[] = []
+  const { random } = Math
+  let granted = 0
+  Math.random = () => granted / 2 ** 48 // the ids of the reference: 1, 2, 3 ...
 
   async function sameStates(): Promise<void> {
-    if (subject.states === undefined) return
+    if (subject.states === undefined || (subject.withdraws && scopes.length > 1)) return
     for (const scope of scopes) {
       for (const id of ['0', '1']) {
         const kept = (references[0] as ReferenceLedger).states(scope, id)
@@ -190,43 +206,83 @@ export async function compare(
     }
   }
 
-  for (const { verb, ids, cost, later, maxWait, details, plan } of script.operations) {
-    const reference = references[plan % all.length] as ReferenceLedger
-    const ledgers = stores.map((each) => each[plan % all.length] as Ledger)
+  async function reserve(ledgers: readonly Ledger[], call: Omit<Reserved, 'bookings'>, old?: Reserved): Promise<void> {
+    const { keys, costs, maxWait } = call
+    const bookings = await Promise.all(
+      ledgers.map((ledger, n) => {
+        const renews = old?.bookings[n]?.tickets
+        return ledger.reserve(keys, costs, maxWait, renews && { renews })
+      }),
+    )
+    const [expected, ...others] = bookings as [Booking, ...Booking[]]
+    for (const booking of others) same(withoutIds(booking), withoutIds(expected), { ...call, now })
+    if (expected.tickets === undefined) return
+    granted++
+    if (old === undefined) reservations.push({ ...call, bookings })
+    else old.bookings = bookings
+  }
+
+  async function play(operation: Script['operations'][number]): Promise<void> {
+    const { verb, ids, cost, later, maxWait, details, open, again } = operation
     now = Math.max(0, now + later)
-    const keys = scopes.map((_, n) => `${ids[n]}`)
-    const context = { verb, keys, cost, now, maxWait, plan }
-    if (verb === 'reserve') {
-      const expected = reference.reserve(keys, cost, maxWait)
-      const bookings = await Promise.all(ledgers.map((ledger) => ledger.reserve(keys, cost, maxWait)))
-      for (const booking of bookings) same(booking, expected, context)
-      if (expected.tickets) reservations.push({ keys, cost, tickets: bookings as never })
-      continue
+    let plan = operation.plan % all.length
+    let keys = scopes.map((_, n) => `${ids[n]}`)
+    const counts = (all[plan] as readonly Policy[]).map((_, n) => operation.costs?.[n % operation.costs.length] ?? cost)
+    let costs: Costs = operation.costs === undefined ? cost : counts
+    const old = reservations[open % Math.max(1, reservations.length)]
+    if (verb === 'settle' || verb === 'renew') {
+      if (old === undefined) return
+      plan = old.plan
+      keys = old.keys
     }
-    let played = (ledger: Ledger): Result | Promise<Result> => {
-      if (verb === 'reset') return ledger.reset(keys) as Promise<undefined> | undefined
-      return ledger.decide(verb === 'settle' ? 'refund' : verb, keys, cost, details)
-    }
+    const ledgers = [references, ...stores].map((each) => each[plan] as Ledger)
+    if (verb === 'reserve') return reserve(ledgers, { plan, keys, costs, maxWait })
+    if (verb === 'renew') return reserve(ledgers, { plan, keys, costs: (old as Reserved).costs, maxWait: 0 }, old)
     if (verb === 'settle') {
-      const reservation = reservations.pop()
-      if (reservation === undefined) continue
-      const { tickets } = reservation.tickets[0] as { tickets: never }
-      played = (ledger) =>
-        ledger.decide('refund', reservation.keys, Math.min(cost, reservation.cost), { tickets, ...details })
+      const { costs: reserved } = old as Reserved
+      costs = counts.map((count, n) => count - (typeof reserved === 'number' ? reserved : (reserved[n] as number)))
+      if (!again) reservations.splice(reservations.indexOf(old as Reserved), 1)
     }
-    const expected = played(reference)
-    for (const ledger of ledgers) {
-      const compared = Promise.resolve(played(ledger)).then((result) => same(result, expected, context))
+    const results = ledgers.map((ledger, n): unknown => {
+      if (verb === 'reset') return ledger.reset(keys)
+      const tickets = verb === 'settle' ? (old as Reserved).bookings[n]?.tickets : undefined
+      return ledger.decide(verb, keys, costs, { ...details, tickets })
+    })
+    const context = { verb, keys, costs, now, plan }
+    for (const result of results.slice(1)) {
+      const compared = Promise.resolve(result).then((actual) => same(actual, results[0], context))
       compared.catch(() => {}) // awaited below, unless another difference comes first
       pending.push(compared)
     }
-    if (script.awaited) {
-      await Promise.all(pending.splice(0))
-      await sameStates()
-    }
   }
-  await Promise.all(pending)
-  await sameStates()
+
+  try {
+    for (const operation of script.operations) {
+      await play(operation)
+      if (script.awaited) {
+        await Promise.all(pending.splice(0))
+        await sameStates()
+      }
+    }
+    await Promise.all(pending)
+    await sameStates()
+  } finally {
+    Math.random = random
+  }
+}
+
+/** A granted reservation, with a booking of each ledger. */
+interface Reserved {
+  readonly plan: number
+  readonly keys: string[]
+  readonly costs: Costs
+  readonly maxWait: number
+  bookings: readonly Booking[]
+}
+
+/** Another process has ids of its own. */
+function withoutIds({ tickets, ...rest }: Booking): unknown {
+  return { ...rest, tickets: tickets?.map((ticket) => ticket && [ticket[0], ticket[2]]) }
 }
 
 function ledgersOf(store: Store, [first, ...more]: readonly LedgerTerms[]): Ledger[] {

@@ -1,6 +1,6 @@
 import { toPolicy } from '../../src/algorithms/shorthand.ts'
 import { healthOf, openLedger } from '../../src/failure/failover-ledger.ts'
-import type { Decision, Health, OnStoreError, PolicyLike, Store } from '../../src/index.ts'
+import type { Decision, Health, OnStoreError, Policy, PolicyLike, Store } from '../../src/index.ts'
 import type { Ledger, LedgerTerms } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { ReferenceLedger } from './reference-store.ts'
@@ -74,6 +74,7 @@ export class FailoverFixture {
   readonly start: number
   readonly store: FailingStore
   readonly ledger: Ledger
+  readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly timers = new Set<{ at: number; wake: () => void }>()
 
@@ -84,14 +85,14 @@ export class FailoverFixture {
     this.clock = planOf?.clock ?? new ManualClock()
     this.start = this.clock.milliseconds
     this.store = planOf?.store ?? new FailingStore(this.clock, timeout)
-    const all = [policies].flat().map((each) => toPolicy(each as PolicyLike))
-    this.scopes = [...new Set(all.map(({ scope }) => scope))]
+    this.policies = [policies].flat().map((each) => toPolicy(each as PolicyLike))
+    this.scopes = [...new Set(this.policies.map(({ scope }) => scope))]
     const sleeper = (milliseconds: number, wake: () => void) => {
       const timer = { at: this.clock.milliseconds + milliseconds, wake }
       this.timers.add(timer)
       return () => void this.timers.delete(timer)
     }
-    const terms = { name: 'api', policies: all, scopes: this.scopes }
+    const terms = { name: 'api', policies: this.policies, scopes: this.scopes }
     this.ledger =
       planOf?.ledger.vary?.(terms) ??
       openLedger(this.store, terms, {

@@ -1,5 +1,4 @@
-import { createServer, type IncomingHttpHeaders, type Server, request as send } from 'node:http'
-import type { AddressInfo } from 'node:net'
+import { createServer, type IncomingHttpHeaders, request as send } from 'node:http'
 import Router from '@koa/router'
 import express5 from 'express'
 import express4 from 'express4'
@@ -8,58 +7,20 @@ import Koa from 'koa'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { type FastifyRateLimit, rateLimit as forFastify } from '../../adapters/fastify.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
-import type { PlanLimiter, RateLimiter, RequestDecision } from '../../src/index.ts'
+import type { RequestDecision } from '../../src/index.ts'
+import { nodeFrameworks } from './node-frameworks.ts'
+import { type App, type AppOptions, connectionsOf, type Loose, ok, recorder, type Start, serve } from './served-app.ts'
+import { webFrameworks } from './web-frameworks.ts'
 
-/** How an app of the contract suite is made. Everything else about it is the same on every framework. */
-export interface AppOptions {
-  /** The argument of `rateLimit`. Functions in it get the framework's own request. */
-  limit: unknown
-  /** Trust the one proxy in front, or every proxy. */
-  proxies?: 1 | 'everybody'
-  /** A middleware answers before the limiter runs. */
-  answerFirst?: boolean
-  /** Handles `GET /` with the decision; the response has the status that this returns. */
-  handle?: (decision: RequestDecision | undefined, url: string) => number | Promise<number>
-}
-
-/** A served app with `GET /`, `GET /users/:id`, and an error handler that answers 500 with the error's message. */
-export interface App {
-  url: string
-  /** The limiter of the middleware. */
-  limiter: RateLimiter | PlanLimiter
-  /** How often a handler ran. */
-  handled: () => number
-  /** The decision that the last handler found on its request. */
-  decision: () => RequestDecision | undefined
-  /** How many sockets are open. */
-  connections: () => Promise<number>
-  close: () => Promise<void>
-}
-
-type Start = (options: AppOptions) => Promise<App>
-// Each framework has its own request type. The contract suite uses only what all of them have.
-type Loose = string
+export { type App, type AppOptions, serve } from './served-app.ts'
 
 export const frameworks: Record<string, Start> = {
   'Express 4': (options) => startExpress(express4, options),
   'Express 5': (options) => startExpress(express5, options),
   Koa: startKoa,
   Fastify: startFastify,
-}
-
-const ok = () => 200
-
-/** Records the decisions that handlers find. */
-function recorder() {
-  let handled = 0
-  let decision: RequestDecision | undefined
-  return {
-    record(found: RequestDecision | null | undefined) {
-      handled++
-      decision = found ?? undefined
-    },
-    recorded: { handled: () => handled, decision: () => decision },
-  }
+  ...nodeFrameworks,
+  ...webFrameworks,
 }
 
 async function startExpress(
@@ -164,23 +125,6 @@ async function startFastify({ limit, proxies, answerFirst, handle = ok }: AppOpt
     url,
     connections: connectionsOf(app.server),
     close: () => app.close(),
-  }
-}
-
-function connectionsOf(server: Server): () => Promise<number> {
-  return () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
-}
-
-export async function serve(server: Server): Promise<Pick<App, 'url' | 'connections' | 'close'>> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
-  return {
-    url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
-    connections: connectionsOf(server),
-    close: () =>
-      new Promise((resolve) => {
-        server.close(() => resolve())
-        server.closeAllConnections()
-      }),
   }
 }
 

@@ -9,9 +9,10 @@ import { type Policy, smoothBursty, smoothWarmingUp } from '../../src/index.ts'
  *     gb-0115, gw-0117            an infinite rate at the start
  *     gb-0116                     an infinite rate from its second operation on
  *     gb-0124, last 2 operations  the smallest positive double as a rate, whose permits take longer than any time
+ *     gb-0121, gb-0122            more than 1,000,000 permits a second, whose waits are cut to 0 us: they limit nothing
  *     gb-0126                     a rate of 1e-9 a second, and times that saturate at 2^63 - 1 us
  */
-export const rejectedConfigs = ['gw-0113', 'gw-0114', 'gb-0115', 'gw-0117', 'gb-0126']
+export const rejectedConfigs = ['gw-0113', 'gw-0114', 'gb-0115', 'gw-0117', 'gb-0121', 'gb-0122', 'gb-0126']
 
 /** A recorded operation with its arguments and results. */
 export type Recorded = Record<string, number | string | boolean>

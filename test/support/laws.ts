@@ -136,17 +136,17 @@ export function describeLaws(name: string, create: CreateStore, { numRuns }: { n
         })
       }))
 
-    test('7. a clock that goes back by less than a refill stands still: no quota is gained', () =>
+    test('7. a clock that goes back by less than the tolerance stands still: no quota is gained', () =>
       holds(fc.record({ promised: promised(), steps: jumpy, t0: start }), async ({ promised, steps, t0 }) => {
-        const origin = t0 + 2 * promised.refill
+        const origin = t0 + 2 * toleranceOf(promised)
         const rig = new Rig(create, promised.policy, origin)
         const steady = new Rig(create, promised.policy, origin)
         const admitted: Admitted[] = []
         let committed: number | undefined // the latest time that the key has seen
         for (const { back, step } of steps) {
           const forth = elapsed(step.after, promised.window, { retryAfter: 1, resetAfter: 1 })
-          const behind = Math.floor(((back ?? 0) * (promised.refill - 1)) / 1000)
-          rig.time = back === undefined || committed === undefined ? rig.time + forth : committed - behind
+          rig.time =
+            back === undefined || committed === undefined ? rig.time + forth : committed - backBy(back, promised)
           steady.time = Math.max(committed ?? 0, rig.time)
           const cost = units(step.cost, promised.capacity)
           const decision = await rig.limiter.consume(key, { cost })
@@ -160,28 +160,32 @@ export function describeLaws(name: string, create: CreateStore, { numRuns }: { n
       }))
 
     test('7. after the clock went back, retryAfter is still exact', () =>
-      holds(fc.record({ promised: promised(), steps: script, t0: start, back: thousandths, cost }), async (run) => {
-        const { promised, steps, t0, back } = run
-        const origin = t0 + 2 * promised.refill
-        const rig = new Rig(create, promised.policy, origin)
-        rig.time = await play(steps, promised, origin, async (time, cost) => {
-          rig.time = time
-          return rig.limiter.consume(key, { cost })
-        })
-        rig.time -= Math.floor((back * promised.refill * 2) / 1000)
-        const wanted = Math.min(units(run.cost, promised.capacity), promised.capacity)
-        const { allowed, retryAfter } = await rig.limiter.consume(key, { cost: wanted })
-        if (allowed) return
-        rig.time += (retryAfter - 1) * ms
-        same((await rig.limiter.consume(key, { cost: wanted })).allowed, false)
-        rig.time += ms
-        same((await rig.limiter.consume(key, { cost: wanted })).allowed, true)
-      }))
+      holds(
+        fc.record({ promised: promised(), steps: script, t0: start, back, times: fc.constantFrom(1, 2), cost }),
+        async (run) => {
+          const { promised, steps, t0, back, times } = run
+          const origin = t0 + 2 * toleranceOf(promised)
+          const rig = new Rig(create, promised.policy, origin)
+          rig.time = await play(steps, promised, origin, async (time, cost) => {
+            rig.time = time
+            return rig.limiter.consume(key, { cost })
+          })
+          rig.time -= times * backBy(back, promised)
+          const wanted = Math.min(units(run.cost, promised.capacity), promised.capacity)
+          const { allowed, retryAfter } = await rig.limiter.consume(key, { cost: wanted })
+          if (allowed) return
+          rig.time += (retryAfter - 1) * ms
+          same((await rig.limiter.consume(key, { cost: wanted })).allowed, false)
+          rig.time += ms
+          same((await rig.limiter.consume(key, { cost: wanted })).allowed, true)
+        },
+      ))
 
     test('7. a clock that goes back further makes no call wait for longer than the longest wait', () =>
       holds(fc.record({ promised: promised(), steps: script, t0: start, further: thousandths, cost }), async (run) => {
         const { promised, steps, further } = run
-        const origin = run.t0 + 2 * promised.refill
+        const tolerance = toleranceOf(promised)
+        const origin = run.t0 + 2 * tolerance
         const rig = new Rig(create, promised.policy, origin)
         let committed = origin
         await play(steps, promised, origin, async (time, cost) => {
@@ -191,7 +195,7 @@ export function describeLaws(name: string, create: CreateStore, { numRuns }: { n
           return decision
         })
         const wanted = Math.min(units(run.cost, promised.capacity), promised.capacity)
-        rig.time = Math.floor(((committed - promised.refill) * further) / 1000)
+        rig.time = Math.floor(((committed - tolerance) * further) / 1000)
         const { remaining } = await rig.limiter.peek(key)
         const { allowed, retryAfter } = await rig.limiter.consume(key, { cost: wanted })
         same(allowed, wanted <= remaining)
@@ -427,8 +431,17 @@ const picks = fc.infiniteStream(fc.nat())
 
 const thousandths = fc.integer({ min: 0, max: 1000 })
 
-/** Steps of which some set the clock back, by thousandths of the longest time that counts as standing still. */
-const jumpy = fc.array(fc.record({ back: fc.option(thousandths, { nil: undefined }), step }), { maxLength: 25 })
+/** A clock that goes back by less than this stands still: the largest of the window, a refill and 60 s. */
+const toleranceOf = ({ window, refill }: Promised) => Math.max(window, refill, 60_000_000)
+
+/** How far a clock goes back: thousandths of the tolerance, or of a refill. */
+const back = fc.record({ of: fc.constantFrom('tolerance', 'refill'), thousandths })
+
+const backBy = ({ of, thousandths }: { of: string; thousandths: number }, promised: Promised): number =>
+  Math.floor((thousandths * ((of === 'refill' ? promised.refill : toleranceOf(promised)) - 1)) / 1000)
+
+/** Steps of which some set the clock back, but always by less than the tolerance. */
+const jumpy = fc.array(fc.record({ back: fc.option(back, { nil: undefined }), step }), { maxLength: 25 })
 
 interface BookingStep {
   step: Step

@@ -24,7 +24,7 @@ export interface Promised {
   /** The most units at one moment. */
   capacity: number
   window: number
-  /** The time from no quota to the full quota. A clock that goes back by less stands still. */
+  /** The time from no quota to the full quota. */
   refill: number
   /** The longest wait of a key without debt. */
   longestWait: number

@@ -116,7 +116,7 @@ export class ReferenceLedger implements Ledger {
   /** Saves the states that the call changed. */
   #save(keys: readonly string[]): void {
     for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of this.#evaluation.policies) {
-      const kept = wroteForeign && foreign !== undefined ? foreign : wrote ? { algorithm, s } : undefined
+      const kept = wrote ? { algorithm, s } : wroteForeign ? foreign : undefined
       if (kept === undefined) continue
       const { algorithm: by, s: numbers } = kept
       this.#kept(policy.scope, this.#keyOf(policy, keys)).set(policy.name, { algorithm: by, s: numbers as number[] })

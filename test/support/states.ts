@@ -1,7 +1,8 @@
+import { header } from '../../src/algorithms/log-entries.ts'
 import type { Policy } from '../../src/index.ts'
 import { policyId } from '../../src/stores/redis/packed-plan.ts'
 
-/** A state in a form that stores can compare. For a log: the last time, and each entry's time and units. */
+/** A state in a form that stores can compare. For a log: the last time, the id, and each entry's time and units. */
 export type State = readonly (number | readonly [time: number, units: number])[]
 
 /** The states in the packed value of a key (see lua/records.ts), by policy name; empty if there is no such key. */
@@ -22,11 +23,11 @@ export function unpackStates(value: Buffer | null, policies: readonly Policy[]):
   return withoutNew(states)
 }
 
-/** Numbers that are left out at the end are 0. */
+/** Numbers that are left out at the end are 0. Steps and bookings follow. */
 function numbersOf(state: Buffer, { kind, slots }: Policy['algorithm']): State {
   const fractions = kind.startsWith('smooth')
   const bytes = fractions ? 8 : 7
-  return Array.from({ length: slots }, (_, n) => {
+  return Array.from({ length: Math.max(slots, state.length / bytes) }, (_, n) => {
     if (n * bytes >= state.length) return 0
     return fractions ? state.readDoubleLE(n * bytes) : seven(state, n * bytes)
   })
@@ -36,15 +37,16 @@ function seven(state: Buffer, at: number): number {
   return state.readUIntLE(at, 4) + state.readIntLE(at + 4, 3) * 2 ** 32
 }
 
-/** An entry holds the lower bytes of its time and total: 6 and 3, or 7 and 7. */
+/** An entry holds the lower bytes of its time and total: 6 and 3, or 7 and 7. An id stands before the entries. */
 function logOf(state: Buffer, form: number): State {
   const [last, before, base] = [0, 7, 14].map((at) => seven(state, at)) as [number, number, number]
   const [time, total] = form === 254 ? [6, 3] : [7, 7]
-  const numbers = [last, before]
-  for (let at = 21; at < state.length; at += time + total) {
+  const hasId = (state.length - 21) % (time + total) === 7
+  const numbers: number[] = []
+  for (let at = hasId ? 28 : 21; at < state.length; at += time + total) {
     numbers.push(above(base, low(state, at, time), time), above(before, low(state, at + time, total), total))
   }
-  return entriesOf(numbers, 2, 1)
+  return [last, hasId ? seven(state, 21) : 0, ...entriesOf(numbers, before)]
 }
 
 function low(state: Buffer, at: number, bytes: number): number {
@@ -75,20 +77,24 @@ export function plainStates(all: ReadonlyMap<Policy, number[]>): Record<string, 
   const states: Record<string, State> = {}
   for (const [policy, s] of all) {
     states[policy.name] = policy.algorithm.grows
-      ? entriesOf([s[0] as number, ...s.slice(4 + 2 * (s[1] as number), 4 + 2 * (s[2] as number))], 1, undefined, s[3])
+      ? [s[0] as number, s[4] as number, ...entriesOf(entryNumbers(s), s[3] as number)]
       : s.slice()
   }
   return withoutNew(states)
 }
 
-function entriesOf(numbers: readonly number[], first: number, before?: number, total = numbers[before ?? 0]): State {
+function entryNumbers(s: readonly number[]): readonly number[] {
+  return s.slice(header + 2 * (s[1] as number), header + 2 * (s[2] as number))
+}
+
+/** @param numbers time and total of each entry @param before the total before the first */
+function entriesOf(numbers: readonly number[], before: number): State {
   const entries: [number, number][] = []
-  let sum = total as number
-  for (let n = first; n < numbers.length; n += 2) {
-    entries.push([numbers[n] as number, (numbers[n + 1] as number) - sum])
-    sum = numbers[n + 1] as number
+  for (let n = 0; n < numbers.length; n += 2) {
+    entries.push([numbers[n] as number, (numbers[n + 1] as number) - before])
+    before = numbers[n + 1] as number
   }
-  return [numbers[0] as number, ...entries]
+  return entries
 }
 
 /** A state of zeros is the state of a new key, written or not. */

@@ -47,6 +47,7 @@ export function describeWholeStore({ name, create, text, usesArrivalTime, runs, 
         return store
       },
       ...(text && {
+        withdraws: true,
         async states(limiter, scope, id, own) {
           return recordStates(await text(recordKey(prefix, recordKeyStart(prefix, limiter, scope), id)), own)
         },

@@ -79,6 +79,38 @@ describe('the contract finds a store that', () => {
       finds: /the memory store/,
     },
     {
+      flaw: 'settles as if it were a refund',
+      create: broken((ledger) => ({
+        decide: (verb, keys, costs, options) => {
+          if (verb !== 'settle' || typeof costs === 'number') return ledger.decide(verb, keys, costs, options)
+          return ledger.decide(
+            'refund',
+            keys,
+            costs.map((units) => Math.max(0, -units)),
+          )
+        },
+      })),
+      finds: /has not drained|after a reset/,
+    },
+    {
+      flaw: 'takes the largest cost under every policy',
+      create: broken((ledger) => ({
+        decide: (verb, keys, costs, options) =>
+          ledger.decide(
+            verb,
+            keys,
+            typeof costs === 'number' || verb === 'settle' ? costs : Math.max(...costs),
+            options,
+          ),
+      })),
+      finds: /a cost of its own/,
+    },
+    {
+      flaw: 'reserves again instead of renewing',
+      create: broken((ledger) => ({ reserve: (keys, costs, maxWait) => ledger.reserve(keys, costs, maxWait) })),
+      finds: /can be renewed/,
+    },
+    {
       flaw: 'mixes up limiters',
       create: (clock) => {
         const store = memoryStore({ clock })

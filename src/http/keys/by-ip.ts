@@ -5,6 +5,7 @@ import { AddressKeys } from './address-key.ts'
 import type { AddressPlatform } from './address-platform.ts'
 import { declare } from './declared-platform.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
+import { marksAddress } from './needs-address.ts'
 import { clientOn, type FindClient } from './platform-address.ts'
 import { clientBehind, type TrustedProxies } from './trusted-proxies.ts'
 
@@ -57,12 +58,12 @@ export function byIp(options: ByIpOptions = {}): KeyExtractor {
   const find = findClient(options, warns)
   if (find !== undefined) {
     const extractor: KeyExtractor = (request, view) => keyOf(keys, find(request, view))
-    return options.platform === undefined ? extractor : declare(extractor, find)
+    return options.platform === undefined ? marksAddress(extractor) : declare(extractor, find)
   }
-  return (request, view) => {
+  return marksAddress((request, view) => {
     if (warns && watching) warnOfForwarded(request, view)
     return keyOf(keys, view.address(request))
-  }
+  })
 }
 
 function keyOf(keys: AddressKeys, address: string | undefined): string | undefined {

@@ -6,6 +6,7 @@ import { declareParts } from './declared-platform.ts'
 import { extractKey, mayLackAddress } from './extract-key.ts'
 import { byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
+import { marksAddress, needsAddress } from './needs-address.ts'
 
 /**
  * By several extractors together. Different inputs never give the same key. A missing part is replaced by the address.
@@ -27,7 +28,7 @@ export function combine<Request = unknown>(...extractors: KeyExtractor<Request>[
     return parts.some(isPromise) ? Promise.all(parts).then(joinParts) : joinParts(parts as string[])
   }
   declareParts(combined, extractors)
-  return combined
+  return extractors.some(needsAddress) ? marksAddress(combined) : combined
 }
 
 /** What makes extractors. As an extractor, each would fail at every request. */

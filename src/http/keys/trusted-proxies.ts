@@ -1,17 +1,22 @@
 import { invalidOption } from '../../errors.ts'
+import type { Framework } from '../framework.ts'
 import { isAddress } from './address.ts'
 import { AddressList } from './address-list.ts'
-import type { FindClient } from './platform-address.ts'
 
 /** How many proxies are in front (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
 export type TrustedProxies = number | readonly string[]
+
+/** What `clientBehind` reads of a request. */
+export type PeerView<Request> = Pick<Framework<Request, never>, 'peer' | 'unaddressed' | 'header'>
 
 /**
  * Finds the client's address behind trusted proxies. X-Forwarded-For is read from its end: the proxy that we see wrote
  * the last entry, the proxy that it saw wrote the entry before. An entry that no trusted proxy wrote is not believed.
  * @throws HeadgateError `HEADGATE_OPTION`
  */
-export function clientBehind(proxies: TrustedProxies): FindClient {
+export function clientBehind(
+  proxies: TrustedProxies,
+): <Request>(request: Request, view: PeerView<Request>) => string | undefined {
   const isTrusted = trustOf(proxies)
   return (request, view) => {
     const peer = view.peer(request) ?? undefined
@@ -46,4 +51,13 @@ function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boo
   const expected = 'the number of proxies in front or a list of their addresses and ranges'
   const fix = "Write trustedProxies: 1 or trustedProxies: ['10.0.0.0/8']."
   throw invalidOption('trustedProxies', expected, proxies, fix)
+}
+
+/**
+ * A check for the option `trustedProxies` of an adapter. Returns it as it is.
+ * @throws HeadgateError `HEADGATE_OPTION`
+ */
+export function trustedProxiesOption(proxies: TrustedProxies): TrustedProxies {
+  trustOf(proxies)
+  return proxies
 }

@@ -2,20 +2,20 @@
  * The messages between a worker and the primary: plain values that JSON can hold, which is the default of node:cluster.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Tickets } from '../../algorithms/evaluation.ts'
+import type { Costs, Tickets } from '../../algorithms/evaluation.ts'
 import { revive } from '../../algorithms/revive.ts'
 import type { Decision, Verdict } from '../../decision.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../errors.ts'
-import type { Booking, DecideOptions, DecideVerb, LedgerTerms } from '../store.ts'
+import type { Booking, DecideOptions, DecideVerb, LedgerTerms, ReserveOptions } from '../store.ts'
 
 /** One call of a ledger. */
 export interface LedgerRequest {
   readonly verb: DecideVerb | 'reserve' | 'reset'
   readonly keys: readonly string[]
-  readonly cost: number
+  readonly costs: Costs
   /** How long a reservation may wait, in microseconds. */
   readonly maxWait: number
-  readonly options: DecideOptions
+  readonly options: DecideOptions & ReserveOptions
 }
 
 /** The requests of a worker in one turn of the event loop. */
@@ -83,11 +83,11 @@ function unpackPolicy(packed: Policy): Policy {
 
 /** Restores what JSON turns into null: Infinity, and a ticket that is undefined. */
 export function unpackBooking({ decision, tickets, ...waits }: Booking): Booking {
-  return { ...waits, decision: unpackDecision(decision), tickets: tickets && unpackTickets(tickets) }
+  return { ...waits, decision: unpackDecision(decision), tickets: unpackTickets(tickets) }
 }
 
-export function unpackTickets(tickets: Tickets): Tickets {
-  return tickets.map((ticket) => ticket ?? undefined)
+export function unpackTickets(tickets: Tickets | undefined): Tickets | undefined {
+  return tickets?.map((ticket) => ticket ?? undefined)
 }
 
 function unpackDecision(decision: Decision): Decision {

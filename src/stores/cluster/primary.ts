@@ -92,9 +92,9 @@ export class PrimaryStore implements Store {
 }
 
 async function carryOut(ledger: Ledger, request: LedgerRequest): Promise<Booking | undefined> {
-  const { verb, keys, cost, maxWait, options } = request
-  if (verb === 'reserve') return ledger.reserve(keys, cost, maxWait, options)
+  const { verb, keys, costs, maxWait, options } = request
+  const [tickets, renews] = [options.tickets, options.renews].map(unpackTickets)
+  if (verb === 'reserve') return ledger.reserve(keys, costs, maxWait, { ...options, renews })
   if (verb === 'reset') return ledger.reset(keys) as undefined
-  const tickets = options.tickets && unpackTickets(options.tickets)
-  return { decision: await ledger.decide(verb, keys, cost, { ...options, tickets }), wait: 0, tickets: undefined }
+  return { decision: await ledger.decide(verb, keys, costs, { ...options, tickets }), wait: 0, tickets: undefined }
 }

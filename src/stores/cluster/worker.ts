@@ -1,9 +1,9 @@
 import { setImmediate } from 'node:timers'
-import type { Details } from '../../algorithms/evaluation.ts'
+import type { Costs, Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import { HeadgateError, storeError } from '../../errors.ts'
 import { Deadlines, type PendingCall } from '../deadlines.ts'
-import type { Booking, CallOptions, DecideOptions, DecideVerb, Ledger, LedgerTerms, Store } from '../store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../store.ts'
 import { isResponseMessage, type LedgerRequest, packTerms, type RequestMessage, unpackBooking } from './messages.ts'
 
 type PendingRequest = PendingCall<Booking | undefined>
@@ -111,18 +111,20 @@ class WorkerLedger implements Ledger {
     this.#terms = terms
   }
 
-  async decide(verb: DecideVerb, keys: readonly string[], cost: number, options?: DecideOptions): Promise<Decision> {
+  async decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): Promise<Decision> {
     const { tickets } = options ?? {}
     const plain = { ...detailsOf(options), ...(tickets && { tickets }) }
-    return (await this.#send({ verb, keys, cost, maxWait: 0, options: plain })).decision
+    return (await this.#send({ verb, keys, costs, maxWait: 0, options: plain })).decision
   }
 
-  async reserve(keys: readonly string[], cost: number, maxWait: number, options?: CallOptions): Promise<Booking> {
-    return this.#send({ verb: 'reserve', keys, cost, maxWait, options: detailsOf(options) })
+  async reserve(keys: readonly string[], costs: Costs, maxWait: number, options?: ReserveOptions): Promise<Booking> {
+    const { renews } = options ?? {}
+    const plain = { ...detailsOf(options), ...(renews && { renews }) }
+    return this.#send({ verb: 'reserve', keys, costs, maxWait, options: plain })
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    await this.#send({ verb: 'reset', keys, cost: 1, maxWait: 0, options: {} })
+    await this.#send({ verb: 'reset', keys, costs: 1, maxWait: 0, options: {} })
   }
 
   async #send(request: LedgerRequest): Promise<Booking> {

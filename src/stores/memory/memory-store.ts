@@ -19,7 +19,7 @@ export interface MemoryStoreOptions {
    * the limit.
    *
    * The overflow table is made when it is first needed, for each scope of each limiter. It has 12 * `maxKeys` places of
-   * 28 bytes with a bucket and 36 with a window, at most 64 MiB. Under plans a place that is in use takes about 200
+   * 28 bytes with a bucket and 36 or 44 with a window, at most 64 MiB. Under plans a place that is in use takes about 200
    * bytes, at most 128 MiB. docs/memory.md has the figures.
    */
   onFull?: 'remember' | 'forget'
@@ -67,12 +67,12 @@ export class MemoryStore implements Store {
   readonly #collected = new FinalizationRegistry<WeakRef<MemoryLedger>>((ledger) => this.#ledgers.delete(ledger))
 
   /** @param seed for tests: the same places in every run */
-  constructor(options: MemoryStoreOptions, seed: Seed = randomSeed()) {
+  constructor(options: MemoryStoreOptions, seed?: Seed) {
     knownOptions('memoryStore', options, memoryOptions)
     const maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
     this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
     const onFull = oneOf(options.onFull, ['remember', 'forget'], 'memoryStore: onFull')
-    this.#capacity = { maxKeys, seed: onFull === 'remember' ? seed : undefined }
+    this.#capacity = onFull === 'remember' ? remembering(maxKeys, seed) : { maxKeys, seed: undefined }
   }
 
   open(terms: LedgerTerms): Ledger {
@@ -94,5 +94,17 @@ export class MemoryStore implements Store {
       merged: sum(({ merged }) => merged),
       forgotten: sum(({ forgotten }) => forgotten),
     }
+  }
+}
+
+/** The seed is drawn when a table first needs it: workers allow no random numbers while a module loads. */
+function remembering(maxKeys: number, given: Seed | undefined): Capacity {
+  let drawn = given
+  return {
+    maxKeys,
+    get seed() {
+      drawn ??= randomSeed()
+      return drawn
+    },
   }
 }

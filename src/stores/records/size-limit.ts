@@ -19,6 +19,9 @@ export interface SizeLimit {
 const wholeSize = 17
 const fractionSize = 25
 
+/** What a bucket keeps for open reservations at most: their number, 8 steps of two numbers and 8 bookings of three (see bookings.ts). */
+const bookingNumbers = 1 + 8 * 2 + 8 * 3
+
 /** @throws HeadgateError `HEADGATE_STATE_SIZE` for policies whose record may grow beyond the limit */
 export function checkPolicySizes(limit: SizeLimit, { policies, scopes }: LedgerTerms): void {
   for (const scope of scopes) {
@@ -48,9 +51,10 @@ function policyTooLarge({ store, bytes }: SizeLimit, policy: Policy, size: numbe
  * unit of its limit, and half as many again, or 16, that have expired and are not removed yet (see sliding-log.ts).
  */
 function largestSizeOf({ name, limit, algorithm }: Policy, units: number = limit): number {
-  const { kind, span, parameters, slots } = algorithm
+  const { kind, span, parameters, slots, growsByBooking } = algorithm
   const head = JSON.stringify([name, [kind, span, ...parameters], 0, []]).length + 1 + wholeSize
-  if (!(algorithm instanceof SlidingLog)) return head + slots * fractionSize
+  const booked = growsByBooking ? bookingNumbers * wholeSize : 0
+  if (!(algorithm instanceof SlidingLog)) return head + slots * fractionSize + booked
   const entries = Math.ceil(1.5 * units) + 16
   return head + slots * wholeSize + entries * (wholeSize + `${entries},`.length)
 }

@@ -65,9 +65,9 @@ export class Batch extends DeadlineItem {
   }
 
   /** A request that equals the last one, with the same key or the next, is only counted. */
-  #countAsRepeat({ plan, now, cost }: ScriptRequest, verb: number, key: number): boolean {
+  #countAsRepeat({ plan, now, costs }: ScriptRequest, verb: number, key: number): boolean {
     const last = this.#last
-    if (last?.plan !== plan || verb !== this.#lastVerb || now !== last.now || cost !== last.cost) return false
+    if (last?.plan !== plan || verb !== this.#lastVerb || now !== last.now || costs !== last.costs) return false
     const stride = key - this.#lastKey
     if (this.#repeats === 0 ? stride !== 0 && stride !== 1 : stride !== this.#stride) return false
     this.#stride = stride

@@ -10,6 +10,7 @@ const ignore = (): void => {}
 /** A request for units. It caches what decides later requests locally: a refusal, or leased units. */
 export class ConsumeRequest extends ScriptRequest {
   readonly #context: RedisContext
+  readonly #cost: number
   /** The local time of the request, and how often the deny cache and the leases had changed by then. */
   readonly #sent: number
   readonly #denyCacheVersion: number
@@ -29,6 +30,7 @@ export class ConsumeRequest extends ScriptRequest {
     super(plan, 'consume', keys, cost, now, extras)
     const { denyCache, leases, clock } = context
     this.#context = context
+    this.#cost = cost
     this.#sent = (clock ?? monotonicClock)()
     denyCache?.forgetOtherPlans(plan, keys)
     this.#denyCacheVersion = denyCache?.version ?? 0
@@ -40,11 +42,11 @@ export class ConsumeRequest extends ScriptRequest {
   }
 
   decide(response: ScriptResponse): Decision {
-    const { plan, keys, cost, extras } = this
+    const { plan, keys, extras } = this
     const { denyCache, leases } = this.#context
     denyCache?.forgetOtherPlans(plan, keys)
     if (!response.allowed && extras.cacheable === true) {
-      denyCache?.add(plan, keys, cost, response, this.#sent, this.#denyCacheVersion)
+      denyCache?.add(plan, keys, this.#cost, response, this.#sent, this.#denyCacheVersion)
     }
     this.leased = response.lease !== undefined
     if (this.leased) leases?.add(plan, keys, response, this.#sent, this.#leasesVersion)

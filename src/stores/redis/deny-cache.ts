@@ -8,6 +8,8 @@
  * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls.
  * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets
  * made through the same store remove the entry. Those made elsewhere take effect when the entry expires.
+ *
+ * A call with a cost for each policy is neither cached nor decided here: another such call may leave alone what refused it.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
 import { type CacheEntry, KeyCache } from './key-cache.ts'

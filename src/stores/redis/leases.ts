@@ -53,6 +53,7 @@ export class Leases extends KeyCache<Lease> {
     const reports = lease.response.reports.map((report) => ({
       ...report,
       remaining: Math.max(0, report.remaining - lease.spent),
+      used: report.used + lease.spent,
     }))
     return { response: { ...lease.response, reports }, elapsed: this.foundAt - lease.from }
   }

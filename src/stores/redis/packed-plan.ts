@@ -45,18 +45,31 @@ function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer 
     )
   }
   const numbers = definitionOf(algorithm)
-  const head = Buffer.alloc(13)
+  const head = Buffer.alloc(21)
   head.writeUInt16LE(scope, 0)
   head.writeUInt8(kind, 2)
   head.writeUInt8(flagsOf(policy, onChange), 3)
   head.writeDoubleLE(burst, 4)
-  head.writeUInt8(numbers.length, 12)
+  head.writeDoubleLE(toleranceOf(policy), 12)
+  head.writeUInt8(numbers.length, 20)
   return Buffer.concat([head, ...recordFormats(policy, kind, numbers).map(withLength), ...numbers.map(double)])
 }
 
-/** The numbers that define an algorithm of its kind: with the span, where that does not follow from the others. */
+/** How far back a clock stands still, in microseconds. For Guava's limiters the window, from which the script derives it. */
+function toleranceOf({ algorithm, window }: Policy): number {
+  return isSmooth(algorithm) ? window * 1000 : algorithm.tolerance
+}
+
+function isSmooth({ kind }: Algorithm): boolean {
+  return kind.startsWith('smooth')
+}
+
+/** Kinds whose span does not follow from their parameters. */
+const withSpan = ['slidingWindow', 'segmentedWindow', 'slidingLog', 'concurrency']
+
+/** The numbers that define an algorithm of its kind. */
 function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] {
-  return ['slidingWindow', 'segmentedWindow', 'slidingLog'].includes(kind) ? [span, ...parameters] : parameters
+  return withSpan.includes(kind) ? [span, ...parameters] : parameters
 }
 
 /** How the records of a policy begin and how their numbers are packed (see lua/records.ts). */
@@ -71,7 +84,7 @@ function recordFormats(policy: Policy, kind: number, numbers: readonly number[])
   }
   const head = Buffer.concat([Buffer.from([definition.length]), policyId(policy), definition])
   if (grows) return [head, ...Array.from({ length: 4 }, () => Buffer.alloc(0))]
-  const fractions = policy.algorithm.kind.startsWith('smooth')
+  const fractions = isSmooth(policy.algorithm)
   const formats = (count: number): Buffer[] => {
     const begin = recordHead(head, count * (fractions ? 8 : 7))
     const format = (fractions ? 'd' : 'i7').repeat(count)

@@ -1,7 +1,7 @@
-import type { Details } from '../../algorithms/evaluation.ts'
+import type { Costs, Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms } from '../store.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import { ConsumeRequest } from './consume-request.ts'
 import { encodeId, keyStart } from './keys.ts'
 import { type PackedPlan, packPlan } from './packed-plan.ts'
@@ -32,15 +32,21 @@ export class RedisLedger implements Ledger {
     this.#plainExtras = { cacheable: this.#cacheable }
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], cost: number, options?: DecideOptions): MaybePromise<Decision> {
+  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
     const stateKeys = this.#stateKeys(keys)
-    if (verb === 'consume') return this.#consume(stateKeys, cost, options)
-    const request = this.#request(verb, stateKeys, cost, { details: options, tickets: options?.tickets })
+    if (verb === 'consume' && typeof costs === 'number') return this.#consume(stateKeys, costs, options)
+    const request = this.#request(verb, stateKeys, costs, { details: options, tickets: options?.tickets })
     return this.#sendOther(request).then((response) => decisionOf(this.#plan.policies, response, options))
   }
 
-  async reserve(keys: readonly string[], cost: number, maxWait: number, details?: Details): Promise<Booking> {
-    const request = this.#request('reserve', this.#stateKeys(keys), cost, { maxWait, details })
+  async reserve(
+    keys: readonly string[],
+    costs: Costs,
+    maxWait: number,
+    { renews, ...details }: ReserveOptions = {},
+  ): Promise<Booking> {
+    const verb = renews === undefined ? 'reserve' : 'renew'
+    const request = this.#request(verb, this.#stateKeys(keys), costs, { maxWait, details, tickets: renews })
     const response = await this.#sendOther(request)
     const decision = decisionOf(this.#plan.policies, response, details)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
@@ -103,11 +109,11 @@ export class RedisLedger implements Ledger {
     return { details, cacheable: this.#cacheable, lease }
   }
 
-  #request(verb: ScriptRequest['verb'], keys: readonly string[], cost: number, extras?: RequestExtras): ScriptRequest {
-    return new ScriptRequest(this.#plan, verb, keys, cost, this.#context.clock?.() ?? -1, extras)
+  #request(verb: ScriptRequest['verb'], keys: readonly string[], costs: Costs, extras?: RequestExtras): ScriptRequest {
+    return new ScriptRequest(this.#plan, verb, keys, costs, this.#context.clock?.() ?? -1, extras)
   }
 
-  /** Sends a request other than `consume`. It may raise what is left of a key, which outdates what is cached. */
+  /** Sends a request other than a plain `consume`. It may raise what is left of a key, which outdates what is cached. */
   async #sendOther(request: ScriptRequest): Promise<ScriptResponse> {
     const { verb, keys } = request
     const groups = this.#groups(keys)

@@ -19,7 +19,8 @@ export class ReplyReader {
     return Number(this.#reply[this.#at++])
   }
 
-  read({ plan, verb, now: requestTime, extras }: ScriptRequest): ScriptResponse {
+  read(request: ScriptRequest): ScriptResponse {
+    const { plan, verb, now: requestTime, extras } = request
     const { details, cacheable, lease } = extras
     const now = requestTime < 0 ? this.#now : requestTime
     const outcome = this.#next()
@@ -29,21 +30,22 @@ export class ReplyReader {
     const delay = verb === 'reserve' ? this.#next() : 0
     const hasNext = details?.nextAfter === true || (cacheable === true && !allowed)
     const reports: PolicyReport[] = []
-    for (let n = plan.policies.length; n > 0; n--) {
-      reports.push({
-        wait: outcome === 2 ? 0 : this.#next(),
-        remaining: this.#next(),
-        reset: this.#next(),
-        next: hasNext ? this.#next() : undefined,
-      })
+    for (const { burst } of plan.policies) {
+      const wait = outcome === 2 ? 0 : this.#next()
+      const first = this.#next()
+      const remaining = first < 0 ? -first - 1 : first
+      const used = first < 0 ? this.#next() : burst - remaining
+      reports.push({ wait, remaining, used, reset: this.#next(), next: hasNext ? this.#next() : undefined })
     }
-    const tickets = verb === 'reserve' && allowed ? this.#tickets(reports.length) : undefined
+    const tickets = allowed && (verb === 'reserve' || verb === 'renew') ? this.#tickets(request) : undefined
     return { now, allowed, repeats, delay, reports, tickets, lease: lease === undefined ? undefined : this.#lease() }
   }
 
-  #tickets(count: number): Tickets {
-    return Array.from({ length: count }, () => {
-      return this.#next() === 1 ? ([this.#next(), this.#next(), this.#next()] as const) : undefined
+  /** A policy that takes nothing in a renewal keeps its ticket. */
+  #tickets({ plan, costs, extras }: ScriptRequest): Tickets {
+    return plan.policies.map((_, n) => {
+      if (this.#next() === 0) return extras.tickets?.[n]
+      return [this.#next(), this.#next(), typeof costs === 'number' ? costs : (costs[n] as number)] as const
     })
   }
 

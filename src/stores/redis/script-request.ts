@@ -1,18 +1,20 @@
-import type { Details, Tickets, Verb } from '../../algorithms/evaluation.ts'
+import type { Costs, Details, Tickets, Verb } from '../../algorithms/evaluation.ts'
+import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import type { ScriptResponse } from './script-response.ts'
 
-/** The parameters of a request besides its keys and its cost. */
+/** The parameters of a request besides its keys and its costs. */
 export interface RequestExtras {
   /** How long a reservation may wait, in microseconds. */
   readonly maxWait?: number
+  /** For a settlement or a renewal: those of the reservation. */
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined
   /** True if a refusal has to report when `remaining` grows, so that the deny cache can repeat it until then. */
   readonly cacheable?: boolean
   /** How many units to take, including the cost of this request. */
   readonly lease?: number | undefined
-  /** True if penalties count this refund, because another slot refused the same call. */
+  /** True if penalties count this settlement, because another slot refused the same call. */
   readonly punish?: boolean
 }
 
@@ -25,7 +27,7 @@ export class ScriptRequest {
   readonly verb: Verb | 'reset'
   /** The keys of the states, one for each scope of the plan. */
   readonly keys: readonly string[]
-  readonly cost: number
+  readonly costs: Costs
   /** Microseconds since the epoch, or -1 for the time of Redis. */
   readonly now: number
   readonly extras: RequestExtras
@@ -36,14 +38,14 @@ export class ScriptRequest {
     plan: PackedPlan,
     verb: ScriptRequest['verb'],
     keys: readonly string[],
-    cost: number,
+    costs: Costs,
     now: number,
     extras: RequestExtras = none,
   ) {
     this.plan = plan
     this.verb = verb
     this.keys = keys
-    this.cost = cost
+    this.costs = costs
     this.now = now
     this.extras = extras
   }
@@ -54,33 +56,36 @@ export class ScriptRequest {
 }
 
 /** The numbers that stand for the verbs in the script. */
-const verbs = { consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5 } as const
+const verbs = { consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 } as const
 const nextFlag = 8
 const cacheableFlag = 16
 const leaseFlag = 32
-const ticketsFlag = 64
+const costsFlag = 64
 const punishFlag = 128
 
 /** The most bytes that a request takes on the wire. */
 export function largestSizeOf({ plan }: ScriptRequest): number {
-  return 38 + 2 * plan.scopes.length + 25 * plan.policies.length
+  return 46 + 2 * plan.scopes.length + 33 * plan.policies.length
 }
 
 /** The verb, and a flag for each extra. */
-export function verbAndFlags({ verb, extras }: ScriptRequest): number {
-  const { tickets, details, cacheable, lease, punish } = extras
+export function verbAndFlags({ verb, costs, extras }: ScriptRequest): number {
+  const { details, cacheable, lease, punish } = extras
   let number: number = verbs[verb]
   if (details?.nextAfter === true) number += nextFlag
   if (cacheable === true) number += cacheableFlag
   if (lease !== undefined) number += leaseFlag
-  if (tickets !== undefined) number += ticketsFlag
+  if (typeof costs !== 'number') number += costsFlag
   if (punish === true) number += punishFlag
   return number
 }
 
+/** Requests that nothing follows on the wire. */
+const bare: readonly ScriptRequest['verb'][] = ['consume', 'charge', 'refund', 'peek', 'reset']
+
 /** True if the request has one key and nothing follows it on the wire: then a repetition of it is only counted. */
 export function isRepeatable({ verb, plan }: ScriptRequest, verbAndFlags: number): boolean {
-  return verbAndFlags < leaseFlag && verb !== 'reserve' && plan.scopes.length === 1
+  return verbAndFlags < leaseFlag && bare.includes(verb) && plan.scopes.length === 1
 }
 
 /**
@@ -97,22 +102,26 @@ export function writeHead(
   at = buffer.writeUInt16LE(planIndex, at)
   at = buffer.writeUInt8(verbAndFlags, at)
   at = buffer.writeDoubleLE(request.now, at)
-  return buffer.writeDoubleLE(request.cost, at)
+  const { costs } = request
+  return buffer.writeDoubleLE(typeof costs === 'number' ? costs : 0, at)
 }
 
 /** Writes what follows the keys, and returns where the next request begins. */
-export function writeExtras(buffer: Buffer, at: number, { verb, extras }: ScriptRequest): number {
-  const { maxWait, tickets, lease } = extras
-  if (verb === 'reserve') at = buffer.writeDoubleLE(maxWait ?? 0, at)
-  if (tickets !== undefined) at = writeTickets(buffer, at, tickets)
+export function writeExtras(buffer: Buffer, at: number, { plan, verb, costs, extras }: ScriptRequest): number {
+  const { maxWait = 0, tickets, lease } = extras
+  if (typeof costs !== 'number') for (const cost of costs) at = buffer.writeDoubleLE(cost, at)
+  if (verb === 'settle' || verb === 'renew') {
+    for (const n of plan.policies.keys()) at = writeTicket(buffer, at, tickets?.[n])
+  }
+  if (verb === 'reserve' || verb === 'renew') {
+    at = buffer.writeDoubleLE(maxWait, at)
+    at = buffer.writeDoubleLE(newReservationId(), at)
+  }
   return lease === undefined ? at : buffer.writeDoubleLE(lease, at)
 }
 
-function writeTickets(buffer: Buffer, at: number, tickets: Tickets): number {
-  for (const ticket of tickets) {
-    at = buffer.writeUInt8(ticket === undefined ? 0 : 1, at)
-    if (ticket === undefined) continue
-    for (const number of ticket) at = buffer.writeDoubleLE(number, at)
-  }
+function writeTicket(buffer: Buffer, at: number, ticket: Tickets[number]): number {
+  at = buffer.writeUInt8(ticket === undefined ? 0 : 1, at)
+  for (const number of ticket ?? []) at = buffer.writeDoubleLE(number, at)
   return at
 }

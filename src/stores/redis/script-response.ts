@@ -6,6 +6,7 @@ import { type Decision, join, type Verdict } from '../../decision.ts'
 export interface PolicyReport {
   readonly wait: number
   readonly remaining: number
+  readonly used: number
   readonly reset: number
   /** The time until `remaining` grows; undefined if the request did not want it. */
   readonly next: number | undefined
@@ -47,13 +48,13 @@ export function decisionOf(
 }
 
 function verdictOf({ name, limit, shadow }: Policy, report: PolicyReport, next: boolean, elapsed: number): Verdict {
-  const { wait, remaining } = report
+  const { wait, remaining, used } = report
   const allowed = wait === 0
   const retryAfter = wait < 0 ? Infinity : milliseconds(wait, elapsed)
   const resetAfter = milliseconds(report.reset, elapsed)
-  if (!next) return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow }
+  if (!next) return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow }
   const nextAfter = milliseconds(report.next as number, elapsed)
-  return { name, allowed, limit, remaining, retryAfter, resetAfter, shadow, nextAfter }
+  return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
 }
 
 function milliseconds(microseconds: number, elapsed: number): number {

@@ -6,10 +6,11 @@
  * they do so too, and the call rejects. Policies of one key are always decided in one step.
  *
  * Across slots, no more is admitted than any policy allows, and a refused call keeps no units once its promise
- * resolves. Two things are weaker than in one step. Between the phases the units are taken, so another call may be
- * refused that would otherwise be admitted. And if this process or the connection dies in between, they stay taken.
+ * resolves. Some things are weaker than in one step. Between the phases the units are taken, so another call may be
+ * refused that would otherwise be admitted. If this process or the connection dies in between, they stay taken. And a
+ * renewal that one slot refuses holds its units in the other slots until their leases end.
  */
-import type { Tickets } from '../../algorithms/evaluation.ts'
+import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation.ts'
 import { allOf } from '../../maybe-promise.ts'
 import { type RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ScriptResponse } from './script-response.ts'
@@ -42,14 +43,32 @@ export async function sendInTwoPhases(
   return joined(whole, groups, responses, allowed)
 }
 
-function firstPhase(whole: ScriptRequest, { plan, keys, places }: SlotGroup): ScriptRequest {
-  const { verb, cost, now, extras } = whole
-  const enforced = whole.plan.policies.filter(({ shadow }) => !shadow)
+function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
+  const { verb, now, extras } = whole
+  const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
+    return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
+  })
   // Only a single policy can promise a future time: see Evaluation.
   const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
-  const tickets = extras.tickets && places.map((place) => extras.tickets?.[place])
+  const tickets = extras.tickets && group.places.map((place) => extras.tickets?.[place])
   const own: RequestExtras = { ...extras, maxWait, tickets }
-  return new ScriptRequest(plan, verb === 'consume' ? 'reserve' : verb, keys, cost, now, own)
+  return new ScriptRequest(
+    group.plan,
+    verb === 'consume' ? 'reserve' : verb,
+    group.keys,
+    costsIn(whole, group),
+    now,
+    own,
+  )
+}
+
+function costOf(costs: Costs, n: number): number {
+  return typeof costs === 'number' ? costs : (costs[n] as number)
+}
+
+/** The costs under the policies of one group. */
+function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
+  return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
 }
 
 /** Gives back what was taken, after a slot has failed. The caller does not wait for it, and it counts no refusal. */
@@ -59,31 +78,48 @@ function withdraw(
   groups: readonly SlotGroup[],
   sent: readonly Promise<ScriptResponse>[],
 ): void {
-  for (const [n, { plan, keys }] of groups.entries()) {
-    const refund = async ({ allowed, tickets }: ScriptResponse) => {
-      if (allowed) await send(new ScriptRequest(plan, 'refund', keys, whole.cost, whole.now, { tickets }))
+  for (const [n, group] of groups.entries()) {
+    const back = async (response: ScriptResponse) => {
+      if (response.allowed) await send(undo(whole, group, response.tickets, {}))
     }
-    sent[n]?.then(refund).catch(ignore)
+    sent[n]?.then(back).catch(ignore)
   }
 }
 
-/** A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the refund. */
+/** A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the settlement. */
 async function giveBack(
   send: Send,
   whole: ScriptRequest,
-  { plan, keys }: SlotGroup,
+  group: SlotGroup,
   response: ScriptResponse,
 ): Promise<ScriptResponse> {
   if (!response.allowed) return response
-  const tickets = response.tickets?.map((ticket, n) => (plan.policies[n]?.countRefused ? undefined : ticket))
   const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.cacheable === true }
-  const extras = { tickets, details, punish: true }
-  const after = await send(new ScriptRequest(plan, 'refund', keys, whole.cost, whole.now, extras))
+  const after = await send(undo(whole, group, response.tickets, { details, punish: true }))
   const reports = after.reports.map((report, n) => ({
     ...report,
     wait: report.wait || (response.reports[n]?.wait ?? 0),
   }))
   return { ...after, allowed: true, reports }
+}
+
+/** The request that gives back what one slot took: exactly, by its tickets. A charge has none, and a refused one counts nothing. */
+function undo(
+  whole: ScriptRequest,
+  group: SlotGroup,
+  tickets: Tickets | undefined,
+  extras: RequestExtras,
+): ScriptRequest {
+  const { plan, keys } = group
+  const costs = costsIn(whole, group)
+  if (tickets === undefined) {
+    return new ScriptRequest(plan, 'refund', keys, costs, whole.now, { ...extras, punish: false })
+  }
+  const back = unitsBack(tickets)
+  // Where refusals count, the cost of the refused call: the script then says when the next one is admitted.
+  const counted = (n: number) => extras.punish === true && plan.policies[n]?.countRefused === true
+  const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
+  return new ScriptRequest(plan, 'settle', keys, settled, whole.now, { ...extras, tickets })
 }
 
 function joined(
@@ -110,7 +146,7 @@ function joined(
     repeats: responses.every((response) => response.allowed || response.repeats),
     delay,
     reports,
-    tickets: allowed && whole.verb === 'reserve' ? tickets : undefined,
+    tickets: allowed && (whole.verb === 'reserve' || whole.verb === 'renew') ? tickets : undefined,
     lease: undefined,
   }
 }

@@ -54,7 +54,12 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
         if (verb !== 'reserve') return ledger.decide(verb ?? 'peek', keys, cost)
         const booking = ledger.reserve(keys, cost, 2_000_000)
         if ('then' in booking || !booking.tickets || !settles) return 'decision' in booking && booking.decision
-        return ledger.decide('refund', keys, 1, { tickets: booking.tickets })
+        return ledger.decide(
+          'settle',
+          keys,
+          policies.map(() => -1),
+          { tickets: booking.tickets },
+        )
       })
       if (!isDeepStrictEqual(one, other)) expect(one, `call ${call}: ${verb} ${keys} ${cost}`).toEqual(other)
     }

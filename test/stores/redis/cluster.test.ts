@@ -1,7 +1,15 @@
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, describe, expect, test } from 'vitest'
-import { fixedWindow, memoryStore, RateLimiter, slidingWindow, tokenBucket } from '../../../src/index.ts'
+import { concurrency } from '../../../src/algorithms/concurrency.ts'
+import {
+  fixedWindow,
+  memoryStore,
+  RateLimiter,
+  type Reservation,
+  slidingWindow,
+  tokenBucket,
+} from '../../../src/index.ts'
 import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart, slotOf } from '../../../src/stores/redis/keys.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
@@ -69,6 +77,42 @@ describe.each(clients)('%s', (name, client) => {
       for (const reservation of reservations) await reservation.cancel()
       clock.advance((n * 613) % 2500)
     }
+  })
+
+  test('scopes in different slots: a cost for each policy, settled in any order and renewed, as in memory', async () => {
+    const clock = new ManualClock()
+    const policies = [
+      tokenBucket({ name: 'requests', scope: 'ip', limit: 9, window: '10s' }),
+      concurrency({ name: 'at-once', scope: 'ip', limit: 4, lease: '20s' }),
+      tokenBucket({ name: 'tokens', scope: 'user', limit: 100, window: '10s' }),
+      fixedWindow({ name: 'tries', scope: 'user', limit: 12, window: '60s', countRefused: true }),
+    ]
+    const stores = [
+      memoryStore({ clock: clock.now }),
+      redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
+    ]
+    const limiters = stores.map((store) => new RateLimiter({ name: `costs-${name}`, policies, store }))
+    const both = <T>(run: (limiter: RateLimiter, n: number) => Promise<T>) => Promise.all(limiters.map(run))
+    const open: Reservation[][] = []
+    for (let n = 0; n < 80; n++) {
+      const key = { ip: `ip-${n % 2}`, user: `user-${n % 3}` }
+      const cost = { requests: n % 3, 'at-once': 1, tokens: (n * 7) % 40, tries: 1 }
+      const reserved = await both((limiter) => limiter.reserve(key, { cost }))
+      expect(reserved[1]?.decision).toEqual(reserved[0]?.decision)
+      if (reserved[0]?.allowed) open.push(reserved)
+      const [expected, actual] = await both((limiter) => limiter.peek(key, { cost }))
+      expect(actual).toEqual(expected)
+      const chosen = open[(n * 5) % Math.max(1, open.length)]
+      if (n % 2 === 0 && chosen !== undefined) {
+        const [renewed, again] = await both((_, m) => (chosen[m] as Reservation).renew())
+        expect(again).toBe(renewed)
+      } else if (chosen !== undefined) {
+        open.splice(open.indexOf(chosen), 1)
+        await both((_, m) => (chosen[m] as Reservation).settle({ tokens: (n * 3) % 50 }))
+      }
+      clock.advance((n * 613) % 2500)
+    }
+    expect(open.length).toBeGreaterThan(0)
   })
 
   test('scopes in different slots: concurrent calls are never admitted beyond a limit', async () => {

@@ -7,6 +7,7 @@ import {
   memoryStore,
   type Policy,
   RateLimiter,
+  type Reservation,
   segmentedWindow,
   slidingLog,
   slidingWindow,
@@ -206,6 +207,46 @@ describe('state', () => {
     expect(await client.strlen('headgate:bench:{203.0.113.7}')).toBe(28)
   })
 
+  test('a bucket with many open reservations is longer than a byte can tell, and is settled exactly', async () => {
+    const clock = new ManualClock()
+    const policies = tokenBucket({ limit: 1000, window: '1h', burst: 100 })
+    const stores = [memoryStore({ clock: clock.now }), redisStore({ client, clock: clock.now, ttlMargin: '1d' })]
+    const [memory, redis] = stores.map((store) => new RateLimiter({ policies, store })) as [RateLimiter, RateLimiter]
+    const open: Reservation[][] = []
+    for (let n = 0; n < 24; n++) {
+      const options = { cost: 9 + n, maxWait: '1d' } as const
+      open.push(await Promise.all([memory, redis].map((limiter) => limiter.reserve('id', options))))
+      clock.advance('1s')
+    }
+    const [key] = await client.keys('*')
+    expect(await client.strlen(key as string)).toBeGreaterThan(270)
+    for (const [n, pair] of open.reverse().entries()) {
+      await Promise.all(pair.map((reservation) => reservation.settle(n % 5)))
+      expect(await redis.peek('id')).toEqual(await memory.peek('id'))
+      clock.advance('1s')
+    }
+  })
+
+  test('states of the layout before ids are read as states without reservations', async () => {
+    const clock = new ManualClock(1_767_225_600_000)
+    const options = { clock: clock.now, ttlMargin: '1d' }
+    for (const policy of [
+      slidingWindow({ limit: 10, window: '1h' }),
+      segmentedWindow({ limit: 10, window: '1h', segments: 3 }),
+    ]) {
+      const limiter = limiterOf(policy, options, policy.algorithm.kind)
+      await limiter.consume('id', { cost: 3 })
+      const key = `headgate:${policy.algorithm.kind}:{id}`
+      const value = (await client.getBuffer(key)) as Buffer
+      expect((await limiter.peek('id')).remaining).toBe(7)
+      // The last number was left out if it was 0: here the previous window, or the oldest segment.
+      const older = Buffer.concat([Buffer.from([(value[0] as number) - 7]), value.subarray(1, value.length - 7)])
+      await client.set(key, older)
+      expect((await limiter.peek('id')).remaining).toBe(7)
+      expect((await limiter.consume('id')).remaining).toBe(6)
+    }
+  })
+
   test('reset changes exactly one key', async () => {
     const limiter = limiterOf(fixedWindow({ limit: 5, window: '1h' }))
     for (const id of ['a', 'b', '*', 'a*', '{a}']) await limiter.consume(id)
@@ -353,6 +394,23 @@ describe('the deny cache', () => {
     expect((await both.consume(key)).allowed).toBe(false)
     await users.reset('me')
     expect((await both.consume(key)).allowed).toBe(true)
+  })
+
+  test('a call with a cost for each policy is neither decided nor cached locally', async () => {
+    const policies = [
+      fixedWindow({ name: 'requests', limit: 1, window: '1h' }),
+      fixedWindow({ name: 'tokens', limit: 9, window: '1h' }),
+    ]
+    const limiter = limiterOf(policies)
+    const consume = async (requests: number, tokens: number) => {
+      const { allowed, policies } = await limiter.consume('id', { cost: { requests, tokens } })
+      return [allowed, ...policies.map(({ remaining }) => remaining)]
+    }
+    expect(await consume(1, 2)).toEqual([true, 0, 7])
+    expect((await limiter.consume('id')).allowed).toBe(false)
+    expect(await consume(1, 2)).toEqual([false, 0, 7])
+    expect(await consume(0, 3)).toEqual([true, 0, 4])
+    expect((await limiter.consume('id')).policies.map(({ remaining }) => remaining)).toEqual([0, 4])
   })
 
   test('nothing is cached for policies that count refused calls', async () => {

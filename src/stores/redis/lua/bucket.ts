@@ -1,90 +1,150 @@
-/** Restates algorithms/bucket.ts. State: last, level, given. */
+/** Restates algorithms/bucket.ts. State: last, level, id of the reservations. */
 export const bucket = `
 function makers.bucket()
-  local levelAt, topAt
-  local bucket = {}
+  local bucket = { numberFormat = false }
 
-  function bucket.define(p, burst, weight, drain)
-    p.slots, p.burst, p.weight, p.drain, p.capacity = 3, burst, weight, drain, burst * weight
-    p.span = ceil(p.capacity / drain)
+  function bucket.define(p, burst, weight, rate)
+    p.slots, p.idSlot, p.burst, p.weight, p.rate, p.per, p.capacity = 3, 3, burst, weight, rate, 1, burst * weight
+    p.span = ceil(p.capacity / rate)
+    p.tolerance = p.tolerance or max(clockSkew, p.span, weight)
+  end
+
+  local function excessWait(p, level, cost)
+    local excess = level - (p.capacity - cost * p.weight)
+    if excess <= 0 then return 0 end
+    return cost > p.burst and never or ceil(excess / p.rate)
   end
 
   function bucket.wait(p, s, at, cost)
-    local excess = levelAt(p, s, at) - (p.capacity - cost * p.weight)
-    if excess <= 0 then return 0 end
-    return cost > p.burst and never or ceil(excess / p.drain)
+    if s[3] ~= 0 then return bucket.waitBehind(p, s, max(at, s[1]), cost) end
+    return excessWait(p, drained(p, s[2], at - s[1]), cost)
   end
 
-  function levelAt(p, s, at)
-    local level = s[2]
-    local elapsed = at - s[1]
-    if elapsed <= 0 then return level end
-    level = level - elapsed * p.drain
-    return level > 0 and level or 0
-  end
-
-  function bucket.fits(p, s, at, cost)
-    return levelAt(p, s, at) + cost * p.weight <= maxSafe
-  end
-
-  function bucket.take(p, s, at, cost)
-    s[2] = levelAt(p, s, at) + cost * p.weight
+  function bucket.take(p, s, at, cost, delay)
+    if s[3] ~= 0 or delay > 0 then return bucket.takeAmongBookings(p, s, at, cost * p.weight, delay) end
+    s[2] = drained(p, s[2], at - s[1]) + cost * p.weight
     s[1] = at
-  end
-
-  function bucket.count(p, s, at, cost)
-    local level = levelAt(p, s, at)
-    local filled = cost > p.burst and p.capacity or min(p.capacity, level + cost * p.weight)
-    s[2] = max(level, filled)
-    s[1] = at
-  end
-
-  function bucket.refund(p, s, at, cost, since, mark, given)
-    local level = levelAt(p, s, at)
-    local top = since and topAt(p, s, at, since, mark, given) or level
-    local promised = since and max(0, level - p.capacity) or 0
-    local back = min(level, cost * p.weight, max(0, top - promised))
-    if not since or top < level then s[3] = min(maxSafe, s[3] + ceil(back / p.weight)) end
-    s[2] = level - back
-    s[1] = at
-  end
-
-  function topAt(p, s, at, since, mark, given)
-    local givenSince = s[3] - given
-    if givenSince < 0 or s[3] == maxSafe then return 0 end
-    return mark - givenSince * p.weight - max(0, at - since) * p.drain
-  end
-
-  function bucket.ticket(p, s)
-    return s[1], s[2], s[3]
   end
 
   function bucket.report(p, s, at)
-    local level = levelAt(p, s, at)
+    if s[3] ~= 0 then return bucket.reportBookings(p, s, max(at, s[1])) end
+    local level = drained(p, s[2], at - s[1])
     local unused = p.capacity - level
-    return unused > 0 and floor(unused / p.weight) or 0, ceil(level / p.drain)
+    if unused < 0 then return 0, ceil(level / p.rate), ceil(level / p.weight) end
+    return floor(unused / p.weight), ceil(level / p.rate)
   end
 
-  function bucket.adopt(p, s, at, from)
-    if from.kind ~= p.kind then return false end
-    local level = levelAt(from, s, at)
-    local units = ratioUp(level, p.weight, from.weight)
-    local booked = ceil(max(0, level - from.capacity) / from.drain)
-    local ahead = booked == 0 and 0 or p.capacity + booked * p.drain
-    s[2] = min(maxSafe, max(units, ahead))
-    s[1] = at
-    return true
-  end
+  return lazily(bucket, function()
+    local levelAt, advance, void, close
+    make('bookings')
 
-  function bucket.carry(p, s, at, from, times, per)
-    if from.kind ~= p.kind then return false end
-    local level = ratioUp(levelAt(from, s, at), times, per)
-    s[2] = level < maxSafe and min(p.capacity, ratioUp(level, p.weight, from.weight)) or p.capacity
-    s[3] = min(maxSafe, s[3] + ceil(from.capacity / p.weight))
-    s[1] = at
-    return true
-  end
+    function bucket.waitBehind(p, s, now, cost)
+      local from = max(now, bookings.lastAfter(s, now))
+      return from - now + excessWait(p, levelAt(p, s, from), cost)
+    end
 
-  return bucket
+    function levelAt(p, s, at)
+      if s[3] == 0 then return drained(p, s[2], at - s[1]) end
+      return bookings.levelAt(p, s, s[1], s[2], max(at, s[1]))
+    end
+
+    function bucket.fits(p, s, at, cost)
+      local ahead = s[3] == 0 and 0 or bookings.ahead(s, max(at, s[1]))
+      return levelAt(p, s, at) + ahead + cost * p.weight <= maxSafe
+    end
+
+    function bucket.takeAmongBookings(p, s, at, ticks, delay)
+      local level = advance(p, s, at)
+      if delay > 0 then
+        bookings.book(p, s, at, level, at + delay, ticks)
+        if s[3] == 0 then s[3] = -1 end
+      elseif ticks > 0 then
+        if s[3] ~= 0 then bookings.arrive(s, at, level) end
+        s[2] = level + ticks
+      end
+    end
+
+    function advance(p, s, at)
+      local last, level = s[1], s[2]
+      if at >= last then level = bookings.advance(p, s, last, level, at) else void(s, last - at) end
+      s[1] = at
+      s[2] = level
+      if at > last then close(s) end
+      return level
+    end
+
+    function void(s, ahead)
+      bookings.restart(s, ahead)
+      s[3] = s.more and -1 or 0
+    end
+
+    function close(s)
+      if not bookings.over(s, s[2]) then return end
+      s.more = nil
+      s[3] = 0
+    end
+
+    function bucket.count(p, s, at, cost)
+      local level = levelAt(p, s, at)
+      local filled = cost > p.burst and p.capacity or min(p.capacity, level + cost * p.weight)
+      bucket.take(p, s, at, 0, 0)
+      if s[3] ~= 0 and filled > level then bookings.arrive(s, at, level) end
+      s[2] = max(level, filled)
+    end
+
+    function bucket.refund(p, s, at, cost)
+      bucket.take(p, s, at, 0, 0)
+      local level, rest = s[2], cost * p.weight
+      local open = s[3] ~= 0 and s.more
+      if open then rest = bookings.refund(p, s, at, level, rest) end
+      s[2] = max(0, level - rest)
+      if open then close(s) end
+    end
+
+    function bucket.bookedAt(p, s, at, delay)
+      return at + delay
+    end
+
+    function bucket.settle(p, s, at, units, since, whole)
+      local level = advance(p, s, at)
+      local ticks = min(units, whole) * p.weight
+      if since > at then
+        bookings.cancel(p, s, at, level, since, whole * p.weight, ticks)
+      else
+        s[2] = level - bookings.settle(s, level, since, ticks)
+      end
+      close(s)
+    end
+
+    function bucket.reportBookings(p, s, now)
+      local last = bookings.lastAfter(s, now)
+      local level = levelAt(p, s, max(now, last))
+      local unused = p.capacity - level
+      local used = ceil((levelAt(p, s, now) + bookings.ahead(s, now)) / p.weight)
+      if last > 0 then return 0, ceil(level / p.rate) + last - now, used end
+      return unused > 0 and floor(unused / p.weight) or 0, ceil(level / p.rate), used
+    end
+
+    function bucket.adopt(p, s, at, from)
+      if from.kind ~= p.kind then return false end
+      bucket.take(from, s, at, 0, 0)
+      s[2] = min(maxSafe, ratioUp(s[2], p.weight, from.weight))
+      if s[3] ~= 0 then bookings.scale(s, p.weight, from.weight) end
+      return true
+    end
+
+    function bucket.carry(p, s, at, from, times, per)
+      if from.kind ~= p.kind then return false end
+      bucket.take(from, s, at, 0, 0)
+      local level = ratioUp(s[2], times, per)
+      local ticks = level < maxSafe and ratioUp(level, p.weight, from.weight) or never
+      s[2] = min(p.capacity, ticks)
+      if s[3] == 0 then return true end
+      bookings.scale(s, times, per)
+      bookings.scale(s, p.weight, from.weight)
+      if times ~= per or ticks > p.capacity then void(s, 0) end
+      return true
+    end
+  end)
 end
 `

@@ -10,8 +10,13 @@ function makers.carry()
     return true
   end
 
+  local function remainingOf(p, s, at)
+    local remaining = p.algorithm.report(p, s, at)
+    return remaining
+  end
+
   local function capacity(p)
-    return (p.algorithm.report(p, newState(p), 0))
+    return remainingOf(p, newState(p), 0)
   end
 
   function carry(p, from, s, now)
@@ -22,7 +27,7 @@ function makers.carry()
     local most, whole, times, per = capacity(p), capacity(from), 1, 1
     if p.scales then times, per = most, whole end
     if p.algorithm.carry(p, s, at, from, times, per) then return s end
-    local used = min(most, ratioUp(whole - from.algorithm.report(from, s, at), times, per))
+    local used = min(most, ratioUp(whole - remainingOf(from, s, at), times, per))
     local fresh = newState(p)
     if used > 0 then p.algorithm.take(p, fresh, at, used, 0) end
     return fresh

@@ -5,7 +5,7 @@ function makers.closed()
   local function nothing() end
 
   function closed.define(p)
-    p.slots, p.span = 3, 0
+    p.slots, p.span, p.tolerance = 3, 0, 0
   end
 
   function closed.wait(p, s, at, cost)
@@ -18,12 +18,8 @@ function makers.closed()
 
   closed.take, closed.count, closed.refund = nothing, nothing, nothing
 
-  function closed.ticket()
-    return 0, 0, 0
-  end
-
   function closed.report()
-    return 0, 0
+    return 0, 0, 0
   end
 
   function closed.carry()

@@ -1,15 +1,15 @@
 /**
- * Restates algorithms/evaluation.ts and algorithms/policy-evaluation.ts, one request after the other. The reply is one
- * flat list of integers.
+ * Restates algorithms/evaluation.ts, one request after the other. The reply is one flat list of integers. verbs.ts has the
+ * requests that are not plain.
  */
 export const evaluation = `
-local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET = 0, 1, 2, 3, 4, 5
+local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7
 -- The first number of the reply is the time.
 local reply, size = {}, 1
--- The values of the current request.
-local verb, now, cost, allowed, takes, delay, waits
-local canPromise, commitOne, commitRefused, refusalCode, nextAfter
-local readTickets, refund, countRefusal, respondTickets
+-- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Else
+-- \`costs\` may have one for each, and \`cost\` is that of the policy in hand.
+local verb, now, plain, cost, costs, allowed, takes, delay, waits
+local verbs, canPromise, commitOne, commitRefused, refusalCode, nextAfter, respondTickets
 
 local function respond(number)
   size = size + 1
@@ -22,7 +22,7 @@ local function markWritten(p)
 end
 
 function effectiveTime(p, last, now)
-  return now < last and last - now < p.span and last or now
+  return now < last and last - now < p.tolerance and last or now
 end
 
 local function withLag(wait, lag)
@@ -31,52 +31,68 @@ end
 
 local function evaluate(policies, maxWait)
   delay, waits = 0, false
-  for n = 1, #policies do
-    local p = policies[n]
-    local s = p.s
-    local last, at, wait = s[1], now, 0
-    if now < last then at = effectiveTime(p, last, now) end
-    if verb == CHARGE then
-      if not p.algorithm.fits(p, s, at, cost, 0) then wait = never end
-    elseif verb ~= REFUND then
-      wait = p.algorithm.wait(p, s, at, cost)
+  if plain then
+    for n = 1, #policies do
+      local p = policies[n]
+      local s = p.s
+      local last, at = s[1], now
+      if now < last then at = effectiveTime(p, last, now) end
+      local wait = p.algorithm.wait(p, s, at, cost)
+      if wait > 0 then
+        waits = true
+        wait = wait + (at - now)
+        if wait > delay and not p.shadow then delay = wait end
+      end
+      p.at, p.wait = at, wait
     end
-    if wait > 0 then
-      waits = true
-      wait = wait + (at - now)
-      if wait > delay and not p.shadow then delay = wait end
-    end
-    p.at, p.wait = at, wait
+  else
+    verbs.longestWait(policies)
   end
   allowed = delay == 0 or (verb == RESERVE and delay <= maxWait and canPromise(policies))
-  takes = allowed and verb ~= PEEK and verb ~= REFUND
+  takes = allowed and verb ~= PEEK and verb ~= REFUND and verb ~= SETTLE
 end
 
 function makers.reserve()
   -- Only one enforced policy alone can promise a future time.
   function canPromise(policies)
     local only
-    for _, p in ipairs(policies) do
-      if not p.shadow and (not p.punishes or p.wait > 0) then
+    for n, p in ipairs(policies) do
+      if costs then cost = costs[n] end
+      if not p.shadow and cost > 0 and (p.wait > 0 or not (p.punishes or p.leases)) then
         if only then return false end
-        only = p
+        only = n
       end
     end
-    if not only or not only.promises or only.s.carried then return false end
-    return only.algorithm.fits(only, only.s, only.at, cost, only.wait - (only.at - now))
+    if not only then return false end
+    local p = policies[only]
+    if costs then cost = costs[only] end
+    if not p.promises or p.s.carried then return false end
+    return p.algorithm.fits(p, p.s, p.at, cost, p.wait - (p.at - now))
   end
 
-  function respondTickets(policies)
+  -- Responds for each policy with 0, or with 1 and the time and the id of its ticket.
+  -- @param id for states without open reservations
+  function respondTickets(policies, id)
     for n = 1, #policies do
       local p = policies[n]
-      if p.wait == 0 then
-        local since, mark, given = p.algorithm.ticket(p, p.s)
-        respond(1)
-        respond(since)
-        respond(mark)
-        respond(given)
-      else
+      local from, s, at, ahead = p, p.s, p.at, p.delay or 0
+      p.delay = nil
+      if costs then cost = costs[n] end
+      if verb == RENEW and s.foreign then
+        from, s = s.foreign.policy, s.foreign.s
+        at = effectiveTime(from, s[1], now)
+      end
+      if p.wait > 0 or cost == 0 or (verb == RENEW and not (from.leases and verbs.tickets[n])) then
         respond(0)
+      elseif not from.idSlot then
+        respond(1)
+        respond(0)
+        respond(0)
+      else
+        if s[from.idSlot] <= 0 then s[from.idSlot] = id end
+        respond(1)
+        respond(from.algorithm.bookedAt(from, s, at, ahead))
+        respond(s[from.idSlot])
       end
     end
   end
@@ -94,38 +110,50 @@ local function commit(policies, withNext)
   end
   if verb == RESERVE then respond(delay) end
   if withNext then make('refused') end
-  for n = 1, #policies do commitOne(policies[n], withNext) end
+  for n = 1, #policies do commitOne(policies[n], n, withNext) end
 end
 
-function commitOne(p, withNext)
+function commitOne(p, n, withNext)
   local s, at, scope, algorithm = p.s, p.at, p.scope, p.algorithm
-  if p.wait == 0 and takes then
+  if not plain then
+    verbs.takeMore(p, n)
+    s, at = p.s, p.at
+  elseif p.wait == 0 and takes then
     algorithm.take(p, s, at, cost, 0)
     if s.oldRecord then s.oldRecord = nil end
     scope.changed = true
   else
     commitRefused(p)
   end
-  local remaining, reset = algorithm.report(p, s, at)
+  local remaining, reset, used = algorithm.report(p, s, at)
   if p.first or at + reset > scope.fullAt then scope.fullAt = at + reset end
   if waits then respond(p.wait) end
-  reply[size + 1], reply[size + 2] = remaining, reset + (at - now)
-  size = size + 2
+  -- The used units follow only if they are not what is missing.
+  if used and used ~= p.burst - remaining then
+    respond(-remaining - 1)
+    respond(used)
+  else
+    size = size + 1
+    reply[size] = remaining
+  end
+  size = size + 1
+  reply[size] = reset + (at - now)
   if withNext then respond(nextAfter(p, remaining)) end
 end
 
 function makers.refused()
   -- Commits to a policy that does not take the call at once, or when another policy refuses it.
   function commitRefused(p)
-    if verb == PEEK or verb == REFUND then return end
+    if verb ~= CONSUME and verb ~= RESERVE then return end
     local s, at, wait, algorithm = p.s, p.at, p.wait, p.algorithm
     local lag = at - now
     if allowed and not p.shadow then
+      p.delay = wait - lag
       algorithm.take(p, s, at, cost, wait - lag)
       p.wait = 0
-    elseif p.countRefused and (p.punishes or not s.carried) then
+    elseif p.countRefused and cost > 0 and (p.punishes or not s.carried) then
       algorithm.count(p, s, at, cost)
-      if wait > 0 or p.punishes then p.wait = withLag(algorithm.wait(p, s, at, cost), lag) end
+      p.wait = withLag(algorithm.wait(p, s, at, cost), lag)
     elseif at < s[1] then
       algorithm.take(p, s, at, 0, 0)
     else
@@ -145,49 +173,6 @@ function makers.refused()
       if policies[n].scope.provisional then return 3 end
     end
     return 0
-  end
-end
-
-function makers.refund()
-  function readTickets(policies, position)
-    local tickets, present = {}, nil
-    for n = 1, #policies do
-      present, position = unpack('<B', ARGV[2], position)
-      tickets[n] = false
-      if present == 1 then
-        local since, mark, given
-        since, mark, given, position = unpack('<ddd', ARGV[2], position)
-        tickets[n] = { since, mark, given }
-      end
-    end
-    return tickets, position
-  end
-
-  function refund(policies, tickets)
-    for n = 1, #policies do
-      local p = policies[n]
-      local _, reset = p.algorithm.report(p, p.s, p.at)
-      if reset > 0 and (not tickets or tickets[n]) then
-        if tickets then
-          p.algorithm.refund(p, p.s, p.at, cost, spread(tickets[n]))
-        else
-          p.algorithm.refund(p, p.s, p.at, cost)
-        end
-        markWritten(p)
-      end
-    end
-  end
-
-  -- For a call that policies in another hash slot refused: penalties count it.
-  function countRefusal(policies)
-    for n = 1, #policies do
-      local p = policies[n]
-      if p.punishes then
-        p.algorithm.count(p, p.s, p.at)
-        markWritten(p)
-        p.wait = withLag(p.algorithm.wait(p, p.s, p.at), p.at - now)
-      end
-    end
   end
 end
 `

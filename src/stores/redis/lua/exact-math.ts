@@ -5,6 +5,8 @@ local sub, byte, char, rep, concat = string.sub, string.byte, string.char, strin
 local call, format = redis.call, string.format
 local pack, unpack, spread = struct.pack, struct.unpack, unpack
 local maxSafe, maxFactor = 9007199254740991, 35184372088832
+-- How far the clocks of machines may differ: effective-time.ts.
+local clockSkew = 60000000
 
 local function mulDiv(a, b, c)
   local product = a * b
@@ -25,11 +27,32 @@ end
 local makers, made = {}, {}
 
 local function make(name)
-  if not made[name] then made[name] = makers[name]() or true end
+  if not made[name] then
+    if not makers[name] then makers.others() end
+    made[name] = makers[name]() or true
+  end
   return made[name]
 end
 
-local ratioUp
+-- The other functions of an algorithm are made when the first of them is needed.
+local function lazily(algorithm, makeRest)
+  return setmetatable(algorithm, {
+    __index = function(_, name)
+      setmetatable(algorithm, nil)
+      makeRest()
+      return algorithm[name]
+    end,
+  })
+end
+
+local ratioUp, ratioDown, bookings
+
+-- Restates drained of algorithms/bookings.ts: the level falls by p.rate in each p.per microseconds.
+local function drained(p, level, elapsed)
+  if elapsed <= 0 then return level end
+  level = level - (elapsed / p.per) * p.rate
+  return level > 0 and level or 0
+end
 
 function makers.ratioUp()
   local function gcd(a, b)
@@ -43,6 +66,14 @@ function makers.ratioUp()
     local whole = floor(times / divisor / c)
     if c > maxFactor then return a == 0 and 0 or never end
     return a * whole + (a - mulDiv(a, c - (times / divisor - whole * c), c))
+  end
+
+  function ratioDown(a, times, per)
+    local divisor = gcd(times, per)
+    local c = per / divisor
+    local whole = floor(times / divisor / c)
+    if c > maxFactor then return 0 end
+    return min(maxSafe, a * whole + mulDiv(a, times / divisor - whole * c, c))
   end
 end
 

@@ -11,11 +11,11 @@ function makers.lease()
   local staysTaken = {}
 
   function staysTaken.bucket(p, s, at, units)
-    return floor((s[2] - units * p.weight) / p.drain)
+    return floor((s[2] - units * p.weight) / p.rate)
   end
 
   function staysTaken.intervalBucket(p, s, at)
-    return s[3] + p.window - at
+    return s[3] + p.per - at
   end
 
   function staysTaken.slidingWindow(p, s, at)
@@ -29,7 +29,9 @@ function makers.lease()
   function lease(policies, units)
     local extra = units - cost
     for _, p in ipairs(policies) do
-      if not p.shadow then extra = min(extra, staysTaken[p.kind] and p.algorithm.report(p, p.s, p.at) or 0) end
+      -- What was used before may be given back sooner than it drains while reservations are open.
+      local leases = staysTaken[p.kind] and not (p.kind == 'bucket' and p.s[3] ~= 0)
+      if not p.shadow then extra = min(extra, leases and p.algorithm.report(p, p.s, p.at) or 0) end
     end
     if not allowed or extra <= 0 then return respond(0) end
     cost = extra

@@ -69,11 +69,10 @@ export const logEntries = `
     local last = s[3]
     local total = totalOf(s, last - 1) + cost
     if last == s[2] then s.base = time end
-    if s.form == narrow and (total - s[4] >= s.totals or time - s.base >= s.times) then widen(s) end
-    local newest = last > s[2] and timeOf(s, last - 1)
-    if newest and newest >= time then
-      last, time = last - 1, newest
-    end
+    local newest = last > s[2] and timeOf(s, last - 1) or -1
+    if s.form == narrow and (total - s[4] >= s.totals or max(newest, time) - min(s.base, time) >= s.times) then widen(s) end
+    if newest > time then return log.insert(s, time, cost) end
+    if newest == time then last = last - 1 end
     s.log = sub(s.log, 1, s.size * last) .. packEntry(s, time, total)
     s[3] = last + 1
   end
@@ -92,36 +91,52 @@ export const logEntries = `
       s[4] = 0
     end
   end
+`
 
-  local function keepNewest(s, units)
-    local spare = totalOf(s, s[3] - 1) - units
-    local first = s[2]
-    while totalOf(s, first) <= spare do first = first + 1 end
-    dropBefore(s, first)
-  end
-
-  local function removeUnits(s, entry, cost)
-    local back = min(cost, totalOf(s, entry) - totalOf(s, entry - 1))
-    rewrite(s, entry, 0, back)
-    if totalOf(s, entry) == totalOf(s, entry - 1) then
-      s.log = sub(s.log, 1, s.size * entry) .. sub(s.log, s.size * (entry + 1) + 1)
-      s[3] = s[3] - 1
+/** The functions that most calls do not need. */
+export const otherLogEntries = `
+    function log.insert(s, time, cost)
+      local last = s[3]
+      local entry = firstAfter(s, time - 1)
+      local entries = { sub(s.log, 1, s.size * entry) }
+      if timeOf(s, entry) ~= time then
+        entries[2] = packEntry(s, time, totalOf(s, entry - 1) + cost)
+        s[3] = last + 1
+      end
+      for n = entry, last - 1 do entries[#entries + 1] = packEntry(s, timeOf(s, n), totalOf(s, n) + cost) end
+      s.log = concat(entries)
+      s.base = min(s.base, time)
     end
-    return back
-  end
 
-  local function shift(s, by)
-    if s[2] == s[3] then return end
-    rewrite(s, s[2], by, 0)
-    s.base = s.base - by
-  end
-
-  local function scale(s, times, per)
-    local entries, before = {}, s[4]
-    for n = s[2], s[3] - 1 do
-      entries[#entries + 1] = pack(formats[wide], timeOf(s, n), min(maxSafe, ratioUp(totalOf(s, n) - before, times, per)))
+    local function keepNewest(s, units)
+      local spare = totalOf(s, s[3] - 1) - units
+      local first = s[2]
+      while totalOf(s, first) <= spare do first = first + 1 end
+      dropBefore(s, first)
     end
-    s[2], s[3], s[4], s.log = 0, #entries, 0, concat(entries)
-    setForm(s, wide)
-  end
+
+    local function removeUnits(s, entry, cost)
+      local back = min(cost, totalOf(s, entry) - totalOf(s, entry - 1))
+      rewrite(s, entry, 0, back)
+      if totalOf(s, entry) == totalOf(s, entry - 1) then
+        s.log = sub(s.log, 1, s.size * entry) .. sub(s.log, s.size * (entry + 1) + 1)
+        s[3] = s[3] - 1
+      end
+      return back
+    end
+
+    function log.shift(s, by)
+      if s[2] == s[3] then return end
+      rewrite(s, s[2], by, 0)
+      s.base = s.base - by
+    end
+
+    local function scale(s, times, per)
+      local entries, before = {}, s[4]
+      for n = s[2], s[3] - 1 do
+        entries[#entries + 1] = pack(formats[wide], timeOf(s, n), min(maxSafe, ratioUp(totalOf(s, n) - before, times, per)))
+      end
+      s[2], s[3], s[4], s.log = 0, #entries, 0, concat(entries)
+      setForm(s, wide)
+    end
 `

@@ -4,13 +4,14 @@
  * writes the keys that changed at the end.
  *
  * Plans, packed by ../packed-plan.ts: for each plan "<HH" number of policies, number of scopes. Then for each
- * policy "<HBBdB" scope, kind, flags, burst, number of definition numbers; "Hc0" texts that records of the policy begin
+ * policy "<HBBddB" scope, kind, flags, burst, tolerance, number of definition numbers; "Hc0" texts that records of the policy begin
  * with, and their formats; the definition numbers as doubles.
  *
  * Requests, packed by ../script-request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for
  * each request "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more
- * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; the
- * maxWait of a reservation; the tickets of a refund; the units of a lease.
+ * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; "<d" a
+ * cost for each policy, if they differ; the tickets of a settlement or a renewal; the maxWait of a reservation or renewal
+ * and the id for its tickets; the units of a lease.
  */
 
 /** The algorithms in the order of their numbers on the wire, which start with 1. */
@@ -24,6 +25,7 @@ export const kinds: readonly string[] = [
   'smoothWarmingUp',
   'penalty',
   'closed',
+  'concurrency',
 ]
 
 export const main: string = `
@@ -41,12 +43,12 @@ function define(p, kind, ...)
 end
 
 local function readPolicy(position)
-  local scope, kind, flags, burst, count, head
+  local scope, kind, flags, burst, tolerance, count, head
   local longHead, longFormat, shortHead, shortFormat
-  scope, kind, flags, burst, count, head, longHead, longFormat, shortHead, shortFormat, position =
-    unpack('<HBBdBHc0Hc0Hc0Hc0Hc0', ARGV[1], position)
+  scope, kind, flags, burst, tolerance, count, head, longHead, longFormat, shortHead, shortFormat, position =
+    unpack('<HBBddBHc0Hc0Hc0Hc0Hc0', ARGV[1], position)
   local p = {
-    burst = burst, head = head, s = false, at = 0, wait = 0, scope = false, first = false,
+    burst = burst, tolerance = tolerance, head = head, s = false, at = 0, wait = 0, scope = false, first = false,
     countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
     scales = flags % 16 >= 8, resets = flags % 32 >= 16, retunes = flags >= 32,
     longHead = longHead, longFormat = longFormat, shortHead = shortHead, shortFormat = shortFormat,
@@ -54,8 +56,8 @@ local function readPolicy(position)
   local numbers = { unpack('<' .. rep('d', count), ARGV[1], position) }
   define(p, kind, spread(numbers, 1, count))
   -- A small state is read into the same buffer for every key.
-  if p.slots <= 4 and not p.grows then
-    p.buffer, p.longSize, p.shortSize = { 0, 0, 0, 0, 0 }, #longHead + 7 * p.slots, #shortHead + 7 * p.slots - 7
+  if p.slots <= 5 and not p.grows then
+    p.buffer, p.longSize, p.shortSize = { 0, 0, 0, 0, 0, 0 }, #longHead + 7 * p.slots, #shortHead + 7 * p.slots - 7
   end
   return p, scope, position + 8 * count
 end
@@ -100,12 +102,13 @@ local position, length = 10, #requests
 local planIndex, verbAndFlags, policies, key, stride
 local more = 0
 while more > 0 or position <= length do
-  local maxWait, tickets, units
+  local maxWait, id, units
   if more > 0 then
     more, key = more - 1, key + stride
   else
     planIndex, verbAndFlags, now, cost, key, more, stride, position = unpack('<HBddHHB', requests, position)
     policies, verb = plans[planIndex], verbAndFlags % 8
+    plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
     if now < 0 then now = timeNow() end
   end
   for n, scope in ipairs(policies.scopes) do
@@ -120,20 +123,23 @@ while more > 0 or position <= length do
   if verb == RESET then
     respond(1)
   else
-    maxWait = 0
-    if verb == RESERVE then
-      maxWait, position = unpack('<d', requests, position)
+    maxWait, costs = 0, nil
+    if not plain then
+      verbs = make('verbs')
+      if verbAndFlags % 128 >= 64 then costs, position = verbs.readCosts(#policies, position) end
+      if verb == SETTLE or verb == RENEW then verbs.tickets, position = verbs.readTickets(#policies, position) end
+    end
+    if verb == RESERVE or verb == RENEW then
+      maxWait, id, position = unpack('<dd', requests, position)
       make('reserve')
     end
     evaluate(policies, maxWait)
-    if verb == REFUND then
-      make('refund')
-      if verbAndFlags % 128 >= 64 then tickets, position = readTickets(policies, position) end
-      refund(policies, tickets)
-      if verbAndFlags >= 128 then countRefusal(policies) end
+    if verb == REFUND or verb == SETTLE then
+      verbs.giveBack(policies, verbAndFlags >= 128)
+      if verbAndFlags >= 128 then verbs.countRefusal(policies) end
     end
     commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
-    if verb == RESERVE and allowed then respondTickets(policies) end
+    if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id) end
     if verbAndFlags % 64 >= 32 then
       units, position = unpack('<d', requests, position)
       make('lease')

@@ -8,6 +8,7 @@ function makers.penalty()
   function penalty.define(p, after, within, forget, ...)
     p.slots, p.after, p.within, p.forget, p.blocks, p.punishes = 5, after, within, forget, { ... }, true
     p.span = max(within, ...)
+    p.tolerance = p.tolerance or max(clockSkew, p.span)
   end
 
   function penalty.wait(p, s, at)
@@ -52,15 +53,12 @@ function makers.penalty()
     penalty.take(p, s, at)
   end
 
-  function penalty.ticket()
-    return 0, 0, 0
-  end
-
   function penalty.report(p, s, at)
     local now = at + aheadAt(s, at)
     local counted = s[3] > 0 and s[2] + p.within or 0
     local forgotten = s[4] > 0 and s[5] + p.forget or 0
-    return s[5] > now and 0 or unlimited, max(0, counted - now, forgotten - now)
+    local used = now < counted and s[3] or 0
+    return s[5] > now and 0 or unlimited - used, max(0, counted - now, forgotten - now), used
   end
 
   function penalty.carry(p, s, at, from)

@@ -1,11 +1,14 @@
 /**
  * The packed value of one key: one record per policy. A record is
  *
- * - the size of the state: 1 byte; for a log `narrow` or `wide`, and then the size as 4 bytes after the head
+ * - the size of the state: 1 byte; for a log `narrow` or `wide`, or `narrow` for any state of more than 253 bytes, and then
+ *   the size as 4 bytes after the head
  * - the head: the length of the definition, the policy's id (from its name), and the definition (kind and numbers)
- * - the state: 7 bytes per number, or 8 if numbers may be fractions; the last number is left out if it is 0
+ * - the state: 7 bytes per number, or 8 if numbers may be fractions; the last number is left out if it is 0. Steps and
+ *   bookings follow (bookings.ts); then nothing is left out
  *
  * A state is found by its policy's id, and understood by its definition. A state with another definition is carried over.
+ * It is foreign: units are given back and charged under the numbers that it has, and only an admitted call moves it.
  * Records of policies that the request does not name belong to another deploy or plan. They are kept until they expire.
  *
  * The usual value, which has just the records of one scope's policies in their order, is recognised by its length and
@@ -24,30 +27,38 @@ end
 
 -- A state that is new or was carried over, but not written, keeps its old record.
 local function packRecord(p, s)
-  if s.oldRecord then return s.oldRecord end
+  if s.oldRecord then
+    local foreign = s.foreign
+    if not (foreign and foreign.wrote) then return s.oldRecord end
+    return make('parseRecords').pack(foreign.policy, foreign.head, foreign.s)
+  end
   if p.grows then
     local payload = p.algorithm.save(s)
     return char(s.form) .. p.head .. pack('<I4', #payload) .. payload
   end
   local slots = p.slots
-  if s[slots] ~= 0 then return pack(p.longFormat, p.longHead, spread(s, 1, slots)) end
-  if slots > 4 then return pack(p.shortFormat, p.shortHead, spread(s, 1, slots - 1)) end
-  return pack(p.shortFormat, p.shortHead, s[1], s[2], s[3])
+  if s[slots] ~= 0 then
+    if s.more then return make('parseRecords').pack(p, p.head, s) end
+    return pack(p.longFormat, p.longHead, spread(s, 1, slots))
+  end
+  if slots > 5 then return pack(p.shortFormat, p.shortHead, spread(s, 1, slots - 1)) end
+  return pack(p.shortFormat, p.shortHead, s[1], s[2], s[3], s[4])
 end
 
 -- Reads a policy's state if its record is the next one. Returns where the record after it begins, or nil.
 local function readRecord(p, value, position)
   local s, size, head = p.buffer, p.shortSize, nil
   if #value - position + 1 < size then return nil end
-  head, s[1], s[2], s[3] = unpack(p.shortFormat, value, position)
+  head, s[1], s[2], s[3], s[4] = unpack(p.shortFormat, value, position)
   if head == p.shortHead then
     s[p.slots] = 0
   else
     size = p.longSize
     if #value - position + 1 < size then return nil end
-    head, s[1], s[2], s[3], s[4] = unpack(p.longFormat, value, position)
+    head, s[1], s[2], s[3], s[4], s[5] = unpack(p.longFormat, value, position)
     if head ~= p.longHead then return nil end
   end
+  if s.more then s.more = nil end
   p.s = s
   return position + size
 end
@@ -67,8 +78,10 @@ function makers.parseRecords()
   local function unpackState(p, value, position, size, form)
     if p.grows then return p.algorithm.load(value, position, size, form) end
     local bytes = p.algorithm.numberFormat and 8 or 7
-    local s = { unpack('<' .. rep(p.algorithm.numberFormat or 'i7', size / bytes), value, position) }
-    for n = size / bytes + 1, p.slots + 1 do s[n] = 0 end
+    local count = size / bytes
+    local s = { unpack('<' .. rep(p.algorithm.numberFormat or 'i7', count), value, position) }
+    if count > p.slots then s.more = { spread(s, p.slots + 1, count) } end
+    for n = count + 1, p.slots + 1 do s[n] = 0 end
     return s
   end
 
@@ -79,13 +92,45 @@ function makers.parseRecords()
     return at + reset
   end
 
+  local function copyOf(s)
+    local copy = {}
+    for name, value in pairs(s) do copy[name] = value end
+    if s.more then copy.more = { spread(s.more) } end
+    return copy
+  end
+
   -- The state of a record with another definition. A store may forget a key that has its full quota at any time, so
   -- nothing may depend on the record of such a key.
   local function carryOver(p, from, old, record, expires, now)
-    local last = old and old[1] or 0
-    local s = from and carry(p, from, old, now) or newState(p)
-    s.oldRecord, s.expires, s.carried = record, expires, not p.retunes and (expires > now or last > now)
-    return s
+    local s
+    if not from then
+      s = newState(p)
+      s.oldRecord, s.expires = record, expires
+      return s
+    end
+    local lasting = expires > now or old[1] > now
+    local foreign = { policy = from, s = old, head = sub(record, 2, 6 + byte(record, 2)) }
+    function foreign.carried()
+      s = carry(p, from, copyOf(old), now)
+      s.oldRecord, s.expires, s.carried = record, fullAtOf(from, old, now), lasting and not p.retunes
+      s.foreign = lasting and foreign
+      return s
+    end
+    return foreign.carried()
+  end
+
+  -- The record of any state: of one with steps or bookings, and of a foreign one that has changed.
+  local function packAny(p, head, s)
+    if p.grows then
+      local payload = p.algorithm.save(s)
+      return char(s.form) .. head .. pack('<I4', #payload) .. payload
+    end
+    local number = p.algorithm.numberFormat or 'i7'
+    local count = s[p.slots] == 0 and p.slots - 1 or p.slots
+    local bytes = pack('<' .. rep(number, count), spread(s, 1, count))
+    if s.more then bytes = bytes .. pack('<' .. rep(number, #s.more), spread(s.more)) end
+    if #bytes < narrow then return char(#bytes) .. head .. bytes end
+    return char(narrow) .. head .. pack('<I4', #bytes) .. bytes
   end
 
   -- Loads the states of these policies from a value, and keeps the records of other policies as they are.
@@ -116,5 +161,7 @@ function makers.parseRecords()
     end
     scope.others = others
   end
+
+  return { pack = packAny }
 end
 `

@@ -3,9 +3,11 @@
  * same functions in the same order.
  */
 
+import { bookings } from './bookings.ts'
 import { bucket } from './bucket.ts'
 import { carry } from './carry.ts'
 import { closed } from './closed.ts'
+import { concurrency } from './concurrency.ts'
 import { evaluation } from './evaluation.ts'
 import { exactMath } from './exact-math.ts'
 import { intervalBucket } from './interval-bucket.ts'
@@ -20,6 +22,7 @@ import { smooth } from './smooth.ts'
 import { smoothBursty } from './smooth-bursty.ts'
 import { smoothWarmingUp } from './smooth-warming-up.ts'
 import { states } from './states.ts'
+import { verbs } from './verbs.ts'
 
 export { kinds } from './main.ts'
 
@@ -29,18 +32,24 @@ export const parts: Readonly<Record<Part, string>> = {
   records,
   states,
   evaluation,
+  verbs,
   carry,
   leases,
+  bookings,
   bucket,
   intervalBucket,
   slidingWindow,
-  segmentedWindow,
   slidingLog,
+  // The makers of the other algorithms are functions too, and most calls need none of them.
+  others: 'function makers.others()\n',
+  segmentedWindow,
+  concurrency,
   smooth,
   smoothBursty,
   smoothWarmingUp,
   penalty,
   closed,
+  endOfOthers: 'end\n',
   main,
 }
 
@@ -49,18 +58,23 @@ export type Part =
   | 'records'
   | 'states'
   | 'evaluation'
+  | 'verbs'
   | 'carry'
   | 'leases'
+  | 'bookings'
   | 'bucket'
   | 'intervalBucket'
   | 'slidingWindow'
   | 'segmentedWindow'
   | 'slidingLog'
+  | 'concurrency'
   | 'smooth'
   | 'smoothBursty'
   | 'smoothWarmingUp'
   | 'penalty'
   | 'closed'
+  | 'others'
+  | 'endOfOthers'
   | 'main'
 
 /**

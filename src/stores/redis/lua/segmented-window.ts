@@ -1,11 +1,16 @@
-/** Restates algorithms/segmented-window.ts. State: last, index of the newest segment, its counter, then the older ones. */
+/**
+ * Restates algorithms/segmented-window.ts. State: last, index of the newest segment, its counter, then the older ones, and
+ * the id of the reservations.
+ */
 export const segmentedWindow = `
 function makers.segmentedWindow()
   local ageAt, untilLeft, usedAt
   local window = {}
 
   function window.define(p, span, limit, segments)
-    p.slots, p.span, p.limit, p.segments, p.width = 3 + segments, span, limit, segments, ceil(span / segments)
+    p.slots, p.idSlot = 4 + segments, 4 + segments
+    p.span, p.limit, p.segments, p.width = span, limit, segments, ceil(span / segments)
+    p.tolerance = p.tolerance or max(clockSkew, span)
   end
 
   function window.wait(p, s, at, cost)
@@ -36,10 +41,11 @@ function makers.segmentedWindow()
   end
 
   function window.fits(p, s, at, cost)
-    return usedAt(p, s, ageAt(p, s, at)) + cost <= maxSafe
+    return usedAt(p, s, ageAt(p, s, at)) + cost <= maxSafe / 2
   end
 
   function window.take(p, s, at, cost)
+    if at < s[1] then s[p.idSlot] = 0 end
     local age = ageAt(p, s, at)
     if age > 0 then
       for n = p.segments, 0, -1 do s[3 + n] = n >= age and s[3 + n - age] or 0 end
@@ -50,22 +56,29 @@ function makers.segmentedWindow()
   end
 
   function window.count(p, s, at, cost)
-    window.take(p, s, at, min(cost, maxSafe - usedAt(p, s, ageAt(p, s, at))))
+    local spare = floor(maxSafe / 2) - usedAt(p, s, ageAt(p, s, at))
+    window.take(p, s, at, max(0, min(cost, spare)))
   end
 
-  function window.refund(p, s, at, cost, since)
+  function window.refund(p, s, at, cost)
     window.take(p, s, at, 0)
-    local first = since and max(0, s[2] - since) or 0
-    local last = since and min(first, p.segments) or p.segments
-    for n = first, last do
+    local n = 0
+    while n <= p.segments and cost > 0 do
       local back = min(cost, s[3 + n])
       s[3 + n] = s[3 + n] - back
       cost = cost - back
+      n = n + 1
     end
   end
 
-  function window.ticket(p, s)
-    return s[2], 0, 0
+  function window.bookedAt(p, s)
+    return s[2]
+  end
+
+  function window.settle(p, s, at, units, since)
+    window.take(p, s, at, 0)
+    local n = s[2] - since
+    if n >= 0 and n <= p.segments then s[3 + n] = max(0, s[3 + n] - units) end
   end
 
   function window.report(p, s, at)
@@ -73,12 +86,13 @@ function makers.segmentedWindow()
     local used = usedAt(p, s, age)
     local newest = 0
     while newest <= p.segments - age and s[3 + newest] == 0 do newest = newest + 1 end
-    return max(0, p.limit - used), used == 0 and 0 or untilLeft(p, newest, age, at)
+    return max(0, p.limit - used), used == 0 and 0 or untilLeft(p, newest, age, at), used
   end
 
   function window.carry(p, s, at, from, times, per)
     if from.kind ~= p.kind or from.span ~= p.span or from.segments ~= p.segments then return false end
     window.take(p, s, at, 0)
+    if times ~= per then s[p.idSlot] = 0 end
     local left = p.limit
     for n = 0, p.segments do
       s[3 + n] = min(left, ratioUp(s[3 + n], times, per))

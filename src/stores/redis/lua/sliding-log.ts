@@ -1,32 +1,41 @@
-import { logEntries } from './log-entries.ts'
+import { logEntries, otherLogEntries } from './log-entries.ts'
 
-/** Restates algorithms/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first. */
+/**
+ * Restates algorithms/sliding-log.ts. State: last, index of the first entry, one past the last, total before the first, id
+ * of the reservations.
+ */
 export const slidingLog: string = `
 function makers.slidingLog()
+  local log = { numberFormat = false }
 ${logEntries}
-  local aheadAt, firstAt, usedAt, advance
-  local log = {}
+  local aheadAt, firstAt, advance
 
   function log.define(p, span, limit)
-    p.slots, p.span, p.limit, p.grows = 4, span, limit, true
+    p.slots, p.idSlot, p.span, p.limit, p.grows = 5, 5, span, limit, true
+    p.tolerance = p.tolerance or max(clockSkew, span)
   end
 
   function log.new()
-    local s = { 0, 0, 0, 0, log = '', base = 0 }
+    local s = { 0, 0, 0, 0, 0, log = '', base = 0 }
     setForm(s, narrow)
     return s
   end
 
-  -- A record holds: last, total before the first entry, its time, and the entries.
+  -- A record holds: last, total before the first entry, its time, the id unless it is 0, and the entries. The size tells
+  -- whether the id is there: 7 bytes are neither a narrow nor a wide entry.
   function log.load(value, at, size, form)
     local last, before, base = unpack('<i7i7i7', value, at)
-    local s = { last, 0, (size - 21) / sizes[form], before, log = sub(value, at + 21, at + size - 1), base = base }
+    local id, start = 0, at + 21
+    if (size - 21) % sizes[form] == 7 then id, start = unpack('<i7', value, start) end
+    local entries = sub(value, start, at + size - 1)
+    local s = { last, 0, #entries / sizes[form], before, id, log = entries, base = base }
     setForm(s, form)
     return s
   end
 
   function log.save(s)
-    return pack('<i7i7i7', s[1], s[4], s.base) .. sub(s.log, s.size * s[2] + 1, s.size * s[3])
+    local id = s[5] == 0 and '' or pack('<i7', s[5])
+    return pack('<i7i7i7', s[1], s[4], s.base) .. id .. sub(s.log, s.size * s[2] + 1, s.size * s[3])
   end
 
   function log.wait(p, s, at, cost)
@@ -50,14 +59,6 @@ ${logEntries}
     return firstAfter(s, at + aheadAt(s, at) - p.span)
   end
 
-  function usedAt(p, s, at)
-    return totalOf(s, s[3] - 1) - totalOf(s, firstAt(p, s, at) - 1)
-  end
-
-  function log.fits(p, s, at, cost)
-    return usedAt(p, s, at) + cost <= maxSafe / 2
-  end
-
   function log.take(p, s, at, cost, delay)
     advance(p, s, at)
     if cost > 0 then append(s, at + delay, cost) end
@@ -65,49 +66,78 @@ ${logEntries}
 
   function advance(p, s, at)
     local ahead = aheadAt(s, at)
-    if ahead > 0 then shift(s, ahead) end
+    if ahead > 0 then
+      log.shift(s, ahead)
+      s[5] = 0
+    end
     s[1] = at
     dropBefore(s, firstAt(p, s, at))
-  end
-
-  function log.count(p, s, at, cost)
-    log.take(p, s, at, min(cost, p.limit), 0)
-    keepNewest(s, p.limit)
-  end
-
-  function log.refund(p, s, at, cost, since)
-    advance(p, s, at)
-    local entry = s[3] - 1
-    if since then while entry >= s[2] and timeOf(s, entry) > since do entry = entry - 1 end end
-    while cost > 0 and entry >= s[2] do
-      if since and timeOf(s, entry) ~= since then return end
-      cost = cost - removeUnits(s, entry, cost)
-      entry = entry - 1
-    end
-  end
-
-  function log.ticket(p, s)
-    return timeOf(s, s[3] - 1), 0, 0
   end
 
   function log.report(p, s, at)
     local last = s[3]
     local first = firstAt(p, s, at)
-    if first == last then return p.limit, 0 end
+    if first == last then return p.limit, 0, 0 end
     local now = at + aheadAt(s, at)
     local newest = timeOf(s, last - 1)
     local used = totalOf(s, last - 1) - totalOf(s, first - 1)
-    return newest > now and 0 or max(0, p.limit - used), newest + p.span - now
+    return newest > now and 0 or max(0, p.limit - used), newest + p.span - now, used
   end
 
-  function log.carry(p, s, at, from, times, per)
-    if from.kind ~= p.kind or from.span ~= p.span then return false end
-    advance(p, s, at)
-    scale(s, times, per)
-    if s[3] > 0 then keepNewest(s, p.limit) end
-    return true
-  end
+  return lazily(log, function()
+    local usedAt, entryOf
+${otherLogEntries}
+    function usedAt(p, s, at)
+      return totalOf(s, s[3] - 1) - totalOf(s, firstAt(p, s, at) - 1)
+    end
 
-  return log
+    function log.fits(p, s, at, cost)
+      return usedAt(p, s, at) + cost <= maxSafe / 2
+    end
+
+    function log.count(p, s, at, cost)
+      log.take(p, s, at, min(cost, p.limit), 0)
+      keepNewest(s, p.limit)
+    end
+
+    function log.refund(p, s, at, cost)
+      advance(p, s, at)
+      local entry = s[3] - 1
+      while cost > 0 and entry >= s[2] do
+        cost = cost - removeUnits(s, entry, cost)
+        entry = entry - 1
+      end
+    end
+
+    function log.bookedAt(p, s)
+      return timeOf(s, s[3] - 1)
+    end
+
+    function log.settle(p, s, at, units, since)
+      advance(p, s, at)
+      local entry = entryOf(s, since)
+      if entry >= 0 then removeUnits(s, entry, units) end
+    end
+
+    function log.held(p, s, at, since, whole)
+      local entry = entryOf(s, since)
+      if entry < firstAt(p, s, at) then return 0 end
+      return min(whole, totalOf(s, entry) - totalOf(s, entry - 1))
+    end
+
+    function entryOf(s, since)
+      local entry = firstAfter(s, since - 1)
+      return entry < s[3] and timeOf(s, entry) == since and entry or -1
+    end
+
+    function log.carry(p, s, at, from, times, per)
+      if from.kind ~= p.kind or from.span ~= p.span then return false end
+      advance(p, s, at)
+      scale(s, times, per)
+      if times ~= per then s[5] = 0 end
+      if s[3] > 0 then keepNewest(s, p.limit) end
+      return true
+    end
+  end)
 end
 `

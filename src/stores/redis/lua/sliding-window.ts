@@ -1,11 +1,12 @@
-/** Restates algorithms/sliding-window.ts. State: last, start, current, previous. */
+/** Restates algorithms/sliding-window.ts. State: last, start, current, previous, id of the reservations. */
 export const slidingWindow = `
 function makers.slidingWindow()
   local fadingWait, fadeTime, startAt, currentAt, previousAt
-  local window = {}
+  local window = { numberFormat = false }
 
   function window.define(p, span, limit)
-    p.slots, p.span, p.limit = 4, span, limit
+    p.slots, p.idSlot, p.span, p.limit = 5, 5, span, limit
+    p.tolerance = p.tolerance or max(clockSkew, span)
   end
 
   function window.wait(p, s, at, cost)
@@ -43,11 +44,8 @@ function makers.slidingWindow()
     return elapsed == p.span and s[3] or 0
   end
 
-  function window.fits(p, s, at, cost)
-    return currentAt(p, s, startAt(p, s, at)) + cost <= maxFactor
-  end
-
   function window.take(p, s, at, cost)
+    if at < s[1] then s[5] = 0 end
     local start = startAt(p, s, at)
     if start ~= s[2] then
       local current = currentAt(p, s, start)
@@ -59,42 +57,64 @@ function makers.slidingWindow()
     s[1] = at
   end
 
-  function window.count(p, s, at, cost)
-    window.take(p, s, at, min(cost, maxFactor - currentAt(p, s, startAt(p, s, at))))
-  end
-
-  function window.refund(p, s, at, cost, since)
-    window.take(p, s, at, 0)
-    local age = since and (s[2] - since) / p.span or 0
-    local fromCurrent = age <= 0 and min(cost, s[3]) or 0
-    s[3] = s[3] - fromCurrent
-    local further = cost > fromCurrent
-    if since then further = age == 1 end
-    if further then s[4] = max(0, s[4] - (cost - fromCurrent)) end
-  end
-
-  function window.ticket(p, s)
-    return s[2], 0, 0
-  end
-
   function window.report(p, s, at)
     local start = startAt(p, s, at)
     local current = currentAt(p, s, start)
     local previous = previousAt(p, s, start)
     local faded = previous == 0 and 0 or mulDiv(previous, at - start, p.span)
     local toNextWindow = start + p.span - at
-    local remaining = max(0, p.limit - current - (previous - faded))
-    return remaining, current > 0 and toNextWindow + p.span or previous > 0 and toNextWindow or 0
+    local used = current + (previous - faded)
+    return max(0, p.limit - used), current > 0 and toNextWindow + p.span or previous > 0 and toNextWindow or 0, used
   end
 
-  function window.carry(p, s, at, from, times, per)
-    if from.kind ~= p.kind or from.span ~= p.span then return false end
-    window.take(p, s, at, 0)
-    s[3] = min(p.limit, ratioUp(s[3], times, per))
-    s[4] = min(p.limit, ratioUp(s[4], times, per))
-    return true
-  end
+  return lazily(window, function()
+    local endDebt
 
-  return window
+    function window.fits(p, s, at, cost)
+      return currentAt(p, s, startAt(p, s, at)) + cost <= maxFactor
+    end
+
+    function window.count(p, s, at, cost)
+      window.take(p, s, at, min(cost, maxFactor - currentAt(p, s, startAt(p, s, at))))
+    end
+
+    function window.refund(p, s, at, cost)
+      window.take(p, s, at, 0)
+      local fromCurrent = min(cost, s[3])
+      s[3] = s[3] - fromCurrent
+      s[4] = max(0, s[4] - (cost - fromCurrent))
+    end
+
+    function window.bookedAt(p, s)
+      return s[2]
+    end
+
+    function window.settle(p, s, at, units, since)
+      window.take(p, s, at, 0)
+      local age = (s[2] - since) / p.span
+      if age == 0 then s[3] = max(0, s[3] - units) end
+      if age == 1 then s[4] = max(0, s[4] - units) end
+    end
+
+    function window.carry(p, s, at, from, times, per)
+      if from.kind ~= p.kind or from.span ~= p.span then return false end
+      window.take(p, s, at, 0)
+      local current = ratioUp(s[3], times, per)
+      local previous = ratioUp(s[4], times, per)
+      s[3] = min(maxFactor, current)
+      s[4] = min(maxFactor, previous)
+      if times ~= per then s[5] = 0 end
+      endDebt(p, s, at)
+      return true
+    end
+
+    function endDebt(p, s, at)
+      local start, current, previous = s[2], s[3], s[4]
+      local left = p.span - (at - start)
+      if current + (previous - mulDiv(previous, at - start, p.span)) <= p.limit then return end
+      s[3] = min(p.limit, current)
+      s[4] = min(previous, ratioDown(p.limit - s[3], p.span, left))
+    end
+  end)
 end
 `

@@ -1,10 +1,10 @@
 /**
- * Restates algorithms/smooth.ts. State: last, free, stored, commits, found free, found stored, taken. Stored permits are
- * doubles on both sides, and are kept as doubles: the same bits.
+ * Restates algorithms/smooth.ts. State: last, free, stored, commits, found free, found stored, taken, id of the
+ * reservations. Stored permits are doubles on both sides, and are kept as doubles: the same bits.
  */
 export const smooth = `
 local function makeSmooth(price, rescaled)
-  local mostPermits, longest, rollbackTolerance = 2147483647, 4503599627370496, 60000000
+  local mostPermits, longest = 2147483647, 4503599627370496
   local freeAt, aheadAt, storedAt, spend, unspend, restart
 
   local function trunc(number)
@@ -15,9 +15,11 @@ local function makeSmooth(price, rescaled)
   local smooth = { trunc = trunc, numberFormat = 'd' }
 
   function smooth.set(p, stable, most, coolDown, dearest, initial)
-    p.slots, p.span, p.stable, p.max, p.coolDown, p.initial = 7, 0, stable, most, coolDown, initial
+    p.slots, p.idSlot, p.span, p.stable, p.max, p.coolDown, p.initial = 8, 8, 0, stable, most, coolDown, initial
     p.most = min(mostPermits, floor(longest / max(stable, dearest)))
-    p.rollbackTolerance = max(rollbackTolerance, ceil(most * coolDown))
+    -- A plan gives the window here; without one, it is that of one permit.
+    p.rollback = max(clockSkew, ceil(most * coolDown), p.tolerance or stable)
+    p.tolerance = 0
   end
 
   function smooth.wait(p, s, at, cost)
@@ -31,7 +33,7 @@ local function makeSmooth(price, rescaled)
 
   function aheadAt(p, s, at)
     local ahead = s[1] - at
-    return ahead > p.rollbackTolerance and ahead or 0
+    return ahead >= p.rollback and ahead or 0
   end
 
   function smooth.fits(p, s, at, cost)
@@ -68,8 +70,12 @@ local function makeSmooth(price, rescaled)
     if smooth.fits(p, s, at, cost) then smooth.take(p, s, at, cost) end
   end
 
-  function smooth.refund(p, s, at, cost, since)
-    if (since and since ~= s[4]) or aheadAt(p, s, at) > 0 then return end
+  function smooth.settle(p, s, at, units, commit)
+    if commit == s[4] then smooth.refund(p, s, at, units) end
+  end
+
+  function smooth.refund(p, s, at, cost)
+    if aheadAt(p, s, at) > 0 then return end
     local taken = s[7]
     if taken == 0 then unspend(p, s, at, cost) else spend(p, s, max(0, taken - cost)) end
     if cost >= taken then
@@ -88,16 +94,18 @@ local function makeSmooth(price, rescaled)
     s[2] = max(at, free - back)
   end
 
-  function smooth.ticket(p, s)
-    return s[4], 0, 0
+  function smooth.bookedAt(p, s)
+    return s[4]
   end
 
   function smooth.report(p, s, at)
     local free = freeAt(p, s, at)
     local remaining = free <= at and p.most or 0
-    if s[4] == 0 then return remaining, 0 end
+    if s[4] == 0 then return remaining, 0, 0 end
     local missing = p.max - storedAt(p, s, at, free)
-    return remaining, max(0, free - at) + (missing > 0 and ceil(missing * p.coolDown) or 0)
+    local owed = max(0, free - at)
+    local used = ceil(max(0, missing) + owed / p.stable)
+    return remaining, owed + (missing > 0 and ceil(missing * p.coolDown) or 0), used
   end
 
   function smooth.adopt(p, s, at, from)
@@ -112,7 +120,7 @@ local function makeSmooth(price, rescaled)
   smooth.carry = smooth.adopt
 
   function restart(s, at, free, stored, commits)
-    s[1], s[2], s[3], s[4], s[5], s[6], s[7] = at, free, stored, commits, free, stored, 0
+    s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8] = at, free, stored, commits, free, stored, 0, 0
   end
 
   return smooth

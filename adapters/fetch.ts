@@ -1,0 +1,151 @@
+import {
+  type AnyGuard,
+  asError,
+  createGuard,
+  functionOption,
+  type GuardOptions,
+  type MaybePromise,
+  ownOptions,
+  type PlanLimiter,
+  type PlanOptions,
+  type PolicyArgument,
+  type RateLimitArgument,
+  type RateLimiter,
+  type RequestDecision,
+  trustedProxiesOption,
+  type WithOwn,
+} from '../src/http/index.ts'
+import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
+
+export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
+export { type FetchExchange, type FetchOwnOptions, fetchFramework }
+
+/** What a limiter says about a request. */
+export interface FetchResult {
+  /** The refusal: send it, and handle the request no further. Undefined if the request may go on. */
+  readonly response: Response | undefined
+  /** Undefined if nothing was decided: the request is not limited or on the `deny` list, or the store has failed. */
+  readonly decision: RequestDecision | undefined
+  /** The fields for the response, by name. */
+  readonly headers: Record<string, string>
+  /**
+   * The response with the fields: the same object, or a copy if its headers are immutable. With `count`, it also notes when
+   * the body has ended.
+   */
+  apply<Given extends Response>(response: Given): Given
+}
+
+/** A limiter for fetch handlers. */
+export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
+  /** Decides about a request. Rejects with an error of a function in the options, or of a synchronous store. */
+  (request: Request, context?: Context): Promise<FetchResult>
+  /**
+   * The handler behind this limiter. A refused request does not reach it, and its response gets the fields. The handler
+   * finds the decision on `request.rateLimit`. All arguments are passed on.
+   */
+  wrap<Given extends Request, Rest extends unknown[] = Any[], Answered extends Response | undefined = Response>(
+    handler: (request: Given, ...rest: Rest) => MaybePromise<Answered>,
+  ): (request: Given, ...rest: Rest) => Promise<Answered | Response>
+  /** The limiter, for `peek`, `reset` and `health()`. */
+  readonly limiter: Limiter
+}
+
+type Exchange<Context> = FetchExchange<Context>
+type Own<Context> = FetchOwnOptions<Context>
+type Policies<Context> = WithOwn<PolicyArgument<Exchange<Context>, Exchange<Context>>, Own<Context>>
+type Plans<Context> = PlanOptions<Exchange<Context>, Exchange<Context>> & Own<Context>
+type Argument<Context> = WithOwn<RateLimitArgument<Exchange<Context>, Exchange<Context>>, Own<Context>>
+/** The options of `rateLimit` for fetch handlers, beside the policies. */
+export type FetchOptions<Context = Any> = GuardOptions<Exchange<Context>, Exchange<Context>> & Own<Context>
+
+/**
+ * A limiter for fetch handlers: in Bun, Deno, workers, Next.js, SvelteKit, React Router and AWS Lambda. The functions in the
+ * options get `{ request, context, response }`. `refuse` returns a Response, or a text for one with status 429.
+ *
+ *     const limit = rateLimit('100/15m', { address: (request, server) => server.requestIP(request)?.address })
+ *     Bun.serve({ fetch: limit.wrap((request) => new Response('hello')) })
+ *
+ * Or call it, and answer with what it returns:
+ *
+ *     const result = await limit(request, context)
+ *     if (result.response) return result.response
+ *     return result.apply(new Response('hello'))
+ *
+ * @throws HeadgateError if a policy or an option is invalid, and for a limit by address without `address`
+ */
+export function rateLimit<Context = Any>(
+  limit: Policies<Context>,
+  options?: FetchOptions<Context>,
+): FetchRateLimit<Context>
+/** The policies are a function of `{ request, context }`. */
+export function rateLimit<Context = Any>(
+  limit: Plans<Context>,
+  options?: FetchOptions<Context>,
+): FetchRateLimit<Context, PlanLimiter>
+export function rateLimit<Context = Any>(
+  limit: Argument<Context>,
+  options?: FetchOptions<Context>,
+): FetchRateLimit<Context, RateLimiter | PlanLimiter>
+export function rateLimit<Context = Any>(
+  first: Argument<Context>,
+  second?: FetchOptions<Context>,
+): FetchRateLimit<Context, RateLimiter | PlanLimiter> {
+  const { own, limit, options } = ownOptions<Own<Context>, Exchange<Context>, Exchange<Context>>(checks, first, second)
+  const guard = createGuard<Call<Context>, Call<Context>>(fetchFramework(own), limit as never, options as never)
+  const check = async (request: Request, context?: Context): Promise<FetchResult> => {
+    const call = new FetchCall(request, context as Context)
+    const admitted = checked(guard, call)
+    return resultOf(call, typeof admitted === 'boolean' ? admitted : await admitted)
+  }
+  const wrap = (handler: Handler) => {
+    return async (request: Request, ...rest: unknown[]): Promise<Response | undefined> => {
+      const call = new FetchCall(request, rest[0] as Context)
+      const admitted = checked(guard, call)
+      const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
+      return goesOn ? answered(call, handler, rest) : call.answer.refused(request)
+    }
+  }
+  return Object.assign(check, { wrap: wrap as FetchRateLimit<Context>['wrap'], limiter: guard.limiter })
+}
+
+const checks = {
+  address: functionOption('(request, context) => ...'),
+  route: functionOption('(request, context) => ...'),
+  trustedProxies: trustedProxiesOption,
+}
+
+type Call<Context> = FetchCall<Context>
+type Handler = (request: Request, ...rest: unknown[]) => MaybePromise<Response | undefined>
+
+function checked<Context>(guard: AnyGuard<Call<Context>, Call<Context>>, call: Call<Context>): MaybePromise<boolean> {
+  try {
+    const admitted = guard.check(call, call)
+    return typeof admitted === 'boolean' ? admitted : admitted.catch(fail)
+  } catch (error) {
+    return fail(error)
+  }
+}
+
+function fail(error: unknown): never {
+  throw asError(error)
+}
+
+function resultOf({ answer, request, decision }: Call<unknown>, goesOn: boolean): FetchResult {
+  const { headers } = answer
+  const response = goesOn ? undefined : answer.refused(request)
+  return { response, decision, headers, apply: (given) => answer.apply(given, request) }
+}
+
+/** An error of the handler goes on to the runtime, which answers with status 500. */
+async function answered(
+  { answer, request }: Call<unknown>,
+  handler: Handler,
+  rest: unknown[],
+): Promise<Response | undefined> {
+  try {
+    return answer.apply(await handler(request, ...rest), request)
+  } catch (error) {
+    answer.end(500, false)
+    throw error
+  }
+}

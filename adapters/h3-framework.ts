@@ -1,0 +1,95 @@
+import type { H3Event } from 'h3'
+import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
+import { addressView } from './address-view.ts'
+import { answerOf, isUnaddressed, type NodePair } from './web-answer.ts'
+
+declare module 'h3' {
+  interface H3EventContext {
+    /** The decision of the last rate limiter that this request passed. */
+    rateLimit?: RequestDecision
+  }
+}
+
+/** The options that only this adapter has. */
+export interface H3OwnOptions {
+  /**
+   * The client's address, as the runtime or a trusted proxy tells it, never text that the client wrote. Default: the
+   * `ip` of the request, which the server knows. Example: `(event) => event.req.headers.get('cf-connecting-ip')`.
+   */
+  address?: ((event: H3Event) => string | undefined | null) | undefined
+  /**
+   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
+   * end. Default: the setting of the server. Example: `1`, or `['10.0.0.0/8']`.
+   */
+  trustedProxies?: TrustedProxies | undefined
+}
+
+/** Request and response of Node, and the server's setting. */
+type Node = NodePair & { readonly trustProxy?: unknown }
+
+function nodeOf({ req }: H3Event): Node | undefined {
+  return req.runtime?.node as Node | undefined
+}
+
+/** The last entry of X-Forwarded-For: the address that the nearest proxy saw. */
+function nearest(event: H3Event): string | undefined {
+  const last = event.req.headers.get('x-forwarded-for')?.split(',').at(-1)?.trim()
+  return last === '' ? undefined : last
+}
+
+/** A server that trusts every proxy gives the leftmost entry, which the client writes: use the nearest proxy's. */
+function ipOf(event: H3Event): string | undefined {
+  const node = nodeOf(event)
+  if (node?.trustProxy === true) return nearest(event) ?? node.req.socket.remoteAddress
+  return event.req.ip
+}
+
+/** The functions that the guard needs from h3. Request and response are both the event. */
+export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event> {
+  const found = own.address === undefined ? ipOf : (event: H3Event) => own.address?.(event) ?? undefined
+  const socketAddress = (event: H3Event) => nodeOf(event)?.req.socket.remoteAddress ?? found(event)
+  const view = addressView<H3Event>(own.trustedProxies, {
+    peer: own.address === undefined ? socketAddress : found,
+    unaddressed: (event) => isUnaddressed(nodeOf(event)),
+    header: ({ req }, name) => req.headers.get(name) ?? undefined,
+  })
+  return {
+    ...view,
+    address: own.trustedProxies === undefined ? found : view.address,
+    trustsProxy: (event) => Boolean(nodeOf(event)?.trustProxy) || view.trustsProxy(event),
+    param: ({ context: { params } }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
+    route: ({ req, context }) => routeName(req.method, context.matchedRoute?.route),
+    attach({ context }, _response, decision) {
+      context.rateLimit = decision
+    },
+    attached: ({ context }) => context.rateLimit,
+    headersSent: () => false,
+    complete: () => false,
+    ended(event, done) {
+      const response = nodeOf(event)?.res
+      const ended = (status: number, aborted: boolean) => {
+        // For `count`: h3 has forgotten the status by now.
+        event.res.status = status
+        done(status, aborted)
+      }
+      if (response) whenEnded(response, ended)
+      else answerOf(event).whenEnded(ended, event.req.signal)
+    },
+    setHeader({ res }, name, value) {
+      res.headers.set(name, value)
+      // The headers of a response whose status is 400 or higher.
+      res.errHeaders.set(name, value)
+    },
+    responseHeader: ({ res }, name) => res.headers.get(name) ?? undefined,
+    setStatus({ res }, status) {
+      res.status = status
+    },
+    send(event, type, body) {
+      event.res.headers.set('Content-Type', type)
+      answerOf(event).refusal = body
+    },
+    returned(event, value) {
+      answerOf(event).refusal = value
+    },
+  }
+}

@@ -1,0 +1,98 @@
+import { type H3Event, type Middleware, toResponse } from 'h3'
+import {
+  asError,
+  createGuard,
+  functionOption,
+  type GuardOptions,
+  type MaybePromise,
+  ownOptions,
+  type PlanLimiter,
+  type PlanOptions,
+  type PolicyArgument,
+  type RateLimitArgument,
+  type RateLimiter,
+  trustedProxiesOption,
+  type WithOwn,
+} from '../src/http/index.ts'
+import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
+import { answerOf } from './web-answer.ts'
+
+export { type H3OwnOptions, h3Framework }
+
+/** A middleware with its limiter, for `peek`, `reset` and `health()`. */
+export type H3Middleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
+
+type Policies = WithOwn<PolicyArgument<H3Event, H3Event>, H3OwnOptions>
+type Plans = PlanOptions<H3Event, H3Event> & H3OwnOptions
+type Argument = WithOwn<RateLimitArgument<H3Event, H3Event>, H3OwnOptions>
+/** The options of `rateLimit` for h3, beside the policies. */
+export type H3Options = GuardOptions<H3Event, H3Event> & H3OwnOptions
+
+/**
+ * Middleware for h3 2 and Nitro 3. The decision is `event.context.rateLimit`. A refused request gets status 429; `refuse`
+ * returns what a handler may return. An error of a function in the options, or of a synchronous store, goes to the error
+ * handler of the application. If another store fails, `onStoreError` decides. The middleware has its `limiter`; if the
+ * policies are a function of the request, that is a `PlanLimiter`.
+ *
+ *     const limit = rateLimit('100/15m')
+ *     app.use(limit)
+ *
+ * @throws HeadgateError if a policy or an option is invalid
+ */
+export function rateLimit(limit: Policies, options?: H3Options): H3Middleware
+/** The policies are a function of the event. */
+export function rateLimit(limit: Plans, options?: H3Options): H3Middleware<PlanLimiter>
+export function rateLimit(limit: Argument, options?: H3Options): H3Middleware<RateLimiter | PlanLimiter>
+export function rateLimit(first: Argument, second?: H3Options): H3Middleware<RateLimiter | PlanLimiter> {
+  const { own, limit, options } = ownOptions<H3OwnOptions, H3Event, H3Event>(checks, first, second)
+  const guard = createGuard(h3Framework(own), limit, options)
+  const middleware: Middleware = (event, next) => {
+    let admitted: MaybePromise<boolean>
+    try {
+      admitted = guard.check(event, event)
+    } catch (error) {
+      throw asError(error)
+    }
+    return typeof admitted === 'boolean' ? goOn(admitted, event, next) : goOnLater(admitted, event, next)
+  }
+  return Object.assign(middleware, { limiter: guard.limiter })
+}
+
+const checks = {
+  address: functionOption("(event) => event.req.headers.get('cf-connecting-ip')"),
+  trustedProxies: trustedProxiesOption,
+}
+
+type Next = () => unknown
+
+function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
+  const answer = answerOf(event)
+  // h3 goes on after undefined.
+  if (!admitted) return answer.refusal ?? null
+  return answer.awaited ? answered(event, next) : next()
+}
+
+async function goOnLater(admitted: Promise<boolean>, event: H3Event, next: Next): Promise<unknown> {
+  let goesOn: boolean
+  try {
+    goesOn = await admitted
+  } catch (error) {
+    throw asError(error)
+  }
+  return goOn(goesOn, event, next)
+}
+
+/** Something waits for the end of the response, and no server of Node tells of it: so its body has to. */
+async function answered(event: H3Event, next: Next): Promise<unknown> {
+  const answer = answerOf(event)
+  try {
+    const value = await next()
+    // A symbol says that no route has matched, or that the response is already sent.
+    if (value !== undefined && typeof value !== 'symbol') return answer.apply(await toResponse(value, event), event.req)
+    answer.end(404, false)
+    return value
+  } catch (error) {
+    answer.end((error as { status?: number } | undefined)?.status ?? 500, false)
+    throw error
+  }
+}

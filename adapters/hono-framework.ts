@@ -1,0 +1,73 @@
+import type { Context } from 'hono'
+import { matchedRoutes } from 'hono/route'
+import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
+import { addressView } from './address-view.ts'
+import { answerOf, answerWriter, isUnaddressed, type NodePair } from './web-answer.ts'
+
+/** What `getConnInfo` of a runtime returns, as far as the address goes. */
+export interface ConnInfo {
+  readonly remote: { readonly address?: string | undefined }
+}
+
+/** The options that only this adapter has. A limit by address needs one of them. */
+export interface HonoOwnOptions {
+  /**
+   * `getConnInfo` of the runtime: from `@hono/node-server/conninfo`, `hono/bun`, `hono/deno` or `hono/cloudflare-workers`.
+   * Example: `getConnInfo`.
+   */
+  connInfo?: ((context: Context) => ConnInfo) | undefined
+  /**
+   * The address of the client, as a header of the platform tells it, never text that the client wrote. Default: that of
+   * `connInfo`. Example: `(c) => c.req.header('x-real-ip')` behind nginx that sets it.
+   */
+  address?: ((context: Context) => string | undefined | null) | undefined
+  /**
+   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
+   * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
+   */
+  trustedProxies?: TrustedProxies | undefined
+}
+
+/** Request and response of Node, which @hono/node-server passes as the environment. */
+function nodePair({ env }: Context): Partial<NodePair> | undefined {
+  const node = env as { incoming?: NodePair['req']; outgoing?: NodePair['res'] } | undefined
+  return node?.incoming && { req: node.incoming, res: node.outgoing }
+}
+
+/** The pattern of the route. In `app.use`, the current one is that of the middleware, so look for the handler after it. */
+function matchedRoute(context: Context): string | undefined {
+  const routes = matchedRoutes(context).slice(context.req.routeIndex)
+  // Middleware takes every method and a second parameter; a handler of `app.all` takes one.
+  return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)?.path
+}
+
+/** The functions that the guard needs from Hono. Request and response are both the context. */
+export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
+  const connected = (context: Context) => own.connInfo?.(context).remote.address ?? undefined
+  const peer = own.address === undefined ? connected : (context: Context) => own.address?.(context) ?? undefined
+  return {
+    ...addressView(own.trustedProxies, {
+      peer,
+      unaddressed: (context) => isUnaddressed(nodePair(context)),
+      header: ({ req }, name) => req.raw.headers.get(name) ?? undefined,
+    }),
+    addressless: own.connInfo === undefined && own.address === undefined,
+    param: ({ req }, name) => req.param(name as never) as string | undefined,
+    route: (context) => routeName(context.req.method, matchedRoute(context)),
+    attach: (context, _response, decision) => context.set('rateLimit', decision),
+    attached: (context) => context.get('rateLimit') as RequestDecision | undefined,
+    headersSent: ({ finalized }) => finalized,
+    complete: ({ finalized }) => finalized,
+    ended(context, done) {
+      const response = nodePair(context)?.res
+      if (response) whenEnded(response, done)
+      else answerOf(context).whenEnded(done, context.req.raw.signal)
+    },
+    ...answerWriter(answerOf),
+    setStatus(context, status) {
+      answerOf(context).status = status
+      // For `refuse`, so that c.text(...) and the like get it.
+      context.status(status as 429)
+    },
+  }
+}

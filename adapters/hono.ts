@@ -1,0 +1,100 @@
+import type { Context, MiddlewareHandler, Next } from 'hono'
+import {
+  asError,
+  createGuard,
+  functionOption,
+  type GuardOptions,
+  type MaybePromise,
+  ownOptions,
+  type PlanLimiter,
+  type PlanOptions,
+  type PolicyArgument,
+  type RateLimitArgument,
+  type RateLimiter,
+  type RequestDecision,
+  trustedProxiesOption,
+  type WithOwn,
+} from '../src/http/index.ts'
+import { type ConnInfo, type HonoOwnOptions, honoFramework } from './hono-framework.ts'
+import { answerOf } from './web-answer.ts'
+
+export { type ConnInfo, type HonoOwnOptions, honoFramework }
+
+/** The variables that a limiter sets: `new Hono<{ Variables: RateLimitVariables }>()`. */
+export interface RateLimitVariables {
+  /** The decision of the last rate limiter that this request passed. Undefined if it was not limited. */
+  rateLimit: RequestDecision | undefined
+}
+
+/** A middleware with its limiter, for `peek`, `reset` and `health()`. */
+export type HonoMiddleware<Limiter = RateLimiter> = MiddlewareHandler<{ Variables: RateLimitVariables }> & {
+  readonly limiter: Limiter
+}
+
+type Policies = WithOwn<PolicyArgument<Context, Context>, HonoOwnOptions>
+type Plans = PlanOptions<Context, Context> & HonoOwnOptions
+type Argument = WithOwn<RateLimitArgument<Context, Context>, HonoOwnOptions>
+/** The options of `rateLimit` for Hono, beside the policies. */
+export type HonoOptions = GuardOptions<Context, Context> & HonoOwnOptions
+
+/**
+ * Hono middleware. The decision is `c.var.rateLimit`. A refused request gets status 429; `refuse` returns a Response or a
+ * text. An error of a function in the options, or of a synchronous store, goes to `app.onError`. If another store fails,
+ * `onStoreError` decides. The middleware has its `limiter`; if the policies are a function of the request, that is a
+ * `PlanLimiter`.
+ *
+ *     import { getConnInfo } from '@hono/node-server/conninfo'
+ *
+ *     const limit = rateLimit('100/15m', { connInfo: getConnInfo })
+ *     app.use(limit)
+ *
+ * @throws HeadgateError if a policy or an option is invalid, and for a limit by address without `connInfo` or `address`
+ */
+export function rateLimit(limit: Policies, options?: HonoOptions): HonoMiddleware
+/** The policies are a function of the context. */
+export function rateLimit(limit: Plans, options?: HonoOptions): HonoMiddleware<PlanLimiter>
+export function rateLimit(limit: Argument, options?: HonoOptions): HonoMiddleware<RateLimiter | PlanLimiter>
+export function rateLimit(first: Argument, second?: HonoOptions): HonoMiddleware<RateLimiter | PlanLimiter> {
+  const { own, limit, options } = ownOptions<HonoOwnOptions, Context, Context>(checks, first, second)
+  const guard = createGuard(honoFramework(own), limit, options)
+  const middleware: MiddlewareHandler = async (context, next) => {
+    let admitted: MaybePromise<boolean>
+    try {
+      admitted = guard.check(context, context)
+      if (typeof admitted !== 'boolean') admitted = await admitted
+    } catch (error) {
+      throw asError(error)
+    }
+    return admitted ? answered(context, next) : refused(context)
+  }
+  return Object.assign(middleware, { limiter: guard.limiter })
+}
+
+const checks = {
+  connInfo: functionOption('getConnInfo'),
+  address: functionOption("(c) => c.req.header('x-real-ip')"),
+  trustedProxies: trustedProxiesOption,
+}
+
+/** A context with a response goes no further: a middleware before this one has answered. */
+function refused(context: Context): Response | undefined {
+  return context.finalized ? undefined : answerOf(context).refused(context.req)
+}
+
+/** Puts the fields on the response once it exists: Hono would not put them on one that a handler has made itself. */
+async function answered(context: Context, next: Next): Promise<undefined> {
+  const answer = answerOf(context)
+  try {
+    await next()
+  } catch (error) {
+    answer.end(500, false)
+    throw error
+  }
+  if (!context.finalized) return
+  const given = context.res
+  const response = answer.apply(given, context.req)
+  if (response === given) return
+  // Hono would copy the headers of the old response onto the new one.
+  context.res = undefined
+  context.res = response
+}

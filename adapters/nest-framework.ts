@@ -1,0 +1,142 @@
+import type { ExecutionContext } from '@nestjs/common'
+import { type Framework, isUnixSocket, type RequestDecision, routeName } from '../src/http/index.ts'
+import { callOf, graphqlArguments, isObject } from './nest-call.ts'
+
+/**
+ * The decisions of calls that are not HTTP, by an object that only this call has: its param decorators get another
+ * context. A request keeps its own.
+ */
+const decisions = new WeakMap<object, RequestDecision>()
+
+/** The decision of the last limit that this call passed. */
+export function decisionOf(context: ExecutionContext): RequestDecision | undefined {
+  if (context.getType<string>() === 'http') {
+    return context.getArgByIndex<{ rateLimit?: RequestDecision | null }>(0).rateLimit ?? undefined
+  }
+  const mark = markOf(context)
+  return mark === undefined ? undefined : decisions.get(mark)
+}
+
+function markOf(context: ExecutionContext): object | undefined {
+  const args = context.getArgs()
+  const type = context.getType<string>()
+  if (type === 'graphql') return graphqlArguments(args).info as object
+  // The data of a message or its context, then the function that acknowledges it. Before them, in `ws`, is the client.
+  const own = args.slice(type === 'ws' ? 1 : 0).findLast((each) => isObject(each) || typeof each === 'function')
+  return own ?? (isObject(args[0]) ? args[0] : undefined)
+}
+
+type Ending = (status: number, aborted: boolean) => void
+
+/** What waits for the end of a call without a response of its own, by the arguments that guards and interceptors share. */
+const endings = new WeakMap<readonly unknown[], Ending[]>()
+
+/** The functions that wait for the end of this call, once. */
+export function takeEndings(context: ExecutionContext): readonly Ending[] | undefined {
+  const args = context.getArgs()
+  const taken = endings.get(args)
+  endings.delete(args)
+  return taken
+}
+
+function ended(context: ExecutionContext, done: Ending): void {
+  const { type, http } = callOf(context)
+  if (type === 'http' && http?.response !== undefined) {
+    http.table.ended(http.response, done)
+    return
+  }
+  // The status of a GraphQL response says nothing about one field of it.
+  const args = context.getArgs()
+  endings.set(args, [...(endings.get(args) ?? []), done])
+}
+
+function param(context: ExecutionContext, name: string): string | undefined {
+  const { type, http } = callOf(context)
+  if (type === 'http') return http?.table.param(http.request, name)
+  const values = type === 'graphql' ? graphqlArguments(context.getArgs()).values : undefined
+  const value = isObject(values) && Object.hasOwn(values, name) ? values[name] : undefined
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+function header(context: ExecutionContext, name: string): string | undefined {
+  const { http, message, status } = callOf(context)
+  // A refusal is an exception, and Nest sends exceptions as JSON.
+  if (name === 'accept' && status !== undefined) return 'application/json'
+  return http === undefined ? message?.headers[name]?.toString() : http.table.header(http.request, name)
+}
+
+function route(context: ExecutionContext): string {
+  const { type, http } = callOf(context)
+  if (type === 'http') return http === undefined ? routeName(undefined, undefined) : http.table.route(http.request)
+  return `${type} ${context.getClass().name}.${context.getHandler().name}`
+}
+
+/**
+ * The functions that the guard needs from Nest. Request and response are both the execution context. The platform's own
+ * table answers for HTTP; a message has a connection, and its refusal is an exception.
+ */
+export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
+  address: (context) => callOf(context).address,
+  peer(context) {
+    const { http, message } = callOf(context)
+    return http === undefined ? message?.socket?.remoteAddress : http.table.peer(http.request)
+  },
+  unaddressed(context) {
+    const { http, message } = callOf(context)
+    if (http !== undefined) return http.table.unaddressed?.(http.request) ?? false
+    return message?.socket !== undefined && isUnixSocket(message.socket)
+  },
+  trustsProxy(context) {
+    const { http } = callOf(context)
+    return http?.table.trustsProxy(http.request) ?? false
+  },
+  param,
+  header,
+  route,
+  attach(context, _response, decision) {
+    const { type, http } = callOf(context)
+    if (type === 'http') {
+      if (http?.response !== undefined) http.table.attach(http.request, http.response, decision)
+      return
+    }
+    const mark = markOf(context)
+    if (mark !== undefined) decisions.set(mark, decision)
+  },
+  headersSent(context) {
+    const { type, http } = callOf(context)
+    return type === 'http' && http?.response !== undefined && http.table.headersSent(http.response)
+  },
+  complete(context) {
+    const response = callOf(context).http
+    return response?.response !== undefined && response.table.complete(response.response)
+  },
+  ended,
+  setHeader(context, name, value) {
+    const { http } = callOf(context)
+    if (http?.response === undefined || http.table.headersSent(http.response)) return
+    http.table.setHeader(http.response, name, value)
+  },
+  responseHeader(context, name) {
+    const { type, http } = callOf(context)
+    // The fields of one GraphQL request share a response: the last decision stands there, not a list of all.
+    return type === 'http' && http?.response !== undefined
+      ? http.table.responseHeader?.(http.response, name)
+      : undefined
+  },
+  setStatus(context, status) {
+    const call = callOf(context)
+    call.status = status
+    if (call.type === 'http' && call.http?.response !== undefined) {
+      call.http.table.setStatus(call.http.response, status)
+    }
+  },
+  send(context, type, body) {
+    const call = callOf(context)
+    call.body = JSON.parse(body)
+    if (type !== 'application/problem+json' || call.type !== 'http') return
+    if (call.http?.response !== undefined) call.http.table.setHeader(call.http.response, 'Content-Type', type)
+  },
+  returned(context, value) {
+    callOf(context).body = value
+  },
+}

@@ -1,0 +1,99 @@
+import {
+  type CallHandler,
+  type CanActivate,
+  type ExecutionContext,
+  HttpException,
+  Inject,
+  Injectable,
+  type NestInterceptor,
+} from '@nestjs/common'
+import { type Observable, tap } from 'rxjs'
+import { type AnyGuard, asError, type MaybePromise, type PlanLimiter, type RateLimiter } from '../src/http/index.ts'
+import { callOf } from './nest-call.ts'
+import { exceptionOf } from './nest-exceptions.ts'
+import { decisionOf, takeEndings } from './nest-framework.ts'
+import type { NestLimits } from './nest-limits.ts'
+
+/** The injection token of the limits of an application. */
+export const limitsToken: symbol = Symbol('headgate.limits')
+
+/**
+ * Limits the calls of handlers: HTTP, GraphQL, gateways and microservices. As a global guard it limits all of them:
+ *
+ *     providers: [{ provide: APP_GUARD, useClass: RateLimitGuard }]
+ *
+ * With `@UseGuards(RateLimitGuard)` it limits one controller or handler. `@RateLimit` brings it along. A call counts once,
+ * in however many places the guard stands. A refusal is a `RateLimitException` with status 429; in a gateway it is a
+ * `WsException`, in a microservice an `RpcException`.
+ */
+export class RateLimitGuard implements CanActivate {
+  readonly #limits: NestLimits
+
+  constructor(limits: NestLimits) {
+    this.#limits = limits
+  }
+
+  /**
+   * The limiter of the module, for `peek`, `reset` and `health()`. A `PlanLimiter` if the policies are a function of the
+   * call. Undefined with `limit: false`.
+   */
+  get limiter(): RateLimiter | PlanLimiter | undefined {
+    return this.#limits.root?.limiter
+  }
+
+  /** True if the call may go on. Throws or rejects with the refusal, or with what an option or the store threw. */
+  canActivate(context: ExecutionContext): boolean | Promise<boolean> {
+    const guard = this.#limits.of(context)
+    if (guard === undefined) return true
+    if (!callOf(context).comesTo(guard)) return true
+    const admitted = check(guard, context)
+    return admitted === true || end(admitted, context)
+  }
+}
+
+Injectable()(RateLimitGuard)
+Inject(limitsToken)(RateLimitGuard, undefined, 0)
+
+function check(guard: AnyGuard<ExecutionContext, ExecutionContext>, context: ExecutionContext): MaybePromise<boolean> {
+  try {
+    return guard.check(context, context)
+  } catch (error) {
+    throw asError(error)
+  }
+}
+
+async function end(admitted: MaybePromise<boolean>, context: ExecutionContext): Promise<true> {
+  let goesOn: boolean
+  try {
+    goesOn = await admitted
+  } catch (error) {
+    throw asError(error)
+  }
+  if (goesOn) return true
+  throw await exceptionOf(callOf(context), decisionOf(context))
+}
+
+/**
+ * Tells limits how a call ended, for `count` in GraphQL, gateways and microservices. Without it, all their calls count. HTTP
+ * does not need it.
+ *
+ *     providers: [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
+ */
+export class RateLimitInterceptor implements NestInterceptor {
+  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
+    const endings = takeEndings(context)
+    if (endings === undefined) return next.handle()
+    const end = (status: number, aborted: boolean) => {
+      for (const done of endings) done(status, aborted)
+    }
+    return next.handle().pipe(
+      tap({
+        complete: () => end(200, false),
+        error: (error: unknown) => end(error instanceof HttpException ? error.getStatus() : 500, false),
+        unsubscribe: () => end(200, true),
+      }),
+    )
+  }
+}
+
+Injectable()(RateLimitInterceptor)

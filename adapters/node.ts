@@ -1,0 +1,150 @@
+import type { IncomingMessage, ServerResponse } from 'node:http'
+import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import {
+  asError,
+  createGuard,
+  type Framework,
+  type GuardOptions,
+  isUnixSocket,
+  ownOptions,
+  type PlanLimiter,
+  type PlanOptions,
+  type PolicyArgument,
+  type RateLimitArgument,
+  type RateLimiter,
+  type RequestDecision,
+  routeName,
+  type TrustedProxies,
+  trustedProxiesOption,
+  type WithOwn,
+  whenEnded,
+} from '../src/http/index.ts'
+import { addressView } from './address-view.ts'
+
+declare module 'node:http' {
+  interface IncomingMessage {
+    /** The decision of the last rate limiter that this request passed. */
+    rateLimit?: RequestDecision
+  }
+}
+
+declare module 'node:http2' {
+  interface Http2ServerRequest {
+    /** The decision of the last rate limiter that this request passed. */
+    rateLimit?: RequestDecision
+  }
+}
+
+/** A request of node:http, or of the same interface of node:http2. */
+export type NodeRequest = IncomingMessage | Http2ServerRequest
+/** A response of node:http, or of the same interface of node:http2. */
+export type NodeResponse = ServerResponse | Http2ServerResponse
+
+/** What routers such as Polka and Restify add to a request. */
+interface Routed {
+  readonly params?: Readonly<Record<string, string>> | undefined
+  readonly route?: { readonly path?: unknown } | undefined
+}
+
+/** The socket of a request. A stream of HTTP/2 that was reset has none, and says so with an error. */
+function addressOf(request: NodeRequest): string | undefined {
+  try {
+    return request.socket.remoteAddress
+  } catch {
+    return undefined
+  }
+}
+
+/** The options that only this adapter has. */
+export interface NodeOwnOptions {
+  /**
+   * How many proxies are in front, or their addresses and ranges. The address is then read from X-Forwarded-For, from its
+   * end. Default: none, and that header is not believed. Example: `1`, or `['10.0.0.0/8']`.
+   */
+  trustedProxies?: TrustedProxies | undefined
+}
+
+const finder = {
+  peer: addressOf,
+  unaddressed({ stream, socket }: NodeRequest & { stream?: { destroyed: boolean } }) {
+    return !stream?.destroyed && isUnixSocket(socket)
+  },
+  header: ({ headers }: NodeRequest, name: string) => headers[name]?.toString(),
+}
+
+/** The functions that the guard needs from node:http and node:http2. */
+export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
+  ...addressView<NodeRequest>(undefined, finder),
+  param(request, name) {
+    const { params } = request as Routed
+    return params && Object.hasOwn(params, name) ? params[name] : undefined
+  },
+  route: (request) => routeName(request.method, (request as Routed).route?.path?.toString()),
+  attach(request, _response, decision) {
+    request.rateLimit = decision
+  },
+  attached: (request) => request.rateLimit,
+  headersSent: (response) => response.headersSent,
+  complete: (response) => response.writableEnded,
+  ended: (response, done) => whenEnded(response as ServerResponse, done),
+  setHeader: (response, name, value) => void response.setHeader(name, value),
+  responseHeader: (response, name) => response.getHeader(name)?.toString(),
+  setStatus(response, status) {
+    response.statusCode = status
+  },
+  send(response, type, body) {
+    response.setHeader('Content-Type', type)
+    response.end(body)
+  },
+}
+
+/** A middleware `(request, response, next)`, and without `next` a promise. */
+export interface NodeRateLimit<Limiter = RateLimiter> {
+  /** Calls `next` if the request may go on, or with an Error. A refused request is answered. */
+  (request: NodeRequest, response: NodeResponse, next: (error?: unknown) => void): void
+  /** Resolves to true if the request may go on. If it resolves to false, the request is answered. */
+  (request: NodeRequest, response: NodeResponse): Promise<boolean>
+  /** The limiter, for `peek`, `reset` and `health()`. */
+  readonly limiter: Limiter
+}
+
+type Policies = WithOwn<PolicyArgument<NodeRequest, NodeResponse>, NodeOwnOptions>
+type Plans = PlanOptions<NodeRequest, NodeResponse> & NodeOwnOptions
+type Argument = WithOwn<RateLimitArgument<NodeRequest, NodeResponse>, NodeOwnOptions>
+/** The options of `rateLimit` for servers of Node, beside the policies. */
+export type NodeOptions = GuardOptions<NodeRequest, NodeResponse> & NodeOwnOptions
+
+/**
+ * A limiter for servers of node:http and node:http2, and for Polka, Restify, Connect and all others whose middleware is
+ * `(request, response, next)`. The decision is on `request.rateLimit`. A refused request gets status 429. Behind a proxy,
+ * pass `trustedProxies: 1`. The middleware has its `limiter`; if the policies are a function of the
+ * request, that is a `PlanLimiter`.
+ *
+ *     const limit = rateLimit('100/15m')
+ *     createServer(async (request, response) => {
+ *       if (await limit(request, response)) response.end('hello')
+ *     })
+ *
+ * @throws HeadgateError if a policy or an option is invalid
+ */
+export function rateLimit(limit: Policies, options?: NodeOptions): NodeRateLimit
+/** The policies are a function of the request. */
+export function rateLimit(limit: Plans, options?: NodeOptions): NodeRateLimit<PlanLimiter>
+export function rateLimit(limit: Argument, options?: NodeOptions): NodeRateLimit<RateLimiter | PlanLimiter>
+export function rateLimit(first: Argument, second?: NodeOptions): NodeRateLimit<RateLimiter | PlanLimiter> {
+  const checks = { trustedProxies: trustedProxiesOption }
+  const { own, limit, options } = ownOptions<NodeOwnOptions, NodeRequest, NodeResponse>(checks, first, second)
+  const framework = { ...nodeFramework, ...addressView<NodeRequest>(own.trustedProxies, finder) }
+  const guard = createGuard(framework, limit, options)
+  const check = async (request: NodeRequest, response: NodeResponse): Promise<boolean> => {
+    try {
+      return await guard.check(request, response)
+    } catch (error) {
+      throw asError(error)
+    }
+  }
+  const middleware = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => {
+    return next === undefined ? check(request, response) : guard.handle(request, response, next)
+  }
+  return Object.assign(middleware as NodeRateLimit, { limiter: guard.limiter })
+}

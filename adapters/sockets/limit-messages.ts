@@ -1,0 +1,87 @@
+import { HeadgateError } from '../../src/errors.ts'
+import type { Key, RateLimiter } from '../../src/limiter.ts'
+import type { PolicyLikes } from '../../src/limiter-options.ts'
+import { MessageLimit } from './message-limit.ts'
+import { type MessageOptions, readMessageOptions } from './message-options.ts'
+import type { MessageTransport } from './message-transport.ts'
+import { sharedLimiter } from './shared-limiter.ts'
+import { limitSocketIo, type SocketIoLike, type SocketIoMessage, socketIoTransport } from './socket-io.ts'
+import { socketKey } from './socket-key.ts'
+import { limitWebSocket, type WebSocketLike, type WebSocketMessage, webSocketTransport } from './ws.ts'
+
+/** A socket whose messages are limited. */
+export interface LimitedMessages {
+  /** For `peek`, `reset` and `health()`. */
+  readonly limiter: RateLimiter
+  /** The key of the socket under that limiter. */
+  readonly key: Key
+  /** How many messages wait, for their turn or for the store. */
+  readonly waiting: number
+}
+
+/**
+ * Limits the messages of one socket, of `ws` or of socket.io. Call it when the socket connects. The application listens
+ * to messages as ever, and gets those that are admitted, in their order.
+ *
+ *     server.on('connection', (socket, request) => {
+ *       limitMessages(socket, limiter, { key: { address: requestKey(request) }, overLimit: 'close' })
+ *       socket.on('message', ...)
+ *     })
+ *
+ * Calls with equal policies share one limiter, as connections do. A `RateLimiter` brings its own store and options.
+ *
+ * @throws HeadgateError if a policy, the key or an option is invalid
+ */
+export function limitMessages(
+  socket: SocketIoLike,
+  policies: PolicyLikes | RateLimiter,
+  options?: MessageOptions<SocketIoMessage>,
+): LimitedMessages
+export function limitMessages(
+  socket: WebSocketLike,
+  policies: PolicyLikes | RateLimiter,
+  options?: MessageOptions<WebSocketMessage>,
+): LimitedMessages
+export function limitMessages(
+  socket: SocketIoLike | WebSocketLike,
+  policies: PolicyLikes | RateLimiter,
+  options: MessageOptions<never> = {},
+): LimitedMessages {
+  if (isSocketIo(socket)) {
+    const limit = messageLimit(socketIoTransport(socket), policies, options as MessageOptions<SocketIoMessage>)
+    limitSocketIo(socket, limit)
+    return limit
+  }
+  if (!isWebSocket(socket)) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      "limitMessages takes a WebSocket of ws or a server's socket of socket.io. Write limitMessages(socket, '20/1s').",
+    )
+  }
+  const limit = messageLimit(webSocketTransport(socket), policies, options as MessageOptions<WebSocketMessage>)
+  limitWebSocket(socket, limit)
+  return limit
+}
+
+function messageLimit<Message>(
+  transport: MessageTransport<Message>,
+  policies: PolicyLikes | RateLimiter,
+  options: MessageOptions<Message>,
+): MessageLimit<Message> {
+  const limiter = sharedLimiter(policies)
+  const settings = readMessageOptions(options, limiter)
+  return new MessageLimit(limiter, socketKey(options, limiter.scopes), settings, transport)
+}
+
+function isSocketIo(socket: unknown): socket is SocketIoLike {
+  return hasMethods(socket, ['use', 'on', 'emit', 'disconnect', 'listenerCount'])
+}
+
+function isWebSocket(socket: unknown): socket is WebSocketLike {
+  return hasMethods(socket, ['emit', 'send', 'close', 'pause', 'resume', 'listenerCount'])
+}
+
+function hasMethods(socket: unknown, names: readonly string[]): boolean {
+  if (typeof socket !== 'object' || socket === null) return false
+  return names.every((name) => typeof (socket as Record<string, unknown>)[name] === 'function')
+}

@@ -1,0 +1,233 @@
+import type { Decision } from '../../src/decision.ts'
+import { HeadgateError } from '../../src/errors.ts'
+import { decide, type Key, type RateLimiter } from '../../src/limiter.ts'
+import { isPromise, type MaybePromise } from '../../src/maybe-promise.ts'
+import { Fifo } from '../../src/pacer/fifo.ts'
+import { longestSleep } from '../../src/sleeper.ts'
+import { callNotify } from './call-notify.ts'
+import { checkedCost, type MessageRefusal, type MessageSettings } from './message-options.ts'
+import { type MessageTransport, noticeOf } from './message-transport.ts'
+import type { SocketKey } from './socket-key.ts'
+
+/** Hands a message to the application's listeners; with an error, hands that to them instead. */
+type Pass = (error?: Error) => void
+
+/** What became of a message: a decision, or the error that it ran into. */
+type Outcome = Decision | { readonly error: unknown }
+
+interface WaitingMessage<Message> {
+  readonly message: Message
+  readonly pass: Pass
+  /** Undefined while the message waits for its turn to be decided. */
+  outcome: MaybePromise<Outcome> | undefined
+}
+
+/** Milliseconds until a new attempt makes sense, if nobody knows it. */
+const aSecond = 1000
+
+/**
+ * The limit on the messages of one socket. A message goes this way:
+ *
+ *     take -> decide -> settle: pass, tell, close or fail
+ *
+ * All of it is synchronous if the store is and nothing waits. Else the message joins the queue, and `#advance` settles the
+ * messages in the order in which they came. With `'delay'`, only the first one of the queue asks the limiter, again and
+ * again until it is admitted. Otherwise each message asks when it comes, and leaves when its decision is there.
+ */
+export class MessageLimit<Message> {
+  readonly limiter: RateLimiter
+  readonly key: Key
+  readonly #own: boolean
+  readonly #settings: MessageSettings<Message>
+  readonly #transport: MessageTransport<Message>
+  /** Made for the first message that has to wait: most sockets have none. */
+  #queue: Fifo<WaitingMessage<Message>> | undefined
+  #advancing = false
+  #paused = false
+  #cancelSleep: (() => void) | undefined
+  /** True once no more messages are taken: the socket is closed, or this limit has closed it. */
+  #ended = false
+  #afterEnd: (() => void) | undefined
+
+  constructor(
+    limiter: RateLimiter,
+    { key, own }: SocketKey,
+    settings: MessageSettings<Message>,
+    transport: MessageTransport<Message>,
+  ) {
+    this.limiter = limiter
+    this.key = key
+    this.#own = own
+    this.#settings = settings
+    this.#transport = transport
+  }
+
+  /** How many messages wait, for their turn or for the store. */
+  get waiting(): number {
+    return this.#queue?.length ?? 0
+  }
+
+  /** Takes a message that has come. */
+  take(message: Message, pass: Pass): void {
+    const { waiting } = this
+    if (this.#ended) return
+    if (waiting >= this.#settings.maxQueue) this.#overflow(message)
+    else if (waiting > 0 && this.#settings.overLimit === 'delay') this.#wait(message, pass, undefined)
+    else this.#takeNow(message, pass, waiting > 0)
+  }
+
+  #takeNow(message: Message, pass: Pass, waits: boolean): void {
+    const outcome = this.#decide(message)
+    if (waits || isPromise(outcome) || this.#pauseOf(outcome) > 0) this.#wait(message, pass, outcome)
+    else this.#settle(message, pass, outcome)
+  }
+
+  /** The socket is closed. Calls `done` when the last message that the store is deciding has been settled. */
+  end(done: () => void): void {
+    this.#stop((waiting) => waiting.outcome !== undefined)
+    if (this.#own && this.limiter.store.synchronous) this.#forget()
+    if (this.waiting === 0) done()
+    else this.#afterEnd = done
+  }
+
+  /** Nobody has this key again, and a store would keep its states for the whole window. */
+  #forget(): void {
+    this.limiter.reset(this.key).catch(() => {})
+  }
+
+  #decide(message: Message): MaybePromise<Outcome> {
+    const { cost } = this.#settings
+    try {
+      const units = typeof cost === 'number' ? cost : checkedCost(cost(message), 'What cost returns')
+      const decision = decide(this.limiter, this.key, units)
+      return isPromise(decision) ? decision.catch((error: unknown) => ({ error })) : decision
+    } catch (error) {
+      return { error }
+    }
+  }
+
+  /** How many milliseconds a message has to wait before it asks again. 0 if it has not. */
+  #pauseOf(outcome: Outcome): number {
+    if (this.#settings.overLimit !== 'delay' || this.#ended) return 0
+    const retryAfter = 'error' in outcome ? unavailableFor(outcome.error) : outcome.retryAfter
+    return retryAfter !== undefined && retryAfter <= this.#settings.maxWait ? retryAfter : 0
+  }
+
+  #wait(message: Message, pass: Pass, outcome: MaybePromise<Outcome> | undefined): void {
+    this.#queue ??= new Fifo()
+    const waiting = { message, pass, outcome }
+    this.#queue.push(waiting)
+    // With 'delay', TCP holds the client back as soon as one message waits.
+    const { overLimit, maxQueue } = this.#settings
+    if (!this.#paused && (overLimit === 'delay' || this.waiting * 2 >= maxQueue)) {
+      this.#paused = true
+      this.#transport.pause()
+    }
+    if (isPromise(outcome)) this.#settleLater(waiting, outcome)
+    else if (outcome !== undefined) this.#advance()
+  }
+
+  #settleLater(waiting: WaitingMessage<Message>, outcome: Promise<Outcome>): void {
+    void outcome.then((settled) => {
+      waiting.outcome = settled
+      this.#advance()
+    })
+  }
+
+  /** Settles the first messages of the queue, as far as they can be. */
+  #advance(): void {
+    const queue = this.#queue
+    if (queue === undefined || this.#advancing || this.#cancelSleep !== undefined) return
+    this.#advancing = true
+    for (let first = queue.first; first !== undefined && this.#advanceOne(first); first = queue.first) {}
+    this.#advancing = false
+    if (queue.length > 0) return
+    this.#resume()
+    this.#afterEnd?.()
+    this.#afterEnd = undefined
+  }
+
+  /** Returns false if the message has to wait. */
+  #advanceOne(waiting: WaitingMessage<Message>): boolean {
+    if (waiting.outcome === undefined) {
+      waiting.outcome = this.#decide(waiting.message)
+      if (isPromise(waiting.outcome)) this.#settleLater(waiting, waiting.outcome)
+    }
+    const { message, pass, outcome } = waiting
+    if (isPromise(outcome)) return false
+    const pause = this.#pauseOf(outcome)
+    if (pause > 0) {
+      waiting.outcome = undefined
+      this.#sleep(pause)
+      return false
+    }
+    this.#queue?.shift()
+    try {
+      this.#settle(message, pass, outcome)
+    } catch (error) {
+      // A listener threw. As without a limit, that is an uncaught exception, and later messages are delivered.
+      queueMicrotask(() => {
+        throw error
+      })
+    }
+    return true
+  }
+
+  #sleep(milliseconds: number): void {
+    this.#cancelSleep = this.#settings.sleeper(Math.min(milliseconds, longestSleep), () => {
+      this.#cancelSleep = undefined
+      this.#advance()
+    })
+  }
+
+  #settle(message: Message, pass: Pass, outcome: Outcome): void {
+    if ('error' in outcome) this.#failed(message, pass, outcome.error)
+    else if (outcome.allowed) pass()
+    else this.#refuse({ reason: 'limit', decision: outcome, retryAfter: outcome.retryAfter, message })
+  }
+
+  #failed(message: Message, pass: Pass, error: unknown): void {
+    const retryAfter = unavailableFor(error)
+    if (retryAfter === undefined) this.#transport.fail(error, pass)
+    else this.#refuse({ reason: 'store', decision: undefined, retryAfter, message })
+  }
+
+  #refuse(refusal: MessageRefusal<Message>, closes: boolean = this.#settings.overLimit === 'close'): void {
+    const { notify } = this.#settings
+    const notice = () => noticeOf(refusal, this.limiter.policies)
+    if (notify !== undefined) callNotify(notify, refusal)
+    if (!closes) {
+      if (notify === undefined) this.#transport.tell(refusal.message, notice)
+      return
+    }
+    this.#stop(() => false)
+    this.#transport.close(refusal.message, notice, notify === undefined)
+  }
+
+  /** As many messages wait as may. One that is dropped breaks the promise of `'delay'`, so that closes the socket. */
+  #overflow(message: Message): void {
+    const closes = this.#settings.overLimit !== 'drop'
+    this.#refuse({ reason: 'queue', decision: undefined, retryAfter: aSecond, message }, closes)
+  }
+
+  /** Takes no more messages, and keeps only these of the queue. */
+  #stop(keep: (waiting: WaitingMessage<Message>) => boolean): void {
+    this.#ended = true
+    this.#cancelSleep?.()
+    this.#cancelSleep = undefined
+    this.#queue?.filter(keep)
+    this.#resume()
+  }
+
+  #resume(): void {
+    if (!this.#paused) return
+    this.#paused = false
+    this.#transport.resume()
+  }
+}
+
+/** Milliseconds until the store may be back, if the error says that a message must be refused. Else undefined. */
+function unavailableFor(error: unknown): number | undefined {
+  if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_STORE_UNAVAILABLE') return undefined
+  return Math.max(1, error.retryAfter ?? aSecond)
+}

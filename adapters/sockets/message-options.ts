@@ -1,0 +1,125 @@
+import type { Decision } from '../../src/decision.ts'
+import { type Duration, milliseconds } from '../../src/duration.ts'
+import { HeadgateError, invalidOption } from '../../src/errors.ts'
+import type { RateLimiter } from '../../src/limiter.ts'
+import type { MaybePromise } from '../../src/maybe-promise.ts'
+import { callback, knownOptions, type Names, oneOf, positiveInteger } from '../../src/options.ts'
+import { type Sleeper, timerSleeper } from '../../src/sleeper.ts'
+
+/** A message that was not delivered, and why. */
+export interface MessageRefusal<Message> {
+  /**
+   * `'limit'`: the message is over the limit. `'store'`: the store failed, and `onStoreError` is `'deny'`. `'queue'`: as
+   * many messages wait as `maxQueue` allows.
+   */
+  readonly reason: 'limit' | 'store' | 'queue'
+  /** The decision, if the reason is `'limit'`. */
+  readonly decision: Decision | undefined
+  /** Milliseconds until a new attempt makes sense. Infinity for a message that can never be admitted. */
+  readonly retryAfter: number
+  /** The arguments of the event: `[data, isBinary]` with ws, `[name, ...arguments]` with socket.io. */
+  readonly message: Message
+}
+
+export interface MessageOptions<Message> {
+  /**
+   * Who is limited: a text, or a record with a text for each scope. The scope `connection` needs none: each socket has a
+   * key of its own. Default: a key of its own for each socket. Example: `{ address: requestKey(request) }`.
+   */
+  key?: string | Readonly<Record<string, string>>
+  /**
+   * What happens to a message over the limit. `'drop'` (default) drops it and tells the client. `'close'` closes the
+   * connection: with code 1013 (ws), by `disconnect(true)` (socket.io). `'delay'` delivers it later, in order.
+   */
+  overLimit?: 'drop' | 'close' | 'delay'
+  /**
+   * The cost of a message in units: a number, or a function of the event's arguments. Default 1.
+   * Example: `([data]) => 1 + Math.floor(data.length / 1024)`.
+   */
+  cost?: number | ((message: Message) => number)
+  /**
+   * Called for each message that is not delivered, in place of the built-in notice to the client. May return a promise.
+   * Example: `({ retryAfter }) => socket.send(JSON.stringify({ wait: retryAfter }))`.
+   */
+  notify?: (refusal: MessageRefusal<Message>) => MaybePromise<unknown>
+  /**
+   * With `'delay'`: the longest that the next message in turn waits. If it would wait longer, it is dropped.
+   * Default `'1m'`. Example: `'5s'`.
+   */
+  maxWait?: Duration
+  /**
+   * How many messages of the connection may wait, for their turn or for the store. Beyond them, `'drop'` drops the
+   * message, and `'close'` and `'delay'` close the connection. Default 1000. Example: `100`.
+   */
+  maxQueue?: number
+  /**
+   * With `'delay'`: calls a function after a number of milliseconds. Default: `setTimeout`. Pass one in tests.
+   * Example: `new ManualClock().sleeper` of `headgate/testing`.
+   */
+  sleeper?: Sleeper
+}
+
+const known: Names<MessageOptions<unknown>> = [
+  ...(['key', 'overLimit', 'cost', 'notify', 'maxWait', 'maxQueue', 'sleeper'] as const),
+]
+
+/** The validated options. */
+export interface MessageSettings<Message> {
+  readonly overLimit: 'drop' | 'close' | 'delay'
+  readonly cost: number | ((message: Message) => number)
+  readonly notify: ((refusal: MessageRefusal<Message>) => MaybePromise<unknown>) | undefined
+  /** In milliseconds. */
+  readonly maxWait: number
+  readonly maxQueue: number
+  readonly sleeper: Sleeper
+}
+
+const ordinarySleeper = timerSleeper()
+
+/** @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid, or does not fit the policies */
+export function readMessageOptions<Message>(
+  options: MessageOptions<Message>,
+  limiter: RateLimiter,
+): MessageSettings<Message> {
+  knownOptions('limitMessages', options, known, ['key', 'cost'])
+  const overLimit = oneOf(options.overLimit, ['drop', 'close', 'delay'], 'overLimit')
+  if (overLimit === 'delay') checkDelay(limiter)
+  else checkUnused(options, overLimit)
+  return {
+    overLimit,
+    cost:
+      typeof options.cost === 'function'
+        ? options.cost
+        : checkedCost(options.cost === undefined ? 1 : options.cost, 'cost'),
+    notify: callback(options.notify, 'notify', '({ retryAfter }) => ...'),
+    maxWait: milliseconds(options.maxWait ?? '1m', 'maxWait', 'HEADGATE_OPTION'),
+    maxQueue: positiveInteger(options.maxQueue ?? 1000, 'maxQueue', 'HEADGATE_OPTION'),
+    sleeper: callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel') ?? ordinarySleeper,
+  }
+}
+
+/** @throws HeadgateError `HEADGATE_COST` */
+export function checkedCost(cost: unknown, source: string): number {
+  if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
+  const fix = 'Write cost: ([data]) => 1 + Math.floor(data.length / 1024).'
+  throw invalidOption(source, 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
+}
+
+/** A message that waits asks again, so a policy that counts refusals would count one message more than once. */
+function checkDelay({ policies }: RateLimiter): void {
+  if (!policies.some(({ countRefused, algorithm }) => countRefused || algorithm.punishes)) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    "overLimit: 'delay' cannot be used with countRefused or a penalty: a message that waits is refused more than once. " +
+      "Use 'drop' or 'close'.",
+  )
+}
+
+function checkUnused(options: MessageOptions<never>, overLimit: string): void {
+  const unused = (['maxWait', 'sleeper'] as const).find((option) => options[option] !== undefined)
+  if (unused === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `${unused} has no effect with overLimit: '${overLimit}'. Leave it out, or write overLimit: 'delay'.`,
+  )
+}

@@ -1,0 +1,30 @@
+import { LRUCache } from 'lru-cache'
+import { HeadgateError } from '../../src/errors.ts'
+import { RateLimiter } from '../../src/limiter.ts'
+import type { PolicyLikes } from '../../src/limiter-options.ts'
+
+/** Programs write a few policies. The bound is for those that make new ones all the time. */
+const limiters = new LRUCache<string, RateLimiter>({ max: 1000 })
+
+/**
+ * The limiter for an argument of `limitMessages`. Each connection passes its policies again, so equal policies get the
+ * same limiter. A limiter for each connection would give a client a new quota with each connection.
+ * @throws HeadgateError as the constructor of `RateLimiter` does
+ */
+export function sharedLimiter(policies: PolicyLikes | RateLimiter): RateLimiter {
+  if (policies instanceof RateLimiter) return policies
+  const text = typeof policies === 'string' ? policies : textOf(policies)
+  const known = limiters.get(text)
+  if (known !== undefined) return known
+  const limiter = new RateLimiter({ policies })
+  limiters.set(text, limiter)
+  return limiter
+}
+
+function textOf(policies: PolicyLikes): string {
+  if (typeof policies === 'object' && policies !== null) return JSON.stringify(policies)
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    "limitMessages takes a socket, then policies or a RateLimiter. Write limitMessages(socket, '20/1s').",
+  )
+}

@@ -1,0 +1,168 @@
+import { type EndingResponse, type Framework, isUnixSocket, type LocalSocket } from '../src/http/index.ts'
+import { type BodyEnd, watchBody } from './watch-body.ts'
+
+/** A Response, or what a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
+type Answered = Response | undefined | null
+
+/**
+ * What limiters add to a Response that does not exist yet: fields, or a refusal in its place. The limiters of one request
+ * share an answer, so their fields are joined as on a response of Node.
+ */
+export class Answer {
+  /** The fields, by the name under which they were set. */
+  readonly fields: Map<string, string> = new Map()
+  /** The status of a refusal. */
+  status = 200
+  /** What is sent in place of the handler's response: a Response or a text. */
+  refusal: unknown
+  /** The content type of a refusal that is a text. */
+  type: string | undefined
+  /** The response of the handler, once there is one. */
+  response: Response | undefined
+  /** True once the fields were put on a response: the next limiter belongs to another request. */
+  used = false
+  #waiting: ((status: number, aborted: boolean) => void)[] | undefined
+  /** The response whose end is awaited. */
+  #watched: Response | undefined
+  #end: { status: number; aborted: boolean } | undefined
+
+  /** Calls `done` when the response has ended, as `Framework.ended` promises. The signal is that of the request. */
+  whenEnded(done: (status: number, aborted: boolean) => void, signal: AbortSignal | undefined): void {
+    if (this.#end !== undefined) {
+      done(this.#end.status, this.#end.aborted)
+      return
+    }
+    if (this.#waiting === undefined) {
+      this.#waiting = []
+      if (signal?.aborted) this.end(0, true)
+      else signal?.addEventListener('abort', () => this.end(this.response?.status ?? 0, true), { once: true })
+    }
+    if (this.#end === undefined) this.#waiting.push(done)
+    else done(0, true)
+  }
+
+  /** The fields as an object: the form that a Response reads fastest. */
+  get headers(): Record<string, string> {
+    return Object.fromEntries(this.fields)
+  }
+
+  /** True if something waits for the end of the response. */
+  get awaited(): boolean {
+    return this.#waiting !== undefined && this.#end === undefined
+  }
+
+  /** Ends the request. Only the first call counts. */
+  end(status: number, aborted: boolean): void {
+    if (this.#end !== undefined) return
+    this.#end = { status, aborted }
+    for (const done of this.#waiting ?? []) done(status, aborted)
+  }
+
+  /**
+   * The response with the fields. It is the same object, unless its headers are immutable, or something waits for its end
+   * and it has a body.
+   */
+  apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
+    this.used = true
+    if (response === undefined || response === null) return response
+    const answered: Response = this.fields.size === 0 ? response : withFields(response, this.fields)
+    if (!this.awaited || answered === this.#watched) this.response = answered
+    else this.#watch(answered, request)
+    return this.response as Given
+  }
+
+  /** The response of HEAD sends no body, and servers need not read the one that it has. */
+  #watch(response: Response, { method }: Pick<Request, 'method'>): void {
+    this.response = response
+    const end: BodyEnd = (aborted) => this.end(response.status, aborted)
+    if (method === 'HEAD') end(false)
+    else this.response = watchBody(response, end)
+    this.#watched = this.response
+  }
+
+  /** The response in place of the handler's. One without content, and with a status that nobody sees, if the client has left. */
+  refused(request: Pick<Request, 'method'>): Response {
+    const { refusal, status, type } = this
+    if (isResponse(refusal)) return this.apply(refusal, request)
+    this.used = true
+    const body = refusal === undefined || refusal === null ? null : String(refusal)
+    const headers = this.headers
+    if (type !== undefined) headers['Content-Type'] = type
+    return new Response(body, { status: status === 200 ? clientClosed : status, headers })
+  }
+}
+
+/** Also for a Response of another realm, or of a package that stands in for the runtime's. */
+function isResponse(value: unknown): value is Response {
+  return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
+}
+
+/** The status that proxies log for a client that closed the connection. */
+const clientClosed = 499
+
+/** A response with immutable headers, such as a redirect or one of `fetch`, is copied. Its body is not read. */
+function withFields(response: Response, fields: ReadonlyMap<string, string>): Response {
+  try {
+    for (const [name, value] of fields) response.headers.set(name, value)
+    return response
+  } catch {
+    return copyWithFields(response, fields)
+  }
+}
+
+/** The response unchanged if there can be no copy: an upgrade, `Response.error()`, or a body that is already in use. */
+function copyWithFields(response: Response, fields: ReadonlyMap<string, string>): Response {
+  try {
+    const copy = new Response(response.body, response)
+    for (const [name, value] of fields) copy.headers.set(name, value)
+    return copy
+  } catch {
+    return response
+  }
+}
+
+/** Where an owner, such as a Request or a context of a framework, keeps its answer. */
+const kept: unique symbol = Symbol('headgate.answer')
+
+/** The answer for this request: the one that a limiter around this one has made, or a new one. */
+export function answerOf(owner: object): Answer {
+  const keeper = owner as { [kept]?: Answer }
+  let answer = keeper[kept]
+  if (answer === undefined || answer.used) {
+    answer = new Answer()
+    keeper[kept] = answer
+  }
+  return answer
+}
+
+/** How a guard writes on an answer. */
+export function answerWriter<Owner>(
+  of: (owner: Owner) => Answer,
+): Pick<Framework<unknown, Owner>, 'setHeader' | 'responseHeader' | 'setStatus' | 'send' | 'returned'> {
+  return {
+    setHeader: (owner, name, value) => void of(owner).fields.set(name, value),
+    responseHeader: (owner, name) => of(owner).fields.get(name),
+    setStatus(owner, status) {
+      of(owner).status = status
+    },
+    send(owner, type, body) {
+      const answer = of(owner)
+      answer.type = type
+      answer.refusal = body
+    },
+    returned(owner, value) {
+      of(owner).refusal = value
+    },
+  }
+}
+
+/** Request and response of Node, behind a web server that runs on it. */
+export interface NodePair {
+  readonly req: { readonly socket: LocalSocket }
+  readonly res?: EndingResponse | undefined
+}
+
+/** For `Framework.unaddressed`: only a server of Node shows its sockets. */
+export function isUnaddressed(node: Partial<NodePair> | undefined): boolean | undefined {
+  return node?.req === undefined ? undefined : isUnixSocket(node.req.socket)
+}

@@ -1,0 +1,138 @@
+import { IoAdapter } from '@nestjs/platform-socket.io'
+import { WsAdapter } from '@nestjs/platform-ws'
+import { MessageBody, SubscribeMessage, WebSocketGateway } from '@nestjs/websockets'
+import { fixedWindow } from 'headgate'
+import type { RequestDecision } from 'headgate/http'
+import {
+  RateLimit,
+  RateLimitDecision,
+  RateLimitModule,
+  type RateLimitModuleOptions,
+  requestOf,
+  SkipRateLimit,
+} from 'headgate/nest'
+import { io, type Socket } from 'socket.io-client'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import WebSocket from 'ws'
+import { everywhere, type Platform, platforms, start, storeAt } from '../support/nest.ts'
+
+@WebSocketGateway()
+class Chat {
+  @SubscribeMessage('say')
+  say(@MessageBody() text: string, @RateLimitDecision() decision: RequestDecision) {
+    return { event: 'said', data: { text, remaining: decision.remaining } }
+  }
+
+  @RateLimit('1/1m fixed-window')
+  @SubscribeMessage('shout')
+  shout() {
+    return { event: 'said', data: 'HEY' }
+  }
+
+  @SkipRateLimit()
+  @SubscribeMessage('ping')
+  ping() {
+    return { event: 'said', data: 'pong' }
+  }
+}
+
+function chat(platform: Platform, limit: RateLimitModuleOptions, providers: unknown[] = [Chat, everywhere]) {
+  return start(
+    platform,
+    { imports: [RateLimitModule.forRoot(limit)], providers: providers as [] },
+    { prepare: (app) => app.useWebSocketAdapter(new IoAdapter(app)) },
+  )
+}
+
+function connect(url: string, options: object = {}): Socket {
+  const socket = io(url, { transports: ['websocket'], forceNew: true, ...options })
+  onTestFinished(() => void socket.close())
+  return socket
+}
+
+/** Sends a message and waits for its answer: the data of `said`, or what `exception` says. */
+function send(socket: Socket, event: string, data?: unknown): Promise<unknown> {
+  return new Promise((resolve) => {
+    const answered = (answer: unknown) => {
+      socket.off('said', answered)
+      socket.off('exception', answered)
+      resolve(answer)
+    }
+    socket.on('said', answered)
+    socket.on('exception', answered)
+    socket.emit(event, data)
+  })
+}
+
+describe.each(platforms)('socket.io on %s', (platform) => {
+  test('a message over the limit is an exception with the wait; no gateway is subclassed', async () => {
+    const { clock, store } = storeAt()
+    const { url } = await chat(platform, { policies: fixedWindow({ limit: 2, window: '1m' }), store })
+    const socket = connect(url)
+    expect(await send(socket, 'say', 'a')).toEqual({ text: 'a', remaining: 1 })
+    expect(await send(socket, 'say', 'b')).toEqual({ text: 'b', remaining: 0 })
+    clock.advance('10s')
+    expect(await send(socket, 'say', 'c')).toEqual({
+      status: 'error',
+      statusCode: 429,
+      error: 'too_many_requests',
+      message: 'Too many requests. Try again in 50 seconds.',
+      policy: '1m',
+      retryAfter: 50,
+    })
+    // Another connection from the same address has the same quota.
+    expect(await send(connect(url), 'say', 'd')).toMatchObject({ statusCode: 429 })
+    expect(await send(socket, 'ping')).toBe('pong')
+    clock.advance('50s')
+    expect(await send(socket, 'say', 'e')).toEqual({ text: 'e', remaining: 1 })
+  })
+
+  test('a decorated handler is limited without a global guard, and only it', async () => {
+    const { url } = await chat(platform, { limit: false }, [Chat])
+    const socket = connect(url)
+    expect(await send(socket, 'shout')).toBe('HEY')
+    expect(await send(socket, 'shout')).toMatchObject({ status: 'error', statusCode: 429 })
+    expect(await send(socket, 'ping')).toBe('pong')
+  })
+
+  test('forged X-Forwarded-For of a handshake is never believed; its request gives a key', async () => {
+    const { url } = await chat(platform, '1/1m')
+    const from = (address: string) => connect(url, { extraHeaders: { 'x-forwarded-for': address } })
+    expect(await send(from('203.0.113.1'), 'say', 'a')).toMatchObject({ remaining: 0 })
+    expect(await send(from('203.0.113.2'), 'say', 'a')).toMatchObject({ statusCode: 429 })
+    const keyed = await chat(platform, {
+      limit: 1,
+      window: '1m',
+      keys: (context) => requestOf(context)?.headers['x-user']?.toString(),
+    })
+    const user = (name: string) => connect(keyed.url, { extraHeaders: { 'x-user': name } })
+    expect(await send(user('ann'), 'say', 'a')).toMatchObject({ remaining: 0 })
+    expect(await send(user('bob'), 'say', 'a')).toMatchObject({ remaining: 0 })
+    expect(await send(user('ann'), 'say', 'a')).toMatchObject({ statusCode: 429 })
+  })
+
+  test('a socket that began with polling keeps its address', async () => {
+    const { url } = await chat(platform, '2/1m')
+    const socket = connect(url, { transports: ['polling', 'websocket'] })
+    await new Promise<void>((resolve) => socket.io.on('open', () => socket.io.engine.once('upgrade', () => resolve())))
+    expect(await send(socket, 'say', 'a')).toMatchObject({ remaining: 1 })
+    expect(await send(connect(url), 'say', 'a')).toMatchObject({ remaining: 0 })
+  })
+})
+
+test('the adapter of ws: a message over the limit is an exception', async () => {
+  const { port } = await start(
+    'Express',
+    { imports: [RateLimitModule.forRoot('1/1m fixed-window')], providers: [Chat, everywhere] },
+    { prepare: (app) => app.useWebSocketAdapter(new WsAdapter(app)) },
+  )
+  const socket = new WebSocket(`ws://127.0.0.1:${port}`)
+  onTestFinished(() => socket.close())
+  await new Promise((resolve) => socket.once('open', resolve))
+  const say = () => {
+    socket.send(JSON.stringify({ event: 'say', data: 'a' }))
+    return new Promise((resolve) => socket.once('message', (message) => resolve(JSON.parse(String(message)))))
+  }
+  expect(await say()).toEqual({ event: 'said', data: { text: 'a', remaining: 0 } })
+  expect(await say()).toMatchObject({ event: 'exception', data: { status: 'error', statusCode: 429 } })
+})

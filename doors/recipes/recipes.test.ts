@@ -1,0 +1,90 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { startStandaloneServer } from '@apollo/server/standalone'
+import { createTRPCClient, httpBatchLink } from '@trpc/client'
+import { createHTTPServer } from '@trpc/server/adapters/standalone'
+import { parse } from 'graphql'
+import request from 'supertest'
+import { describe, expect, onTestFinished, test } from 'vitest'
+import { server as apollo } from '../.examples/apollo.ts'
+import { costOf } from '../.examples/graphql-cost.ts'
+import { AppModule } from '../.examples/nest.ts'
+import { type appRouter, createContext, appRouter as router } from '../.examples/trpc.ts'
+import { yoga } from '../.examples/yoga.ts'
+import { platforms, start } from '../support/nest.ts'
+
+/* The programs of docs/doors.md, over real sockets. */
+
+test.each(platforms)('NestJS on %s', async (platform) => {
+  const { agent } = await start(platform, { imports: [AppModule] })
+  expect((await agent.get('/')).body).toEqual({ remaining: 99 })
+  const logins = []
+  for (let n = 0; n < 6; n++) logins.push((await agent.post('/login')).status)
+  expect(logins).toEqual([201, 201, 201, 201, 201, 429])
+  expect((await agent.get('/health')).headers['x-ratelimit-limit']).toBeUndefined()
+  expect((await agent.get('/')).body).toEqual({ remaining: 98 })
+})
+
+test('tRPC: the error has the code and the decision, and each procedure of a batch counts', async () => {
+  const server = createHTTPServer({ router, createContext })
+  onTestFinished(() => void server.close())
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  const client = createTRPCClient<typeof appRouter>({ links: [httpBatchLink({ url })] })
+  expect(await Promise.all([client.left.query(), client.left.query(), client.health.query()])).toEqual([2, 1, 'ok'])
+  expect(await client.left.query()).toBe(0)
+  await expect(client.left.query()).rejects.toMatchObject({
+    data: { code: 'TOO_MANY_REQUESTS', httpStatus: 429, rateLimit: { allowed: false, limit: 3, policy: '1m' } },
+    message: expect.stringMatching(/^Too many requests\. Try again in \d+ seconds\.$/),
+  })
+  expect(await client.health.query()).toBe('ok')
+})
+
+describe('the cost of a GraphQL operation', () => {
+  test.each([
+    ['{ a }', {}, 1],
+    ['{ a b: a c { d } }', {}, 4],
+    ['{ list(first: 50) { a b } }', {}, 101],
+    ['query ($n: Int) { list(first: $n) { a } }', { n: 20 }, 21],
+    ['query ($n: Int = 30) { list(first: $n) { a } }', {}, 31],
+    ['query ($n: Int = 30) { list(first: $n) { a } }', { n: 2 }, 3],
+    ['{ list(first: -5) { a } }', {}, 2],
+    ['{ ...F ...F } fragment F on Query { a list(first: 3) { b } }', {}, 10],
+    ['{ ... on Query { a } }', {}, 1],
+  ])('%s', (source, variables, cost) => expect(costOf(parse(source), undefined, variables)).toBe(cost))
+
+  test('of fragments that double thirty times is found at once, and is a whole number', () => {
+    const fragments = Array.from({ length: 60 }, (_, n) => `fragment F${n} on Query { ...F${n + 1} ...F${n + 1} }`)
+    const bomb = parse(`{ ...F0 } ${fragments.join(' ')} fragment F60 on Query { a }`)
+    expect(costOf(bomb)).toBe(1_000_000_000)
+  })
+})
+
+const dear = { query: '{ books(first: 40) { title } }' }
+const servers = {
+  async 'GraphQL Yoga'() {
+    const server = createServer(yoga)
+    onTestFinished(() => void server.close())
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    return `http://127.0.0.1:${(server.address() as AddressInfo).port}`
+  },
+  async Apollo() {
+    const context = async ({ req }: { req: import('node:http').IncomingMessage }) => ({ req })
+    const { url } = await startStandaloneServer(apollo, { context, listen: { host: '127.0.0.1', port: 0 } })
+    onTestFinished(() => apollo.stop())
+    return url.replace(/\/$/, '')
+  },
+}
+
+test.each(Object.entries(servers))('%s refuses what costs more than is left', async (name, serve) => {
+  const agent = request(await serve())
+  const post = (body: object) => agent.post(name === 'Apollo' ? '/' : '/graphql').send(body)
+  expect((await post(dear)).body.data.books).toHaveLength(40)
+  expect((await post(dear)).body.data.books).toHaveLength(40)
+  const { status, body } = await post(dear)
+  expect([status, body.errors[0].extensions]).toEqual([
+    429,
+    expect.objectContaining({ code: 'TOO_MANY_REQUESTS', policy: '1m', retryAfter: expect.any(Number) }),
+  ])
+  expect((await post({ query: '{ books { title } }' })).body.data.books).toHaveLength(1)
+})

@@ -1,0 +1,4 @@
+import { serve } from 'h3'
+import { createApp } from './app.mjs'
+
+serve(createApp(), { port: 3000 })

@@ -1,0 +1,32 @@
+import type { Ticket } from './algorithm.ts'
+
+/**
+ * - `consume` commits if no policy has to wait
+ * - `reserve` commits if the wait is at most `maxWait`
+ * - `renew` takes the units of a reservation anew where policies hold them by a lease
+ * - `charge` commits whatever the wait
+ * - `refund` gives back
+ * - `settle` gives back units of a reservation, or charges what goes beyond
+ * - `peek` decides as `consume` would, and changes nothing
+ */
+export type Verb = 'consume' | 'reserve' | 'renew' | 'charge' | 'refund' | 'settle' | 'peek'
+
+/**
+ * What a call costs: one number for every policy, or one for each, in the order of the policies. For `settle` always one for
+ * each: above 0 is charged, below 0 is given back.
+ */
+export type Costs = number | readonly number[]
+
+/** Optional fields of a decision, which take a little time. Each flag adds the field of its name. */
+export interface Details {
+  readonly at?: boolean
+  readonly nextAfter?: boolean
+}
+
+/** One ticket per policy: undefined for a policy that took nothing. */
+export type Tickets = readonly (Ticket | undefined)[]
+
+/** What a settlement costs that gives everything back. */
+export function unitsBack(tickets: Tickets): readonly number[] {
+  return tickets.map((ticket) => (ticket === undefined ? 0 : -ticket[2]))
+}

@@ -1,0 +1,53 @@
+import { RateLimiter } from '../limiter.ts'
+import { callback } from '../options.ts'
+import type { GuardOptions } from './guard-options.ts'
+import type { RateLimitArgument } from './rate-limit-options.ts'
+
+/** An argument of `rateLimit` that may also have options of the adapter, if it is an object. */
+export type WithOwn<Argument, Own> = Argument extends string | RateLimiter ? Argument : Argument & Own
+
+/** The arguments of `rateLimit`, and the options among them that only the adapter has. */
+export interface OwnOptions<Own, Request, Response> {
+  readonly own: Own
+  readonly limit: RateLimitArgument<Request, Response>
+  readonly options: GuardOptions<Request, Response> | undefined
+}
+
+/** Checks an option of an adapter. Returns it, or throws. */
+export type OptionCheck = (value: never, option: string) => unknown
+
+/**
+ * A check for an option that is a function.
+ * @param example how to write one, for the error message
+ */
+export function functionOption(example: string): OptionCheck {
+  return (value, option) => callback(value, option, example)
+}
+
+/**
+ * Takes the options that only one adapter has out of the arguments of its `rateLimit`, before `createGuard` reads the
+ * rest. If both arguments have an option, the first one's counts, as for every option.
+ *
+ *     const checks = { address: functionOption('(request) => ...') }
+ *     const { own, limit, options } = ownOptions<{ address?: FindAddress }, Request, Response>(checks, first, second)
+ *
+ * @throws HeadgateError `HEADGATE_OPTION` if one of them is invalid
+ */
+export function ownOptions<Own extends object, Request, Response>(
+  checks: Readonly<Record<keyof Own & string, OptionCheck>>,
+  limit: WithOwn<RateLimitArgument<Request, Response>, Own>,
+  options: (GuardOptions<Request, Response> & Own) | undefined,
+): OwnOptions<Own, Request, Response> {
+  const own: Record<string, unknown> = {}
+  const rest = (argument: unknown): unknown => {
+    if (typeof argument !== 'object' || argument === null || argument instanceof RateLimiter) return argument
+    const others: Record<string, unknown> = {}
+    for (const [option, value] of Object.entries(argument)) {
+      if (!Object.hasOwn(checks, option)) others[option] = value
+      else if (value !== undefined) own[option] = checks[option as keyof Own & string](value as never, option)
+    }
+    return others
+  }
+  const others = rest(options) as GuardOptions<Request, Response> | undefined
+  return { limit: rest(limit) as RateLimitArgument<Request, Response>, options: others, own: own as Own }
+}

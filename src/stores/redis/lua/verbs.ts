@@ -1,0 +1,145 @@
+/**
+ * Restates algorithms/policy-evaluation.ts and give-back.ts: the requests that charge, renew or give back, and all that have
+ * a cost for each policy.
+ */
+export const verbs = `
+-- The requests that are not plain.
+function makers.verbs()
+  local own, changed, knows, waitToRenew, refund, settle
+  local verbs = {}
+  make('refused')
+
+  -- The policy and the state that hold the units of earlier calls, with the effective time of that state.
+  function own(p)
+    local foreign = p.s.foreign
+    if not foreign then return p, p.s, p.at end
+    return foreign.policy, foreign.s, effectiveTime(foreign.policy, foreign.s[1], now)
+  end
+
+  -- Notes that \`own\` was changed. A foreign state is not moved to these numbers.
+  function changed(p)
+    local foreign = p.s.foreign
+    if not foreign then return markWritten(p) end
+    foreign.wrote = true
+    p.s = foreign.carried()
+    p.at = effectiveTime(p, p.s[1], now)
+    p.scope.changed = true
+  end
+
+  function knows(p, s, ticket)
+    return p.idSlot and ticket.id > 0 and s[p.idSlot] == ticket.id
+  end
+
+  function verbs.longestWait(policies)
+    for n = 1, #policies do
+      local p, wait = policies[n], 0
+      if costs then cost = costs[n] end
+      p.at = effectiveTime(p, p.s[1], now)
+      if verb == CHARGE then
+        local from, s, at = own(p)
+        if not from.algorithm.fits(from, s, at, cost, 0) then wait = never end
+      elseif verb == RENEW then
+        wait = waitToRenew(p, verbs.tickets[n])
+      elseif verb ~= REFUND and verb ~= SETTLE then
+        wait = cost == 0 and 0 or withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now)
+      end
+      p.wait = wait
+      if wait > 0 then
+        waits = true
+        if wait > delay and not p.shadow then delay = wait end
+      end
+    end
+  end
+
+  -- How long a renewal waits for what is not held any more.
+  function waitToRenew(p, ticket)
+    local from, s, at = own(p)
+    if cost == 0 or not ticket or not from.algorithm.held then return 0 end
+    local still = knows(from, s, ticket) and from.algorithm.held(from, s, at, ticket.since, ticket.units) or 0
+    if still >= cost then return 0 end
+    return withLag(from.algorithm.wait(from, s, at, cost - still), at - now)
+  end
+
+  -- Commits a request that is not plain to the policy.
+  function verbs.takeMore(p, n)
+    if costs then cost = costs[n] end
+    if p.wait > 0 or not takes then return commitRefused(p) end
+    if verb ~= CHARGE and verb ~= RENEW then
+      if cost == 0 then return end
+      p.algorithm.take(p, p.s, p.at, cost, 0)
+      return markWritten(p)
+    end
+    local from, s, at = own(p)
+    if verb == RENEW then
+      local ticket = verbs.tickets[n]
+      if cost == 0 or not ticket or not from.leases then return end
+      if knows(from, s, ticket) then from.algorithm.settle(from, s, at, cost, ticket.since, ticket.units) end
+    end
+    from.algorithm.take(from, s, at, cost, 0)
+    changed(p)
+  end
+
+  function verbs.readCosts(count, position)
+    local list = { unpack('<' .. rep('d', count), ARGV[2], position) }
+    return list, list[count + 1]
+  end
+
+  function verbs.readTickets(count, position)
+    local list, present = {}, nil
+    for n = 1, count do
+      present, position = unpack('<B', ARGV[2], position)
+      list[n] = false
+      if present == 1 then
+        local ticket = {}
+        ticket.since, ticket.id, ticket.units, position = unpack('<ddd', ARGV[2], position)
+        list[n] = ticket
+      end
+    end
+    return list, position
+  end
+
+  -- @param keepsCounted true if the call was taken as a refused one where refusals count
+  function verbs.giveBack(policies, keepsCounted)
+    for n = 1, #policies do
+      local p = policies[n]
+      if costs then cost = costs[n] end
+      if verb == REFUND then refund(p) elseif not (keepsCounted and p.countRefused) then settle(p, verbs.tickets[n]) end
+    end
+  end
+
+  function refund(p)
+    local from, s, at = own(p)
+    local _, reset = from.algorithm.report(from, s, at)
+    if reset == 0 or cost == 0 then return end
+    from.algorithm.refund(from, s, at, cost)
+    changed(p)
+  end
+
+  function settle(p, ticket)
+    local from, s, at = own(p)
+    if cost > 0 then
+      if not from.algorithm.fits(from, s, at, cost, 0) then return end
+      from.algorithm.take(from, s, at, cost, 0)
+    else
+      if cost == 0 or not ticket or not knows(from, s, ticket) then return end
+      from.algorithm.settle(from, s, at, -cost, ticket.since, ticket.units)
+    end
+    changed(p)
+  end
+
+  -- For a call that policies in another hash slot refused. Penalties count it. Where refusals count, it was taken.
+  function verbs.countRefusal(policies)
+    for n = 1, #policies do
+      local p = policies[n]
+      if costs then cost = costs[n] end
+      if p.punishes then
+        p.algorithm.count(p, p.s, p.at)
+        markWritten(p)
+      end
+      if p.countRefused then p.wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now) end
+    end
+  end
+
+  return verbs
+end
+`

@@ -1,0 +1,119 @@
+import { concurrency } from '../algorithms/concurrency.ts'
+import { fixedWindow } from '../algorithms/fixed-window.ts'
+import { slidingWindow } from '../algorithms/sliding-window.ts'
+import { tokenBucket } from '../algorithms/token-bucket.ts'
+import { RateLimiter } from '../limiter.ts'
+import type { Reservation } from '../reservation.ts'
+import { assertEqual } from './assert.ts'
+import type { StoreFixture } from './store-cases.ts'
+
+const algorithms = ['token-bucket', 'fixed-window', 'sliding-window', 'sliding-log', 'segmented-window', 'gcra']
+
+async function reserved(limiter: RateLimiter, costs: readonly number[]): Promise<Reservation[]> {
+  const made: Reservation[] = []
+  for (const cost of costs) made.push(await limiter.reserve('k', { cost }))
+  return made
+}
+
+/** Tests of reservations, by their titles. */
+export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) => Promise<void>>> = {
+  'reservations are settled in any order, and exactly their actual units are used': async ({ store, at }) => {
+    at(0)
+    for (const algorithm of algorithms) {
+      const limiter = new RateLimiter({ name: algorithm, policies: `1000/1h ${algorithm}`, store })
+      const made = await reserved(limiter, [80, 30, 200, 50, 5, 100, 60, 300])
+      for (const [n, order] of [5, 0, 7, 3, 1, 6, 2, 4].entries()) await made[order]?.settle(n)
+      const { remaining, used } = (await limiter.peek('k')).policies[0] ?? {}
+      assertEqual([remaining, used], [1000 - 28, 28], algorithm)
+    }
+  },
+
+  'concurrent settlements of many reservations lose no unit': async ({ store }) => {
+    const limiter = new RateLimiter({ policies: ['1000/1h token-bucket', '900/1d fixed-window'], store })
+    const made = await reserved(limiter, new Array(64).fill(10))
+    await Promise.all(made.map((reservation, n) => (n % 4 === 0 ? reservation.cancel() : reservation.settle(2))))
+    assertEqual(
+      (await limiter.peek('k')).policies.map(({ used }) => used),
+      [96, 96],
+    )
+  },
+
+  'a bucket gives back what has not drained since, whatever came after': async ({ store, at }) => {
+    const limiter = new RateLimiter({ policies: '60/1m token-bucket', store })
+    at(0)
+    const [first, second] = (await reserved(limiter, [30, 10])) as [Reservation, Reservation]
+    at(20_000)
+    await limiter.consume('k', { cost: 5 })
+    await first.cancel()
+    assertEqual((await limiter.peek('k')).remaining, 55, 'the 10 others have drained, and so have 10 of the 30')
+    await second.cancel()
+    assertEqual((await limiter.peek('k')).remaining, 55, 'nothing of it is left')
+  },
+
+  'a settlement after a reset gives nothing back': async ({ store }) => {
+    for (const algorithm of algorithms) {
+      const limiter = new RateLimiter({ name: `reset ${algorithm}`, policies: `10/1h ${algorithm}`, store })
+      const [before] = await reserved(limiter, [8])
+      await limiter.reset('k')
+      const [after] = await reserved(limiter, [6])
+      await before?.cancel()
+      assertEqual((await limiter.peek('k')).remaining, 4, algorithm)
+      await after?.cancel()
+      assertEqual((await limiter.peek('k')).remaining, 10, algorithm)
+    }
+  },
+
+  'what is given back under one plan leaves the units that other plans have used': async ({ store }) => {
+    const small = new RateLimiter({ policies: '10/1h fixed-window', store })
+    const large = small.under('100/1h fixed-window')
+    const reservation = await small.reserve('k')
+    assertEqual((await large.consume('k', { cost: 99 })).remaining, 0)
+    await reservation.cancel()
+    assertEqual((await large.peek('k')).remaining, 1)
+    assertEqual((await small.refund('k')).remaining, 0)
+    assertEqual((await large.peek('k')).remaining, 2)
+  },
+
+  'each policy takes a cost of its own, and a settlement corrects what it names': async ({ store }) => {
+    const requests = fixedWindow({ name: 'requests', limit: 10, window: '1h' })
+    const tokens = slidingWindow({ name: 'tokens', scope: 'user', limit: 5000, window: '1h' })
+    const limiter = new RateLimiter({ policies: [requests, tokens], store })
+    const key = { default: 'a', user: 'u' }
+    const used = async () =>
+      (await limiter.peek(key, { cost: { requests: 1, tokens: 1 } })).policies.map(({ used }) => used)
+    const reservation = await limiter.reserve(key, { cost: { requests: 1, tokens: 2000 } })
+    assertEqual((await limiter.consume(key, { cost: { requests: 0, tokens: 3001 } })).allowed, false)
+    assertEqual((await limiter.consume(key, { cost: { requests: 2, tokens: 0 } })).allowed, true)
+    assertEqual(await used(), [3, 2000])
+    await reservation.settle({ tokens: 742 })
+    assertEqual(await used(), [3, 742])
+    await limiter.charge(key, { cost: { requests: 0, tokens: 58 } })
+    await limiter.refund(key, { cost: { requests: 1, tokens: 100 } })
+    assertEqual(await used(), [2, 700])
+  },
+
+  'units in flight leave when they are released or their lease ends, and can be renewed': async ({ store, at }) => {
+    const policies = [concurrency({ limit: 2, lease: '10s' }), tokenBucket({ name: 'rate', limit: 100, window: '1h' })]
+    const limiter = new RateLimiter({ policies, store })
+    at(0)
+    const [first, second] = (await reserved(limiter, [1, 1])) as [Reservation, Reservation]
+    assertEqual((await limiter.reserve('k')).decision.retryAfter, 10_000)
+    await first.release()
+    const third = await limiter.reserve('k')
+    assertEqual([third.allowed, (await limiter.reserve('k')).allowed], [true, false])
+    at(6000)
+    assertEqual(await second.renew(), true)
+    at(10_000)
+    assertEqual(
+      (await limiter.peek('k')).policies.map(({ remaining }) => remaining),
+      [1, 97],
+      'the third has ended',
+    )
+    at(15_999)
+    assertEqual((await limiter.peek('k', { cost: 2 })).retryAfter, 1)
+    at(16_000)
+    assertEqual((await limiter.peek('k', { cost: 2 })).allowed, true)
+    await second.cancel()
+    assertEqual((await limiter.peek('k')).policies.map(({ used }) => used)[0], 0)
+  },
+}

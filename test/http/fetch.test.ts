@@ -1,0 +1,368 @@
+import { once } from 'node:events'
+import { createServer, request as send } from 'node:http'
+import { createAdaptorServer } from '@hono/node-server'
+import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
+import { type LambdaEvent, lambdaAddress, lambdaRequest, lambdaResult, rateLimit } from '../../adapters/fetch.ts'
+import { byHeader, byIp, combine, fixedWindow, type PlanLimiter, RateLimiter } from '../../src/index.ts'
+import { forgetWarnings } from '../../src/warn.ts'
+import { stillStore, until } from '../support/contract.ts'
+import { serve } from '../support/served-app.ts'
+
+const address = () => '192.0.2.1'
+const request = (path = '/', init?: RequestInit) => new Request(`http://a${path}`, init)
+const hourly = (limit: number) => ({ policies: fixedWindow({ limit, window: '1h' }), store: stillStore().store })
+
+describe('a limiter that is called', () => {
+  test('resolves to a refusal with a response, or to an admission with the fields', async () => {
+    const limit = rateLimit(hourly(1), { address })
+    const first = await limit(request())
+    expect(first.response).toBe(undefined)
+    expect(first.decision).toMatchObject({ allowed: true, remaining: 0 })
+    const second = await limit(request())
+    expect([second.response?.status, second.response?.headers.get('retry-after')]).toEqual([429, '3600'])
+    expect(await second.response?.text()).toMatch(/^Too many requests/)
+    const own = second.apply(Response.json({ slow: 'down' }, { status: 429 }))
+    expect(own.headers.get('retry-after')).toBe('3600')
+    expect(Object.keys(first.headers)).toEqual(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'])
+  })
+
+  test('has no decision for a request that is not limited, or that is denied', async () => {
+    expect(await rateLimit({ ...hourly(1), skip: () => true }, { address })(request())).toMatchObject({
+      decision: undefined,
+      headers: {},
+    })
+    const denied = await rateLimit({ ...hourly(1), deny: ['192.0.2.1'] }, { address })(request())
+    expect([denied.decision, denied.response?.status]).toEqual([undefined, 403])
+  })
+
+  test('rejects with an Error if a function in the options throws', async () => {
+    const keys = () => {
+      throw undefined
+    }
+    await expect(rateLimit({ ...hourly(1), keys })(request())).rejects.toMatchObject({ code: 'HEADGATE_THROWN' })
+    await expect(rateLimit({ ...hourly(1), keys }).wrap(() => new Response())(request())).rejects.toThrow(Error)
+  })
+
+  test('gives its functions the request, the context and, at the end, the response', async () => {
+    const seen: unknown[] = []
+    const limit = rateLimit<{ user: string }>({
+      ...hourly(2),
+      keys: ({ request, context }) => `${request.method} ${context.user}`,
+      count: ({ response }) => {
+        seen.push(response?.status)
+        return response?.status === 401
+      },
+    })
+    for (const status of [204, 204, 401, 401]) {
+      const result = await limit(request(), { user: 'ann' })
+      expect(result.response).toBe(undefined)
+      result.apply(new Response(null, { status }))
+      await until(() => true)
+    }
+    expect(seen).toEqual([204, 204, 401, 401])
+    expect((await limit(request(), { user: 'ann' })).response?.status).toBe(429)
+    expect((await limit(request(), { user: 'bob' })).response).toBe(undefined)
+  })
+})
+
+describe('the response of a handler', () => {
+  const limited = (response: () => Response) => rateLimit(hourly(9), { address }).wrap(response)(request())
+
+  test('stays the same object if its headers can be changed', async () => {
+    const response = Response.json({ hello: 'world' })
+    expect(await limited(() => response)).toBe(response)
+    expect(response.headers.get('x-ratelimit-limit')).toBe('9')
+  })
+
+  test('is copied if its headers are immutable, with all that it has', async () => {
+    const redirect = await limited(() => Response.redirect('http://a/elsewhere', 303))
+    const fields = ['location', 'x-ratelimit-limit'].map((name) => redirect.headers.get(name))
+    expect([redirect.status, ...fields]).toEqual([303, 'http://a/elsewhere', '9'])
+    const server = await serve(
+      createServer((_request, response) => {
+        response.setHeader('set-cookie', ['a=1', 'b=2'])
+        response.statusCode = 418
+        response.end('fetched')
+      }),
+    )
+    const fetched = await fetch(server.url)
+    const copy = await limited(() => fetched)
+    expect([
+      copy.status,
+      copy.headers.getSetCookie(),
+      copy.headers.get('x-ratelimit-limit'),
+      await copy.text(),
+    ]).toEqual([418, ['a=1', 'b=2'], '9', 'fetched'])
+    await server.close()
+  })
+
+  test('stays as it is if there can be no copy', async () => {
+    const error = Response.error()
+    expect(await limited(() => error)).toBe(error)
+    const used = new Response('used')
+    used.body?.getReader()
+    expect(await limited(() => used)).toBe(used)
+    const nothing = rateLimit(hourly(9), { address }).wrap(() => undefined)
+    expect(await nothing(request())).toBe(undefined) // Bun, after an upgrade
+  })
+
+  test('a refusal is what refuse returns: a Response with its own status, or a text with 429', async () => {
+    const returned = [() => Response.json({ slow: 'down' }, { status: 420 }), async () => 'slow down', () => undefined]
+    const seen: unknown[] = []
+    for (const refuse of returned) {
+      const limit = rateLimit({ ...hourly(1), refuse }, { address }).wrap(() => new Response())
+      await limit(request())
+      const response = await limit(request())
+      seen.push([response.status, await response.text(), response.headers.get('retry-after')])
+    }
+    expect(seen).toEqual([
+      [420, '{"slow":"down"}', '3600'],
+      [429, 'slow down', '3600'],
+      [429, '', '3600'],
+    ])
+  })
+
+  test('of nested limits gets the fields of both, as on a response of Node', async () => {
+    const options = { headers: ['draft-11', 'legacy'] as const, address }
+    const outer = rateLimit({ policies: fixedWindow({ name: 'daily', limit: 9, window: '1d' }), ...options } as never)
+    const inner = rateLimit({ policies: fixedWindow({ name: 'burst', limit: 1, window: '1h' }), ...options } as never)
+    const inside = inner.wrap(() => Response.redirect('http://a/', 302))
+    const handler = outer.wrap(inside)
+    for (const remaining of ['0', '0']) {
+      const { headers } = await handler(request())
+      expect(headers.get('ratelimit-policy')).toBe('"daily";q=9;w=86400, "burst";q=1;w=3600')
+      expect([headers.get('x-ratelimit-limit'), headers.get('x-ratelimit-remaining')]).toEqual(['1', remaining])
+    }
+  })
+})
+
+describe('the end of a response', () => {
+  const aborts: unknown[] = []
+  afterEach(() => void aborts.splice(0))
+
+  /** What a request has cost once it has ended: 0 if `count` refunds it, 1 if the client left first. */
+  async function start(handler: (request: Request) => Response | Promise<Response>) {
+    const limiter = new RateLimiter(hourly(5))
+    const limit = rateLimit({ limiter, keys: () => 'k', count: () => false })
+    const used = async () => 5 - (await limiter.peek('k')).remaining
+    return { limited: limit.wrap(handler), used }
+  }
+
+  test('is that of its body, which is read only as the server asks for it', async () => {
+    let pulled = 0
+    const { limited, used } = await start(() => {
+      const source = {
+        pull(controller: ReadableStreamDefaultController) {
+          pulled++
+          if (pulled > 3) controller.close()
+          else controller.enqueue(new TextEncoder().encode('x'))
+        },
+      }
+      return new Response(new ReadableStream(source, { highWaterMark: 0 }))
+    })
+    const reader = (await limited(request())).body?.getReader()
+    expect([pulled, await used()]).toEqual([0, 1])
+    await reader?.read()
+    expect([pulled, await used()]).toEqual([1, 1])
+    while (!(await reader?.read())?.done) expect(await used()).toBe(1)
+    await until(() => true)
+    expect(await used()).toBe(0)
+  })
+
+  test.each([
+    ['cancelled', (body: ReadableStream) => body.cancel('gone')],
+    ['broken off', (body: ReadableStream) => new Response(body).text().catch(() => undefined)],
+  ])('of a body that is %s keeps its units', async (_what, end) => {
+    const cancelled = vi.fn()
+    const { limited, used } = await start(() => {
+      const pull = (controller: ReadableStreamDefaultController) => controller.error(new Error('broken'))
+      return new Response(new ReadableStream({ pull, cancel: cancelled }, { highWaterMark: 0 }))
+    })
+    const { body } = await limited(request())
+    await end(body as ReadableStream)
+    await until(() => true)
+    expect([await used(), cancelled.mock.calls.length]).toEqual([1, _what === 'cancelled' ? 1 : 0])
+  })
+
+  test('is at once for HEAD, for a response without a body, and for a handler that throws', async () => {
+    const respond = async () => new Response('body')
+    const handlers = [respond, async () => new Response(null, { status: 304 }), () => Promise.reject(new Error('no'))]
+    for (const handler of handlers) {
+      const { limited, used } = await start(handler)
+      const response = await limited(request('/', { method: handler === respond ? 'HEAD' : 'GET' })).catch(String)
+      await until(() => true)
+      expect(await used()).toBe(0)
+      if (handler === respond) expect((response as Response).bodyUsed).toBe(false)
+    }
+  })
+
+  test('without count, the body is left as it is', async () => {
+    const body = new ReadableStream()
+    const response = new Response(body)
+    expect((await rateLimit(hourly(1), { address }).wrap(() => response)(request())).body).toBe(body)
+  })
+
+  test('comes over a socket when the client leaves in the middle of a stream, also under two limits', async () => {
+    const { limited, used } = await start(() => {
+      const pull = (controller: ReadableStreamDefaultController) => controller.enqueue(new Uint8Array(1000))
+      return new Response(new ReadableStream({ pull, cancel: () => void aborts.push('cancelled') }))
+    })
+    const outer = rateLimit({ ...hourly(5), count: () => false }, { address })
+    const options = { fetch: outer.wrap(limited) as never, createServer, overrideGlobalObjects: false }
+    const server = await serve(createAdaptorServer(options) as never)
+    const client = send(server.url, { agent: false }).end()
+    const [response] = await once(client, 'response')
+    await once(response, 'data')
+    client.on('error', () => undefined)
+    response.on('error', () => undefined)
+    client.destroy()
+    await until(() => aborts.length > 0)
+    await until(() => true)
+    const { remaining } = await outer.limiter.peek('192.0.2.1')
+    expect([await used(), remaining]).toEqual([1, 4])
+    await server.close()
+  })
+
+  test('a client that leaves while its request is delayed returns its units, and no handler runs', async () => {
+    const limiter = new RateLimiter({ policies: '1/1h token-bucket', store: stillStore().store })
+    const handler = vi.fn(() => new Response())
+    const limit = rateLimit({ limiter, keys: () => 'k', delay: { max: '1h' } })
+    await limiter.consume('k')
+    const leaving = new AbortController()
+    const response = limit.wrap(handler)(request('/', { signal: leaving.signal }))
+    leaving.abort()
+    expect((await response).status).toBe(499)
+    expect([handler.mock.calls.length, (await limiter.peek('k')).retryAfter]).toEqual([0, 3_600_000])
+  })
+})
+
+describe('an address', () => {
+  const byUser = { policies: fixedWindow({ limit: 1, window: '1h', scope: 'user' }) }
+  const refused: [string, object][] = [
+    ['no keys', {}],
+    ['byIp()', { keys: byIp() }],
+    ['byIp() with trusted proxies', { keys: byIp({ trustedProxies: 1 }) }],
+    ['byIp() in combine', { keys: combine(byHeader('x-api-key'), byIp()) }],
+    ['byIp() for a scope', { ...byUser, keys: { user: byIp() } }],
+    ['a default scope without keys', { policies: ['1/1m', byUser.policies], keys: { user: byHeader('x-user') } }],
+    ['an allow list', { keys: byHeader('x-api-key'), allow: ['10.0.0.0/8'] }],
+    ['a deny list', { keys: byHeader('x-api-key'), deny: ['10.0.0.0/8'] }],
+    ['plans', { policies: () => '1/1h' }],
+  ]
+
+  test.each(refused)('that nothing can find is an error when the limiter is made: %s', (_what, options) => {
+    const wrong = expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringContaining('address') })
+    expect(() => rateLimit({ ...hourly(1), ...options } as never)).toThrow(wrong)
+    expect(() => rateLimit({ ...hourly(1), ...options, address } as never)).not.toThrow()
+  })
+
+  test('is not needed for keys that are no address', () => {
+    rateLimit('1/1h', { keys: byHeader('x-api-key') })
+    rateLimit({ policies: () => '1/1h', keys: byHeader('x-api-key') })
+    rateLimit({ ...byUser, keys: { user: byHeader('x-user') } })
+  })
+
+  test('that is missing from a request is refused, with a warning, and no quota is shared', async () => {
+    forgetWarnings()
+    const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+    const limit = rateLimit(hourly(9), { address: () => null })
+    const keyless = rateLimit({ ...hourly(9), keys: byHeader('x-api-key') })
+    expect([(await limit(request())).response?.status, (await keyless(request())).response?.status]).toEqual([403, 403])
+    expect(warned.mock.calls).toEqual([
+      [expect.stringContaining('address'), { type: 'HeadgateWarning', code: 'HEADGATE_NO_ADDRESS' }],
+    ])
+    warned.mockRestore()
+    forgetWarnings()
+  })
+
+  test('behind trusted proxies is read from the end of X-Forwarded-For', async () => {
+    const limit = rateLimit(hourly(1), { address: () => '10.0.0.1', trustedProxies: ['10.0.0.0/8'] })
+    const from = (forwarded: string) => limit(request('/', { headers: { 'x-forwarded-for': forwarded } }))
+    const seen = [await from('6.6.6.6, 192.0.2.1'), await from('7.7.7.7, 192.0.2.1, 10.0.0.2'), await from('192.0.2.2')]
+    expect(seen.map(({ response }) => response?.status)).toEqual([undefined, 429, undefined])
+  })
+
+  test.each([{ address: '192.0.2.1' }, { route: 5 }, { trustedProxies: 0 }, { address: null }, { adress: address }])(
+    '%j is an error',
+    (options) => {
+      const wrong = expect.objectContaining({ code: 'HEADGATE_OPTION' })
+      expect(() => rateLimit('1/1h', options as never)).toThrow(wrong)
+      expect(() => rateLimit({ limit: 1, window: '1h', ...options } as never)).toThrow(wrong)
+    },
+  )
+})
+
+test('the types of a handler stay its own', () => {
+  interface NextishRequest extends Request {
+    readonly nextUrl: URL
+  }
+  const limit = rateLimit('1/1h', { address })
+  const handler = limit.wrap(async (request: NextishRequest, context: { params: Promise<{ id: string }> }) => {
+    expectTypeOf(request.nextUrl).toEqualTypeOf<URL>()
+    expectTypeOf(request.rateLimit?.remaining).toEqualTypeOf<number | undefined>()
+    return Response.json(await context.params)
+  })
+  expectTypeOf(handler).parameters.toEqualTypeOf<[NextishRequest, { params: Promise<{ id: string }> }]>()
+  expectTypeOf(handler).returns.toExtend<Promise<Response>>()
+  expectTypeOf(limit.wrap((request) => new Response(request.url))).toBeCallableWith(new Request('http://a'))
+  expectTypeOf(rateLimit({ policies: () => '1/1h' }, { address }).limiter).toEqualTypeOf<PlanLimiter>()
+  rateLimit('1/1h', { address: (_request, server: { ip: string }) => server.ip })
+  rateLimit('1/1h', { address: (request: NextishRequest) => request.nextUrl.hostname })
+})
+
+describe('AWS Lambda', () => {
+  const functionUrl: LambdaEvent = {
+    rawPath: '/a b',
+    rawQueryString: 'q=1&q=2',
+    headers: { host: 'x.lambda-url.aws', 'content-type': 'text/plain' },
+    cookies: ['a=1', 'b=2'],
+    body: 'aMOk',
+    isBase64Encoded: true,
+    requestContext: { http: { method: 'POST', sourceIp: '192.0.2.1' } },
+  }
+  const restApi: LambdaEvent = {
+    path: '//evil/x',
+    httpMethod: 'GET',
+    headers: { host: 'api.example' },
+    multiValueHeaders: { accept: ['text/html', 'application/json'] },
+    multiValueQueryStringParameters: { q: ['1', 'ä'] },
+    body: null,
+    requestContext: { identity: { sourceIp: '192.0.2.2' } },
+  }
+
+  test('an event becomes a Request', async () => {
+    const first = lambdaRequest(functionUrl)
+    expect([first.method, first.url, first.headers.get('cookie'), await first.text()]).toEqual([
+      'POST',
+      'https://x.lambda-url.aws/a%20b?q=1&q=2',
+      'a=1; b=2',
+      'hä',
+    ])
+    const second = lambdaRequest(restApi)
+    expect([second.url, second.headers.get('accept')]).toEqual([
+      'https://api.example//evil/x?q=1&q=%C3%A4',
+      'text/html, application/json',
+    ])
+    expect(lambdaRequest({ headers: { host: 'a b' }, requestContext: {} }).url).toBe('https://localhost/')
+    expect([functionUrl, restApi, {}].map(lambdaAddress)).toEqual(['192.0.2.1', '192.0.2.2', undefined])
+  })
+
+  test('a Response becomes a result, and a refusal is one', async () => {
+    const limit = rateLimit(hourly(1), { address: (_request, event: LambdaEvent) => lambdaAddress(event) })
+    const limited = limit.wrap((_request: Request, _event: LambdaEvent) => {
+      const response = new Response(new Uint8Array([255, 0]), { headers: { 'content-type': 'image/png' } })
+      for (const cookie of ['a=1', 'b=2']) response.headers.append('set-cookie', cookie)
+      return response
+    })
+    const call = async (event: LambdaEvent) => lambdaResult(await limited(lambdaRequest(event), event), event)
+    expect(await call(functionUrl)).toMatchObject({
+      statusCode: 200,
+      headers: { 'content-type': 'image/png', 'x-ratelimit-limit': '1' },
+      cookies: ['a=1', 'b=2'],
+      body: '/wA=',
+      isBase64Encoded: true,
+    })
+    expect(await call(functionUrl)).toMatchObject({ statusCode: 429, isBase64Encoded: false, body: /^Too many/ })
+    expect(await call(restApi)).toMatchObject({ multiValueHeaders: { 'set-cookie': ['a=1', 'b=2'] } })
+  })
+})

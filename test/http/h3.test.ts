@@ -1,0 +1,93 @@
+import { H3, HTTPError, serve as serveH3 } from 'h3'
+import { expect, test } from 'vitest'
+import { rateLimit } from '../../adapters/h3.ts'
+import { fixedWindow, RateLimiter } from '../../src/index.ts'
+import { stillStore, until } from '../support/contract.ts'
+import { get } from '../support/frameworks.ts'
+
+const address = () => '192.0.2.1'
+const hourly = (limit: number) => ({ policies: fixedWindow({ limit, window: '1h' }), store: stillStore().store })
+
+test('every response gets the fields: of a value, a Response, a redirect, a 404 and an error', async () => {
+  const app = new H3({ silent: true }).use(rateLimit(hourly(9), { address }))
+  app.get('/text', () => 'text')
+  app.get('/raw', () => new Response('raw'))
+  app.get('/redirect', () => Response.redirect('http://a/', 302))
+  app.get('/teapot', () => new Response('teapot', { status: 418 }))
+  app.get('/error', () => {
+    throw new HTTPError({ status: 403 })
+  })
+  const seen: unknown[] = []
+  for (const path of ['text', 'raw', 'redirect', 'teapot', 'error', 'nowhere']) {
+    const { status, headers } = await app.request(`/${path}`)
+    seen.push([status, headers.get('x-ratelimit-remaining')])
+  }
+  expect(seen).toEqual([
+    [200, '8'],
+    [200, '7'],
+    [302, '6'],
+    [418, '5'],
+    [403, '4'],
+    [404, '3'],
+  ])
+})
+
+test('refuse returns what a handler may return', async () => {
+  const seen: unknown[] = []
+  for (const refuse of [() => ({ slow: 1 }), () => new Response('own', { status: 420 }), () => undefined]) {
+    const app = new H3().use(rateLimit({ ...hourly(1), refuse }, { address })).get('/', () => 'hello')
+    await app.request('/')
+    const response = await app.request('/')
+    seen.push([response.status, await response.text(), response.headers.get('retry-after')])
+  }
+  expect(seen).toEqual([
+    [429, '{"slow":1}', '3600'],
+    [420, 'own', '3600'],
+    [429, '', '3600'],
+  ])
+})
+
+test('the end of a response is that of its body where no server of Node tells it', async () => {
+  const limiter = new RateLimiter(hourly(9))
+  const used = async () => 9 - (await limiter.peek('k')).remaining
+  const app = new H3({ silent: true })
+  app.use(rateLimit({ limiter, keys: () => 'k', count: (event) => (event.res.status ?? 200) >= 500 }))
+  app.get('/', () => new Response('body', { headers: { 'x-own': 'yes' } }))
+  app.get('/object', () => ({ a: 1 }))
+  app.get('/error', () => {
+    throw new Error('no')
+  })
+  const response = await app.request('/')
+  expect([await used(), response.headers.get('x-own')]).toEqual([1, 'yes'])
+  expect(await response.text()).toBe('body')
+  expect(await (await app.request('/object')).json()).toEqual({ a: 1 })
+  await (await app.request('/nowhere')).text()
+  await app.request('/', { method: 'HEAD' })
+  await until(() => true)
+  expect(await used()).toBe(0)
+  await (await app.request('/error')).text()
+  await until(() => true)
+  expect(await used()).toBe(1)
+})
+
+test('a server that trusts every proxy does not make the leftmost address believed', async () => {
+  const app = new H3().use(rateLimit(hourly(1))).get('/', () => 'hello')
+  const server = serveH3(app, {
+    port: 0,
+    hostname: '127.0.0.1',
+    silent: true,
+    trustProxy: true,
+    gracefulShutdown: false,
+  })
+  await server.ready()
+  const seen: number[] = []
+  for (const forged of ['6.6.6.6, 192.0.2.1', '7.7.7.7, 192.0.2.1', '192.0.2.2']) {
+    seen.push((await get(server.url as string, { 'x-forwarded-for': forged })).status)
+  }
+  await server.close(true)
+  expect(seen).toEqual([200, 429, 200])
+})
+
+test.each([{ address: '192.0.2.1' }, { trustedProxies: 0 }, { ip: address }])('%j is an error', (options) => {
+  expect(() => rateLimit('1/1h', options as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+})

@@ -1,0 +1,130 @@
+import { type Context, Hono } from 'hono'
+import { HTTPException } from 'hono/http-exception'
+import { expect, expectTypeOf, test } from 'vitest'
+import { type RateLimitVariables, rateLimit } from '../../adapters/hono.ts'
+import type { RequestDecision } from '../../src/http/index.ts'
+import { byRoute, fixedWindow, RateLimiter, type RateLimiterOptions } from '../../src/index.ts'
+import { stillStore, until } from '../support/contract.ts'
+
+const address = () => '192.0.2.1'
+const hourly = (limit: number): RateLimiterOptions => ({
+  policies: fixedWindow({ limit, window: '1h' }),
+  store: stillStore().store,
+})
+
+test('every response gets the fields: of a handler, a raw Response, a redirect, a 404 and an error', async () => {
+  const app = new Hono()
+  app.use(rateLimit(hourly(9), { address }))
+  app.get('/text', (c) => c.text('text'))
+  app.get('/raw', () => new Response('raw'))
+  app.get('/redirect', () => Response.redirect('http://a/', 302))
+  app.get('/error', () => {
+    throw new Error('no')
+  })
+  app.get('/forbidden', () => {
+    throw new HTTPException(403)
+  })
+  app.onError((error, c) => (error instanceof HTTPException ? error.getResponse() : c.text('sorry', 500)))
+  const seen: unknown[] = []
+  for (const path of ['text', 'raw', 'redirect', 'error', 'forbidden', 'nowhere']) {
+    const { status, headers } = await app.request(`/${path}`)
+    seen.push([status, headers.get('x-ratelimit-remaining')])
+  }
+  expect(seen).toEqual([
+    [200, '8'],
+    [200, '7'],
+    [302, '6'],
+    [500, '5'],
+    [403, '4'],
+    [404, '3'],
+  ])
+})
+
+test('two limiters on one route join their fields, and the decision is that of the last', async () => {
+  const app = new Hono<{ Variables: RateLimitVariables }>()
+  const headers = ['draft-11', 'legacy'] as const
+  const daily = { policies: fixedWindow({ name: 'daily', limit: 9, window: '1d' }) }
+  const burst = { policies: fixedWindow({ name: 'burst', limit: 1, window: '1h' }) }
+  app.use(rateLimit({ ...daily, headers, address }))
+  app.get('/', rateLimit({ ...burst, headers, address }), (c) => c.json(c.var.rateLimit?.policy))
+  const first = await app.request('/')
+  const second = await app.request('/')
+  expect([await first.json(), second.status]).toEqual(['burst', 429])
+  for (const response of [first, second]) {
+    expect(response.headers.get('ratelimit-policy')).toBe('"daily";q=9;w=86400, "burst";q=1;w=3600')
+    expect(response.headers.get('x-ratelimit-limit')).toBe('1')
+  }
+})
+
+test('refuse may return a Response of its own, or one of the context with status 429', async () => {
+  const seen: unknown[] = []
+  for (const refuse of [(_: unknown, c: Context) => c.json({ slow: 1 }), () => new Response('own', { status: 420 })]) {
+    const app = new Hono()
+    app.use(rateLimit({ ...hourly(1), refuse } as never, { address }))
+    app.get('/', (c) => c.text('hello'))
+    await app.request('/')
+    const response = await app.request('/')
+    seen.push([response.status, await response.text(), response.headers.get('retry-after')])
+  }
+  expect(seen).toEqual([
+    [429, '{"slow":1}', '3600'],
+    [420, 'own', '3600'],
+  ])
+})
+
+test('byRoute in app.use finds the route that answers', async () => {
+  const app = new Hono()
+  app.use(rateLimit({ ...hourly(1), keys: byRoute() } as never, { address }))
+  app.get('/users/:id', (c) => c.text('user'))
+  app.all('/all', (c) => c.text('all'))
+  app.get('/*', (c) => c.text('page'))
+  const seen: number[] = []
+  for (const path of ['/users/1', '/users/2', '/all', '/a', '/b']) seen.push((await app.request(path)).status)
+  expect(seen).toEqual([200, 429, 200, 200, 429])
+})
+
+test('the end of a response is that of its body where no server of Node tells it', async () => {
+  const limiter = new RateLimiter(hourly(9))
+  const used = async () => 9 - (await limiter.peek('k')).remaining
+  const app = new Hono()
+  app.use(rateLimit({ limiter, keys: () => 'k', count: (c) => c.res.status === 500 }))
+  app.get('/', (c) => c.body('body', 200, { 'x-own': 'yes' }))
+  app.get('/empty', (c) => c.body(null, 204))
+  app.get('/error', () => {
+    throw new Error('no')
+  })
+  const response = await app.request('/')
+  expect([await used(), response.headers.get('x-own')]).toEqual([1, 'yes'])
+  expect(await response.text()).toBe('body')
+  await until(() => true)
+  expect(await used()).toBe(0)
+  await app.request('/empty')
+  await app.request('/', { method: 'HEAD' })
+  await until(() => true)
+  expect(await used()).toBe(0)
+  await (await app.request('/error')).text()
+  await until(() => true)
+  expect(await used()).toBe(1)
+})
+
+test('a limit by address without connInfo or address is an error when it is made', () => {
+  const wrong = expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringContaining('address') })
+  expect(() => rateLimit('1/1h')).toThrow(wrong)
+  for (const options of [
+    { connInfo: {} },
+    { address: '192.0.2.1' },
+    { trustedProxies: -1 },
+    { getConnInfo: address },
+  ]) {
+    expect(() => rateLimit('1/1h', options as never)).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION' }))
+  }
+})
+
+test('the decision has its type', () => {
+  const limit = rateLimit('1/1h', { connInfo: () => ({ remote: { address: '192.0.2.1' } }) })
+  new Hono().get('/', limit, (c) => {
+    expectTypeOf(c.var.rateLimit).toEqualTypeOf<RequestDecision | undefined>()
+    return c.text('typed')
+  })
+  expectTypeOf(limit.limiter).toEqualTypeOf<RateLimiter>()
+})
