@@ -1,42 +1,45 @@
-import { RateLimiter } from 'headgate'
+import { byHeader } from 'headgate'
+import { rateLimit } from 'headgate/fetch'
 import { askModel } from './ask-model.mjs'
 import { budget, estimateOf, policiesOf, problemOf } from './budget.mjs'
 import { Usage } from './usage.mjs'
 
 /**
- * A handler for any runtime, on the limiter itself.
+ * The same gateway as a fetch handler, for any runtime.
  * @param {{ modelUrl: string, limits?: typeof budget, store?: import('headgate').Store }} options
  */
 export function createHandler({ modelUrl, limits = budget, store }) {
-  const limiter = new RateLimiter({ policies: policiesOf(limits), store })
+  const limit = rateLimit({
+    policies: policiesOf(limits),
+    keys: byHeader('x-api-key'),
+    cost: ({ context: body }) => estimateOf(body),
+    settle: true,
+    headers: 'draft-11',
+    problem: true,
+    store,
+  })
 
-  /** @param {Request} request */
-  async function handle(request) {
-    const key = request.headers.get('x-api-key')
-    /** @type {any} */
-    const body = await request.json().catch(() => undefined)
-    const problem = key ? problemOf(body) : 'Which x-api-key?'
-    if (problem !== undefined) return Response.json({ error: problem }, { status: 400 })
-
-    const reservation = await limiter.reserve(key, { cost: estimateOf(body) })
-    if (!reservation.allowed) return refusal(reservation.decision)
-
+  /** The second argument is the parsed body: what the functions of the limiter get as context. */
+  const complete = limit.wrap(async (request, body) => {
     const usage = new Usage(body)
-    const renewal = setInterval(() => reservation.renew().catch(console.error), 10_000) // a third of the lease
-    const settle = () => {
-      clearInterval(renewal)
-      return reservation.settle(usage.cost).catch(console.error) // also frees the unit of `at-once`
-    }
+    const settle = () => request.rateLimit.settle(usage.cost)
     try {
       const stream = await askModel(modelUrl, body, request.signal)
-      const headers = { 'content-type': 'text/event-stream', ...fieldsOf(reservation.decision) }
-      return new Response(metered(stream, usage, settle), { headers })
+      return new Response(metered(stream, usage, settle), { headers: { 'content-type': 'text/event-stream' } })
     } catch {
       await settle()
       return Response.json({ error: 'The model is not available.' }, { status: 502 })
     }
+  })
+
+  /** @param {Request} request */
+  async function handle(request) {
+    /** @type {any} */
+    const body = await request.json().catch(() => undefined)
+    const problem = request.headers.get('x-api-key') ? problemOf(body) : 'Which x-api-key?'
+    return problem === undefined ? complete(request, body) : Response.json({ error: problem }, { status: 400 })
   }
-  return Object.assign(handle, { limiter })
+  return Object.assign(handle, { limiter: limit.limiter })
 }
 
 /** The stream, read for its usage as the client takes it. It is settled once, however it ends. */
@@ -60,18 +63,4 @@ function metered(stream, usage, settle) {
     },
   }
   return new ReadableStream(source, { highWaterMark: 0 })
-}
-
-/** The refusal names the binding policy: the one with the longest wait. */
-function refusal(decision) {
-  const { policy, retryAfter } = decision
-  const never = retryAfter === Infinity
-  const message = never ? 'This request can never fit.' : `Try again in ${Math.ceil(retryAfter / 1000)} s.`
-  return Response.json({ error: 'Too many requests.', policy, message }, { status: 429, headers: fieldsOf(decision) })
-}
-
-function fieldsOf({ policies, retryAfter }) {
-  const left = policies.map(({ name, remaining }) => `"${name}";r=${remaining}`).join(', ')
-  const wait = Number.isFinite(retryAfter) ? Math.ceil(retryAfter / 1000) : 0
-  return { ratelimit: left, ...(wait > 0 && { 'retry-after': String(wait) }) }
 }
