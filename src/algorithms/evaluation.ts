@@ -54,15 +54,25 @@ export class Evaluation {
   evaluate(verb: Verb, now: number, costs: Costs, maxWait: number, tickets?: Tickets): void {
     this.verb = verb
     this.now = now
-    this.given = tickets
-    const { only } = this
+    if (tickets !== this.given) this.given = tickets
     const plain = verb === 'consume' || verb === 'reserve' || verb === 'peek'
     this.plain = plain
-    const delay =
-      only !== undefined && plain && typeof costs === 'number' ? only.evaluate(now, costs) : this.longestWait(costs)
+    const delay = plain && typeof costs === 'number' ? this.waitFor(costs) : this.longestWait(costs)
     this.delay = delay
     this.allowed = delay === 0 || (verb === 'reserve' && this.grants(maxWait))
     this.takes = this.allowed && verb !== 'peek' && verb !== 'refund' && verb !== 'settle'
+  }
+
+  /** The same cost for every policy. */
+  private waitFor(cost: number): number {
+    const { only, now } = this
+    if (only !== undefined) return only.evaluate(now, cost)
+    let delay = 0
+    for (const evaluation of this.policies) {
+      const wait = evaluation.evaluate(now, cost)
+      if (wait > delay) delay = wait
+    }
+    return delay
   }
 
   private longestWait(costs: Costs): number {
@@ -127,10 +137,14 @@ export class Evaluation {
   }
 
   private commitOne(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
+    const { cost, policy, algorithm } = evaluation
     if (evaluation.wait > 0 || !this.takes) this.commitRefused(evaluation)
-    else if (this.plain) this.take(evaluation)
-    else this.takeMore(evaluation)
-    const { s, i, at, policy, algorithm, wait } = evaluation
+    else if (!this.plain) this.takeMore(evaluation)
+    else if (cost > 0) {
+      algorithm.take(evaluation.s, evaluation.i, evaluation.at, cost, 0)
+      evaluation.wrote = true
+    }
+    const { s, i, at, wait } = evaluation
     const out = report
     algorithm.report(s, i, at, out)
     const { remaining, used } = out
@@ -141,13 +155,6 @@ export class Evaluation {
     const { name, limit, shadow } = policy
     const retryAfter = Math.ceil(wait / 1000)
     return { name, allowed: wait === 0, limit, remaining, used, retryAfter, resetAfter, shadow }
-  }
-
-  private take(evaluation: PolicyEvaluation): void {
-    const { s, i, at, cost, algorithm } = evaluation
-    if (cost === 0) return
-    algorithm.take(s, i, at, cost, 0)
-    evaluation.wrote = true
   }
 
   /** A charge, also of 0 units, which creates the state; or a new lease. */

@@ -27,7 +27,6 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report } from './algorithm.ts'
-import { drained } from './bookings.ts'
 import { DrainingBucket } from './draining-bucket.ts'
 import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
@@ -106,9 +105,16 @@ export class IntervalBucket extends DrainingBucket {
 
   /** The units spent in the interval that starts at `start`, with those booked until then. If the clock went far back, those of `last`. */
   #spentAt(s: Numbers, i: number, start: number): number {
+    if (s[i + 3] === 0) return this.#drained(s, i, start)
     const from = s[i + 2] as number
-    if (s[i + 3] === 0) return drained(this, s[i + 1] as number, start - from)
     return this.bookings.levelAt(s, from, s[i + 1] as number, Math.max(start, from))
+  }
+
+  /** Without bookings. A product beyond 2^53 still exceeds anything spent. */
+  #drained(s: Numbers, i: number, start: number): number {
+    const spent = s[i + 1] as number
+    const elapsed = start - (s[i + 2] as number)
+    return elapsed <= 0 ? spent : Math.max(0, spent - (elapsed / this.per) * this.rate)
   }
 
   fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
@@ -121,7 +127,7 @@ export class IntervalBucket extends DrainingBucket {
   take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
     if (s[i + 3] === 0 && delay === 0) {
       const start = this.#startAt(s, i, at)
-      const spent = this.#spentAt(s, i, start)
+      const spent = this.#drained(s, i, start)
       s[i + 1] = spent + cost
       s[i + 2] = spent > 0 ? start : this.#opensAt(at)
       s[i] = at
@@ -217,8 +223,8 @@ export class IntervalBucket extends DrainingBucket {
 
   /** What is spent with all bookings in it. It is as strict from the last of them on. */
   #foldedAt(s: Numbers, i: number, start: number): number {
+    if (s[i + 3] === 0) return this.#drained(s, i, start)
     const [spent, from] = [s[i + 1] as number, s[i + 2] as number]
-    if (s[i + 3] === 0) return drained(this, spent, start - from)
     return Math.min(this.most, this.bookings.folded(s, from, spent, Math.max(start, from)))
   }
 

@@ -49,7 +49,7 @@ export class PolicyEvaluation {
     this.at = at
     this.cost = cost
     this.wrote = false
-    this.wroteForeign = false
+    if (this.wroteForeign) this.wroteForeign = false
     this.wait = wait === 0 ? 0 : wait + (at - now)
     return this.policy.shadow ? 0 : this.wait
   }

@@ -19,8 +19,8 @@ export interface SizeLimit {
 const wholeSize = 17
 const fractionSize = 25
 
-/** What a bucket keeps for open reservations at most: their number, 8 steps of two numbers and 8 bookings of three (see bookings.ts). */
-const bookingNumbers = 1 + 8 * 2 + 8 * 3
+/** What a bucket keeps for open reservations at most: their number, 32 steps of two numbers and 64 bookings of three. */
+const bookingNumbers = 1 + 32 * 2 + 64 * 3
 
 /** @throws HeadgateError `HEADGATE_STATE_SIZE` for policies whose record may grow beyond the limit */
 export function checkPolicySizes(limit: SizeLimit, { policies, scopes }: LedgerTerms): void {
