@@ -38,7 +38,7 @@ export interface Drain {
 }
 
 /** A product beyond 2^53 is inexact, but still larger than any level: the maximum is exact. */
-export function drained({ rate, per }: Drain, level: number, elapsed: number): number {
+function drained({ rate, per }: Drain, level: number, elapsed: number): number {
   return elapsed <= 0 ? level : Math.max(0, level - (elapsed / per) * rate)
 }
 

@@ -7,7 +7,7 @@ import { invalidOption } from '../errors.ts'
 export type Cost = number | CostByPolicy
 
 /** A number of permits for each policy. */
-export class CostByPolicy {
+class CostByPolicy {
   /** As the caller wrote it. */
   readonly units: Readonly<Record<string, number>>
   /** In the order of the policies. */

@@ -3,4 +3,5 @@ import { describeLaws } from '../support/laws.ts'
 import { describeSettlementLaws } from '../support/settlement-laws.ts'
 
 describeLaws('memory', (clock) => memoryStore({ clock }), { numRuns: 600 })
-describeSettlementLaws('memory', (clock) => memoryStore({ clock }), { numRuns: 10_000 })
+/** LAW_RUNS=10000 plays as many timelines for each law: some ten minutes. */
+describeSettlementLaws('memory', (clock) => memoryStore({ clock }), { numRuns: Number(process.env.LAW_RUNS ?? 1500) })

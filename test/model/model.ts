@@ -11,15 +11,6 @@ export interface Entry {
   units: bigint
 }
 
-export interface Answer {
-  readonly allowed: boolean
-  readonly remaining: number
-  readonly used: number
-  /** Microseconds; Infinity for never. */
-  readonly wait: number
-  readonly reset: number
-}
-
 export interface Rules {
   /** The time until that cost is admitted at `now`, first come first served. */
   wait(entries: readonly Entry[], now: number, cost: number): number

@@ -145,7 +145,7 @@ export interface Rig {
   readonly setTime: (micros: number) => void
 }
 
-export class Player {
+class Player {
   readonly #rig: Rig
   readonly #kind: Kind
   readonly #random: Random
