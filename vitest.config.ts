@@ -17,13 +17,18 @@ const http = ['test/{http,sockets}/**/*.test.ts', 'test/pacer/fetch/real-server.
 const sockets = ['doors/sockets/*.test.ts']
 const installServers = './test/support/programs.ts'
 
-function tier(name: string, include: readonly string[], { exclude = [] as readonly string[], globalSetup = '' } = {}) {
+function tier(
+  name: string,
+  include: readonly string[],
+  { exclude = [] as readonly string[], globalSetup = '', testTimeout = 30_000 } = {},
+) {
   return {
     extends: true as const,
     test: {
       name,
       include: [...include],
       exclude: [...exclude],
+      testTimeout,
       ...(globalSetup === '' ? {} : { globalSetup }),
     },
   }
@@ -44,7 +49,7 @@ export default defineConfig({
       tier('built', built, { exclude: [long] }),
       tier('servers', servers, { exclude: [long], globalSetup: installServers }),
       tier('sockets', sockets),
-      tier('long', [long], { globalSetup: installServers }),
+      tier('long', [long], { globalSetup: installServers, testTimeout: 600_000 }),
     ],
   },
 })
