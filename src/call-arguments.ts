@@ -84,14 +84,26 @@ export function checkUnits(units: number, name: string): number {
   throw invalidOption(`The cost under ${shown(name)}`, 'a whole number from 0 to 2^53 - 1', units, fix, 'HEADGATE_COST')
 }
 
-/** @throws HeadgateError `HEADGATE_COST` for the name of no policy */
+/** @throws HeadgateError `HEADGATE_COST` for another object than a record, such as a promise, and for the name of no policy */
 export function checkNames(costs: object, policies: readonly Policy[], what: string): void {
+  if (Object.prototype.toString.call(costs) !== '[object Object]') throw noRecord(costs, what)
   const names = policies.filter(({ algorithm }) => !algorithm.punishes).map(({ name }) => name)
   const unknown = Object.keys(costs).find((name) => !names.includes(name))
   if (unknown === undefined) return
   throw new HeadgateError(
     'HEADGATE_COST',
     `${what} names ${shown(unknown)}, which is no policy of this limiter. Its policies are ${names.map(shown).join(', ')}.`,
+  )
+}
+
+function noRecord(costs: object, what: string): HeadgateError {
+  const fix = costs instanceof Promise ? 'Await the promise first.' : 'Write { tokens: 742 }.'
+  return invalidOption(
+    what,
+    'a whole number, or a record of them by the names of policies',
+    costs,
+    fix,
+    'HEADGATE_COST',
   )
 }
 

@@ -35,7 +35,8 @@ export class Reservation extends Settlement<Units> {
   #released: boolean
   /** True once the actual cost is corrected, with the units in flight still held. */
   #corrected = false
-  #renewal: Promise<unknown> | undefined
+  /** The renewal that is under way. */
+  #renewal: Promise<boolean> | undefined
 
   constructor(call: ReservedCall, { decision, wait, tickets }: Booking) {
     super(decision.allowed)
@@ -62,12 +63,17 @@ export class Reservation extends Settlement<Units> {
   async renew(): Promise<boolean> {
     if (this.settled) return false
     if (this.#released) return this.allowed
-    await this.#renewal
+    // Calls at the same time share one renewal: a second one would not find the ticket, and take more units.
+    this.#renewal ??= this.#renew().finally(() => {
+      this.#renewal = undefined
+    })
+    return this.#renewal
+  }
+
+  async #renew(): Promise<boolean> {
     const { ledger, policies, keys } = this.#call
     const costs = policies.map((_, n) => (this.#holds(n) ? this.#cost(n) : 0))
-    const renewal = Promise.resolve(ledger.reserve(keys, costs, 0, { ...this.#extras, renews: this.#tickets }))
-    this.#renewal = renewal.catch(() => undefined)
-    const { decision, tickets } = await renewal
+    const { decision, tickets } = await ledger.reserve(keys, costs, 0, { ...this.#extras, renews: this.#tickets })
     if (decision.allowed) this.#tickets = tickets
     return decision.allowed
   }
@@ -87,9 +93,9 @@ export class Reservation extends Settlement<Units> {
   /** What a policy is charged, or given back if it is below 0. */
   #correction({ name, algorithm }: Policy, n: number, actual: Units | 0): number {
     const reserved = this.#cost(n)
-    const named = typeof actual === 'object' ? Object.hasOwn(actual, name) : true
-    const units = typeof actual === 'object' ? checkUnits(actual[name] ?? reserved, name) : actual
-    return algorithm.punishes || algorithm.leases || !named ? 0 : units - reserved
+    if (typeof actual === 'object' && !Object.hasOwn(actual, name)) return 0
+    const units = typeof actual === 'object' ? checkUnits(actual[name] as number, name) : actual
+    return algorithm.punishes || algorithm.leases ? 0 : units - reserved
   }
 
   #cost(n: number): number {
@@ -108,7 +114,7 @@ export class Reservation extends Settlement<Units> {
     if (releases) this.#released = true
     if (corrections.every((units) => units === 0)) return undefined
     const settle = () => ledger.decide('settle', keys, corrections, { tickets: this.#tickets, ...this.#extras })
-    return this.#renewal === undefined ? settle() : this.#renewal.then(settle)
+    return this.#renewal === undefined ? settle() : this.#renewal.then(settle, settle)
   }
 
   static {

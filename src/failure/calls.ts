@@ -120,9 +120,10 @@ export class ReserveCall extends Call<Booking> {
   }
 
   late({ decision, tickets }: Booking): void {
-    // A renewed reservation goes on with the tickets that it has.
-    if (!decision.allowed || tickets === undefined || this.extras?.renews !== undefined) return
-    void this.fallback.giveBack(this.keys, unitsBack(tickets), tickets)
+    if (!decision.allowed || tickets === undefined) return
+    const renews = this.extras?.renews
+    if (renews === undefined) void this.fallback.giveBack(this.keys, unitsBack(tickets), tickets)
+    else Object.assign(renews, tickets) // the reservation goes on with its tickets, which the store no longer knows
   }
 
   protected decideLocally(): Booking {

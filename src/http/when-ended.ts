@@ -22,7 +22,7 @@ export interface EndingResponse {
   readonly stream?: EndingStream | undefined
   /** HTTP/1.1 only: null while the response waits behind another one on its connection. */
   readonly socket?: object | null
-  readonly req?: { readonly socket?: EndingSocket | null }
+  readonly req?: { readonly socket?: EndingSocket | null; readonly upgrade?: boolean | null }
   once(event: 'finish' | 'close', listener: () => void): unknown
 }
 
@@ -51,7 +51,8 @@ function whenSent(response: EndingResponse, end: (aborted: boolean) => void): vo
   }
   response.once('finish', () => end(false))
   response.once('close', () => end(true))
-  const socket = response.socket === null ? response.req?.socket : undefined
+  // The socket of an upgraded connection may be detached from its response, which then emits nothing either.
+  const socket = response.socket === null || response.req?.upgrade ? response.req?.socket : undefined
   if (socket) whenLeft(socket, response, end)
 }
 

@@ -1,5 +1,5 @@
 import { once } from 'node:events'
-import { createServer as createHttp1, Server as Http1Server } from 'node:http'
+import { createServer as createHttp1, Server as Http1Server, ServerResponse } from 'node:http'
 import {
   type ClientHttp2Session,
   connect,
@@ -8,7 +8,7 @@ import {
   type Http2Server,
   type Http2ServerResponse,
 } from 'node:http2'
-import { type AddressInfo, connect as connectTcp } from 'node:net'
+import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net'
 import fastify from 'fastify'
 import Koa from 'koa'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -287,13 +287,17 @@ describe('what whenEnded says', () => {
     expect(new Set(ends)).toEqual(new Set(['401']))
   })
 
-  test('of an upgraded connection: aborted, because its response was never sent', async () => {
+  test.each([
+    ['never had its socket', () => undefined],
+    ['had its socket until the handover', handOver],
+  ])('of an upgraded connection: aborted, because its response, which %s, was never sent', async (_name, prepare) => {
     const ends: string[] = []
-    const { ServerResponse } = await import('node:http')
     const server = createHttp1()
     server.on('upgrade', (request, socket) => {
       const response = new ServerResponse(request)
+      const handedOver = prepare(response, socket as Socket)
       whenEnded(response, (status, aborted) => void ends.push(`${status} ${aborted}`))
+      handedOver?.()
       socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n')
       socket.on('data', () => socket.destroy())
     })
@@ -307,3 +311,9 @@ describe('what whenEnded says', () => {
     expect(ends).toEqual(['200 true'])
   })
 })
+
+/** As a framework does that runs its handlers for the request before the WebSocket takes the connection. */
+function handOver(response: ServerResponse, socket: Socket): () => void {
+  response.assignSocket(socket)
+  return () => response.detachSocket(socket)
+}

@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest'
+import { concurrency, type Decision } from '../../src/index.ts'
+import { Reservation } from '../../src/reservation.ts'
+import { FailoverFixture, settle } from '../support/failing-store.ts'
+
+const used = async ({ ledger }: FailoverFixture) => {
+  const { policies } = (await ledger.decide('peek', ['k'], 1)) as Decision
+  return policies[0]?.used
+}
+
+test('a renewal that the store grants after the deadline holds the units once, and they can be freed', async () => {
+  const fixture = new FailoverFixture(concurrency({ limit: 4, lease: '10s' }), { timeout: 100, storeTimeout: 100 })
+  const { ledger, policies, store } = fixture
+  const booking = await ledger.reserve(['k'], 1, 0)
+  const call = new Reservation({ ledger, policies, keys: ['k'], costs: 1, extras: undefined }, booking)
+  await fixture.at(1000)
+  store.mode = 'hangs'
+  const renewal = call.renew()
+  await fixture.at(1200)
+  expect(await renewal).toBe(true) // decided here: the units are in flight already
+  store.mode = 'up'
+  store.release()
+  await settle()
+  await fixture.at(2000)
+  expect(await call.renew()).toBe(true)
+  expect(await used(fixture)).toBe(1)
+  await call.release()
+  expect(await used(fixture)).toBe(0)
+})
