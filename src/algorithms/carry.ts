@@ -28,12 +28,14 @@ export const carryRules: readonly CarryRule[] = ['keep', 'scale', 'reset']
  */
 export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
   const fresh: number[] = new Array(to.slots).fill(0)
-  if (rule === 'reset' || s.every((number) => number === 0)) return fresh
+  // Units in flight are as many under any plan.
+  const kept = to.leases === true
+  if ((rule === 'reset' && !kept) || s.every((number) => number === 0)) return fresh
   const at = effectiveTime(from, s[0] as number, now)
   if (rule === 'retune' && to.adopt?.(s, 0, at, from)) return s
   const most = capacity(to)
   const whole = capacity(from)
-  const [times, per] = rule === 'scale' ? [most, whole] : [1, 1]
+  const [times, per] = rule === 'scale' && !kept ? [most, whole] : [1, 1]
   if (to.carry(s, 0, at, from, times, per)) return s
   const used = Math.min(most, ratioUp(whole - remaining(from, s, at), times, per))
   if (used > 0) to.take(fresh, 0, at, used, 0)
