@@ -2,7 +2,7 @@ import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { admittedBy, quick } from '../support/fleet.ts'
+import { admittedBy, expectExactlySettled, quick, quickSettling } from '../support/fleet.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { useServer } from '../support/use-server.ts'
@@ -26,5 +26,20 @@ test('several processes on one key of Memcached admit exactly the limit', async 
 test('the workers of a cluster on one key admit exactly the limit', async () => {
   const store = clusterStore({ name: 'fleet' })
   expect(await admittedBy({ ...task, kind: 'cluster', store: { name: 'fleet' } })).toBe(quick.limit)
+  store.close()
+})
+
+test('several processes that reserve and settle on Postgres use exactly what they settle', async () => {
+  await expectExactlySettled({ ...quickSettling, kind: 'postgres', ports: [postgres.port], store: {} })
+})
+
+test('several processes that reserve and settle on Memcached use exactly what they settle', async () => {
+  const store = { retries: 1000 }
+  await expectExactlySettled({ ...quickSettling, kind: 'memcached', ports: [memcached.port], store })
+})
+
+test('the workers of a cluster that reserve and settle use exactly what they settle', async () => {
+  const store = clusterStore({ name: 'settlements' })
+  await expectExactlySettled({ ...quickSettling, kind: 'cluster', store: { name: 'settlements' } })
   store.close()
 })
