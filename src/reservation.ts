@@ -9,7 +9,7 @@ import type { Booking, CallOptions, Ledger } from './stores/store.ts'
 
 /** What a reservation was made with. */
 export interface ReservedCall {
-  readonly ledger: Ledger
+  readonly ledger: Pick<Ledger, 'decide' | 'reserve'>
   readonly policies: readonly Policy[]
   readonly keys: readonly string[]
   readonly costs: Costs

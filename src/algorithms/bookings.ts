@@ -15,9 +15,9 @@
  *
  * A reservation that has to wait is booked ahead: its units pour at the promised time. Bookings are first come, first
  * served: no call goes before the last of them. Each has its own entry, so it can be cancelled without a trace. When
- * there are too many, the two that act first become a run: units that pour at `start`, of which the last act at `end`. The
- * level after `end` is the same. Of a run only the last booking can be given back, and while there is one, calls before it
- * give nothing back.
+ * there are too many, the two that act first become a run: units that pour at `start` and act as soon as they fit, the last
+ * of them at `end`. The level after `end` is the same. Of a run only the last booking can be given back, and while there is
+ * one, calls before it give nothing back.
  *
  * These numbers follow the state in its own array: how many steps there are; the steps, as (time, lowest); the bookings, as
  * (start, end, ticks). A state without them has no open reservation, or nothing has come since.
@@ -27,7 +27,7 @@ import { ratioUp } from './exact-math.ts'
 import { addStep, endOfSteps, giveBackSince, scaleSteps } from './steps.ts'
 
 /** The most bookings of one state. More of them become a run. */
-const maxBookings = 8
+const maxBookings = 64
 
 /** How the level falls: by `rate` in each `per` microseconds. */
 export interface Drain {
@@ -138,15 +138,21 @@ export class Bookings {
     if ((s.length - this.#firstBooking(s)) / 3 > maxBookings) this.#mergeBookings(s, now, level)
   }
 
-  /** The two bookings that act first become a run, after which the level is the same. */
+  /**
+   * The two bookings that act first become one, after which the level is the same: a run, if the second acts as soon as it
+   * fits. If there is a gap before it, the first can no longer be cancelled.
+   */
   #mergeBookings(s: number[], now: number, level: number): void {
     const k = this.#firstBooking(s)
-    const end = s[k + 4] as number
-    const exact = this.#levelThrough(s, now, level, k + 3)
-    s[k + 2] = (s[k + 2] as number) + (s[k + 5] as number)
-    s[k + 1] = end
-    s.splice(k + 3, 3)
-    s[k + 2] = (s[k + 2] as number) + Math.max(0, exact - this.#levelThrough(s, now, level, k))
+    const { rate, per, capacity } = this.#drain
+    const [start, ticks, end] = [s[k] as number, (s[k + 2] as number) + (s[k + 5] as number), s[k + 4] as number]
+    const over = drained(this.#drain, level, start - now) + ticks - capacity
+    if (start + Math.ceil(Math.max(0, over) / rate) * per === end) {
+      s.splice(k, 6, start, end, ticks)
+    } else {
+      const exact = this.#levelThrough(s, now, level, k + 3)
+      s.splice(k, 6, end, end, exact - drained(this.#drain, level, end - now))
+    }
   }
 
   /** The level right after the booking at `last` has acted. */
@@ -227,6 +233,15 @@ export class Bookings {
   scale(s: number[], times: number, per: number): void {
     if (this.in(s)) scaleSteps(s, this.#start, times, per)
     for (let k = this.#firstBooking(s) + 2; k < s.length; k += 3) s[k] = ratioUp(s[k] as number, times, per)
+  }
+
+  /** At another rate, a run acts at its end as a whole: what has drained until then is at most the capacity. */
+  endRuns(s: number[]): void {
+    for (let k = this.#firstBooking(s); k < s.length; k += 3) {
+      if (s[k] === s[k + 1]) continue
+      s[k] = s[k + 1] as number
+      s[k + 2] = Math.min(s[k + 2] as number, this.#drain.capacity)
+    }
   }
 
   /** A level at `at` that, without bookings, is at least as strict from the last of them on. */

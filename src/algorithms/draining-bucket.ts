@@ -84,7 +84,9 @@ export abstract class DrainingBucket implements Algorithm, Drain {
     if (!this.drainsAs(from)) return false
     from.take(s, i, at, 0, 0)
     s[i + 1] = Math.min(maxSafe, ratioUp(s[i + 1] as number, this.weight, from.weight))
-    if (Array.isArray(s)) this.bookings.scale(s, this.weight, from.weight)
+    if (!Array.isArray(s)) return true
+    this.bookings.scale(s, this.weight, from.weight)
+    this.bookings.endRuns(s)
     return true
   }
 
@@ -98,6 +100,7 @@ export abstract class DrainingBucket implements Algorithm, Drain {
     if (s[i + this.idSlot] === 0 || !Array.isArray(s)) return true
     this.bookings.scale(s, times, per)
     this.bookings.scale(s, this.weight, from.weight)
+    this.bookings.endRuns(s)
     if (times !== per || ticks > this.capacity) this.forgetTickets(s, 0)
     return true
   }

@@ -14,7 +14,7 @@
 import { ratioDown } from './exact-math.ts'
 
 /** With 64 streams at once, a gateway loses under 1 per cent of what it gives back: docs/algorithms.md. */
-const maxSteps = 8
+const maxSteps = 32
 
 /** Where the numbers after the steps begin. */
 export function endOfSteps(s: readonly number[], start: number): number {

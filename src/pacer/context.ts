@@ -1,5 +1,7 @@
 import type { Events } from './events.ts'
+import type { Renewals } from './held-units.ts'
 import type { Permits } from './permits.ts'
+import type { Polling } from './poll-times.ts'
 import type { Runs } from './run-spacing.ts'
 import type { Scheduler } from './scheduler.ts'
 
@@ -7,6 +9,9 @@ import type { Scheduler } from './scheduler.ts'
 export interface PacerContext {
   readonly scheduler: Scheduler
   readonly permits: Permits
+  /** Present if units in flight are counted. */
+  readonly renewals: Renewals | undefined
+  readonly polling: Polling
   /** Present if calls are spaced by when they really went. */
   readonly runs: Runs | undefined
   readonly events: Events

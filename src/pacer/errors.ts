@@ -1,4 +1,5 @@
 import { HeadgateError } from '../errors.ts'
+import { type Cost, unitsIn } from './cost.ts'
 
 export function queueFull(maxQueue: number): HeadgateError {
   return new HeadgateError(
@@ -14,10 +15,10 @@ export function timedOut(timeout: number): HeadgateError {
   )
 }
 
-export function tooLarge(cost: number): HeadgateError {
+export function tooLarge(cost: Cost): HeadgateError {
   return new HeadgateError(
     'HEADGATE_COST',
-    `This policy can never give ${cost} permits at once. Ask for fewer, or give it a larger limit or burst.`,
+    `This policy can never give ${JSON.stringify(unitsIn(cost))} permits at once. Ask for fewer, or give it a larger limit or burst.`,
   )
 }
 
@@ -27,4 +28,12 @@ export function tooLate(): HeadgateError {
 
 export function closed(): HeadgateError {
   return new HeadgateError('HEADGATE_CLOSED', 'This pacer is closed. Make a new one: new Pacer(policy).')
+}
+
+export function needsFunction(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_POLICY',
+    'A policy of concurrency counts a call until it has ended, and acquire cannot tell when that is. ' +
+      'Use throttle(fn) or wrap(fn), or reserve() and release().',
+  )
 }

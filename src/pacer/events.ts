@@ -1,4 +1,5 @@
 import { channel } from '#platform'
+import { type Cost, mostOf, unitsIn } from './cost.ts'
 
 const queued = channel('headgate:pacer:queued')
 const admitted = channel('headgate:pacer:admitted')
@@ -13,7 +14,7 @@ export interface Progress {
   readonly running: number
   /** Calls that were admitted. */
   readonly admitted: number
-  /** The permits that these calls took. */
+  /** The permits that these calls took. Of a call with a number for each policy, the largest number. */
   readonly permits: number
   /** Calls that ended without permits: the queue was full, they timed out, they were aborted, the pacer was closed. */
   readonly refused: number
@@ -47,23 +48,23 @@ export class Events {
     this.#onChange = onChange
   }
 
-  queued({ key, waiting }: EventKey, { cost, priority }: { cost: number; priority: number }): void {
-    if (queued.hasSubscribers) queued.publish({ pacer: this.#name, key, permits: cost, priority, waiting })
+  queued({ key, waiting }: EventKey, { cost, priority }: { cost: Cost; priority: number }): void {
+    if (queued.hasSubscribers) queued.publish({ pacer: this.#name, key, permits: unitsIn(cost), priority, waiting })
     this.#onChange?.()
   }
 
-  admitted({ key, waiting }: EventKey, permits: number, waited: number): void {
+  admitted({ key, waiting }: EventKey, cost: Cost, waited: number): void {
     this.admittedCalls++
-    this.permits += permits
+    this.permits += mostOf(cost)
     this.waited += waited
     if (waited > this.longestWait) this.longestWait = waited
-    if (admitted.hasSubscribers) admitted.publish({ pacer: this.#name, key, permits, waited, waiting })
+    if (admitted.hasSubscribers) admitted.publish({ pacer: this.#name, key, permits: unitsIn(cost), waited, waiting })
     this.#onChange?.()
   }
 
-  refused({ key, waiting }: EventKey, permits: number, error: unknown): void {
+  refused({ key, waiting }: EventKey, cost: Cost, error: unknown): void {
     this.refusedCalls++
-    if (refused.hasSubscribers) refused.publish({ pacer: this.#name, key, permits, error, waiting })
+    if (refused.hasSubscribers) refused.publish({ pacer: this.#name, key, permits: unitsIn(cost), error, waiting })
     this.#onChange?.()
   }
 

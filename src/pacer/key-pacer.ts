@@ -6,8 +6,10 @@
  * A timeout, an aborted signal, a full queue or a closed pacer may end the call at every step: then it is refused.
  */
 import type { Decision } from '../decision.ts'
+import type { Booking } from '../stores/store.ts'
 import type { PacerContext } from './context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from './errors.ts'
+import { HeldUnits } from './held-units.ts'
 import { Hold } from './hold.ts'
 import { PollingQueue } from './polling-queue.ts'
 import { PriorityQueue } from './priority-queue.ts'
@@ -138,9 +140,12 @@ export class KeyPacer implements QueueOwner {
     events.queued(this, waiter)
   }
 
-  admit(waiter: Waiter): void {
+  admit(waiter: Waiter, booking?: Booking): void {
     this.#done(waiter)
-    const { events, permits } = this.context
+    const { events, permits, renewals } = this.context
+    if (renewals !== undefined && booking !== undefined) {
+      waiter.held = new HeldUnits(permits.reservation(this.keys, waiter.cost, booking), renewals)
+    }
     const waited = waiter.waits || !permits.synchronous ? waiter.waited(this.now) : 0
     events.admitted(this, waiter.cost, waited)
     this.spacing?.begin(waiter.cost)
@@ -170,7 +175,7 @@ export class KeyPacer implements QueueOwner {
     this.#done(waiter)
     this.context.events.refused(this, waiter.cost, error)
     waiter.reject(error)
-    if (waiter.run !== undefined && stage !== 'blocked' && stage !== 'new') this.finished()
+    if (waiter.run !== undefined && stage !== 'blocked' && stage !== 'new') this.finished(waiter)
     else this.settled()
   }
 
@@ -192,9 +197,18 @@ export class KeyPacer implements QueueOwner {
   }
 
   /** A function has ended, so the next one may enter the queue. */
-  finished(): void {
+  finished({ held }: Waiter): void {
     this.running--
+    if (held !== undefined) void this.#release(held)
     this.#unblock()
+    this.settled()
+  }
+
+  async #release(held: HeldUnits): Promise<void> {
+    this.pendingRequests++
+    await held.release()
+    this.pendingRequests--
+    this.queue.freed()
     this.settled()
   }
 

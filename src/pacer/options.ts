@@ -1,6 +1,6 @@
 import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
-import type { Duration } from '../duration.ts'
+import { type Duration, milliseconds } from '../duration.ts'
 import {
   type FailoverOptions,
   failureOptions,
@@ -14,6 +14,7 @@ import { type Sleeper, timerSleeper } from '../sleeper.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
 import type { Progress } from './events.ts'
+import type { Polling } from './poll-times.ts'
 
 export interface PacerOptions {
   /**
@@ -38,6 +39,14 @@ export interface PacerOptions {
    * the calls behind it wait longer and a server that counts exactly admits every call of this process. Default `'booked'`.
    */
   spacing?: 'booked' | 'actual'
+  /**
+   * How often a waiting call asks a shared store for units in flight (`concurrency`) that another process may have
+   * released: at first after half of this time to all of it, then more seldom, up to four times as long. Milliseconds or
+   * text. Default `'50ms'`. Example: `'200ms'`.
+   */
+  poll?: Duration
+  /** Returns a number from 0 up to 1 that spreads the polls. Default `Math.random`. Pass one in tests: `() => 0`. */
+  random?: () => number
   /** If true, the process may end while calls wait. Default false. Browsers and workers ignore it. */
   unref?: boolean
   /**
@@ -73,13 +82,16 @@ export interface PacerConfig extends PacerOptions {
   policies: PolicyLikes
 }
 
-const queueNames: Names<PacerOptions> = ['maxQueue', 'order', 'concurrency', 'spacing', 'onProgress']
+const queueNames: Names<PacerOptions> = ['maxQueue', 'order', 'concurrency', 'spacing', 'poll', 'random', 'onProgress']
 const known: Names<PacerOptions> = ['store', 'name', 'unref', 'clock', 'sleeper', ...queueNames, ...failureOptions]
 
-interface PacerSettings {
+export interface PacerSettings {
   readonly limiter: RateLimiter
   readonly clock: Clock
   readonly sleeper: Sleeper
+  /** For timers that keep no process alive. */
+  readonly quietSleeper: Sleeper
+  readonly polling: Polling
   readonly maxQueue: number
   readonly order: 'oldest' | 'newest'
   readonly concurrency: number
@@ -96,18 +108,28 @@ export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions
   const { name = 'pacer', storeTimeout = '5s' } = options
   const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
   const unref = flag(options.unref, 'Pacer: unref')
-  const sleeper = callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel') ?? timerSleeper(unref)
+  const given = callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel')
+  const sleeper = given ?? timerSleeper(unref)
   const failure = readFailureOptions({ ...options, storeTimeout }, 'Pacer')
   return {
     limiter: new RateLimiter({ policies, store: options.store ?? memoryStore({ clock }), name }),
     clock,
     sleeper,
+    quietSleeper: given ?? timerSleeper(true),
+    polling: readPolling(options),
     maxQueue: options.maxQueue === 0 ? 0 : count(options.maxQueue, 'maxQueue'),
     order: oneOf(options.order, ['newest', 'oldest'], 'Pacer: order'),
     concurrency: count(options.concurrency, 'concurrency'),
     spacing: oneOf(options.spacing, ['booked', 'actual'], 'Pacer: spacing'),
     failure: { ...failure, clock, sleeper },
     onProgress: callback(options.onProgress, 'onProgress', '(progress) => ...'),
+  }
+}
+
+function readPolling({ poll = '50ms', random }: PacerOptions): Polling {
+  return {
+    poll: milliseconds(poll, 'Pacer: poll', 'HEADGATE_OPTION') * 1000,
+    random: callback(random, 'Pacer: random', '() => 0') ?? Math.random,
   }
 }
 

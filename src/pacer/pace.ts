@@ -1,6 +1,9 @@
 import type { Policy } from '../algorithms/algorithm.ts'
+import type { Units } from '../call-arguments.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, invalidOption } from '../errors.ts'
+import { costOf } from './cost.ts'
+import { needsFunction } from './errors.ts'
 import type { KeyPacer } from './key-pacer.ts'
 import { type PacerReservation, reserve } from './reservation.ts'
 import { start } from './waiter.ts'
@@ -18,8 +21,11 @@ export interface AcquireOptions {
 }
 
 export interface ThrottleOptions extends AcquireOptions {
-  /** How many permits a run takes: a whole number from 1. Default 1. Example: `10`. */
-  permits?: number
+  /**
+   * How many permits a run takes: a whole number from 1, or a record by the names of the policies. Default 1.
+   * Example: `{ requests: 1, tokens: 2000 }`.
+   */
+  permits?: Units
 }
 
 const none: ThrottleOptions = {}
@@ -32,20 +38,23 @@ export abstract class Pace {
   abstract get policies(): readonly Policy[]
 
   /**
-   * Waits for a slot and takes the permits. Resolves with the whole milliseconds waited.
+   * Waits for a slot and takes the permits: as many from every policy, or a number for each by the names of the policies.
+   * Resolves with the whole milliseconds waited.
    *
    * Rejects with the signal's reason if that is aborted, or with a HeadgateError:
    * - `HEADGATE_TIMEOUT`: there is no slot within `timeout`. Where future times can be promised, it rejects at once.
    * - `HEADGATE_QUEUE_FULL`: `maxQueue` calls wait already, or newer ones took its place (`order: 'oldest'`).
    * - `HEADGATE_CLOSED`: the pacer is closed.
-   * - `HEADGATE_COST`: `permits` is no whole number from 1, or more than the policy can ever give at once.
+   * - `HEADGATE_COST`: `permits` is no whole number from 1 and no record of all policies, or more than the policy can ever
+   *   give at once.
+   * - `HEADGATE_POLICY`: a policy counts units in flight (`concurrency`). Use `throttle`.
    * - `HEADGATE_MAX_WAIT`: `timeout` is invalid, or the slot would come in more than 366 days.
    * - `HEADGATE_OPTION`: `priority` is no number.
    * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` says `'deny'`.
    *
    * Example: `const waited = await pacer.acquire(3, { timeout: '2s' })`.
    */
-  acquire(permits = 1, options: AcquireOptions = none): Promise<number> {
+  acquire(permits: Units = 1, options: AcquireOptions = none): Promise<number> {
     return this.#enter(permits, options, undefined) as Promise<number>
   }
 
@@ -55,7 +64,7 @@ export abstract class Pace {
    *
    * Example: `if (await pacer.tryAcquire(1, { timeout: 500 })) await send()`.
    */
-  async tryAcquire(permits = 1, options: AcquireOptions = {}): Promise<boolean> {
+  async tryAcquire(permits: Units = 1, options: AcquireOptions = {}): Promise<boolean> {
     try {
       await this.acquire(permits, { ...options, timeout: options.timeout ?? 0 })
       return true
@@ -68,7 +77,8 @@ export abstract class Pace {
 
   /**
    * Waits for a slot, runs a function and resolves with its result. The function runs with what `AsyncLocalStorage` holds
-   * at this call. Rejects with what the function throws, or as `acquire` does; then the function has not run.
+   * at this call. Rejects with what the function throws, or as `acquire` does; then the function has not run. Units in flight
+   * (`concurrency`) are held until the result's promise settles.
    *
    * Example: `const response = await pacer.throttle(() => fetch(url))`.
    */
@@ -98,15 +108,16 @@ export abstract class Pace {
    * It is refused (`allowed` is false) if the wait would be longer than `maxWait` (a duration, default: no limit), and
    * while the pacer is paused or held. A policy that cannot promise a future time grants a slot now or refuses.
    *
-   * Rejects with a HeadgateError: `HEADGATE_COST` unless `permits` is a whole number from 1, `HEADGATE_MAX_WAIT` for an
+   * Rejects with a HeadgateError: `HEADGATE_COST` for wrong `permits`, `HEADGATE_MAX_WAIT` for an
    * invalid `maxWait`, `HEADGATE_CLOSED`, or `HEADGATE_STORE_UNAVAILABLE` if the store failed and `onStoreError` says
    * `'deny'`.
    *
    * Example: `const { wait, allowed } = await pacer.reserve(5, { maxWait: '1m' })`.
    */
-  async reserve(permits = 1, options: { maxWait?: Duration } = {}): Promise<PacerReservation> {
+  async reserve(permits: Units = 1, options: { maxWait?: Duration } = {}): Promise<PacerReservation> {
     const maxWait = timeoutOf(options.maxWait, 'reserve: maxWait') * 1000
-    return reserve(this.keyPacer(), permitsOf(permits), maxWait)
+    const keyPacer = this.keyPacer()
+    return reserve(keyPacer, costOf(permits, keyPacer.context.permits.policies), maxWait)
   }
 
   /**
@@ -122,13 +133,16 @@ export abstract class Pace {
     keyPacer.hold(keyPacer.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
   }
 
-  #enter(permits: number | undefined, options: ThrottleOptions, run: (() => unknown) | undefined): Promise<unknown> {
+  #enter(permits: Units | undefined, options: ThrottleOptions, run: (() => unknown) | undefined): Promise<unknown> {
     try {
       const keyPacer = this.keyPacer()
       const { signal, priority = 0 } = options
       signal?.throwIfAborted()
       if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
-      const cost = permitsOf(permits === undefined ? (options.permits ?? 1) : permits)
+      const { context } = keyPacer
+      if (run === undefined && context.renewals !== undefined) throw needsFunction()
+      const { permits: units = 1 } = options
+      const cost = costOf(permits === undefined ? units : permits, context.permits.policies)
       const timeout = timeoutOf(options.timeout, 'timeout')
       const promise = new Promise(setSettlers)
       keyPacer.enter({ cost, priority, run, timeout, signal, resolve, reject })
@@ -145,12 +159,6 @@ let reject: (error: unknown) => void
 function setSettlers(resolveIt: (value: unknown) => void, rejectIt: (error: unknown) => void): void {
   resolve = resolveIt
   reject = rejectIt
-}
-
-function permitsOf(permits: number): number {
-  if (Number.isSafeInteger(permits) && permits >= 1) return permits
-  const expected = 'a whole number from 1 to 2^53 - 1'
-  throw invalidOption('Permits', expected, permits, 'Leave it out for 1.', 'HEADGATE_COST')
 }
 
 function timeoutOf(timeout: Duration | undefined, what: string): number {

@@ -3,11 +3,12 @@ import type { PolicyLike } from '../algorithms/shorthand.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { PacerContext } from './context.ts'
 import { Events, oncePerTick, type Progress } from './events.ts'
+import type { Renewals } from './held-units.ts'
 import { KeyPacer } from './key-pacer.ts'
-import { type PacerConfig, type PacerOptions, readOptions } from './options.ts'
+import { type PacerConfig, type PacerOptions, type PacerSettings, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
 import { Permits } from './permits.ts'
-import { Runs } from './run-spacing.ts'
+import { runsOf } from './run-spacing.ts'
 import { Scheduler } from './scheduler.ts'
 
 /** The key of the pacer itself in the store, and the prefix of its other keys. */
@@ -45,14 +46,16 @@ export class Pacer extends Pace {
   constructor(policy: PolicyLike | PacerConfig, options: PacerOptions = {}) {
     super()
     const settings = readOptions(policy, options)
-    const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency } = settings
+    const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency, polling } = settings
     this.name = limiter.name
-    this.#permits = new Permits(limiter, clock, failure)
+    this.#permits = new Permits(limiter, failure)
     this.#events = new Events(this.name, onProgress && oncePerTick(() => onProgress(this.progress)))
     this.#context = {
       scheduler: new Scheduler(clock, sleeper),
       permits: this.#permits,
-      runs: settings.spacing === 'actual' ? new Runs(limiter, clock) : undefined,
+      renewals: this.#renewals(settings),
+      polling,
+      runs: settings.spacing === 'actual' ? runsOf(limiter, clock) : undefined,
       events: this.#events,
       clock,
       maxQueue,
@@ -68,6 +71,11 @@ export class Pacer extends Pace {
     this.#keyPacers.set(rootKey, this.#root)
     this.#permits.begin(this.#root.keys)
     if (this.#context.runs?.single) this.#context.runs.count(this.#root.keys, 0)
+  }
+
+  #renewals({ quietSleeper, clock }: PacerSettings): Renewals | undefined {
+    const { lease } = this.#permits
+    return lease === Infinity ? undefined : { scheduler: new Scheduler(clock, quietSleeper), clock, lease }
   }
 
   protected keyPacer(): KeyPacer {
@@ -142,8 +150,7 @@ export class Pacer extends Pace {
    */
   setRate(rate: number): void {
     const keyPacers = [...this.#keyPacers.values()]
-    const inUse = keyPacers.filter(({ queue }) => !queue.empty).map(({ key }) => key)
-    this.#permits.setRate(rate, inUse)
+    this.#permits.setRate(rate)
     this.#context.runs?.setPolicies(this.#permits.policies)
     this.#events.rate(rate)
     for (const { queue } of keyPacers) queue.rateChanged()

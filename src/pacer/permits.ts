@@ -1,8 +1,7 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { withLimit } from '../algorithms/define-policy.ts'
-import type { Tickets } from '../algorithms/evaluation.ts'
+import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation.ts'
 import { Smooth } from '../algorithms/smooth.ts'
-import type { Clock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { longestWindow } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
@@ -10,10 +9,10 @@ import { openLedger } from '../failure/failover-ledger.ts'
 import type { FailoverOptions } from '../failure/on-store-error.ts'
 import type { RateLimiter } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { Reservation } from '../reservation.ts'
 import type { Booking, Ledger, LedgerTerms } from '../stores/store.ts'
+import { type Cost, costsIn } from './cost.ts'
 
-/** How much later than the store the pacer may read the clock, in microseconds. */
-const clockTolerance = 1000
 /** The longest wait that is booked, in microseconds. */
 const longestWait = longestWindow * 1000
 
@@ -23,16 +22,12 @@ const longestWait = longestWindow * 1000
  */
 export class Permits {
   readonly #limiter: RateLimiter
-  readonly #clock: Clock
   readonly #failure: FailoverOptions
   policies: readonly Policy[]
   #ledger: Ledger
-  /** How often the rate was set. Permits taken at one rate are not given back at another. */
-  generation = 0
 
-  constructor(limiter: RateLimiter, clock: Clock, failure: FailoverOptions) {
+  constructor(limiter: RateLimiter, failure: FailoverOptions) {
     this.#limiter = limiter
-    this.#clock = clock
     this.#failure = failure
     this.policies = limiter.policies
     this.#ledger = this.#open()
@@ -47,17 +42,23 @@ export class Permits {
     return { name, policies: this.policies, scopes, onChange: 'retune' }
   }
 
-  /** True if a future time can be promised: at most one policy is enforced, and its algorithm can. */
+  /** True if a future time can be promised: at most one policy is enforced, its algorithm can, and none counts what is in flight. */
   get reservable(): boolean {
-    const [policy, ...others] = this.#enforced
+    const [policy, ...others] = this.policies.filter(({ shadow }) => !shadow)
+    if (this.lease < Infinity) return false
     return policy === undefined || (others.length === 0 && policy.algorithm.promises)
+  }
+
+  /** The shortest lease of a unit in flight, in microseconds. Infinity if no policy counts what is in flight. */
+  get lease(): number {
+    return Math.min(...this.policies.filter(({ algorithm }) => algorithm.leases).map(({ algorithm }) => algorithm.span))
   }
 
   get synchronous(): boolean {
     return this.#limiter.store.synchronous
   }
 
-  /** True if no other process can book. */
+  /** True if no other process can take permits. */
   get exclusive(): boolean {
     return this.#ledger.retune !== undefined
   }
@@ -70,40 +71,32 @@ export class Permits {
   /** Starts Guava's limiters when they are made, so that idle time counts from now on. Other states start with a call. */
   begin(keys: readonly string[]): void {
     if (!this.synchronous) return
-    if (this.policies.some(({ algorithm }) => algorithm instanceof Smooth)) void this.charge(keys, 0)
+    if (this.policies.some(({ algorithm }) => algorithm instanceof Smooth)) void this.#ledger.decide('charge', keys, 0)
   }
 
   /** @param maxWait microseconds */
-  reserve(keys: readonly string[], cost: number, maxWait: number): MaybePromise<Booking> {
-    return this.#ledger.reserve(keys, cost, Math.min(longestWait, maxWait))
+  reserve(keys: readonly string[], cost: Cost, maxWait: number): MaybePromise<Booking> {
+    return this.#ledger.reserve(keys, costsIn(cost), Math.min(longestWait, maxWait))
   }
 
-  /**
-   * Gives units back. They stay spent if the store fails or does not respond, or if the rate was set since: both err on
-   * the strict side.
-   * @param generation that of when they were taken
-   */
-  refund(
-    keys: readonly string[],
-    cost: number,
-    tickets: Tickets | undefined,
-    generation: number,
-  ): MaybePromise<unknown> {
-    if (generation !== this.generation) return undefined
-    const request =
-      tickets === undefined
-        ? this.#ledger.decide('refund', keys, cost)
-        : this.#ledger.decide(
-            'settle',
-            keys,
-            tickets.map(() => -cost),
-            { tickets },
-          )
-    return quietly(request)
+  /** Gives all units of a booking back. They stay spent if the store fails or does not respond, which errs on the strict side. */
+  giveBack(keys: readonly string[], tickets: Tickets | undefined): MaybePromise<unknown> {
+    return tickets && this.#settling.decide('settle', keys, unitsBack(tickets), { tickets })
   }
 
-  charge(keys: readonly string[], cost: number): MaybePromise<Decision> {
-    return this.#ledger.decide('charge', keys, cost)
+  /** A booking that is settled, released or renewed later. */
+  reservation(keys: readonly string[], cost: Cost, booking: Booking): Reservation {
+    const { policies } = this
+    return new Reservation({ ledger: this.#settling, policies, keys, costs: costsIn(cost), extras: undefined }, booking)
+  }
+
+  /** Units that cannot be given back stay spent without an error. A charge that may be lost is one. */
+  readonly #settling: Pick<Ledger, 'decide' | 'reserve'> = {
+    decide: (verb, keys, costs, options) => {
+      const decision = this.#ledger.decide(verb, keys, costs, options)
+      return charges(costs) ? decision : (quietly(decision) as MaybePromise<Decision>)
+    },
+    reserve: (...call) => this.#ledger.reserve(...call),
   }
 
   /** Permits in the policy's window. */
@@ -114,77 +107,35 @@ export class Permits {
 
   /**
    * Goes on at another rate. States keep the times that were promised. In a store that processes share, a state changes
-   * to the new rate when it is next written.
-   * @param inUse keys whose states change now
+   * to the new rate with the next call that takes permits.
    * @throws HeadgateError `HEADGATE_RATE`, or what the policy's constructor throws
    */
-  setRate(rate: number, inUse: readonly string[]): void {
+  setRate(rate: number): void {
     const policy = this.#tunable()
     const next = withLimit(policy, rate)
     this.policies = this.policies.map((each) => (each === policy ? next : each))
-    this.generation++
-    if (this.#ledger.retune !== undefined) {
-      this.#ledger.retune(this.policies)
-      return
-    }
-    this.#ledger = this.#ledger.vary?.(this.#terms) ?? this.#open()
-    for (const key of inUse) void quietly(this.charge(this.keys(key), 0))
-  }
-
-  /**
-   * Takes the units that could be booked before `until`, after the rate was set. Units that were given back at the old rate
-   * count for less time at a higher one, so slots may be free there. On a shared store no slot is booked at `until` either.
-   * @param until microseconds
-   */
-  block(keys: readonly string[], until: number): void {
-    if (this.exclusive) this.#fill(keys, until)
-    else void quietly(this.#fillShared(keys, until))
-  }
-
-  /**
-   * Takes no other units than these: twice as many each time, then half as many. The store has read its clock a little
-   * before the pacer did, so units that come at the time of a slot are left, and so are those of the last millisecond.
-   */
-  #fill(keys: readonly string[], until: number): void {
-    const { burst } = this.#tunable()
-    let grows = true
-    for (let cost = 1; cost >= 1; ) {
-      const before = until - this.#clock() - clockTolerance
-      if (before < 0) return
-      const { decision } = this.reserve(keys, cost, before) as Booking
-      if (!decision.allowed) {
-        grows = false
-        cost = Math.floor(cost / 2)
-      } else if (grows) cost = Math.min(2 * cost, burst)
-    }
-  }
-
-  async #fillShared(keys: readonly string[], until: number): Promise<void> {
-    const { generation } = this
-    const { retryAfter, remaining } = await this.#ledger.decide('peek', keys, 1)
-    const missing = until - this.#clock() - retryAfter * 1000
-    if (missing <= 0 || generation !== this.generation) return
-    const { limit, window } = this.#tunable()
-    await this.charge(keys, remaining + Math.ceil((missing * limit) / (window * 1000)) + 1)
+    if (this.#ledger.retune !== undefined) this.#ledger.retune(this.policies)
+    else this.#ledger = this.#ledger.vary?.(this.#terms) ?? this.#open()
   }
 
   #tunable(): Policy {
-    const [policy, ...others] = this.#enforced
+    const rates = this.policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.leases)
+    const [policy, ...others] = rates
     if (policy !== undefined && others.length === 0) return policy
     throw new HeadgateError(
       'HEADGATE_RATE',
-      `Only a pacer with one policy has a rate, and this one has ${this.#enforced.length}. Make a pacer with one policy.`,
+      `Only a pacer with one policy has a rate, and this one has ${rates.length}. Make a pacer with one policy.`,
     )
-  }
-
-  get #enforced(): readonly Policy[] {
-    return this.policies.filter(({ shadow }) => !shadow)
   }
 }
 
 /** How long the caller of a booking waits, in microseconds. */
 export function delayOf({ wait, delay = wait * 1000 }: Booking): number {
   return delay
+}
+
+function charges(costs: Costs): boolean {
+  return typeof costs === 'number' || costs.some((units) => units > 0)
 }
 
 /** Ignores an error of the store. */

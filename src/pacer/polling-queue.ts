@@ -1,17 +1,17 @@
 /*
  * The queue for policies that cannot promise a future time. It requests permits for the first waiter. On a refusal, it
- * requests them again at the time that the refusal names.
+ * requests them again at the time that the refusal names, or sooner if units in flight may leave before it (poll-times.ts).
  *
  * No call overtakes the first waiter, not even one of a smaller cost: smaller calls could keep a large one waiting
- * without end. The store gets one request at a time, and none before the time that the last refusal named.
+ * without end. The store gets one request at a time.
  */
 
 import type { Decision } from '../decision.ts'
-import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { isPromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/store.ts'
+import { PollTimes } from './poll-times.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Queue, QueueOwner } from './queue.ts'
-import type { Slot } from './slot.ts'
 import { Task } from './task-queue.ts'
 import type { Waiter } from './waiter.ts'
 
@@ -22,9 +22,14 @@ export class PollingQueue implements Queue {
   #fresh: Waiter[] = []
   #retry: Retry | undefined
   #requesting = false
+  /** True if units in flight left during the request. */
+  #freed = false
+  readonly #times: PollTimes
 
   constructor(owner: QueueOwner) {
     this.#owner = owner
+    const { permits, polling } = owner.context
+    this.#times = new PollTimes(permits, polling)
   }
 
   get empty(): boolean {
@@ -53,18 +58,18 @@ export class PollingQueue implements Queue {
         return
       }
       this.#requesting = true
-      const { generation } = permits
+      this.#freed = false
       const booking = refusal === undefined ? permits.reserve(owner.keys, waiter.cost, 0) : refusedBy(refusal)
       if (isPromise(booking)) {
-        this.#await(waiter, booking, generation)
+        this.#await(waiter, booking)
         return
       }
       this.#requesting = false
-      if (!this.#decided(waiter, booking, generation)) return
+      if (!this.#decided(waiter, booking)) return
     }
   }
 
-  #await(waiter: Waiter, booking: Promise<Booking>, generation: number): void {
+  #await(waiter: Waiter, booking: Promise<Booking>): void {
     const owner = this.#owner
     owner.pendingRequests++
     const done = (decide: () => boolean) => {
@@ -75,31 +80,38 @@ export class PollingQueue implements Queue {
       owner.settled()
     }
     booking.then(
-      (booked) => done(() => this.#decided(waiter, booked, generation)),
+      (booked) => done(() => this.#decided(waiter, booked)),
       (error) => done(() => this.#end(waiter, () => owner.refuse(waiter, error))),
     )
   }
 
   /** Returns true if the next request can be sent at once. */
-  #decided(waiter: Waiter, { decision, tickets }: Booking, generation: number): boolean {
+  #decided(waiter: Waiter, booking: Booking): boolean {
     const owner = this.#owner
-    const { permits, scheduler } = owner.context
+    const { decision, tickets } = booking
+    if (decision.allowed) this.#times.granted()
     const here = waiter.stage === 'queued' && !owner.stopped
-    if (decision.allowed && here) return this.#end(waiter, () => owner.admit(waiter))
-    if (decision.allowed) void permits.refund(owner.keys, waiter.cost, tickets, generation)
+    if (decision.allowed && here) return this.#end(waiter, () => owner.admit(waiter, booking))
+    if (decision.allowed) void owner.context.permits.giveBack(owner.keys, tickets)
     if (!here) {
       this.#stay(waiter)
       return true
     }
-    if (decision.retryAfter === Infinity || decision.retryAfter * 1000 > owner.maxWaitOf(waiter)) {
+    if (decision.retryAfter === Infinity || this.#times.shortest(decision) > owner.maxWaitOf(waiter)) {
       return this.#end(waiter, () => owner.refuseBy(decision, waiter))
     }
     this.#stay(waiter)
     if (this.#waiters.first !== waiter) return true
+    const { now } = owner
+    const wait = this.#times.next(decision, now)
+    this.#requestAt(this.#freed ? this.#times.afterRelease(now) : now + wait)
+    return false
+  }
+
+  #requestAt(at: number): void {
     this.stop()
     this.#retry = new Retry(() => this.#request())
-    scheduler.add(this.#retry, owner.now + decision.retryAfter * 1000)
-    return false
+    this.#owner.context.scheduler.add(this.#retry, at)
   }
 
   /** Removes a waiter from the queue, if it still waits, and ends its wait. */
@@ -139,8 +151,16 @@ export class PollingQueue implements Queue {
   /** A reservation is for now, so nothing stays booked. */
   addReserved(): void {}
 
-  giveBack(slot: Slot, units: number): MaybePromise<unknown> {
-    return this.#owner.context.permits.refund(this.#owner.keys, units, slot.tickets, slot.kind.generation)
+  removeReserved(): void {}
+
+  freed(): void {
+    if (this.#owner.context.renewals === undefined) return
+    this.#freed = true
+    if (this.#retry === undefined) return
+    const { now } = this.#owner
+    const at = this.#times.afterRelease(now)
+    if (at <= now) this.#request()
+    else this.#requestAt(at)
   }
 
   /** At a higher rate the first waiter may be admitted now. */

@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
+import type { Booking } from '../stores/store.ts'
 import type { PacerContext } from './context.ts'
 import type { RunSpacing } from './run-spacing.ts'
 import type { Slot } from './slot.ts'
@@ -19,8 +19,10 @@ export interface Queue {
   restart(): void
   /** Adds a slot that the user has reserved and waits for without the queue. */
   addReserved(slot: Slot): void
-  /** Gives units of a slot back, except those that later slots rely on. */
-  giveBack(slot: Slot, units: number): MaybePromise<unknown>
+  /** Forgets a reserved slot that was given back. */
+  removeReserved(slot: Slot): void
+  /** Called when units in flight have left. */
+  freed(): void
   /** Goes on when a call that was starting has been counted: see run-spacing.ts. */
   resume(): void
   /** Called when the rate was set. Later calls still come after the booked slots. */
@@ -47,7 +49,8 @@ export interface QueueOwner {
   wait(waiter: Waiter): boolean
   /** Counts a call as waiting. If too many wait then, the oldest is refused. */
   countWaiting(waiter: Waiter): void
-  admit(waiter: Waiter): void
+  /** @param booking what it took, if units in flight are counted */
+  admit(waiter: Waiter, booking?: Booking): void
   /** Ends a call that is in no queue. */
   refuse(waiter: Waiter, error: unknown): void
   refuseBy(decision: Decision, waiter: Waiter): void

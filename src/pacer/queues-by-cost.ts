@@ -1,10 +1,11 @@
+import { type Cost, sizeOf } from './cost.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Slot, SlotList } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
 /** Waiters that hold a slot, queued by cost. Each queue has as many waiters as there are slots of its cost. */
 export class QueuesByCost {
-  readonly #queues = new Map<number, PriorityQueue>()
+  readonly #queues = new Map<number | string, PriorityQueue>()
 
   /** True if waiters differ in cost. */
   get mixed(): boolean {
@@ -12,23 +13,25 @@ export class QueuesByCost {
   }
 
   add(waiter: Waiter): void {
-    let queue = this.#queues.get(waiter.cost)
+    let queue = this.#queues.get(sizeOf(waiter.cost))
     if (queue === undefined) {
       queue = new PriorityQueue()
-      this.#queues.set(waiter.cost, queue)
+      this.#queues.set(sizeOf(waiter.cost), queue)
     }
     queue.add(waiter)
   }
 
   remove(waiter: Waiter): void {
-    const queue = this.#queues.get(waiter.cost)
+    const size = sizeOf(waiter.cost)
+    const queue = this.#queues.get(size)
     queue?.remove(waiter)
-    if (queue?.first === undefined) this.#queues.delete(waiter.cost)
+    if (queue?.first === undefined) this.#queues.delete(size)
   }
 
   /** Removes and returns the first waiter of a cost that has not left. */
-  shift(cost: number): Waiter | undefined {
-    for (let waiter = this.#queues.get(cost)?.first; waiter !== undefined; waiter = this.#queues.get(cost)?.first) {
+  shift(cost: Cost): Waiter | undefined {
+    const size = sizeOf(cost)
+    for (let waiter = this.#queues.get(size)?.first; waiter !== undefined; waiter = this.#queues.get(size)?.first) {
       this.remove(waiter)
       if (waiter.stage !== 'done') return waiter
     }
@@ -49,7 +52,7 @@ export class QueuesByCost {
     const waiters = new Map([...this.#queues].map(([cost, queue]) => [cost, queue[Symbol.iterator]()]))
     for (let slot = slots.first; slot !== undefined; slot = slot.after) {
       if (slot.kind.reserved) continue
-      const waiter = waiters.get(slot.kind.cost)?.next().value
+      const waiter = waiters.get(sizeOf(slot.kind.cost))?.next().value
       if (waiter === undefined || waiter.stage === 'done') vacant.add(slot)
       if (waiter?.stage === 'done') this.remove(waiter)
     }

@@ -1,23 +1,22 @@
-import { invalidOption } from '../errors.ts'
+import type { Units } from '../call-arguments.ts'
+import type { Decision } from '../decision.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { Settlement } from '../settlement.ts'
+import type { Reservation } from '../reservation.ts'
 import type { Booking } from '../stores/store.ts'
+import type { Cost } from './cost.ts'
 import { closed } from './errors.ts'
 import type { KeyPacer } from './key-pacer.ts'
 import { delayOf } from './permits.ts'
 import { Slot } from './slot.ts'
 
-/** How a reservation gives units back and takes more. */
-interface Units {
-  giveBack(units: number): MaybePromise<unknown>
-  charge(units: number): MaybePromise<unknown>
-}
-
 /**
- * Permits booked for a time that you wait for by yourself. When it is settled for less, what later slots rely on stays
- * spent: the rule of golang.org/x/time/rate. A reservation that is never settled stays spent in full.
+ * Permits booked for a time that you wait for by yourself. They are settled once: the first `settle` or `cancel` counts, and
+ * later ones do nothing. On a refused reservation, both do nothing. A reservation that is never settled stays spent in full;
+ * only its units in flight leave by themselves, when their lease ends.
  */
-export class PacerReservation extends Settlement<number> {
+export class PacerReservation {
+  /** True if the permits were taken. */
+  readonly allowed: boolean
   /** How long to wait before you act, in whole milliseconds, such as 400. Infinity if refused. */
   readonly wait: number
   /** When to act, in milliseconds since the epoch by the pacer's clock, such as 1767225600400. Infinity if refused. */
@@ -27,31 +26,55 @@ export class PacerReservation extends Settlement<number> {
    * can never be admitted. 0 if allowed.
    */
   readonly retryAfter: number
-  readonly #cost: number
-  readonly #units: Units | undefined
+  readonly #units: Reservation
+  readonly #ended: (cancelled: boolean) => void
 
   /**
    * @internal
    * @param now microseconds
    * @param delay microseconds, or Infinity
    */
-  constructor(now: number, cost: number, delay: number, retryAfter: number, units: Units | undefined) {
-    super(units !== undefined)
-    this.#cost = cost
+  constructor(now: number, delay: number, units: Reservation, ended: (cancelled: boolean) => void) {
+    this.allowed = units.allowed
     this.wait = Math.ceil(delay / 1000)
     this.at = Math.ceil((now + delay) / 1000)
-    this.retryAfter = retryAfter
+    this.retryAfter = units.decision.retryAfter
     this.#units = units
+    this.#ended = ended
   }
 
-  protected correction(actual: number): () => MaybePromise<unknown> {
-    if (!Number.isSafeInteger(actual) || actual < 0) {
-      const fix = 'Round it up: Math.ceil(cost).'
-      throw invalidOption('The actual cost', 'a whole number from 0 to 2^53 - 1', actual, fix, 'HEADGATE_COST')
-    }
-    const beyond = actual - this.#cost
-    if (beyond === 0) return () => undefined
-    return () => (beyond > 0 ? this.#units?.charge(beyond) : this.#units?.giveBack(-beyond))
+  /**
+   * Corrects the reservation to the true cost: gives the rest back, or charges what goes beyond. Reservations can be settled in
+   * any order. Units that time has given back already are not given back twice.
+   *
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers by the
+   * names of policies; then it can be settled again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if it charges, the store fails
+   * and `onStoreError` is `'deny'`. Example: `await reservation.settle({ tokens: 742 })`.
+   */
+  async settle(actual: Units): Promise<void> {
+    await this.#units.settle(actual)
+    this.#ended(actual === 0)
+  }
+
+  /** Gives everything back, as if the call had never been made. Never rejects: if the store fails, the units stay spent. */
+  async cancel(): Promise<void> {
+    await this.#units.cancel()
+    this.#ended(true)
+  }
+
+  /** Frees the units in flight (`concurrency`), and leaves the cost under the other policies as it is. `settle` and `cancel` do, too. */
+  async release(): Promise<void> {
+    await this.#units.release()
+    this.#ended(false)
+  }
+
+  /**
+   * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a lease had
+   * ended and others have taken its place, and once the reservation is settled. Rejects if the store fails and `onStoreError`
+   * is `'deny'`.
+   */
+  renew(): Promise<boolean> {
+    return this.#units.renew()
   }
 }
 
@@ -60,36 +83,39 @@ export class PacerReservation extends Settlement<number> {
  * @param maxWait microseconds
  * @throws HeadgateError `HEADGATE_CLOSED`
  */
-export function reserve(keyPacer: KeyPacer, cost: number, maxWait: number): MaybePromise<PacerReservation> {
+export function reserve(keyPacer: KeyPacer, cost: Cost, maxWait: number): MaybePromise<PacerReservation> {
   const { context, keys } = keyPacer
   const { permits, reservable } = context
   if (context.closed) throw closed()
-  const refused = (retryAfter: number) => new PacerReservation(keyPacer.now, cost, Infinity, retryAfter, undefined)
-  if (keyPacer.stopped) return refused(keyPacer.stoppedFor)
-  if (!reservable && keyPacer.waiting > 0) return refused(Infinity)
-  const { generation } = permits
-  const decided = (booking: Booking): PacerReservation =>
-    booking.decision.allowed ? granted(keyPacer, cost, booking, generation) : refused(booking.decision.retryAfter)
+  if (keyPacer.stopped) return decided(keyPacer, cost, refusal(keyPacer.stoppedFor))
+  if (!reservable && keyPacer.waiting > 0) return decided(keyPacer, cost, refusal(Infinity))
   const booking = permits.reserve(keys, cost, reservable ? maxWait : 0)
-  if (!isPromise(booking)) return decided(booking)
+  if (!isPromise(booking)) return decided(keyPacer, cost, booking)
   keyPacer.pendingRequests++
-  return booking.then(decided).finally(() => {
-    keyPacer.pendingRequests--
-    keyPacer.settled()
+  return booking
+    .then((booked) => decided(keyPacer, cost, booked))
+    .finally(() => {
+      keyPacer.pendingRequests--
+      keyPacer.settled()
+    })
+}
+
+function decided({ context, keys, queue, now }: KeyPacer, cost: Cost, booking: Booking): PacerReservation {
+  const { allowed } = booking.decision
+  const delay = allowed ? delayOf(booking) : Infinity
+  const slot = new Slot({ cost, reserved: true, onDue: () => undefined }, booking.tickets, now + delay)
+  if (allowed) queue.addReserved(slot)
+  return new PacerReservation(now, delay, context.permits.reservation(keys, cost, booking), (cancelled) => {
+    if (cancelled) queue.removeReserved(slot)
+    if (allowed) queue.freed()
   })
 }
 
-function granted(
-  { context, keys, queue, now }: KeyPacer,
-  cost: number,
-  booking: Booking,
-  generation: number,
-): PacerReservation {
-  const delay = delayOf(booking)
-  const slot = new Slot({ cost, generation, reserved: true, onDue: () => undefined }, booking.tickets, now + delay)
-  queue.addReserved(slot)
-  return new PacerReservation(now, cost, delay, 0, {
-    giveBack: (units) => queue.giveBack(slot, units),
-    charge: (units) => context.permits.charge(keys, units),
-  })
+/** A refusal that no policy decided. */
+function refusal(retryAfter: number): Booking {
+  const decision: Decision = {
+    ...{ allowed: false, limit: 0, remaining: 0, retryAfter, resetAfter: 0 },
+    ...{ policy: '', policies: [], source: 'open' },
+  }
+  return { decision, wait: 0, tickets: undefined }
 }

@@ -10,11 +10,11 @@
  *
  * Slots of different costs cannot be exchanged without breaking a promise. There, priority decides among equal costs only.
  * When a waiter gives up, all slots behind its own are given back and booked again, which is never later. Where others may
- * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the part of the last
- * slot that no later slot relies on is given back.
+ * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the last slot of that
+ * cost is given back.
  */
 
-import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { isPromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/store.ts'
 import { LateSlots } from './late-slots.ts'
 import { delayOf } from './permits.ts'
@@ -32,8 +32,8 @@ export class ReservingQueue implements Queue {
   readonly #slots = new SlotList()
   /** Only if calls are spaced by when they really went. */
   readonly #late: LateSlots | undefined
-  /** True if units were given back that later slots do not rely on. */
-  #gaps = false
+  /** The time of the last slot that was booked before the rate was set. */
+  #keptUntil = 0
   /** True from when a waiter left until those behind it have moved up. */
   #closingUp = false
 
@@ -63,19 +63,18 @@ export class ReservingQueue implements Queue {
     const owner = this.#owner
     const { permits } = owner.context
     waiter.stage = 'requesting'
-    const { generation } = permits
     const booking = permits.reserve(owner.keys, waiter.cost, owner.maxWaitOf(waiter))
-    if (isPromise(booking)) this.#await(waiter, booking, generation)
-    else this.#decided(waiter, booking, generation)
+    if (isPromise(booking)) this.#await(waiter, booking)
+    else this.#decided(waiter, booking)
   }
 
-  #await(waiter: Waiter, booking: Promise<Booking>, generation: number): void {
+  #await(waiter: Waiter, booking: Promise<Booking>): void {
     const owner = this.#owner
     owner.pendingRequests++
     booking.then(
       (booked) => {
         owner.pendingRequests--
-        this.#decided(waiter, booked, generation)
+        this.#decided(waiter, booked)
         owner.settled()
       },
       (error) => {
@@ -86,7 +85,7 @@ export class ReservingQueue implements Queue {
     )
   }
 
-  #decided(waiter: Waiter, booking: Booking, generation: number): void {
+  #decided(waiter: Waiter, booking: Booking): void {
     const owner = this.#owner
     const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
@@ -95,11 +94,7 @@ export class ReservingQueue implements Queue {
     } else if (wait === 0 && here && this.#mayGo(waiter)) {
       owner.admit(waiter)
     } else {
-      const slot = new Slot(
-        this.#slots.kindOf(waiter.cost, generation, this.#onDue),
-        tickets,
-        owner.now + delayOf(booking),
-      )
+      const slot = new Slot(this.#slots.kindOf(waiter.cost, this.#onDue), tickets, owner.now + delayOf(booking))
       this.#slots.add(slot)
       this.#keep(slot, waiter, here)
       if (wait === 0 && waiter.stage === 'booked') owner.context.scheduler.run()
@@ -116,7 +111,7 @@ export class ReservingQueue implements Queue {
   #keep(slot: Slot, waiter: Waiter, here: boolean): void {
     const owner = this.#owner
     if (!here || owner.stopped || owner.full(waiter)) {
-      this.giveBack(slot, waiter.cost)
+      this.#giveBack(slot)
       if (here) this.#wait(waiter)
       return
     }
@@ -156,9 +151,8 @@ export class ReservingQueue implements Queue {
 
   /** True if all slots can be given back and booked again, and no waiter loses by it. */
   get #movable(): boolean {
-    const { permits } = this.#owner.context
     const { first, reserved } = this.#slots
-    return permits.exclusive && reserved === 0 && first?.kind.generation === permits.generation
+    return this.#owner.context.permits.exclusive && reserved === 0 && (first?.at ?? 0) > this.#keptUntil
   }
 
   /**
@@ -195,24 +189,16 @@ export class ReservingQueue implements Queue {
   #drop(slot: Slot): void {
     this.#owner.context.scheduler.remove(slot)
     this.#late?.remove(slot)
-    this.giveBack(slot, slot.kind.cost)
+    this.#giveBack(slot)
   }
 
-  /**
-   * The last slot is given back in full if it is in the future and no one else can book. For any other slot, only the
-   * part that no later slot relies on is given back: the rule of golang.org/x/time/rate.
-   */
-  giveBack(slot: Slot, units: number): MaybePromise<unknown> {
-    const { context, keys, now } = this.#owner
-    const { last } = this.#slots
-    const whole = context.permits.exclusive && last === slot && slot.at > now
-    if (units === slot.kind.cost) this.#slots.remove(slot)
-    if (last !== slot || units !== slot.kind.cost) this.#gaps = true
-    if (!whole && slot.tickets === undefined) return undefined
-    return context.permits.refund(keys, units, whole ? undefined : slot.tickets, slot.kind.generation)
+  #giveBack(slot: Slot): void {
+    const { context, keys } = this.#owner
+    this.#slots.remove(slot)
+    void context.permits.giveBack(keys, slot.tickets)
   }
 
-  /** Gives the last slot back first, so that each one is the last and is given back in full. */
+  /** Gives the last slot back first: Guava's limiters take only that one back in full. */
   stop(): void {
     for (let slot = this.#slots.last; slot !== undefined; ) {
       const { before } = slot
@@ -234,12 +220,15 @@ export class ReservingQueue implements Queue {
     if (slot.at > this.#owner.now) this.#slots.add(slot)
   }
 
+  removeReserved(slot: Slot): void {
+    this.#slots.remove(slot)
+  }
+
+  /** Units in flight are never booked ahead. */
+  freed(): void {}
+
   rateChanged(): void {
     this.#late?.resume()
-    this.#slots.prune(this.#owner.now)
-    const until = this.#slots.latest
-    const { context, keys } = this.#owner
-    if (until === 0) this.#gaps = false
-    else if (this.#gaps || !context.permits.exclusive) context.permits.block(keys, until)
+    this.#keptUntil = this.#slots.last?.at ?? 0
   }
 }

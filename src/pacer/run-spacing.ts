@@ -14,44 +14,65 @@
  * others go only if there is room for all that start.
  */
 import type { Policy } from '../algorithms/algorithm.ts'
+import type { Costs } from '../algorithms/evaluation.ts'
 import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import type { RateLimiter } from '../limiter.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Ledger } from '../stores/store.ts'
+import { type Cost, costsIn, sum } from './cost.ts'
 
-/** The calls that went, of all keys of a pacer. */
+/** The calls that went, of all keys of a pacer. Units in flight are not counted again. */
 export class Runs {
   readonly #ledger: Ledger
+  /** Which of the pacer's policies are counted. */
+  readonly #counted: readonly number[]
   /** True if one cost of n is not n costs of 1: then calls start one at a time. */
   readonly single: boolean
 
-  constructor({ name, policies, scopes }: RateLimiter, clock: Clock) {
-    this.#ledger = memoryStore({ clock }).open({ name, policies, scopes, onChange: 'retune' })
-    this.single = policies.some(({ algorithm }) => algorithm instanceof Smooth)
+  constructor({ name, policies }: RateLimiter, clock: Clock) {
+    this.#counted = policies.flatMap(({ algorithm }, n) => (algorithm.leases ? [] : [n]))
+    const counted = this.#of(policies)
+    const scopes = [...new Set(counted.map(({ scope }) => scope))]
+    this.#ledger = memoryStore({ clock }).open({ name, policies: counted, scopes, onChange: 'retune' })
+    this.single = counted.some(({ algorithm }) => algorithm instanceof Smooth)
   }
 
-  ask(keys: readonly string[], cost: number): Decision {
-    return this.#ledger.decide('peek', keys, cost) as Decision
+  #of<T>(all: readonly T[]): readonly T[] {
+    return this.#counted.map((n) => all[n] as T)
+  }
+
+  #costs(costs: Costs): Costs {
+    return typeof costs === 'number' ? costs : this.#of(costs)
+  }
+
+  ask(keys: readonly string[], costs: Costs): Decision {
+    return this.#ledger.decide('peek', keys, this.#costs(costs)) as Decision
   }
 
   /** Counts a call that goes now. A cost of 0 only starts the clock of Guava's limiters. */
-  count(keys: readonly string[], cost: number): void {
-    void this.#ledger.decide('charge', keys, cost)
+  count(keys: readonly string[], costs: Costs): void {
+    void this.#ledger.decide('charge', keys, this.#costs(costs))
   }
 
   setPolicies(policies: readonly Policy[]): void {
-    this.#ledger.retune?.(policies)
+    this.#ledger.retune?.(this.#of(policies))
   }
+}
+
+/** Undefined if all policies count units in flight: then there is nothing to space. */
+export function runsOf(limiter: RateLimiter, clock: Clock): Runs | undefined {
+  return limiter.policies.every(({ algorithm }) => algorithm.leases) ? undefined : new Runs(limiter, clock)
 }
 
 /** The calls of one key that went, and those that start now. */
 export class RunSpacing {
   readonly #runs: Runs
   readonly #keys: readonly string[]
-  /** The permits of calls that were admitted and are not counted yet. */
-  #starting = 0
+  /** How many calls were admitted and are not counted yet, and their permits. */
+  #calls = 0
+  #starting: Costs = 0
 
   constructor(runs: Runs, keys: readonly string[]) {
     this.#runs = runs
@@ -60,26 +81,28 @@ export class RunSpacing {
 
   /** True while calls start. When one has been counted, the queue may go on. */
   get starting(): boolean {
-    return this.#starting > 0
+    return this.#calls > 0
   }
 
   /** The refusal of a call that would come too soon; undefined if it may go now. */
-  refusal(cost: number): Decision | undefined {
-    const decision = this.#runs.ask(this.#keys, this.#starting + cost)
+  refusal(cost: Cost): Decision | undefined {
+    const decision = this.#runs.ask(this.#keys, sum(this.#starting, 1, costsIn(cost)))
     if (this.starting) return decision.allowed && !this.#runs.single ? undefined : decision
     // A cost that a lower rate can never admit has its slot already.
     return decision.allowed || decision.retryAfter === Infinity ? undefined : decision
   }
 
   /** A call is admitted. */
-  begin(cost: number): void {
-    this.#starting += cost
+  begin(cost: Cost): void {
+    this.#calls++
+    this.#starting = sum(this.#starting, 1, costsIn(cost))
   }
 
   /** It has gone. */
-  count(cost: number): void {
-    this.#starting -= cost
-    this.#runs.count(this.#keys, cost)
+  count(cost: Cost): void {
+    this.#calls--
+    this.#starting = sum(this.#starting, -1, costsIn(cost))
+    this.#runs.count(this.#keys, costsIn(cost))
   }
 }
 

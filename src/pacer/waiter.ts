@@ -1,9 +1,11 @@
 import type { ListNode } from '../linked-list.ts'
+import type { Cost } from './cost.ts'
+import type { HeldUnits } from './held-units.ts'
 import type { WaitDeadline } from './wait-deadline.ts'
 
 /** One call of a user on a pacer. */
 export interface Call {
-  readonly cost: number
+  readonly cost: Cost
   readonly priority: number
   readonly run: (() => unknown) | undefined
   /** How long it may wait, in milliseconds, or Infinity. */
@@ -31,8 +33,8 @@ interface Owner {
   leave(waiter: Waiter, error: unknown): void
   /** The function of a waiter has run up to its first `await`. */
   ran(waiter: Waiter): void
-  /** A function has ended. */
-  finished(): void
+  /** The function of a waiter has ended. */
+  finished(waiter: Waiter): void
 }
 
 /** A call and its wait. There may be very many: a field costs 8 bytes each, a closure 64 and more. */
@@ -44,7 +46,7 @@ export class Waiter implements ListNode<Waiter> {
   before: Waiter | undefined
   after: Waiter | undefined
   readonly owner: Owner
-  readonly cost: number
+  readonly cost: Cost
   readonly priority: number
   /** When it came, in microseconds. */
   readonly since: number
@@ -56,6 +58,8 @@ export class Waiter implements ListNode<Waiter> {
   readonly reject: (error: unknown) => void
   /** Present if a timeout or a signal may end the wait. */
   deadline: WaitDeadline | undefined
+  /** Present while its function runs, if units in flight are counted. */
+  held: HeldUnits | undefined
 
   constructor(owner: Owner, { cost, priority, run, resolve, reject }: Call, number: number, now: number) {
     this.owner = owner
@@ -97,16 +101,16 @@ export function start(waiter: unknown): Promise<unknown> {
   try {
     return Promise.resolve(begin(waiter as Waiter)).then(
       (value) => {
-        owner.finished()
+        owner.finished(waiter as Waiter)
         return value
       },
       (error) => {
-        owner.finished()
+        owner.finished(waiter as Waiter)
         throw error
       },
     )
   } catch (error) {
-    owner.finished()
+    owner.finished(waiter as Waiter)
     throw error
   }
 }

@@ -2,10 +2,14 @@
  * Runs hostile inputs against the code that reads what strangers send.
  *
  *     npm run fuzz -- --seconds 60 --seed 7
+ *     npm run fuzz -- model --steps 2000000 --redis-steps 50000 --seed 7
+ *
+ * The second form compares limiters in memory and on a real Redis with a model (test/model/), step by step.
  *
  * Each input is made from a number of its own, so `--seed <that number> --one <target>` plays it again alone. The run fails
  * if a target breaks a promise, or takes longer for one input than a server can spare.
  */
+import { spawnSync } from 'node:child_process'
 import { mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -13,12 +17,20 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 import { parseArgs } from 'node:util'
 import { rolldown } from 'rolldown'
 
-const { values } = parseArgs({
-  options: { seconds: { type: 'string', default: '60' }, seed: { type: 'string' }, one: { type: 'string' } },
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    seconds: { type: 'string', default: '60' },
+    seed: { type: 'string' },
+    one: { type: 'string' },
+    steps: { type: 'string', default: '2000000' },
+    'redis-steps': { type: 'string', default: '50000' },
+  },
 })
 const seconds = Number(values.seconds)
 const seed = Number(values.seed ?? Date.now() % 1e9)
 if (!(seconds > 0) || !Number.isSafeInteger(seed)) throw new Error('--seconds and --seed take numbers')
+if (positionals[0] === 'model') process.exit(compareWithModel())
 /** For one input of up to 100 kB on a slow machine that is busy, in milliseconds. */
 const slowest = 1000
 
@@ -43,6 +55,15 @@ function fuzz({ name, run }, milliseconds) {
     before = after
   }
   console.log(`${name.padEnd(16)} ${count} inputs`)
+}
+
+/** Plays as many steps on the model and on limiters. Returns the exit code. */
+function compareWithModel() {
+  const { steps, 'redis-steps': redisSteps } = values
+  console.log(`seed ${seed}, ${steps} steps in memory, ${redisSteps} on Redis`)
+  const env = { ...process.env, HEADGATE_STEPS: steps, HEADGATE_REDIS_STEPS: redisSteps, HEADGATE_SEED: `${seed}` }
+  const vitest = ['vitest', 'run', '--project', 'long', 'test/model/model.long.test.ts']
+  return spawnSync('npx', vitest, { stdio: 'inherit', env }).status ?? 1
 }
 
 /** Neighbouring numbers give unrelated random numbers. */

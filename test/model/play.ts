@@ -421,7 +421,7 @@ export async function playMany(
     const own = (seed + n * 2_654_435_761) % 2 ** 31 || 1
     setTime(start)
     try {
-      await new Player({ store: makeStore(), setTime }, kind, seededRandom(own), `model${own}`).play(callsOfOne)
+      await new Player({ store: makeStore(), setTime }, kind, seededRandom(own), `${kind.name} ${own}`).play(callsOfOne)
     } catch (error) {
       throw new Error(`seed ${own}: ${(error as Error).message}`, { cause: error })
     }

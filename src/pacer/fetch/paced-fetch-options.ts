@@ -1,6 +1,7 @@
 import { type Duration, milliseconds } from '../../duration.ts'
 import { HeadgateError, invalidOption } from '../../errors.ts'
-import { callback, knownOptions, type Names, positiveInteger, text } from '../../options.ts'
+import { callback, knownOptions, type Names, text } from '../../options.ts'
+import { costOf } from '../cost.ts'
 import { Pace } from '../pace.ts'
 import type { Pacer } from '../pacer.ts'
 import type { Followed, RequestCost } from './server-quotas.ts'
@@ -13,8 +14,9 @@ export interface PacedFetchOptions {
   /** Returns a request's key of the pacer. Default: all requests share one pace. Example: `({ host }) => host`. */
   key?: (url: URL) => string
   /**
-   * How many permits a request takes: a whole number from 1, or a function of the arguments of `fetch` that returns it.
-   * Default 1. Example: `(url, init) => estimate(init.body)`.
+   * How many permits a request takes: a whole number from 1, a record by the names of the policies, or a function of the
+   * arguments of `fetch` that returns one of them. Default 1.
+   * Example: `(url, init) => ({ requests: 1, tokens: estimate(init.body) })`.
    */
   cost?: RequestCost | ((...request: Parameters<Fetch>) => RequestCost)
   /**
@@ -70,7 +72,7 @@ export function readSettings(options: PacedFetchOptions): Settings {
   }
   callback(options.key, 'pacedFetch: key', '({ host }) => host')
   return {
-    costOf: typeof cost === 'function' ? cost : constant(positiveInteger(cost, 'pacedFetch: cost', 'HEADGATE_COST')),
+    costOf: typeof cost === 'function' ? orOne(cost) : constant(cost, pacer),
     followed: followedBy(pacer, options.quotas ?? {}),
     retries,
     maxHold: milliseconds(options.maxHold ?? '5m', 'pacedFetch: maxHold', 'HEADGATE_OPTION'),
@@ -80,7 +82,19 @@ export function readSettings(options: PacedFetchOptions): Settings {
   }
 }
 
-function constant(cost: RequestCost): () => RequestCost {
+type CostOf = Settings['costOf']
+
+/** A function that returns nothing leaves the cost out. */
+function orOne(costOf: CostOf): CostOf {
+  return (...request) => {
+    const cost: RequestCost | undefined = costOf(...request)
+    return cost === undefined ? 1 : cost
+  }
+}
+
+/** @throws HeadgateError `HEADGATE_COST` */
+function constant(cost: RequestCost, { policies }: Pace): CostOf {
+  costOf(cost, policies)
   return () => cost
 }
 

@@ -11,13 +11,11 @@
  * What was left before, less what was sent since, is such a bound too, if nobody else uses the quota. So the larger one of
  * both is taken. If the server says less than that, others do use the quota, and only the first bound is true.
  */
+import type { Units } from '../../call-arguments.ts'
 import type { Quota } from './quota.ts'
 
-/**
- * The cost of a request: a number of units for each policy. For a record of numbers by policy name, only this type,
- * `unitsOf` and the `permits` of `pacedFetch` have to change.
- */
-export type RequestCost = number
+/** The cost of a request: one number of units for every policy, or a record by the names of the policies. */
+export type RequestCost = Units
 
 /** A quota of the server that is followed. */
 export interface Followed {
@@ -29,7 +27,8 @@ export interface Followed {
 
 /** The units of one quota that a request takes. Without a policy each request is one. */
 function unitsOf(cost: RequestCost, { policy }: Followed): number {
-  return policy === undefined ? 1 : cost
+  if (policy === undefined) return 1
+  return typeof cost === 'number' ? cost : (cost[policy] ?? 0)
 }
 
 /** Finds the quotas that are followed. */

@@ -224,6 +224,42 @@ test('a refusal waits for whatever is spent, also for units that no policy follo
   expect(await timeline.read()).toBe('A+4000')
 })
 
+describe('a cost for each policy', () => {
+  const cost = (_: unknown, init?: RequestInit) => ({ requests: 1, tokens: Number(init?.body ?? 0) })
+  const both = (requests: number, tokens: number): Reply => ({
+    'x-ratelimit-remaining-requests': String(requests),
+    'x-ratelimit-reset-requests': '3s',
+    ...left(tokens, '1s'),
+  })
+
+  test('each unit follows its own quota', async () => {
+    const { timeline, send } = site([both(2, 300), both(1, 200), both(9, 9000), both(9, 9000)], { cost })
+    send('A', 100)
+    await timeline.pass(0)
+    send('B', 100) // one request of 2, and 100 tokens of 300
+    await timeline.pass(0)
+    send('C', 201) // one token too many
+    expect(await timeline.read()).toBe('A+0 B+0 C+1000')
+  })
+
+  test('requests wait for requests, whatever is left of the tokens', async () => {
+    const { timeline, send } = site([both(1, 9000), { after: '50' }], { cost })
+    send('A', 1)
+    await timeline.pass(0)
+    send('B', 1)
+    await timeline.pass(10)
+    send('C', 1)
+    expect(await timeline.read()).toBe('A+0 B+50 C+3000')
+  })
+
+  test('the pace counts each unit too', async () => {
+    const few = [slidingLog({ name: 'requests', limit: 2, window: '1s' }), tokens]
+    const { timeline, send } = site([], { cost }, few)
+    for (const name of 'ABC') send(name, 500_000)
+    expect(await timeline.read()).toBe('A+0 B+0 C+1000')
+  })
+})
+
 test('a clock that goes back holds no request for longer than maxHold', async () => {
   let behind = 0
   const timeline = new Timeline(start)
@@ -255,6 +291,9 @@ test.each([
   [{ cost: 1.5 }, 'HEADGATE_COST'],
   [{ cost: Number.NaN }, 'HEADGATE_COST'],
   [{ cost: '1' }, 'HEADGATE_COST'],
+  [{ cost: { requests: 1 } }, 'HEADGATE_COST'],
+  [{ cost: { tokens: 0.5 } }, 'HEADGATE_COST'],
+  [{ cost: {} }, 'HEADGATE_COST'],
   [{ quotas: 'tokens' }, 'HEADGATE_OPTION'],
   [{ quotas: ['tokens'] }, 'HEADGATE_OPTION'],
   [{ quotas: { token: 'tokens' } }, 'HEADGATE_OPTION'],

@@ -4,7 +4,7 @@
  */
 export const bookings = `
 function makers.bookings()
-  local maxSteps, maxBookings = 8, 8
+  local maxSteps, maxBookings = 32, 64
   local insert, remove = table.insert, table.remove
   -- The path between two times, as the last call of pour left it.
   local time, level = 0, 0
@@ -134,12 +134,14 @@ function makers.bookings()
 
   function mergeBookings(p, b, now, before)
     local k = firstBooking(b)
-    local last = b[k + 4]
-    local exact = levelThrough(p, b, now, before, k + 3)
-    b[k + 2] = b[k + 2] + b[k + 5]
-    b[k + 1] = last
+    local start, ticks, last = b[k], b[k + 2] + b[k + 5], b[k + 4]
+    local over = drained(p, before, start - now) + ticks - p.capacity
+    if start + ceil(max(0, over) / p.rate) * p.per ~= last then
+      ticks = levelThrough(p, b, now, before, k + 3) - drained(p, before, last - now)
+      start = last
+    end
     removeBooking(b, k + 3)
-    b[k + 2] = b[k + 2] + max(0, exact - levelThrough(p, b, now, before, k))
+    b[k], b[k + 1], b[k + 2] = start, last, ticks
   end
 
   function levelThrough(p, b, now, before, last)
@@ -216,6 +218,13 @@ function makers.bookings()
     local booked = firstBooking(b)
     for k = 3, booked - 1, 2 do b[k] = ratioDown(b[k], times, per) end
     for k = booked + 2, #b, 3 do b[k] = ratioUp(b[k], times, per) end
+  end
+
+  function bookings.endRuns(p, s)
+    local b = s.more or none
+    for k = firstBooking(b), #b, 3 do
+      if b[k] ~= b[k + 1] then b[k], b[k + 2] = b[k + 1], min(b[k + 2], p.capacity) end
+    end
   end
 end
 `

@@ -129,7 +129,10 @@ function makers.bucket()
       if from.kind ~= p.kind then return false end
       bucket.take(from, s, at, 0, 0)
       s[2] = min(maxSafe, ratioUp(s[2], p.weight, from.weight))
-      if s[3] ~= 0 then bookings.scale(s, p.weight, from.weight) end
+      if s[3] ~= 0 then
+        bookings.scale(s, p.weight, from.weight)
+        bookings.endRuns(p, s)
+      end
       return true
     end
 
@@ -142,6 +145,7 @@ function makers.bucket()
       if s[3] == 0 then return true end
       bookings.scale(s, times, per)
       bookings.scale(s, p.weight, from.weight)
+      bookings.endRuns(p, s)
       if times ~= per or ticks > p.capacity then void(s, 0) end
       return true
     end

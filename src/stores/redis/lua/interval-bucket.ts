@@ -161,6 +161,7 @@ function makers.intervalBucket()
     function interval.adopt(p, s, at, from)
       if not sameWindows(p, from) then return false end
       interval.take(from, s, at, 0, 0)
+      bookings.endRuns(p, s)
       return true
     end
 
@@ -175,6 +176,7 @@ function makers.intervalBucket()
       s[2] = min(p.capacity, spent)
       if s[4] == 0 then return true end
       bookings.scale(s, times, per)
+      bookings.endRuns(p, s)
       if times ~= per or spent > p.capacity then void(s, 0) end
       return true
     end

@@ -1,0 +1,39 @@
+import { costOf, countTokens, estimateOf } from './budget.mjs'
+
+/**
+ * Reads the usage of a request from its stream of server-sent events. The last event tells it. A stream that breaks off
+ * has cost its prompt, and the tokens that have come. One that never began has cost nothing.
+ */
+export class Usage {
+  #decoder = new TextDecoder()
+  #text = ''
+  #prompt
+  #used = { prompt: 0, completion: 0 }
+
+  /** @param {{ messages: { content: string }[] }} request */
+  constructor({ messages }) {
+    this.#prompt = estimateOf({ messages, max_tokens: 0 }).tokens
+  }
+
+  /** For `settle`: the true cost so far. */
+  get cost() {
+    return costOf(this.#used)
+  }
+
+  /** @param {Uint8Array} bytes may begin and end inside an event, or inside a character */
+  read(bytes) {
+    const lines = (this.#text + this.#decoder.decode(bytes, { stream: true })).split('\n')
+    this.#text = lines.pop() ?? ''
+    for (const line of lines) if (line.startsWith('data: {')) this.#count(line.slice('data: '.length))
+  }
+
+  #count(event) {
+    const { choices = [], usage } = JSON.parse(event)
+    if (usage) {
+      this.#used = { prompt: usage.prompt_tokens, completion: usage.completion_tokens }
+      return
+    }
+    this.#used.prompt = this.#prompt
+    for (const { delta } of choices) this.#used.completion += countTokens(delta.content ?? '')
+  }
+}

@@ -1,0 +1,89 @@
+/*
+ * When to ask again for units in flight. A refusal by `concurrency` says when they are free at the latest: when the first
+ * lease ends. Mostly they are released much sooner.
+ *
+ * A release in this process asks again at once, for the same key. A release in another process is found by polling. The
+ * time between two polls is spread, so processes do not ask together, and it doubles twice while the store refuses:
+ *
+ *     refused   |-- poll --|-- 2 poll --|---- 4 poll ----|---- 4 poll ----|     each of half to full length
+ *
+ * A process that is busy would take each unit that it frees again, before the others ask. So now and then it leaves what it
+ * frees to the others, for as long as they need to ask once. That costs it at most a twentieth of its time.
+ */
+import type { Decision, Verdict } from '../decision.ts'
+import type { Permits } from './permits.ts'
+
+/** The longest time between two polls, as a multiple of the shortest. */
+const slowest = 4
+/** How many turns to ask go to others, and after how many of its own. In the longest times between two polls. */
+const turnsOfOthers = 1
+const ownTurns = 19
+
+export interface Polling {
+  /** The shortest time between two polls, in microseconds. */
+  readonly poll: number
+  /** Returns a number from 0 up to 1. */
+  readonly random: () => number
+}
+
+/** All times are microseconds. */
+export class PollTimes {
+  readonly #permits: Permits
+  readonly #polling: Polling
+  /** How many requests were refused since the last one that was granted. */
+  #refusals = 0
+  /** When all policies but `concurrency` admit the first waiter. */
+  #readyAt = 0
+  /** Until when what is freed here is left to others, and when that is next. */
+  #othersUntil = 0
+  #othersFrom = 0
+
+  constructor(permits: Permits, polling: Polling) {
+    this.#permits = permits
+    this.#polling = polling
+  }
+
+  granted(): void {
+    this.#refusals = 0
+  }
+
+  /** The shortest wait after a refusal, if all units in flight leave at once. */
+  shortest({ policies, retryAfter }: Decision): number {
+    return 1000 * (this.#inFlight(policies) === 0 ? retryAfter : longest(policies, (verdict) => !this.#counts(verdict)))
+  }
+
+  /** The time to wait after a refusal. */
+  next(decision: Decision, now: number): number {
+    const least = this.shortest(decision)
+    const most = decision.retryAfter * 1000
+    this.#readyAt = now + least
+    if (least === most) return least
+    if (this.#permits.exclusive) return most
+    const interval = this.#polling.poll * Math.min(slowest, 2 ** this.#refusals++)
+    return Math.min(most, Math.max(least, Math.ceil(interval * (1 - this.#polling.random() / 2))))
+  }
+
+  /** When to ask after a release in this process. */
+  afterRelease(now: number): number {
+    if (this.#permits.exclusive) return this.#readyAt
+    const turn = slowest * this.#polling.poll
+    if (now >= this.#othersFrom) {
+      if (this.#othersFrom > 0) this.#othersUntil = now + turnsOfOthers * turn
+      this.#othersFrom = now + (turnsOfOthers + ownTurns) * turn
+    }
+    return Math.max(this.#readyAt, this.#othersUntil)
+  }
+
+  /** The longest wait for units in flight, in milliseconds. */
+  #inFlight(verdicts: readonly Verdict[]): number {
+    return longest(verdicts, (verdict) => this.#counts(verdict))
+  }
+
+  #counts({ name }: Verdict): boolean {
+    return this.#permits.policies.some((policy) => policy.name === name && policy.algorithm.leases)
+  }
+}
+
+function longest(verdicts: readonly Verdict[], which: (verdict: Verdict) => boolean): number {
+  return Math.max(0, ...verdicts.filter((verdict) => !verdict.shadow && which(verdict)).map((each) => each.retryAfter))
+}
