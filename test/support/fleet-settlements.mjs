@@ -28,9 +28,18 @@ export function settlementPolicies(total, processes) {
   ]
 }
 
+/** Of more units than a call takes, a bucket gives back all that it took: docs/algorithms.md says what it can lose below that. */
+const base = 20
+
+/** Charges the bucket of each user before the first reservation. */
+export async function chargeBase(limiter) {
+  const costs = Object.fromEntries(limiter.policies.map(({ name }) => [name, name === 'bucket' ? base : 0]))
+  for (const user of users) await limiter.charge({ user, team: 't0' }, { cost: costs })
+}
+
 /** Makes the calls. Returns what was settled by policy and key, and how many calls were refused. */
 export async function settleCalls(limiter, calls) {
-  const settled = {}
+  const settled = Object.fromEntries(users.map((user) => [`bucket ${user}`, base]))
   let left = calls
   let refused = 0
   async function caller() {

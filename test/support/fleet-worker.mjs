@@ -10,7 +10,7 @@ import { redisStore } from 'headgate/redis'
 import { Cluster, Redis } from 'ioredis'
 import { MemcacheClient } from 'memcache-client'
 import { Pool } from 'pg'
-import { settleCalls, settlementPolicies, usedUnits } from './fleet-settlements.mjs'
+import { chargeBase, settleCalls, settlementPolicies, usedUnits } from './fleet-settlements.mjs'
 
 const { kind, ports, policy, limit, calls, processes, store } = JSON.parse(process.argv[2])
 const [port] = ports
@@ -58,7 +58,7 @@ async function consumeCalls() {
   return admitted
 }
 
-if (policy === 'settlements') await usedUnits(limiter)
+if (policy === 'settlements') await chargeBase(limiter)
 else await limiter.peek('everybody')
 process.on('disconnect', () => process.exit())
 process.on('message', async ({ go, peek }) => {
