@@ -13,6 +13,9 @@ const pool = new Pool(postgres.config)
 await postgresStore({ pool }).migrate()
 await pool.end()
 
+/** In milliseconds: three processes start, and settle 600 calls. */
+const timeout = 120_000
+
 const task = { ...quick, policy: 'slidingLog', store: {} }
 
 test('several processes on one key of Postgres admit exactly the limit', async () => {
@@ -29,17 +32,29 @@ test('the workers of a cluster on one key admit exactly the limit', async () => 
   store.close()
 })
 
-test('several processes that reserve and settle on Postgres use exactly what they settle', async () => {
-  await expectExactlySettled({ ...quickSettling, kind: 'postgres', ports: [postgres.port], store: {} })
-})
+test(
+  'several processes that reserve and settle on Postgres use exactly what they settle',
+  async () => {
+    await expectExactlySettled({ ...quickSettling, kind: 'postgres', ports: [postgres.port], store: {} })
+  },
+  timeout,
+)
 
-test('several processes that reserve and settle on Memcached use exactly what they settle', async () => {
-  const store = { retries: 1000 }
-  await expectExactlySettled({ ...quickSettling, kind: 'memcached', ports: [memcached.port], store })
-})
+test(
+  'several processes that reserve and settle on Memcached use exactly what they settle',
+  async () => {
+    const store = { retries: 1000 }
+    await expectExactlySettled({ ...quickSettling, kind: 'memcached', ports: [memcached.port], store })
+  },
+  timeout,
+)
 
-test('the workers of a cluster that reserve and settle use exactly what they settle', async () => {
-  const store = clusterStore({ name: 'settlements' })
-  await expectExactlySettled({ ...quickSettling, kind: 'cluster', store: { name: 'settlements' } })
-  store.close()
-})
+test(
+  'the workers of a cluster that reserve and settle use exactly what they settle',
+  async () => {
+    const store = clusterStore({ name: 'settlements' })
+    await expectExactlySettled({ ...quickSettling, kind: 'cluster', store: { name: 'settlements' } })
+    store.close()
+  },
+  timeout,
+)

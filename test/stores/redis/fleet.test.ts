@@ -21,9 +21,13 @@ test('several processes on one key of Redis Cluster admit exactly the limit', as
 test.each([
   ['Redis', [server.port]],
   ['Redis Cluster', cluster.nodes.map(({ port }) => port)],
-])('several processes that reserve and settle on %s use exactly what they settle', async (_, ports) => {
-  await expectExactlySettled({ ...quickSettling, kind: 'redis', ports, store: { prefix: 'settle' } })
-})
+])(
+  'several processes that reserve and settle on %s use exactly what they settle',
+  async (_, ports) => {
+    await expectExactlySettled({ ...quickSettling, kind: 'redis', ports, store: { prefix: 'settle' } })
+  },
+  120_000,
+)
 
 test('leases admit no more, and leave at most units - 1 unspent in each process', async () => {
   const units = 20
