@@ -1,4 +1,5 @@
 import { MapDatabase } from '../support/map-store.ts'
+import { describeTwoClocks } from '../support/two-clocks.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
 const database = new MapDatabase()
@@ -9,3 +10,5 @@ describeWholeStore({
   text: async (key) => database.texts.get(key)?.text,
   runs: 40,
 })
+
+describeTwoClocks('compare-and-set', (clock, prefix) => database.store({ clock, prefix }))

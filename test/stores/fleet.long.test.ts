@@ -2,7 +2,7 @@ import { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { admittedBy, full } from '../support/fleet.ts'
+import { admittedBy, expectExactlySettled, full } from '../support/fleet.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { startCluster, startRedis } from '../support/redis-server.ts'
@@ -17,24 +17,24 @@ await postgresStore({ pool }).migrate()
 await pool.end()
 
 const timeout = 120_000
+const settlingTimeout = 600_000
+
+const plain = { batch: false, denyCache: false }
+const masters = redisCluster.nodes.map(({ port }) => port)
+const servers = [
+  ['Redis', { kind: 'redis', ports: [redis.port], store: { prefix: 'one' } }],
+  [
+    'Redis without batches and deny cache',
+    { kind: 'redis', ports: [redis.port], store: { prefix: 'plain', ...plain } },
+  ],
+  ['Redis Cluster with 3 masters', { kind: 'redis', ports: masters, store: { prefix: 'three' } }],
+  ['Postgres', { kind: 'postgres', ports: [postgres.port], store: {} }],
+  ['Memcached', { kind: 'memcached', ports: [memcached.port], store: {} }],
+] as const
 
 describe.each(['fixedWindow', 'slidingLog'])(
   '8 processes make 2,000 calls each on one key of limit 1,000, %s',
   (policy) => {
-    const servers = [
-      ['Redis', { kind: 'redis', ports: [redis.port], store: { prefix: 'one' } }],
-      [
-        'Redis without batches and deny cache',
-        { kind: 'redis', ports: [redis.port], store: { prefix: 'plain', batch: false, denyCache: false } },
-      ],
-      [
-        'Redis Cluster with 3 masters',
-        { kind: 'redis', ports: redisCluster.nodes.map(({ port }) => port), store: { prefix: 'three' } },
-      ],
-      ['Postgres', { kind: 'postgres', ports: [postgres.port], store: {} }],
-      ['Memcached', { kind: 'memcached', ports: [memcached.port], store: {} }],
-    ] as const
-
     test.each(servers)(
       '%s admits exactly 1,000',
       async (_, server) => {
@@ -54,3 +54,24 @@ describe.each(['fixedWindow', 'slidingLog'])(
     )
   },
 )
+
+describe('8 processes reserve and settle 2,000 times each, and use exactly what they settle', () => {
+  test.each(servers)(
+    '%s',
+    async (_, { store, ...server }) => {
+      const retries = server.kind === 'memcached' && { retries: 10_000 }
+      await expectExactlySettled({ ...full, ...server, store: { ...store, timeout: '5m', ...retries } })
+    },
+    settlingTimeout,
+  )
+
+  test(
+    'the primary of a cluster',
+    async () => {
+      const store = clusterStore({ name: 'settlements' })
+      await expectExactlySettled({ ...full, kind: 'cluster', store: { name: 'settlements', timeout: '5m' } })
+      store.close()
+    },
+    settlingTimeout,
+  )
+})

@@ -2,7 +2,7 @@ import { Pool } from 'pg'
 import { expect, test } from 'vitest'
 import { clusterStore } from '../../src/stores/cluster/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
-import { admittedBy, quick } from '../support/fleet.ts'
+import { admittedBy, expectExactlySettled, quick, quickSettling } from '../support/fleet.ts'
 import { startMemcached } from '../support/memcached-server.ts'
 import { startPostgres } from '../support/postgres-server.ts'
 import { useServer } from '../support/use-server.ts'
@@ -12,6 +12,9 @@ const memcached = await useServer(startMemcached())
 const pool = new Pool(postgres.config)
 await postgresStore({ pool }).migrate()
 await pool.end()
+
+/** In milliseconds: three processes start, and settle 600 calls. */
+const timeout = 120_000
 
 const task = { ...quick, policy: 'slidingLog', store: {} }
 
@@ -28,3 +31,30 @@ test('the workers of a cluster on one key admit exactly the limit', async () => 
   expect(await admittedBy({ ...task, kind: 'cluster', store: { name: 'fleet' } })).toBe(quick.limit)
   store.close()
 })
+
+test(
+  'several processes that reserve and settle on Postgres use exactly what they settle',
+  async () => {
+    await expectExactlySettled({ ...quickSettling, kind: 'postgres', ports: [postgres.port], store: {} })
+  },
+  timeout,
+)
+
+test(
+  'several processes that reserve and settle on Memcached use exactly what they settle',
+  async () => {
+    const store = { retries: 1000 }
+    await expectExactlySettled({ ...quickSettling, kind: 'memcached', ports: [memcached.port], store })
+  },
+  timeout,
+)
+
+test(
+  'the workers of a cluster that reserve and settle use exactly what they settle',
+  async () => {
+    const store = clusterStore({ name: 'settlements' })
+    await expectExactlySettled({ ...quickSettling, kind: 'cluster', store: { name: 'settlements' } })
+    store.close()
+  },
+  timeout,
+)

@@ -1,4 +1,8 @@
 import { memcached } from '../support/server-stores.ts'
+import { describeTwoClocks } from '../support/two-clocks.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
 
-describeWholeStore({ ...(await memcached()), runs: 8, quick: true })
+const store = await memcached()
+
+describeWholeStore({ ...store, runs: 8, quick: true })
+describeTwoClocks(store.name, store.create)

@@ -1,9 +1,11 @@
 /* All policies commit or none does, also where several keys are swapped one after the other. */
 import { expect, test } from 'vitest'
 import {
+  concurrency,
   fixedWindow,
   type Policy,
   type PolicyOptions,
+  RateLimiter,
   segmentedWindow,
   slidingLog,
   slidingWindow,
@@ -70,6 +72,20 @@ test('a write is undone also if others write first more often than a call tries'
   expect((await failure(limiter.consume(key, { cost: 20 }))).code).toBe('HEADGATE_STORE')
   expect(admitted).toBe(8)
   expect(await remaining(other)).toEqual([92, 92])
+})
+
+test('undoing a write with a renewed lease leaves the units of its reservation taken', async () => {
+  const database = new MapDatabase()
+  const policies = [...twoScopes, concurrency({ limit: 100, scope: 'user' })]
+  const limiter = new RateLimiter({ name: 'l', policies, store: database.store() })
+  const other = new RateLimiter({ name: 'l', policies, store: database.store() })
+  const reservation = await limiter.reserve(key, { cost: 7 })
+  let swaps = 0
+  database.before = (name) => name.includes(':user:') && ++swaps === 1 && other.charge(key)
+  const [renewed] = await Promise.all([reservation.renew(), limiter.reserve(key)])
+  expect(renewed).toBe(true)
+  expect(swaps).toBeGreaterThan(2)
+  expect((await limiter.peek(key)).policies.map(({ used }) => used)).toEqual([9, 9, 9])
 })
 
 /** A call whose last swap hangs until it has timed out. */

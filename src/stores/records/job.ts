@@ -114,10 +114,11 @@ export class Job {
     const { places, policies } = this.scoped.scopes[index] as Scope
     const record = new KeyRecord(text)
     const evaluation = new Evaluation(policies.map(({ policy }) => policy))
-    for (const booking of this.#results) {
+    for (const [n, booking] of this.#results.entries()) {
       const { tickets: all } = booking ?? {}
       if (all === undefined) continue
-      const tickets = places.map((place) => all[place])
+      const renewed = this.#calls[n]?.options?.tickets // a renewal keeps the tickets of what it did not take
+      const tickets = places.map((place) => (all[place] === renewed?.[place] ? undefined : all[place]))
       record.load(evaluation.policies, now, this.scoped.onChange)
       evaluation.evaluate('settle', now, unitsBack(tickets), 0, tickets)
       evaluation.giveBack()

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { admittedBy, quick } from '../../support/fleet.ts'
+import { admittedBy, expectExactlySettled, quick, quickSettling } from '../../support/fleet.ts'
 import { startCluster, startRedis } from '../../support/redis-server.ts'
 import { useServer } from '../../support/use-server.ts'
 
@@ -17,6 +17,17 @@ test('several processes on one key of Redis Cluster admit exactly the limit', as
   const ports = cluster.nodes.map(({ port }) => port)
   expect(await admittedBy({ ...task, ports, store: { prefix: 'three' } })).toBe(quick.limit)
 })
+
+test.each([
+  ['Redis', [server.port]],
+  ['Redis Cluster', cluster.nodes.map(({ port }) => port)],
+])(
+  'several processes that reserve and settle on %s use exactly what they settle',
+  async (_, ports) => {
+    await expectExactlySettled({ ...quickSettling, kind: 'redis', ports, store: { prefix: 'settle' } })
+  },
+  120_000,
+)
 
 test('leases admit no more, and leave at most units - 1 unspent in each process', async () => {
   const units = 20
