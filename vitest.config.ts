@@ -13,8 +13,6 @@ const servers = [
   'test/pacer/fleet*.test.ts',
 ]
 const http = ['test/{http,sockets}/**/*.test.ts', 'test/pacer/fetch/real-server.test.ts']
-/** Tests in packages of their own, which `npm run test:sockets` installs. */
-const sockets = ['doors/sockets/*.test.ts']
 const installServers = './test/support/programs.ts'
 
 function tier(name: string, include: readonly string[], { exclude = [] as readonly string[], globalSetup = '' } = {}) {
@@ -29,7 +27,7 @@ function tier(name: string, include: readonly string[], { exclude = [] as readon
   }
 }
 
-/** `npm run test:unit` runs the tier `unit`, `npm test` all but `long` and `sockets`, and `npm run test:long` that one. */
+/** `npm run test:unit` runs the tier `unit`, `npm test` all but `long`, and `npm run test:long` that one. */
 export default defineConfig({
   resolve: { alias: { '#platform': new URL('./src/platform/node.ts', import.meta.url).pathname } },
   test: {
@@ -43,7 +41,6 @@ export default defineConfig({
       tier('http', http, { exclude: [long] }),
       tier('built', built, { exclude: [long] }),
       tier('servers', servers, { exclude: [long], globalSetup: installServers }),
-      tier('sockets', sockets),
       tier('long', [long], { globalSetup: installServers }),
     ],
   },
