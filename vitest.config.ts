@@ -13,8 +13,6 @@ const servers = [
   'test/pacer/fleet*.test.ts',
 ]
 const http = ['test/{http,sockets}/**/*.test.ts', 'test/pacer/fetch/real-server.test.ts']
-/** Tests in packages of their own, which `npm run test:sockets` installs. */
-const sockets = ['doors/sockets/*.test.ts']
 const installServers = './test/support/programs.ts'
 
 function tier(
@@ -34,7 +32,7 @@ function tier(
   }
 }
 
-/** `npm run test:unit` runs the tier `unit`, `npm test` all but `long` and `sockets`, and `npm run test:long` that one. */
+/** `npm run test:unit` runs the tier `unit`, `npm test` all but `long`, and `npm run test:long` that one. */
 export default defineConfig({
   resolve: { alias: { '#platform': new URL('./src/platform/node.ts', import.meta.url).pathname } },
   test: {
@@ -48,7 +46,6 @@ export default defineConfig({
       tier('http', http, { exclude: [long] }),
       tier('built', built, { exclude: [long] }),
       tier('servers', servers, { exclude: [long], globalSetup: installServers }),
-      tier('sockets', sockets),
       tier('long', [long], { globalSetup: installServers, testTimeout: 600_000 }),
     ],
   },

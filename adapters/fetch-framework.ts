@@ -1,6 +1,6 @@
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView } from './address-view.ts'
-import { type Answer, answerOf, answerWriter, isUnaddressed, type NodePair } from './web-answer.ts'
+import { type Answer, answerOf, answerWriter, headerOf, isUnaddressed, type NodePair } from './web-answer.ts'
 
 declare global {
   interface Request {
@@ -90,7 +90,7 @@ export function fetchFramework<Context>(
     ...addressView(own.trustedProxies, {
       peer,
       unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
-      header: ({ request }, name) => request.headers.get(name) ?? undefined,
+      header: ({ request }, name) => headerOf(nodePair(request), request, name),
     }),
     addressless: own.address === undefined,
     param: paramOf,

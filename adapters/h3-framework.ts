@@ -1,7 +1,7 @@
 import type { H3Event } from 'h3'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView } from './address-view.ts'
-import { answerOf, isUnaddressed, type NodePair } from './web-answer.ts'
+import { answerOf, headerOf, isUnaddressed, type NodePair } from './web-answer.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -51,7 +51,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
   const view = addressView<H3Event>(own.trustedProxies, {
     peer: own.address === undefined ? socketAddress : found,
     unaddressed: (event) => isUnaddressed(nodeOf(event)),
-    header: ({ req }, name) => req.headers.get(name) ?? undefined,
+    header: (event, name) => headerOf(nodeOf(event), event.req, name),
   })
   return {
     ...view,

@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView } from './address-view.ts'
-import { answerOf, answerWriter, isUnaddressed, type NodePair } from './web-answer.ts'
+import { answerOf, answerWriter, headerOf, isUnaddressed, type NodePair } from './web-answer.ts'
 
 /** What `getConnInfo` of a runtime returns, as far as the address goes. */
 export interface ConnInfo {
@@ -49,7 +49,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     ...addressView(own.trustedProxies, {
       peer,
       unaddressed: (context) => isUnaddressed(nodePair(context)),
-      header: ({ req }, name) => req.raw.headers.get(name) ?? undefined,
+      header: (context, name) => headerOf(nodePair(context), context.req.raw, name),
     }),
     addressless: own.connInfo === undefined && own.address === undefined,
     param: ({ req }, name) => req.param(name as never) as string | undefined,

@@ -1,4 +1,4 @@
-import type { Context, MiddlewareHandler, Next } from 'hono'
+import type { Context, MiddlewareHandler } from 'hono'
 import {
   asError,
   createGuard,
@@ -16,7 +16,7 @@ import {
   type WithOwn,
 } from '../src/http/index.ts'
 import { type ConnInfo, type HonoOwnOptions, honoFramework } from './hono-framework.ts'
-import { answerOf } from './web-answer.ts'
+import { type Answer, answerOf } from './web-answer.ts'
 
 export { type ConnInfo, type HonoOwnOptions, honoFramework }
 
@@ -65,7 +65,16 @@ export function rateLimit(first: Argument, second?: HonoOptions): HonoMiddleware
     } catch (error) {
       throw asError(error)
     }
-    return admitted ? answered(context, next) : refused(context)
+    if (!admitted) return refused(context)
+    const answer = answerOf(context)
+    try {
+      await next()
+    } catch (error) {
+      answer.end(500, false)
+      throw error
+    }
+    if (context.finalized) addFields(context, answer)
+    return undefined
   }
   return Object.assign(middleware, { limiter: guard.limiter })
 }
@@ -82,15 +91,7 @@ function refused(context: Context): Response | undefined {
 }
 
 /** Puts the fields on the response once it exists: Hono would not put them on one that a handler has made itself. */
-async function answered(context: Context, next: Next): Promise<undefined> {
-  const answer = answerOf(context)
-  try {
-    await next()
-  } catch (error) {
-    answer.end(500, false)
-    throw error
-  }
-  if (!context.finalized) return
+function addFields(context: Context, answer: Answer): void {
   const given = context.res
   const response = answer.apply(given, context.req)
   if (response === given) return

@@ -1,4 +1,102 @@
-/* The names that are used of packages that only some applications install. */
+/*
+ * The names that the door for Nest uses of packages that only applications of Nest install, each with what is used of it.
+ * So these packages are no dependencies of this repository. The published declarations import the packages' own types,
+ * and `npm run test:doors` compiles the sources and the declarations against those.
+ */
+
+declare module '@nestjs/common' {
+  import type { Observable } from 'rxjs'
+
+  type Class = new (...args: never[]) => object
+
+  export interface ExecutionContext {
+    getArgs(): readonly unknown[]
+    getArgByIndex<T = unknown>(index: number): T
+    getClass(): Class
+    getHandler(): (...args: never[]) => unknown
+    getType<T extends string>(): T
+    switchToHttp(): { getRequest<T = unknown>(): T; getResponse<T = unknown>(): T }
+  }
+
+  export interface CanActivate {
+    canActivate(context: ExecutionContext): boolean | Promise<boolean> | Observable<boolean>
+  }
+
+  export interface CallHandler {
+    handle(): Observable<unknown>
+  }
+
+  export interface NestInterceptor {
+    intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> | Promise<Observable<unknown>>
+  }
+
+  export interface OnModuleInit {
+    onModuleInit(): unknown
+  }
+
+  export type Provider = Class | { provide: symbol; inject?: never[]; useFactory: (...injected: unknown[]) => unknown }
+
+  export interface DynamicModule {
+    module: Class
+    global?: boolean
+    imports?: unknown[]
+    providers?: Provider[]
+    exports?: (Class | symbol)[]
+  }
+
+  export class HttpException extends Error {
+    constructor(response: string | Record<string, unknown>, status: number)
+    getStatus(): number
+  }
+
+  export function Injectable(): ClassDecorator
+  export function Module(metadata: object): ClassDecorator
+  export function Inject(token: unknown): ParameterDecorator
+  export function SetMetadata(key: string, value: unknown): ClassDecorator & MethodDecorator
+  export function UseGuards(...guards: readonly Class[]): ClassDecorator & MethodDecorator
+  export function applyDecorators(
+    ...decorators: readonly (ClassDecorator & MethodDecorator)[]
+  ): (target: object, key?: string | symbol, descriptor?: unknown) => void
+  export function createParamDecorator(
+    factory: (data: unknown, context: ExecutionContext) => unknown,
+  ): () => ParameterDecorator
+}
+
+declare module '@nestjs/core' {
+  type Class = new (...args: never[]) => object
+
+  interface Found {
+    readonly metatype: Class | null
+    readonly isNotMetatype: boolean
+  }
+
+  export class Reflector {
+    get<T>(key: string, target: Class | ((...args: never[]) => unknown)): T
+  }
+
+  export class DiscoveryModule {}
+
+  export class DiscoveryService {
+    getControllers(): readonly Found[]
+    getProviders(): readonly Found[]
+  }
+
+  export class MetadataScanner {
+    getAllMethodNames(prototype: object): readonly string[]
+  }
+}
+
+declare module 'rxjs' {
+  export interface Observable<T> {
+    pipe<R>(operator: (source: Observable<T>) => Observable<R>): Observable<R>
+  }
+
+  export function tap<T>(observer: {
+    complete?: () => void
+    error?: (error: unknown) => void
+    unsubscribe?: () => void
+  }): (source: Observable<T>) => Observable<T>
+}
 
 declare module '@nestjs/websockets' {
   export const WsException: new (error: object | string) => Error

@@ -158,8 +158,24 @@ export function answerWriter<Owner>(
 
 /** Request and response of Node, behind a web server that runs on it. */
 export interface NodePair {
-  readonly req: { readonly socket: LocalSocket }
+  readonly req: {
+    readonly socket: LocalSocket
+    readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
+  }
   readonly res?: EndingResponse | undefined
+}
+
+/**
+ * A header of the request, by its lower-case name. Node has parsed them already, and a server on Node would first copy all
+ * of them for `request.headers`.
+ */
+export function headerOf(
+  node: Partial<NodePair> | undefined,
+  request: Pick<Request, 'headers'>,
+  name: string,
+): string | undefined {
+  const parsed = node?.req?.headers
+  return parsed === undefined ? (request.headers.get(name) ?? undefined) : parsed[name]?.toString()
 }
 
 /** For `Framework.unaddressed`: only a server of Node shows its sockets. */

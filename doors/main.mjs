@@ -30,5 +30,5 @@ installPacked()
 writeRecipes()
 const check = (project) => run(join(root, 'node_modules/typescript/bin/tsc'), '-p', project)
 const types = check('tsconfig.json') || check('contract/tsconfig.json')
-const tests = run('node_modules/vitest/vitest.mjs', 'run', ...process.argv.slice(2))
+const tests = run(join(root, 'node_modules/vitest/vitest.mjs'), 'run', ...process.argv.slice(2))
 process.exitCode = types || tests

@@ -3,6 +3,7 @@ import { defineSuite } from '../lib/suite.mjs'
 import { timed } from '../lib/timing.mjs'
 import { bare, byHand, draftByHand, expressRateLimit, headgate, through } from '../targets/express.mjs'
 import { fastifyTargets, koaTargets } from '../targets/koa-fastify.mjs'
+import { webTargets } from '../targets/web.mjs'
 
 const open = 1_000_000_000
 /** The number of clients that call one after the other: more than a cache of recent addresses would hold. */
@@ -70,6 +71,39 @@ function whole(workload, targets) {
   }))
 }
 
+/** Doors whose applications are those of the suite `sockets`. */
+const doors = {
+  Hono: 'headgate/hono',
+  H3: 'headgate/h3',
+  fetch: 'headgate/fetch',
+  'node:http': 'headgate/node',
+  NestJS: 'headgate/nest',
+}
+
+/** The package is a link to this repository, which has no packages of Nest: it has to find those of the benchmark. */
+const besideNest = ['--preserve-symlinks']
+
+/** Each client makes its requests at a limit that admits all, or its only one first, and then all are refused. */
+function throughDoor(framework) {
+  const flags = framework === 'NestJS' ? besideNest : []
+  const targets = webTargets(framework)
+  const rows = whole(framework, targets)
+  const refused = Object.entries(targets).map(([target, make]) => ({
+    workload: `${framework}, refused`,
+    target,
+    kind: rows.find((row) => row.target === target).kind,
+    measure: async () => {
+      const few = addresses(16)
+      if (target.endsWith('alone')) return timed(await make(few, open))
+      const loop = await make(few, 3)
+      const admitted = await loop(64)
+      if (admitted !== 48) throw new Error(`admitted ${admitted} of 64, allowed are 48`)
+      return timed(loop, false)
+    },
+  }))
+  return [...rows, ...refused].map((row) => ({ ...row, flags }))
+}
+
 const columns = [
   { metric: 'cpuNs', label: 'CPU ns a request' },
   { metric: 'cpuNsAdded', label: 'CPU ns added' },
@@ -98,6 +132,17 @@ export default defineSuite({
       floor: 'Fastify alone',
       ratio: { to: 'headgate/fastify', label: 'added, to headgate' },
     },
+    ...Object.entries(doors).flatMap(([framework, door]) =>
+      [framework, `${framework}, refused`].map((name) => ({
+        ...table,
+        name,
+        floor: `${framework} alone`,
+        ratio: [
+          { to: door, label: 'added, to headgate' },
+          { to: `${framework} alone`, metric: 'cpuNs', label: 'CPU, to the framework alone' },
+        ],
+      })),
+    ),
   ],
   cases: [
     ...Object.entries(callers).flatMap(([workload, from]) => admitting(workload, legacy, from)),
@@ -105,6 +150,7 @@ export default defineSuite({
     ...refusing(),
     ...whole('Koa', koaTargets),
     ...whole('Fastify', fastifyTargets),
+    ...Object.keys(doors).flatMap(throughDoor),
   ],
   aims: [
     { workload: 'Express, IPv4', target: 'headgate/express', metric: 'cpuNsAdded', most: 1000 },

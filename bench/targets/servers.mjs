@@ -4,15 +4,19 @@ import { getRequestListener } from '@hono/node-server'
 import express from 'express'
 import expressPeer from 'express-rate-limit'
 import fastify from 'fastify'
+import { H3, toNodeHandler } from 'h3'
 import { rateLimit as expressLimit } from 'headgate/express'
 import { rateLimit as fastifyLimit } from 'headgate/fastify'
+import { rateLimit as fetchLimit } from 'headgate/fetch'
+import { rateLimit as h3Limit } from 'headgate/h3'
 import { rateLimit as koaLimit } from 'headgate/koa'
+import { rateLimit as nodeLimit } from 'headgate/node'
 import Koa from 'koa'
 import koaPeer from 'koa-ratelimit'
 import { headgate, honoApp, honoRateLimiter } from './hono.mjs'
 
 /*
- * The same application, one route that says hello, on four frameworks: alone, with three headers by hand, and behind each
+ * The same application, one route that says hello, on each framework: alone, with three headers by hand, and behind each
  * limiter. Every target returns a server that does not listen yet.
  */
 
@@ -56,6 +60,29 @@ async function onFastify(install = async (_app) => {}) {
 
 function onHono(middleware) {
   return createServer(getRequestListener(honoApp(middleware).fetch))
+}
+
+function onH3(middleware) {
+  const app = new H3()
+  if (middleware) app.use(middleware)
+  app.get('/', () => 'hello')
+  return createServer(toNodeHandler(app))
+}
+
+/** A fetch handler on the web server of Hono, which passes the request of Node as the second argument. */
+function onFetch(around = (handler) => handler) {
+  return createServer(getRequestListener(around(() => new Response('hello'))))
+}
+
+function hello(_request, response) {
+  response.setHeader('Content-Type', 'text/plain; charset=utf-8')
+  response.end('hello')
+}
+
+/** Only a process for Nest loads it: loading it takes a second. */
+async function onNest(target, limit) {
+  const { nestTargets } = await import('./nest.mjs')
+  return nestTargets[target](limit)
 }
 
 export const servers = {
@@ -127,5 +154,29 @@ export const servers = {
       }),
     'headgate/hono': (limit) => onHono(headgate(limit, windowMs)),
     'hono-rate-limiter': (limit) => onHono(honoRateLimiter(limit, windowMs)),
+  },
+  H3: {
+    alone: () => onH3(),
+    'headgate/h3': (limit) => onH3(h3Limit({ limit, window: windowMs })),
+  },
+  fetch: {
+    alone: () => onFetch(),
+    'headgate/fetch': (limit) => {
+      const address = (_request, { incoming }) => incoming.socket.remoteAddress
+      const { wrap } = fetchLimit({ limit, window: windowMs }, { address })
+      return onFetch((handler) => wrap(handler))
+    },
+  },
+  'node:http': {
+    alone: () => createServer(hello),
+    'headgate/node': (limit) => {
+      const limited = nodeLimit({ limit, window: windowMs })
+      return createServer((request, response) => void limited(request, response, () => hello(request, response)))
+    },
+  },
+  NestJS: {
+    alone: () => onNest('alone'),
+    'headgate/nest': (limit) => onNest('headgate/nest', limit),
+    '@nestjs/throttler': (limit) => onNest('@nestjs/throttler', limit),
   },
 }

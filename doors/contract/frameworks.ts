@@ -15,7 +15,7 @@ import { APP_GUARD, BaseExceptionFilter, NestFactory } from '@nestjs/core'
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { RateLimitDecision, RateLimitGuard, RateLimitModule } from '../../adapters/nest.ts'
-import type { RequestDecision } from '../../src/http/index.ts'
+import { declaresPlatform, type RequestDecision } from '../../src/http/index.ts'
 import type { App, AppOptions } from '../../test/support/frameworks.ts'
 
 export type { App, AppOptions, Received } from '../../test/support/frameworks.ts'
@@ -48,6 +48,8 @@ type Anything = Record<string, unknown>
  * properties of the request, or of the response where they get that.
  */
 function adapted(options: unknown): unknown {
+  // An extractor for a platform reads no request itself, and is known by its identity.
+  if (typeof options === 'function' && declaresPlatform(options as never)) return options
   if (typeof options === 'function') return (...args: unknown[]) => options(...args.map(opened(args)))
   if (typeof options !== 'object' || options === null || Object.getPrototypeOf(options) !== Object.prototype)
     return options

@@ -6,7 +6,7 @@ import { fixedWindow, RateLimiter } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, statuses, stillStore, until } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
-import { statusOf } from '../support/shapes.ts'
+import { queryOf, statusOf } from '../support/shapes.ts'
 
 const policies = fixedWindow({ limit: 2, window: '1h' })
 const statusIn = (url: string) => Number(new URL(url, 'http://a').searchParams.get('status') ?? 200)
@@ -131,7 +131,7 @@ contract((app) => {
     const plans: Record<string, string> = { small: '10/1h fixed-window', big: '100/1h fixed-window' }
     const releases: (() => void)[] = []
     const { url, limiter } = await app(
-      { store, keys, count: 'failures', policies: ({ url: path }: { url: string }) => plans[planOf(path)] },
+      { store, keys, count: 'failures', policies: (request: unknown) => plans[queryOf(request, 'plan') ?? ''] },
       {
         handle: (_decision, path) =>
           planOf(path) === 'big' ? 401 : new Promise<number>((resolve) => releases.push(() => resolve(200))),

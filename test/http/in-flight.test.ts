@@ -6,6 +6,7 @@ import { concurrency, fixedWindow, memoryStore, RateLimiter, type Store } from '
 import { forgetWarnings } from '../../src/warn.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, stillStore, until } from '../support/contract.ts'
+import { queryOf } from '../support/shapes.ts'
 import { get, serve } from '../support/frameworks.ts'
 import { PlainResponse, plainFramework } from '../support/plain-framework.ts'
 
@@ -129,7 +130,7 @@ contract((app) => {
       await release.promise
       return 200
     }
-    const policies = ({ url = '' }: { url?: string }) => (url.includes('big') ? '4 at once' : '1 at once')
+    const policies = (request: unknown) => (queryOf(request, 'big') === undefined ? '1 at once' : '4 at once')
     const { url, limiter } = await app({ policies, keys }, { handle })
     const held = get(url)
     await begun.promise

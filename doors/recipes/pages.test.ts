@@ -1,0 +1,64 @@
+import { type Handle, json, type RequestEvent, redirect } from '@sveltejs/kit'
+import { NextRequest } from 'next/server'
+import { expect, test } from 'vitest'
+import { proxy } from '../.examples/next-proxy.ts'
+import { GET } from '../.examples/next-route.ts'
+import { handle } from '../.examples/sveltekit.ts'
+
+/* The programs of docs/doors.md for frameworks that build sites, on the requests and responses of their own packages. */
+
+/** A request as Vercel passes it on. */
+function vercel(address: string): NextRequest {
+  return new NextRequest('https://example.com/api/books/7', { headers: { 'x-vercel-forwarded-for': address } })
+}
+
+test('Next.js: a route handler gets its parameters and the decision, and each address has a quota', async () => {
+  const call = (address: string) => GET(vercel(address), { params: Promise.resolve({ id: '7' }) })
+  const first = await call('203.0.113.1')
+  expect(await first.json()).toEqual({ id: '7', left: 1 })
+  expect(first.headers.get('x-ratelimit-remaining')).toBe('1')
+  expect((await call('203.0.113.1')).status).toBe(200)
+  const refused = await call('203.0.113.1')
+  expect([refused.status, refused.headers.get('retry-after')]).toEqual([429, expect.stringMatching(/^\d+$/)])
+  expect((await call('203.0.113.2')).status).toBe(200)
+})
+
+test('Next.js: a proxy lets a request on with the fields, and refuses it before the route', async () => {
+  const goesOn = await proxy(vercel('203.0.113.1'))
+  expect(Object.fromEntries(goesOn.headers)).toMatchObject({ 'x-middleware-next': '1', 'x-ratelimit-remaining': '1' })
+  await proxy(vercel('203.0.113.1'))
+  const refused = await proxy(vercel('203.0.113.1'))
+  expect([refused.status, refused.headers.get('x-middleware-next')]).toEqual([429, null])
+})
+
+/** What SvelteKit hands to the hook: its event, and a function that renders. */
+function hooked(address: string, resolve: Parameters<Handle>[0]['resolve']) {
+  const request = new Request('https://example.com/books/7')
+  const event: Partial<RequestEvent> = {
+    request,
+    url: new URL(request.url),
+    route: { id: '/books/[id]' },
+    params: { id: '7' },
+    locals: {},
+    getClientAddress: () => address,
+  }
+  return handle({ event: event as RequestEvent, resolve })
+}
+
+test('SvelteKit: the hook puts the fields on a page, and renders nothing for a refused request', async () => {
+  let rendered = 0
+  const page: Parameters<typeof hooked>[1] = ({ request }) => {
+    rendered++
+    return json({ left: request.rateLimit?.remaining })
+  }
+  const first = await hooked('203.0.113.1', page)
+  expect([await first.json(), first.headers.get('x-ratelimit-limit')]).toEqual([{ left: 1 }, '2'])
+  await hooked('203.0.113.1', page)
+  expect((await hooked('203.0.113.1', page)).status).toBe(429)
+  expect(rendered).toBe(2)
+  expect((await hooked('203.0.113.2', page)).status).toBe(200)
+})
+
+test('SvelteKit: what a page throws goes on to SvelteKit', async () => {
+  await expect(hooked('203.0.113.3', () => redirect(303, '/login'))).rejects.toMatchObject({ status: 303 })
+})
