@@ -171,21 +171,24 @@ export class Bookings {
   }
 
   /**
-   * Cancels ticks of a booking that is still ahead. Of a run, only the last booking can be.
+   * Cancels ticks of a booking that is still ahead. Of a run, only the last booking can be. Returns by how much the caller
+   * lowers the level: a part of a run has become part of it.
    * @param whole the ticks of the whole booking
    */
-  cancel(s: number[], now: number, level: number, time: number, whole: number, ticks: number): void {
+  cancel(s: number[], now: number, level: number, time: number, whole: number, ticks: number): number {
     let k = this.#firstBooking(s)
     while (k < s.length && (s[k + 1] as number) < time) k += 3
-    if (k >= s.length || s[k + 1] !== time) return
+    if (k >= s.length || s[k + 1] !== time) return 0
     if (s[k] !== time) {
-      if (k + 3 !== s.length || (s[k + 2] as number) < whole) return
+      if (k + 3 !== s.length) return 0
+      const back = Math.min(level, Math.max(0, whole - (s[k + 2] as number)))
       this.#popRun(s, now, level, k, whole)
-      if (whole > ticks) this.book(s, now, level, time, whole - ticks)
-      return
+      if (whole > ticks) this.book(s, now, level - back, time, whole - ticks)
+      return back
     }
     s[k + 2] = (s[k + 2] as number) - ticks
     if ((s[k + 2] as number) <= 0) s.splice(k, 3)
+    return 0
   }
 
   /** Takes the last booking out of a run. The others act as soon as they fit, so this tells when the last of them does. */
@@ -193,7 +196,7 @@ export class Bookings {
     const { rate, per, capacity } = this.#drain
     const start = s[k] as number
     const left = (s[k + 2] as number) - ticks
-    if (left === 0) {
+    if (left <= 0) {
       s.splice(k, 3)
       return
     }

@@ -61,8 +61,11 @@ export abstract class DrainingBucket implements Algorithm, Drain {
     const now = s[this.#timeSlot] as number
     const level = s[1] as number
     const ticks = Math.min(units, whole) * this.weight
-    if (since > now) this.bookings.cancel(s, now, level, since, whole * this.weight, ticks)
-    else s[1] = level - this.bookings.settle(s, level, since, ticks)
+    const back =
+      since > now
+        ? this.bookings.cancel(s, now, level, since, whole * this.weight, ticks)
+        : this.bookings.settle(s, level, since, ticks)
+    s[1] = level - back
     this.close(s)
   }
 

@@ -34,7 +34,7 @@ export function addStep(s: number[], start: number, time: number, level: number)
   if (count > maxSteps) mergeSteps(s, start, count)
 }
 
-/** The two neighbours of nearly the same level become one: the earlier level, until the later time. */
+/** The two neighbours of nearly the same level become one: the earlier level, until the later time. Low levels lose most, so the gap is relative. */
 function mergeSteps(s: number[], start: number, count: number): void {
   let closest = start + 1
   for (let k = start + 1; k < start + 2 * count - 1; k += 2) if (gapAfter(s, k) < gapAfter(s, closest)) closest = k
@@ -44,7 +44,7 @@ function mergeSteps(s: number[], start: number, count: number): void {
 }
 
 function gapAfter(s: readonly number[], k: number): number {
-  return (s[k + 3] as number) - (s[k + 1] as number)
+  return 1 - (s[k + 1] as number) / (s[k + 3] as number)
 }
 
 /**

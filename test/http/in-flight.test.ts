@@ -6,9 +6,9 @@ import { concurrency, fixedWindow, memoryStore, RateLimiter, type Store } from '
 import { forgetWarnings } from '../../src/warn.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, stillStore, until } from '../support/contract.ts'
-import { queryOf } from '../support/shapes.ts'
 import { get, serve } from '../support/frameworks.ts'
 import { PlainResponse, plainFramework } from '../support/plain-framework.ts'
+import { queryOf } from '../support/shapes.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')
 beforeEach(() => {

@@ -105,11 +105,14 @@ function makers.bookings()
     if count > maxSteps then mergeSteps(b, count) end
   end
 
+  local function gapAfter(b, k)
+    return 1 - b[k + 1] / b[k + 3]
+  end
+
   function mergeSteps(b, count)
     local closest = 2
     for k = 2, 2 * count - 2, 2 do
-      local gap = b[k + 3] - b[k + 1]
-      if gap < b[closest + 3] - b[closest + 1] then closest = k end
+      if gapAfter(b, k) < gapAfter(b, closest) then closest = k end
     end
     b[closest] = b[closest + 2]
     remove(b, closest + 2)
@@ -167,21 +170,23 @@ function makers.bookings()
     local b = s.more or none
     local k = firstBooking(b)
     while k <= #b and b[k + 1] < at do k = k + 3 end
-    if k > #b or b[k + 1] ~= at then return end
+    if k > #b or b[k + 1] ~= at then return 0 end
     if b[k] ~= at then
-      if k + 2 ~= #b or b[k + 2] < whole then return end
+      if k + 2 ~= #b then return 0 end
+      local back = min(before, max(0, whole - b[k + 2]))
       popRun(p, b, now, before, k, whole)
-      if whole > ticks then bookings.book(p, s, now, before, at, whole - ticks) end
-      return
+      if whole > ticks then bookings.book(p, s, now, before - back, at, whole - ticks) end
+      return back
     end
     b[k + 2] = b[k + 2] - ticks
     if b[k + 2] <= 0 then removeBooking(b, k) end
+    return 0
   end
 
   function popRun(p, b, now, before, k, ticks)
     local start = b[k]
     local left = b[k + 2] - ticks
-    if left == 0 then return removeBooking(b, k) end
+    if left <= 0 then return removeBooking(b, k) end
     local found = drained(p, before, start - now)
     b[k + 1] = start + ceil(max(0, found + left - p.capacity) / p.rate) * p.per
     b[k + 2] = left

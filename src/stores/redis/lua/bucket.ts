@@ -109,7 +109,7 @@ function makers.bucket()
       local level = advance(p, s, at)
       local ticks = min(units, whole) * p.weight
       if since > at then
-        bookings.cancel(p, s, at, level, since, whole * p.weight, ticks)
+        s[2] = level - bookings.cancel(p, s, at, level, since, whole * p.weight, ticks)
       else
         s[2] = level - bookings.settle(s, level, since, ticks)
       end

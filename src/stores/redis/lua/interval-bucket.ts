@@ -143,7 +143,7 @@ function makers.intervalBucket()
       local start = s[3]
       local back = min(units, whole)
       if since > start then
-        bookings.cancel(p, s, start, spent, since, whole, back)
+        s[2] = spent - bookings.cancel(p, s, start, spent, since, whole, back)
       else
         s[2] = spent - bookings.settle(s, spent, since, back)
       end
