@@ -81,8 +81,8 @@ export class Reservation extends Settlement<Units> {
   protected correction(actual: Units | 0): () => MaybePromise<unknown> {
     const { policies, costs } = this.#call
     if (typeof actual === 'object' && actual !== null) checkNames(actual, policies, 'The actual cost')
-    else if (!Number.isSafeInteger(actual) || actual < 0) throw wrongActual(actual)
-    else if (typeof costs !== 'number' && actual > 0) throw oneForAll(actual)
+    else if (!Number.isSafeInteger(actual) || (actual as number) < 0) throw wrongActual(actual)
+    else if (typeof costs !== 'number' && (actual as number) > 0) throw oneForAll(actual as number)
     const corrections = policies.map((policy, n) => this.#correction(policy, n, actual))
     return () => {
       const corrected = this.#corrected // then only the units in flight are left to free
