@@ -1,3 +1,4 @@
+// @ts-nocheck: the types beside it are those that the adapter declares of Nest, and not the real ones
 import 'reflect-metadata'
 import { Controller, Get, Module } from '@nestjs/common'
 import { APP_GUARD, NestFactory } from '@nestjs/core'
