@@ -61,9 +61,9 @@ describe('policies that are as large as their store accepts', () => {
   })
 
   test.each([
-    ['a bucket', '1m', tokenBucket({ name: 'b', limit: 2000, window: '1h' })],
-    ['a bucket by interval', '1h', tokenBucket({ limit: 100, window: '1h', burst: 2000, refill: 'interval' })],
-  ])('%s with open reservations takes no more than its store accepts', async (_, pause, policies) => {
+    ['a bucket', '1m', 80, tokenBucket({ name: 'b', limit: 2000, window: '1h' })],
+    ['a bucket by interval', '1h', 149, tokenBucket({ limit: 100, window: '1h', burst: 2000, refill: 'interval' })],
+  ])('%s with open reservations takes no more than its store accepts', async (_, pause, cost, policies) => {
     const maxBytes = leastBytesFor(policies)
     const database = new MapDatabase()
     const clock = new ManualClock()
@@ -75,16 +75,16 @@ describe('policies that are as large as their store accepts', () => {
       most = Math.max(most, JSON.parse(text)[1][3].length - policies.algorithm.slots)
     }
     // Each call finds a higher level than the one before, until all is used. Then reservations are booked ahead.
-    for (let n = 0; n < 12; n++) {
-      await limiter.reserve('k', { cost: 165 })
+    for (let n = 0; n < 40; n++) {
+      await limiter.reserve('k', { cost })
       measure()
       clock.advance(pause)
     }
-    for (let n = 0; n < 12; n++) {
+    for (let n = 0; n < 70; n++) {
       await limiter.reserve('k', { cost: 1999, maxWait: '360d' })
       measure()
     }
-    expect(most).toBe(1 + 8 * 2 + 8 * 3)
+    expect(most).toBe(1 + 32 * 2 + 64 * 3)
     expect(largest).toBeLessThanOrEqual(maxBytes)
     expect(limiter.health().errors).toBe(0)
   })
