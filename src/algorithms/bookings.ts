@@ -19,28 +19,15 @@
  * of them at `end`. The level after `end` is the same. Of a run only the last booking can be given back, and while there is
  * one, calls before it give nothing back.
  *
- * These numbers follow the state in its own array: how many steps there are; the steps, as (time, lowest); the bookings, as
- * (start, end, ticks). A state without them has no open reservation, or nothing has come since.
+ * These numbers follow the state in its own array: how many steps; the steps, as (time, lowest); the bookings, as (start, end,
+ * ticks). A state without them has no open reservation, or nothing has come since.
  */
 import type { Numbers } from './algorithm.ts'
 import { ratioUp } from './exact-math.ts'
-import { addStep, endOfSteps, giveBackSince, scaleSteps } from './steps.ts'
+import { addStep, type Drain, drained, endOfSteps, giveBackSince, scaleSteps } from './steps.ts'
 
 /** The most bookings of one state. More of them become a run. */
 const maxBookings = 64
-
-/** How the level falls: by `rate` in each `per` microseconds. */
-export interface Drain {
-  readonly rate: number
-  readonly per: number
-  /** The highest level without debt. */
-  readonly capacity: number
-}
-
-/** A product beyond 2^53 is inexact, but still larger than any level: the maximum is exact. */
-function drained({ rate, per }: Drain, level: number, elapsed: number): number {
-  return elapsed <= 0 ? level : Math.max(0, level - (elapsed / per) * rate)
-}
 
 export class Bookings {
   readonly #drain: Drain
@@ -124,7 +111,7 @@ export class Bookings {
     return level
   }
 
-  /** Notes an arrival: it found `level` at `time`. Arrivals of one time are one step, because nothing drains in between. */
+  /** Notes an arrival: it found `level` at `time`. */
   arrive(s: number[], time: number, level: number): void {
     addStep(s, this.#start, time, level)
   }
@@ -241,9 +228,8 @@ export class Bookings {
   /** At another rate, a run acts at its end as a whole: what has drained until then is at most the capacity. */
   endRuns(s: number[]): void {
     for (let k = this.#firstBooking(s); k < s.length; k += 3) {
-      if (s[k] === s[k + 1]) continue
+      if (s[k] !== s[k + 1]) s[k + 2] = Math.min(s[k + 2] as number, this.#drain.capacity)
       s[k] = s[k + 1] as number
-      s[k + 2] = Math.min(s[k + 2] as number, this.#drain.capacity)
     }
   }
 

@@ -1,6 +1,7 @@
 import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
-import { Bookings, type Drain } from './bookings.ts'
+import { Bookings } from './bookings.ts'
 import { maxSafe, ratioUp } from './exact-math.ts'
+import type { Drain } from './steps.ts'
 
 /**
  * What both kinds of buckets do for reservations and when their numbers change. The level is `s[1]`, and `s[timeSlot]` is the

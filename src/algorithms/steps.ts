@@ -16,6 +16,19 @@ import { ratioDown } from './exact-math.ts'
 /** With 64 streams at once, a gateway loses under 1 per cent of what it gives back: docs/algorithms.md. */
 const maxSteps = 32
 
+/** How the level falls: by `rate` in each `per` microseconds. */
+export interface Drain {
+  readonly rate: number
+  readonly per: number
+  /** The highest level without debt. */
+  readonly capacity: number
+}
+
+/** A product beyond 2^53 is inexact, but still larger than any level: the maximum is exact. */
+export function drained({ rate, per }: Drain, level: number, elapsed: number): number {
+  return elapsed <= 0 ? level : Math.max(0, level - (elapsed / per) * rate)
+}
+
 /** Where the numbers after the steps begin. */
 export function endOfSteps(s: readonly number[], start: number): number {
   return start + 1 + 2 * (s[start] as number)
