@@ -108,14 +108,20 @@ export class RecordLedger implements Ledger {
     const { clock, deadlines, queue } = this.#context
     for (const [n, key] of keys.entries()) {
       const pending = new PendingCall<Booking | undefined>(deadlines, ignore, ignore)
-      const call = { ...this.#takingBack(n, costs, booking.tickets), maxWait: 0, now: clock(), pending, late: ignore }
+      const call = { ...this.#takingBack(n, costs, booking), maxWait: 0, now: clock(), pending, late: ignore }
       queue.add(this.#parts[n] as ScopedEvaluation, [key], call)
     }
   }
 
-  #takingBack(n: number, costs: Costs, all: Tickets | undefined): Pick<RecordCall, 'verb' | 'costs' | 'options'> {
-    if (all === undefined) return { verb: 'refund', costs, options: undefined }
-    const tickets = this.#partOf(n, all)
+  /** A shadow that did not admit the call took nothing. */
+  #takingBack(n: number, costs: Costs, booking: Booking): Pick<RecordCall, 'verb' | 'costs' | 'options'> {
+    if (booking.tickets === undefined) {
+      const taken = booking.decision.policies.map(({ allowed }, place) => {
+        return allowed ? (typeof costs === 'number' ? costs : (costs[place] as number)) : 0
+      })
+      return { verb: 'refund', costs: this.#partOf(n, taken), options: undefined }
+    }
+    const tickets = this.#partOf(n, booking.tickets)
     return { verb: 'settle', costs: unitsBack(tickets), options: { tickets } }
   }
 }
