@@ -1,4 +1,4 @@
-import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation.ts'
+import { type Costs, unitsBack } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import { PendingCall } from '../deadlines.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
