@@ -32,7 +32,7 @@ export interface GivenBack {
   readonly lost: number
 }
 
-export const streams = 64
+const streams = 64
 const holdMean = 10_000
 /** One unit for each microsecond, so that every level is a whole number of units. */
 const window = 60_000
