@@ -339,9 +339,9 @@ const mutations: readonly Mutations[] = [
     part: 'carry',
     on: ['keep', 'scale', 'reset'],
     changes: [
-      ['p.resets or', 'not p.resets or'],
+      ['(p.resets and not p.leases) or', 'not p.resets or'],
       ['effectiveTime(from, s[1], now)', 'effectiveTime(p, s[1], now)'],
-      ['if p.scales then', 'if not p.scales then'],
+      ['if p.scales and not p.leases then', 'if not p.scales then'],
       ['times, per = most, whole', 'times, per = whole, most'],
       ['min(most, ratioUp', 'max(most, ratioUp'],
       ['if used > 0 then', 'if used > 1 then'],
