@@ -46,7 +46,6 @@ const mutations: readonly Mutations[] = [
       ['if b[k] > at then ticks', 'if b[k] < at then ticks'],
       ['b[first - 1] >= found', 'b[first - 1] > found + 1'],
       ['if count > maxSteps', 'if count > 1'],
-      ['> maxBookings then', '> 1 then'],
       ['b[k] <= since', 'b[k] < since'],
       ['b[later + 1] - back', 'b[later + 1]'],
       ['min(b[earlier + 1], lowest)', 'b[earlier + 1]'],
