@@ -369,7 +369,10 @@ class Player {
     await reservation.settle(actual)
     if (!this.#kind.leases && actual > cost) this.#charged(actual - cost, plan)
     else if (generation === this.#generation && (this.#kind.leases || actual < cost)) {
-      if (this.#isNew && plan !== this.#owner) return
+      if (this.#isNew && plan !== this.#owner) {
+        if (this.#rules.forgets) return
+        this.#owner = plan
+      }
       this.#commit()
       if (generation !== this.#generation) return // the clock went far back, or the key is like new
       entry.units -= BigInt(this.#kind.leases ? cost : cost - actual)
