@@ -22,7 +22,8 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
     algorithm.take(s, i, at, cost, 0)
   } else {
     if (cost === 0 || ticket === undefined || !knows(algorithm, s, i, ticket)) return
-    algorithm.settle(s, i, at, -cost, ticket)
+    if (at >= (s[i] as number)) algorithm.settle(s, i, at, -cost, ticket)
+    else algorithm.take(s, i, at, 0, 0) // the clock went far back: the tickets are void
   }
   evaluation.changed(now)
 }

@@ -122,7 +122,11 @@ function makers.verbs()
       from.algorithm.take(from, s, at, cost, 0)
     else
       if cost == 0 or not ticket or not knows(from, s, ticket) then return end
-      from.algorithm.settle(from, s, at, -cost, ticket.since, ticket.units)
+      if at >= s[1] then
+        from.algorithm.settle(from, s, at, -cost, ticket.since, ticket.units)
+      else
+        from.algorithm.take(from, s, at, 0, 0)
+      end
     end
     changed(p)
   end
