@@ -29,7 +29,7 @@ export const carryRules: readonly CarryRule[] = ['keep', 'scale', 'reset']
 export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
   const fresh: number[] = new Array(to.slots).fill(0)
   // Units in flight are as many under any plan.
-  const kept = to.leases === true
+  const kept = to.leases === true && from.leases === true
   if ((rule === 'reset' && !kept) || s.every((number) => number === 0)) return fresh
   const at = effectiveTime(from, s[0] as number, now)
   if (rule === 'retune' && to.adopt?.(s, 0, at, from)) return s

@@ -14,14 +14,32 @@
  */
 import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
 import { checkPolicyOptions, type PolicyOptions } from '../policy.ts'
-import type { Policy } from './algorithm.ts'
+import type { Algorithm, Numbers, Policy } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
+import { shift } from './log-entries.ts'
 import { SlidingLog } from './sliding-log.ts'
 
 export class Concurrency extends SlidingLog {
   override readonly kind = 'concurrency'
   override readonly promises = false
   readonly leases = true
+
+  /** A ticket names the end of its lease, which stays when a plan with another lease takes the state over. */
+  override bookedAt(_s: Numbers, _i: number, at: number): number {
+    return at + this.span
+  }
+
+  protected override entryTime(since: number): number {
+    return since - this.span
+  }
+
+  /** Units in flight are as many under any limit, and every lease ends when it would have ended. */
+  override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    if (!(from instanceof Concurrency)) return false
+    from.take(s, i, at, 0, 0)
+    shift(s, i, this.span - from.span)
+    return true
+  }
 }
 
 export interface ConcurrencyOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'shadow'> {

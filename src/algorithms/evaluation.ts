@@ -63,7 +63,7 @@ export class Evaluation {
     this.takes = this.allowed && verb !== 'peek' && verb !== 'refund' && verb !== 'settle'
   }
 
-  /** The same cost for every policy. */
+  /** How long the call waits if its cost is the same under every policy. */
   private waitFor(cost: number): number {
     const { only, now } = this
     if (only !== undefined) return only.evaluate(now, cost)

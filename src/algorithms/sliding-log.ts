@@ -71,7 +71,7 @@ export class SlidingLog implements Algorithm {
     const end = s[i + 2] as number
     if (end === s[i + 1]) return 0
     const now = at + this.#aheadAt(s, i, at)
-    const queued = Math.max(0, timeOf(s, i, end - 1) - now)
+    const queued = this.promises ? Math.max(0, timeOf(s, i, end - 1) - now) : 0
     const target = totalOf(s, i, end - 1) + cost - this.limit
     const first = this.#firstAt(s, i, at)
     if (target <= totalOf(s, i, first - 1)) return queued
@@ -125,9 +125,9 @@ export class SlidingLog implements Algorithm {
     }
   }
 
-  /** The time of the entry: that of the newest one. */
-  bookedAt(s: Numbers, i: number): number {
-    return timeOf(s, i, (s[i + 2] as number) - 1)
+  /** The time of the entry. */
+  bookedAt(_s: Numbers, _i: number, at: number, delay: number): number {
+    return at + delay
   }
 
   settle(s: Numbers, i: number, at: number, units: number, ticket: Ticket): void {
@@ -142,11 +142,17 @@ export class SlidingLog implements Algorithm {
     return Math.min(ticket[2], totalOf(s, i, entry) - totalOf(s, i, entry - 1))
   }
 
+  /** The time of a ticket's entry. */
+  protected entryTime(since: number): number {
+    return since
+  }
+
   /** The entry of a ticket; -1 if it has left. */
   #entryOf(s: Numbers, i: number, [since]: Ticket): number {
     const end = s[i + 2] as number
-    const entry = firstAbove(s, i + header, s[i + 1] as number, end, since - 1)
-    return entry < end && timeOf(s, i, entry) === since ? entry : -1
+    const time = this.entryTime(since)
+    const entry = firstAbove(s, i + header, s[i + 1] as number, end, time - 1)
+    return entry < end && timeOf(s, i, entry) === time ? entry : -1
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
@@ -160,7 +166,7 @@ export class SlidingLog implements Algorithm {
     const newest = timeOf(s, i, end - 1)
     const used = totalOf(s, i, end - 1) - totalOf(s, i, first - 1)
     out.used = used
-    out.remaining = newest > now ? 0 : Math.max(0, this.limit - used)
+    out.remaining = newest > now && this.promises ? 0 : Math.max(0, this.limit - used)
     out.reset = newest + this.span - now
   }
 

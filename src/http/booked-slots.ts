@@ -8,9 +8,9 @@
  *     requests     A        B        C        D           given back, which is exact because no slot is booked behind it
  *
  * If the slot of B were given back, C and D would keep their times. Then clients that leave would take the places of those
- * that stay. Only slots of one cost can be exchanged, so each key has a line for each cost.
+ * that stay. Only slots of one cost can be exchanged, so each key has a queue for each cost.
  *
- * While a request of the line waits for the store's response, the slot that was booked last is not known. Then the slot that
+ * While a request of the queue waits for the store's response, the slot that was booked last is not known. Then the slot that
  * is left over stays, so that those who come can use it, and is given back later.
  */
 import type { Key, Units } from '../limiter.ts'
@@ -36,7 +36,7 @@ interface Slot extends ListNode<Slot> {
 type End = (reservation: Reservation | undefined) => void
 
 /** The slots of one key and cost, in the order they were booked, and the requests, in the order they came. */
-class Line {
+class SlotQueue {
   readonly slots = new LinkedList<Slot>()
   readonly requests = new Set<End>()
   /** How many slots there are. There is one for each request, and there may be more. */
@@ -68,12 +68,12 @@ class Line {
 }
 
 export class BookedSlots {
-  /** By key and cost. A line is removed when nobody waits in it, so there are never more lines than requests. */
-  readonly #lines = new Map<string, Line>()
+  /** By key and cost. A queue is removed when nobody waits in it, so there are never more queues than requests. */
+  readonly #queues = new Map<string, SlotQueue>()
 
-  /** How many lines there are. */
+  /** How many queues there are. */
   get size(): number {
-    return this.#lines.size
+    return this.#queues.size
   }
 
   /**
@@ -82,11 +82,11 @@ export class BookedSlots {
    */
   ask(key: Key, cost: Units): (waits: boolean) => void {
     const name = nameOf(key, cost)
-    const line = this.#line(name)
-    line.asking++
+    const queue = this.#queueOf(name)
+    queue.asking++
     return (waits) => {
-      line.asking--
-      if (!waits) this.#tidy(name, line)
+      queue.asking--
+      if (!waits) this.#tidy(name, queue)
     }
   }
 
@@ -98,44 +98,44 @@ export class BookedSlots {
   wait(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
     return new Promise((resolve) => {
       const name = nameOf(booked.key, booked.cost)
-      const line = this.#line(name)
-      const timer = setTimeout(() => this.#go(name, line, slot), booked.reservation.wait)
+      const queue = this.#queueOf(name)
+      const timer = setTimeout(() => this.#go(name, queue, slot), booked.reservation.wait)
       const slot: Slot = { booked, timer, before: undefined, after: undefined }
-      line.slots.add(slot)
-      line.size++
-      line.requests.add(resolve)
-      onEnd(() => this.#leave(name, line, resolve))
-      this.#tidy(name, line)
+      queue.slots.add(slot)
+      queue.size++
+      queue.requests.add(resolve)
+      onEnd(() => this.#leave(name, queue, resolve))
+      this.#tidy(name, queue)
     })
   }
 
-  #line(name: string): Line {
-    const line = this.#lines.get(name) ?? new Line()
-    this.#lines.set(name, line)
-    return line
+  #queueOf(name: string): SlotQueue {
+    const queue = this.#queues.get(name) ?? new SlotQueue()
+    this.#queues.set(name, queue)
+    return queue
   }
 
   /** The request that has waited the longest uses the slot. */
-  #go(name: string, line: Line, slot: Slot): void {
-    const [first] = line.requests
-    line.remove(slot)
+  #go(name: string, queue: SlotQueue, slot: Slot): void {
+    const [first] = queue.requests
+    queue.remove(slot)
     if (first === undefined) slot.booked.giveBack()
     else {
-      line.requests.delete(first)
+      queue.requests.delete(first)
       first(slot.booked.reservation)
     }
-    this.#tidy(name, line)
+    this.#tidy(name, queue)
   }
 
-  #leave(name: string, line: Line, request: End): void {
-    if (!line.requests.delete(request)) return
-    this.#tidy(name, line)
+  #leave(name: string, queue: SlotQueue, request: End): void {
+    if (!queue.requests.delete(request)) return
+    this.#tidy(name, queue)
     request(undefined)
   }
 
-  #tidy(name: string, line: Line): void {
-    line.trim()
-    if (line.empty && this.#lines.get(name) === line) this.#lines.delete(name)
+  #tidy(name: string, queue: SlotQueue): void {
+    queue.trim()
+    if (queue.empty && this.#queues.get(name) === queue) this.#queues.delete(name)
   }
 }
 

@@ -116,4 +116,28 @@ export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) =
     await second.cancel()
     assertEqual((await limiter.peek('k')).policies.map(({ used }) => used)[0], 0)
   },
+
+  'under plans with other leases, each unit in flight leaves when its own lease ends or it is released': async ({
+    store,
+    at,
+  }) => {
+    const limiter = new RateLimiter({ policies: concurrency({ limit: 4, lease: '10s' }), store, onChange: 'scale' })
+    const long = limiter.under(concurrency({ limit: 40, lease: '1h' }))
+    const used = async () => (await long.peek('k')).policies[0]?.used
+    at(0)
+    await limiter.reserve('k')
+    at(1000)
+    const second = await limiter.reserve('k', { cost: 2 })
+    const third = await long.reserve('k')
+    assertEqual(await used(), 4)
+    await second.release()
+    assertEqual(await used(), 2)
+    await limiter.reserve('k')
+    at(10_000)
+    assertEqual(await used(), 2, 'the first has ended')
+    at(11_000)
+    assertEqual(await used(), 1)
+    await third.release()
+    assertEqual(await used(), 0)
+  },
 }

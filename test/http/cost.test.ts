@@ -35,7 +35,7 @@ contract((app) => {
     }
   })
 
-  test('a record works beside delay, and each cost has its own line', async () => {
+  test('a record works beside delay, and each cost has its own queue', async () => {
     const bucket = tokenBucket({ name: 'tokens', limit: 200, window: '2s', burst: 10 })
     const { url } = await app({
       policies: bucket,

@@ -9,6 +9,17 @@ function makers.concurrency()
     p.leases = true
   end
 
+  function concurrency.bookedAt(p, s, at)
+    return at + p.span
+  end
+
+  function concurrency.carry(p, s, at, from)
+    if from.kind ~= p.kind then return false end
+    concurrency.take(from, s, at, 0, 0)
+    concurrency.shift(s, p.span - from.span)
+    return true
+  end
+
   return concurrency
 end
 `

@@ -43,7 +43,7 @@ ${logEntries}
     local last = s[3]
     if last == s[2] then return 0 end
     local now = at + aheadAt(s, at)
-    local queued = max(0, timeOf(s, last - 1) - now)
+    local queued = p.leases and 0 or max(0, timeOf(s, last - 1) - now)
     local target = totalOf(s, last - 1) + cost - p.limit
     local first = firstAt(p, s, at)
     if target <= totalOf(s, first - 1) then return queued end
@@ -81,7 +81,7 @@ ${logEntries}
     local now = at + aheadAt(s, at)
     local newest = timeOf(s, last - 1)
     local used = totalOf(s, last - 1) - totalOf(s, first - 1)
-    return newest > now and 0 or max(0, p.limit - used), newest + p.span - now, used
+    return newest > now and not p.leases and 0 or max(0, p.limit - used), newest + p.span - now, used
   end
 
   return lazily(log, function()
@@ -109,25 +109,26 @@ ${otherLogEntries}
       end
     end
 
-    function log.bookedAt(p, s)
-      return timeOf(s, s[3] - 1)
+    function log.bookedAt(p, s, at, delay)
+      return at + delay
     end
 
     function log.settle(p, s, at, units, since)
       advance(p, s, at)
-      local entry = entryOf(s, since)
+      local entry = entryOf(p, s, since)
       if entry >= 0 then removeUnits(s, entry, units) end
     end
 
     function log.held(p, s, at, since, whole)
-      local entry = entryOf(s, since)
+      local entry = entryOf(p, s, since)
       if entry < firstAt(p, s, at) then return 0 end
       return min(whole, totalOf(s, entry) - totalOf(s, entry - 1))
     end
 
-    function entryOf(s, since)
-      local entry = firstAfter(s, since - 1)
-      return entry < s[3] and timeOf(s, entry) == since and entry or -1
+    function entryOf(p, s, since)
+      local time = p.leases and since - p.span or since
+      local entry = firstAfter(s, time - 1)
+      return entry < s[3] and timeOf(s, entry) == time and entry or -1
     end
 
     function log.carry(p, s, at, from, times, per)
