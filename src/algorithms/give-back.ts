@@ -22,8 +22,9 @@ export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket
     algorithm.take(s, i, at, cost, 0)
   } else {
     if (cost === 0 || ticket === undefined || !knows(algorithm, s, i, ticket)) return
-    if (at >= (s[i] as number)) algorithm.settle(s, i, at, -cost, ticket)
-    else algorithm.take(s, i, at, 0, 0) // the clock went far back: the tickets are void
+    // If the clock went far back, the tickets are void. Guava's limiters judge their clock themselves.
+    if (at < (s[i] as number) && algorithm.tolerance > 0) algorithm.take(s, i, at, 0, 0)
+    else algorithm.settle(s, i, at, -cost, ticket)
   }
   evaluation.changed(now)
 }

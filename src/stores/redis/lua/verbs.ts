@@ -122,10 +122,10 @@ function makers.verbs()
       from.algorithm.take(from, s, at, cost, 0)
     else
       if cost == 0 or not ticket or not knows(from, s, ticket) then return end
-      if at >= s[1] then
-        from.algorithm.settle(from, s, at, -cost, ticket.since, ticket.units)
-      else
+      if at < s[1] and from.tolerance > 0 then
         from.algorithm.take(from, s, at, 0, 0)
+      else
+        from.algorithm.settle(from, s, at, -cost, ticket.since, ticket.units)
       end
     end
     changed(p)
