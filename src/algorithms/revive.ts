@@ -13,28 +13,36 @@ import { SmoothWarmingUp } from './smooth-warming-up.ts'
 /** The numbers that define an algorithm. A store keeps them beside a state, for other processes and later deploys. */
 export type Definition = Pick<Algorithm, 'kind' | 'span' | 'parameters'>
 
-type Reviver = (span: number, ...parameters: number[]) => Algorithm
+type Numbers = readonly number[]
+/** @param window of the policy, in microseconds */
+type Reviver = (span: number, parameters: Numbers, window?: number) => Algorithm
 
 const revivers = new Map(
   Object.entries<Reviver>({
-    // Weight and drain have no common divisor, so they serve as window and limit.
-    bucket: (_, burst = 0, weight = 0, drain = 0) => new Bucket(drain, weight, burst),
-    intervalBucket: (_, limit = 0, window = 0, burst = 0, aligned = 0) =>
+    bucket: (_, [burst = 0, weight = 0, drain = 0], window = weight) => {
+      const divisor = Math.round(window / weight)
+      return new Bucket(drain * divisor, weight * divisor, burst)
+    },
+    intervalBucket: (_, [limit = 0, window = 0, burst = 0, aligned = 0]) =>
       new IntervalBucket(limit, window, burst, aligned === 1),
-    slidingWindow: (span, limit = 0) => new SlidingWindow(limit, span),
-    segmentedWindow: (span, limit = 0, segments = 0) => new SegmentedWindow(limit, span, segments),
-    slidingLog: (span, limit = 0) => new SlidingLog(limit, span),
-    concurrency: (span, limit = 0) => new Concurrency(limit, span),
-    penalty: (_, after = 0, within = 0, forget = 0, ...blocks) => new Penalty(after, within, forget, blocks),
-    smoothBursty: (_, stable = 0, max = 0) => new SmoothBursty(stable, max),
-    smoothWarmingUp: (_, stable = 0, warmup = 0, coldFactor = 0) => new SmoothWarmingUp(stable, warmup, coldFactor),
+    slidingWindow: (span, [limit = 0]) => new SlidingWindow(limit, span),
+    segmentedWindow: (span, [limit = 0, segments = 0]) => new SegmentedWindow(limit, span, segments),
+    slidingLog: (span, [limit = 0]) => new SlidingLog(limit, span),
+    concurrency: (span, [limit = 0]) => new Concurrency(limit, span),
+    penalty: (_, [after = 0, within = 0, forget = 0, ...blocks]) => new Penalty(after, within, forget, blocks),
+    smoothBursty: (_, [stable = 0, max = 0], window) => new SmoothBursty(stable, max, window),
+    smoothWarmingUp: (_, [stable = 0, warmup = 0, coldFactor = 0], window) =>
+      new SmoothWarmingUp(stable, warmup, coldFactor, window),
     closed: () => new Closed(),
   }),
 )
 
-/** The algorithm with that definition; undefined for an unknown kind. */
-export function revive({ kind, span, parameters }: Definition): Algorithm | undefined {
-  return revivers.get(kind)?.(span, ...parameters)
+/**
+ * The algorithm with that definition; undefined for an unknown kind.
+ * @param window of its policy, in microseconds: how far back a clock may go depends on it, and nothing else does
+ */
+export function revive({ kind, span, parameters }: Definition, window?: number): Algorithm | undefined {
+  return revivers.get(kind)?.(span, parameters, window)
 }
 
 const knownByDefinition = new WeakMap<Algorithm, Algorithm>()

@@ -1,4 +1,5 @@
 import { fixedWindow } from '../algorithms/fixed-window.ts'
+import { smoothBursty } from '../algorithms/smooth-bursty.ts'
 import { tokenBucket } from '../algorithms/token-bucket.ts'
 import type { Decision } from '../decision.ts'
 import { book, decide, RateLimiter } from '../limiter.ts'
@@ -123,6 +124,19 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     assertEqual((await limiter.consume('k')).retryAfter, 100)
     at(10_100)
     assertEqual(summary(await limiter.consume('k')), 'ok 0')
+  },
+
+  'a clock that goes back by less than a window stands still': async ({ store, at }) => {
+    const even = smoothBursty({ rate: 36, per: '1h', maxBurst: 0 })
+    for (const policies of ['36/1h token-bucket burst 1', even]) {
+      const limiter = new RateLimiter({ name: typeof policies, policies, store })
+      at(3_600_000)
+      assertEqual((await limiter.consume('k')).allowed, true)
+      at(1000)
+      assertEqual((await limiter.consume('k')).retryAfter, 3_699_000)
+      at(0)
+      assertEqual((await limiter.consume('k')).retryAfter, 100_000)
+    }
   },
 
   'peek and refused calls write nothing, and only the first settlement counts': async ({ store }) => {

@@ -72,7 +72,7 @@ export function unpackTerms(text: string): LedgerTerms {
 }
 
 function unpackPolicy(packed: Policy): Policy {
-  const algorithm = revive(packed.algorithm)
+  const algorithm = revive(packed.algorithm, packed.window * 1000)
   if (algorithm !== undefined) return { ...packed, algorithm }
   throw new HeadgateError(
     'HEADGATE_POLICY',
