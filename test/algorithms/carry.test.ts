@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Algorithm, Report } from '../../src/algorithms/algorithm.ts'
 import { type CarryRule, carry, carryRules } from '../../src/algorithms/carry.ts'
@@ -16,6 +15,7 @@ import {
   smoothWarmingUp,
   tokenBucket,
 } from '../../src/index.ts'
+import fc from '../support/fast-check.ts'
 
 const start = 1_767_225_600_000_000
 const second = 1_000_000

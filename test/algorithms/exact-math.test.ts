@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { gcd, maxFactor, mulDiv } from '../../src/algorithms/exact-math.ts'
+import fc from '../support/fast-check.ts'
 
 const anything = fc.integer({ min: 0, max: maxFactor })
 const factor = fc.oneof(

@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type Decision, memoryStore, RateLimiter, type RateLimiterOptions } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import fc from '../support/fast-check.ts'
 
 const start = Date.UTC(2026, 0, 1)
 

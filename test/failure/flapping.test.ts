@@ -1,7 +1,8 @@
 /* A store comes and goes, and limiters of one name spend and reset keys. In the end the store counts every unit that was admitted. */
-import fc from 'fast-check'
+
 import { expect, test } from 'vitest'
 import { FailoverFixture, settle } from '../support/failing-store.ts'
+import fc from '../support/fast-check.ts'
 
 const limit = 10
 const keys = ['a', 'b', 'c'] as const

@@ -1,5 +1,4 @@
 import express from 'express'
-import fc from 'fast-check'
 import { parseList } from 'structured-headers'
 import request from 'supertest'
 import { expect, test, vi } from 'vitest'
@@ -16,6 +15,7 @@ import {
 } from '../../src/http/index.ts'
 import { fixedWindow, type Policy, type PolicyOptions, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { stillStore } from '../support/contract.ts'
+import fc from '../support/fast-check.ts'
 import { type PlainRequest, PlainResponse, plainFramework } from '../support/plain-framework.ts'
 
 type PlainArgument = RateLimitArgument<PlainRequest, PlainResponse>

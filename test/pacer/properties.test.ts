@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import {
   fixedWindow,
@@ -11,6 +10,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import type { Pacer, PacerReservation } from '../../src/pacer/index.ts'
+import fc from '../support/fast-check.ts'
 import { Timeline } from './timeline.ts'
 
 const window = 1000

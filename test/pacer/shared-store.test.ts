@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { gcra, type Policy, slidingLog, smoothBursty } from '../../src/index.ts'
 import type { Ledger } from '../../src/store.ts'
+import fc from '../support/fast-check.ts'
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 

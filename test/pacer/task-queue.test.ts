@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { Task, TaskQueue } from '../../src/pacer/task-queue.ts'
+import fc from '../support/fast-check.ts'
 
 class TestTask extends Task {
   readonly #rank: number

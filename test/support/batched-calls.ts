@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { expect } from 'vitest'
 import { fixedWindow, memoryStore, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import fc from './fast-check.ts'
 
 /** Mostly a repetition of the last call, with the same key or the next: the wire has a short form for that. */
 const call = fc.record({

@@ -2,7 +2,6 @@
  * Random scripts, played on the reference store, the memory store and another store: equal decisions, equal states.
  */
 import { isDeepStrictEqual } from 'node:util'
-import fc from 'fast-check'
 import type { StateRule } from '../../src/algorithms/carry.ts'
 import { concurrency } from '../../src/algorithms/concurrency.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
@@ -23,6 +22,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import type { Booking, Ledger, LedgerTerms } from '../../src/store.ts'
+import fc from './fast-check.ts'
 import { type ReferenceLedger, ReferenceStore } from './reference-store.ts'
 import { plainStates, type State } from './states.ts'
 

@@ -1,8 +1,8 @@
 /** The laws of rate limiting as properties of every algorithm, for any store: `describeLaws('memory', createStore)`. */
 import { ok, deepStrictEqual as same } from 'node:assert/strict'
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import type { Decision, Reservation } from '../../src/index.ts'
+import fc from './fast-check.ts'
 import { type Admitted, algorithms, anyPromised, type Promised } from './promised.ts'
 import {
   type CreateStore,

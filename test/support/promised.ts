@@ -1,5 +1,5 @@
 /** Random policies of every algorithm, each with its guarantees, stated independently of the code under test. */
-import fc from 'fast-check'
+
 import {
   type BurstOptions,
   fixedWindow,
@@ -11,6 +11,7 @@ import {
   slidingWindow,
   tokenBucket,
 } from '../../src/index.ts'
+import fc from './fast-check.ts'
 
 /** Units that were admitted, and the microsecond at which they count. */
 export interface Admitted {

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import type { Redis } from 'ioredis'
 import { describe, test } from 'vitest'
 import { carryRules } from '../../src/algorithms/carry.ts'
 import { algorithms, compare, plansOf, policiesOf, scripts } from './differential.ts'
+import fc from './fast-check.ts'
 import { redisSubject } from './redis-subject.ts'
 
 const names = [...(Object.keys(algorithms) as (keyof typeof algorithms)[]), 'several', 'punished'] as const

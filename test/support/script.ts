@@ -1,6 +1,7 @@
 /** Random timelines for any policy, and a limiter whose clock a test moves. */
-import fc from 'fast-check'
+
 import { type Clock, type Policy, RateLimiter, type Store } from '../../src/index.ts'
+import fc from './fast-check.ts'
 import type { Promised } from './promised.ts'
 
 export type CreateStore = (clock: Clock) => Store

@@ -1,9 +1,9 @@
 /** The laws of reservations as properties of every algorithm, for any store: `describeSettlementLaws('memory', createStore)`. */
 import { ok, deepStrictEqual as same } from 'node:assert/strict'
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
 import { concurrency, type Policy, RateLimiter, type Reservation } from '../../src/index.ts'
+import fc from './fast-check.ts'
 import { algorithms } from './promised.ts'
 import { type CreateStore, elapsed, start, step, units } from './script.ts'
 

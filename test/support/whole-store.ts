@@ -1,10 +1,10 @@
-import fc from 'fast-check'
 import { describe, test } from 'vitest'
 import { carryRules } from '../../src/algorithms/carry.ts'
 import type { Clock, Store } from '../../src/index.ts'
 import { recordKey, recordKeyStart } from '../../src/stores/records/record-key.ts'
 import { ManualClock, testStore } from '../../src/testing/index.ts'
 import { algorithms, compare, plansOf, policiesOf, type Script, type Subject, scripts } from './differential.ts'
+import fc from './fast-check.ts'
 import { describeGolden } from './golden-on-store.ts'
 import { recordStates } from './states.ts'
 

@@ -1,7 +1,7 @@
 import { BlockList } from 'node:net'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { addressKey } from '../../../src/http/keys/address-key.ts'
+import fc from '../../support/fast-check.ts'
 
 test.each([
   ['192.0.2.1', '192.0.2.1'],

@@ -1,9 +1,9 @@
 import { BlockList, isIP } from 'node:net'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { isAddress } from '../../../src/http/keys/address.ts'
 import { addressKey } from '../../../src/http/keys/address-key.ts'
 import { AddressList } from '../../../src/http/keys/address-list.ts'
+import fc from '../../support/fast-check.ts'
 
 /** An address without port and zone. A mapped one is IPv4, one behind a NAT64 stays IPv6. */
 function plainOf(address: string): string {

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../../adapters/express.ts'
 import { extractKey } from '../../../src/http/keys/extract-key.ts'
 import { byHeader, byIp, combine, type KeyExtractor, RateLimiter, type RequestView } from '../../../src/index.ts'
+import fc from '../../support/fast-check.ts'
 
 type Request = { address?: string; headers: Record<string, string> }
 

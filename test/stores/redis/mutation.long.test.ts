@@ -2,12 +2,13 @@
  * The differential test has to notice one changed token in any function of the Lua script, else it proves little. Each
  * mutation names the text that it changes, which must occur once in its part; line breaks and indentation do not matter.
  */
-import fc from 'fast-check'
+
 import { describe, expect, test } from 'vitest'
 import { carryRules, type StateRule } from '../../../src/algorithms/carry.ts'
 import type { Policy } from '../../../src/index.ts'
 import { assemble, type Part, parts } from '../../../src/stores/redis/lua/script.ts'
 import { type algorithms, compare, plansOf, policiesOf, type Script, scripts } from '../../support/differential.ts'
+import fc from '../../support/fast-check.ts'
 import { redisSubject } from '../../support/redis-subject.ts'
 import { useRedis } from '../../support/use-server.ts'
 
