@@ -131,9 +131,8 @@ function fail(error: unknown): never {
 }
 
 function resultOf({ answer, request, decision }: Call<unknown>, goesOn: boolean): FetchResult {
-  const { headers } = answer
   const response = goesOn ? undefined : answer.refused(request)
-  return { response, decision, headers, apply: (given) => answer.apply(given, request) }
+  return { response, decision, headers: answer.fields, apply: (given) => answer.apply(given, request) }
 }
 
 /** An error of the handler goes on to the runtime, which answers with status 500. */

@@ -9,8 +9,8 @@ type Answered = Response | undefined | null
  * share an answer, so their fields are joined as on a response of Node.
  */
 export class Answer {
-  /** The fields, by the name under which they were set. */
-  readonly fields: Map<string, string> = new Map()
+  /** The fields, by the name under which they were set: the form that a Response reads fastest. */
+  readonly fields: Record<string, string> = {}
   /** The status of a refusal. */
   status = 200
   /** What is sent in place of the handler's response: a Response or a text. */
@@ -41,11 +41,6 @@ export class Answer {
     else done(0, true)
   }
 
-  /** The fields as an object: the form that a Response reads fastest. */
-  get headers(): Record<string, string> {
-    return Object.fromEntries(this.fields)
-  }
-
   /** True if something waits for the end of the response. */
   get awaited(): boolean {
     return this.#waiting !== undefined && this.#end === undefined
@@ -65,7 +60,7 @@ export class Answer {
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
     this.used = true
     if (response === undefined || response === null) return response
-    const answered: Response = this.fields.size === 0 ? response : withFields(response, this.fields)
+    const answered = withFields(response, this.fields)
     if (!this.awaited || answered === this.#watched) this.response = answered
     else this.#watch(answered, request)
     return this.response as Given
@@ -86,7 +81,7 @@ export class Answer {
     if (isResponse(refusal)) return this.apply(refusal, request)
     this.used = true
     const body = refusal === undefined || refusal === null ? null : String(refusal)
-    const headers = this.headers
+    const headers = { ...this.fields }
     if (type !== undefined) headers['Content-Type'] = type
     return new Response(body, { status: status === 200 ? clientClosed : status, headers })
   }
@@ -101,9 +96,9 @@ function isResponse(value: unknown): value is Response {
 const clientClosed = 499
 
 /** A response with immutable headers, such as a redirect or one of `fetch`, is copied. Its body is not read. */
-function withFields(response: Response, fields: ReadonlyMap<string, string>): Response {
+function withFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {
-    for (const [name, value] of fields) response.headers.set(name, value)
+    setFields(response, fields)
     return response
   } catch {
     return copyWithFields(response, fields)
@@ -111,13 +106,22 @@ function withFields(response: Response, fields: ReadonlyMap<string, string>): Re
 }
 
 /** The response unchanged if there can be no copy: an upgrade, `Response.error()`, or a body that is already in use. */
-function copyWithFields(response: Response, fields: ReadonlyMap<string, string>): Response {
+function copyWithFields(response: Response, fields: Readonly<Record<string, string>>): Response {
   try {
     const copy = new Response(response.body, response)
-    for (const [name, value] of fields) copy.headers.set(name, value)
+    setFields(copy, fields)
     return copy
   } catch {
     return response
+  }
+}
+
+/** Reads the headers only if there is a field: a server may make them when they are asked for. */
+function setFields(response: Response, fields: Readonly<Record<string, string>>): void {
+  let headers: Headers | undefined
+  for (const name in fields) {
+    headers ??= response.headers
+    headers.set(name, fields[name] as string)
   }
 }
 
@@ -140,8 +144,10 @@ export function answerWriter<Owner>(
   of: (owner: Owner) => Answer,
 ): Pick<Framework<unknown, Owner>, 'setHeader' | 'responseHeader' | 'setStatus' | 'send' | 'returned'> {
   return {
-    setHeader: (owner, name, value) => void of(owner).fields.set(name, value),
-    responseHeader: (owner, name) => of(owner).fields.get(name),
+    setHeader(owner, name, value) {
+      of(owner).fields[name] = value
+    },
+    responseHeader: (owner, name) => of(owner).fields[name],
     setStatus(owner, status) {
       of(owner).status = status
     },
