@@ -29,7 +29,7 @@ export interface HonoOwnOptions {
 }
 
 /** Request and response of Node, which @hono/node-server passes as the environment. */
-function nodePair({ env }: Context): Partial<NodePair> | undefined {
+export function nodePair({ env }: Context): Partial<NodePair> | undefined {
   const node = env as { incoming?: NodePair['req']; outgoing?: NodePair['res'] } | undefined
   return node?.incoming && { req: node.incoming, res: node.outgoing }
 }

@@ -63,7 +63,7 @@ export class Call {
 
 const none: readonly object[] = []
 
-/** Where a context keeps its call: an entry of a WeakMap for every call costs the garbage collector more than the call. */
+/** A context keeps its call under this symbol. A WeakMap would cost the garbage collector more than the call itself. */
 const callKey: unique symbol = Symbol('headgate.call')
 
 export function callOf(context: ExecutionContext & { [callKey]?: Call }): Call {

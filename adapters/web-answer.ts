@@ -66,6 +66,12 @@ export class Answer {
     return this.response as Given
   }
 
+  /** Sets the fields on the response of Node that is sent for this answer. */
+  setOn(response: NodeResponse): void {
+    this.used = true
+    for (const name in this.fields) response.setHeader(name, this.fields[name] as string)
+  }
+
   /** The response of HEAD sends no body, and servers need not read the one that it has. */
   #watch(response: Response, { method }: Pick<Request, 'method'>): void {
     this.response = response
@@ -162,13 +168,19 @@ export function answerWriter<Owner>(
   }
 }
 
+/** The part of a response of Node that takes the fields. */
+interface NodeResponse {
+  readonly headersSent: boolean
+  setHeader(name: string, value: string): unknown
+}
+
 /** Request and response of Node, behind a web server that runs on it. */
 export interface NodePair {
   readonly req: {
     readonly socket: LocalSocket
     readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
   }
-  readonly res?: EndingResponse | undefined
+  readonly res?: (EndingResponse & NodeResponse) | undefined
 }
 
 /**

@@ -159,5 +159,7 @@ export default defineSuite({
     { workload: 'Express, draft headers', target: 'headgate/express, draft-8', metric: 'cpuNsAdded', most: 1300 },
     { workload: 'Koa', target: 'headgate/koa', metric: 'cpuNsAdded', most: 1000 },
     { workload: 'Fastify', target: 'headgate/fastify', metric: 'cpuNsAdded', most: 1000 },
+    { workload: 'Hono', target: 'headgate/hono', metric: 'cpuNsAdded', to: 'hono-rate-limiter', most: 0.8 },
+    { workload: 'Hono, refused', target: 'headgate/hono', metric: 'cpuNsAdded', to: 'hono-rate-limiter', most: 1 },
   ],
 })

@@ -12,8 +12,8 @@ import type { Ticket } from './algorithm.ts'
 export type Verb = 'consume' | 'reserve' | 'renew' | 'charge' | 'refund' | 'settle' | 'peek'
 
 /**
- * What a call costs: one number for every policy, or one for each, in the order of the policies. `settle` always takes
- * one for each: a number above 0 is charged, and one below 0 is given back.
+ * What a call costs. One number is the cost under every policy. A list has a cost for each policy, in their order.
+ * `settle` always takes a list: a number above 0 is charged, and one below 0 is given back.
  */
 export type Costs = number | readonly number[]
 
