@@ -1,0 +1,36 @@
+import { statSync } from 'node:fs'
+import { formatNames } from '../log/parse-lines.mjs'
+import { numberOf, oneOf } from './options.mjs'
+import { UsageError } from './usage-error.mjs'
+
+/** How the log is read, from the values of `logOptions`. @throws UsageError */
+export function logSettings(options) {
+  return {
+    key: options.key,
+    ipv6Prefix: numberOf(options['ipv6-prefix'], 'ipv6-prefix', 1, 128),
+    format: oneOf(options.format, 'format', formatNames),
+    fields: fieldMap(options.fields),
+  }
+}
+
+/** The log that is named, else the standard input. @throws UsageError if there is neither */
+export function logFile({ file }, use) {
+  if (file === undefined && process.stdin.isTTY) throw new UsageError('No log is given.', `Write: headgate-lab ${use}`)
+  if (file === undefined || file === '-') return '-'
+  const found = statSync(file, { throwIfNoEntry: false })
+  if (found === undefined)
+    throw new UsageError(`There is no file ${file}.`, 'Name a log, or pipe one into the command.')
+  if (found.isDirectory()) throw new UsageError(`${file} is a folder.`, 'Name a log.')
+  return file
+}
+
+function fieldMap(text) {
+  if (text === undefined) return undefined
+  return Object.fromEntries(
+    text.split(',').map((pair) => {
+      const [meaning, name] = pair.split('=')
+      if (meaning && name) return [meaning.trim(), name.trim()]
+      throw new UsageError(`--fields does not understand ${JSON.stringify(pair)}.`, 'Write time=ts,address=peer.ip')
+    }),
+  )
+}

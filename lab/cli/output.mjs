@@ -1,0 +1,20 @@
+import { writeFileSync } from 'node:fs'
+import { htmlOf } from '../report/html.mjs'
+import { textOf } from '../report/text.mjs'
+
+/**
+ * Prints the outcome of a command, and returns the exit code: 1 if a share is above `--fail-above`, else 0.
+ * @param {{ result: object, report: import('../report/text.mjs').Report, worst: { what: string, share: number } }} outcome
+ */
+export function finish({ result, report, worst }, options) {
+  if (options.html !== undefined) writeFileSync(options.html, htmlOf(report))
+  console.log(options.json ? JSON.stringify(result, undefined, 2) : textOf(report))
+  const limit = options['fail-above']
+  if (limit === undefined || worst.share <= limit) return 0
+  console.error(`${worst.what}: ${percent(worst.share)} of the requests, and --fail-above is ${percent(limit)}.`)
+  return 1
+}
+
+function percent(share) {
+  return `${Number((share * 100).toPrecision(3))} %`
+}

@@ -1,0 +1,19 @@
+import { policy } from 'headgate'
+import { UsageError } from './usage-error.mjs'
+
+/** The policies that are named. @throws HeadgateError for a text that is none, UsageError if there is none */
+export function policiesOf(texts, use) {
+  if (texts === undefined) throw new UsageError('No policy is given.', `Write: headgate-lab ${use}`)
+  return [...new Set(texts)].map((text) => ({ text, policy: rateOf(text) }))
+}
+
+function rateOf(text) {
+  const made = policy(text)
+  if (made.algorithm.leases) {
+    throw new UsageError(
+      `${JSON.stringify(text)} limits requests in flight, and nothing here says when a request ends.`,
+      "Give a rate, such as '30/1m'.",
+    )
+  }
+  return made
+}

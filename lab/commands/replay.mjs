@@ -1,0 +1,31 @@
+import { logFile, logSettings } from '../cli/log-settings.mjs'
+import { helpOf, logOptions } from '../cli/options.mjs'
+import { policiesOf } from '../cli/policies.mjs'
+import { Replay } from '../engine/replay.mjs'
+import { replayReport } from '../report/replay.mjs'
+import { readLog } from './read-log.mjs'
+
+const use = `replay access.log --policy '30/1m' --policy '10/1s burst 20'`
+const options = {
+  policy: { type: 'string', multiple: true, help: 'POLICY', about: 'a limit to try; give several to compare them' },
+  ...logOptions,
+}
+
+export const replay = {
+  summary: 'what each policy would have refused in an access log',
+  use,
+  options,
+  help: helpOf(use, options),
+  takesFile: true,
+  run,
+}
+
+async function run(options) {
+  const policies = policiesOf(options.policy, use)
+  const settings = logSettings(options)
+  const played = new Replay(policies)
+  const log = await readLog(logFile(options, use), settings, (client, record) => played.request(client, record))
+  const result = { command: 'replay', key: settings.key, log, ...played.result() }
+  const worst = result.policies.reduce((a, b) => (b.refusedShare > a.refusedShare ? b : a))
+  return { result, report: replayReport(result), worst: { what: `${worst.policy} refuses`, share: worst.refusedShare } }
+}

@@ -1,0 +1,39 @@
+/** Numbers names from 0 on. At most `most` of them; the others share one number, named `others`. */
+export class Names {
+  #numbers = new Map()
+  #names = []
+  #most
+
+  constructor(most = Infinity) {
+    this.#most = most
+  }
+
+  get size() {
+    return this.#names.length
+  }
+
+  numberOf(name) {
+    return this.#numbers.get(name) ?? this.#add(name)
+  }
+
+  nameOf(number) {
+    return this.#names[number]
+  }
+
+  #add(name) {
+    if (this.#names.length === this.#most) return this.#remember('(others)')
+    return this.#remember(copy(name))
+  }
+
+  #remember(name) {
+    const known = this.#numbers.get(name)
+    if (known !== undefined) return known
+    this.#numbers.set(name, this.#names.length)
+    return this.#names.push(name) - 1
+  }
+}
+
+/** A text of its own. A part of a line, as engines make it, would keep the whole line in memory. */
+function copy(text) {
+  return JSON.parse(JSON.stringify(text))
+}

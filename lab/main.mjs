@@ -1,0 +1,28 @@
+#!/usr/bin/env node
+/*
+ * headgate-lab: what would a limit do? Each command plays requests through the code of headgate that will enforce the limit.
+ */
+import { commands, usage } from './cli/commands.mjs'
+import { parse } from './cli/options.mjs'
+import { finish } from './cli/output.mjs'
+
+try {
+  process.exitCode = await main(process.argv.slice(2))
+} catch (error) {
+  if (error.name !== 'UsageError' && error.name !== 'HeadgateError') throw error
+  console.error(error.message)
+  process.exitCode = 2
+}
+
+/** @param {string[]} argv */
+async function main(argv) {
+  const [name, ...args] = argv
+  const command = commands[name]
+  if (command === undefined || args.includes('--help')) {
+    console.log(command === undefined ? usage : command.help)
+    return name === undefined || name === '--help' || command !== undefined ? 0 : 2
+  }
+  const options = parse(name, command, args)
+  const outcome = await command.run(options)
+  return finish(outcome, options)
+}

@@ -1,0 +1,65 @@
+import { readFileSync } from 'node:fs'
+import { createRequire } from 'node:module'
+
+const require = createRequire(import.meta.url)
+const uplot = (file) => readFileSync(require.resolve(`uplot/dist/${file}`), 'utf8')
+const own = (file) => readFileSync(new URL(file, import.meta.url), 'utf8')
+
+/** The report as one page that needs no other file. @param {import('./text.mjs').Report} report */
+export function htmlOf({ title, facts, sections }) {
+  const charts = sections.flatMap((section) => section.charts ?? [])
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<meta name="color-scheme" content="light dark">
+<title>${escaped(title)}</title>
+<style>${uplot('uPlot.min.css')}${own('page.css')}</style>
+</head>
+<body>
+<main>
+<h1>${escaped(title)}</h1>
+${facts.map((fact) => `<p class="fact">${escaped(fact)}</p>`).join('\n')}
+${sections.map((section) => sectionHtml(section, charts)).join('\n')}
+</main>
+<script>${uplot('uPlot.iife.min.js')}</script>
+<script>const charts = ${inScript(charts)}
+${own('page-script.js')}</script>
+</body>
+</html>
+`
+}
+
+function sectionHtml({ heading, notes = [], tables = [], charts = [] }, all) {
+  return `<section>
+<h2>${escaped(heading)}</h2>
+${notes.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
+${charts.map((chart) => chartHtml(chart, all.indexOf(chart), heading)).join('\n')}
+${tables.map((table) => tableHtml(table, heading)).join('\n')}
+</section>`
+}
+
+function chartHtml({ title, series }, number, heading) {
+  const names = series.map(({ name }) => name).join(' and ')
+  return `<div class="chart" id="chart-${number}" role="img" aria-label="${escaped(`${heading}, ${title}: ${names}`)}"></div>`
+}
+
+/** A wide table scrolls by itself, also by the keyboard. */
+function tableHtml({ columns, rows }, heading) {
+  const side = columns.map((name) => (name.startsWith('#') ? ' class="number"' : ''))
+  const head = columns.map((name, n) => `<th scope="col"${side[n]}>${escaped(name.replace('#', ''))}</th>`).join('')
+  const cells = (row) => row.map((cell, n) => `<td${side[n]}>${escaped(cell)}</td>`).join('')
+  const label = escaped(`${heading}: ${columns[0]}`)
+  return `<div class="table" role="region" tabindex="0" aria-label="${label}"><table><thead><tr>${head}</tr></thead>
+<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody></table></div>`
+}
+
+function escaped(text) {
+  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+}
+
+/** JSON that cannot end the script. */
+function inScript(value) {
+  return JSON.stringify(value).replaceAll('<', '\\u003c')
+}

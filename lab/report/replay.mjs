@@ -1,0 +1,77 @@
+import { count, duration, percent, time } from './format.mjs'
+
+/** The report of a replay: see text.mjs for its form. */
+export function replayReport(result) {
+  const { requests, clients, policies, overTime } = result
+  return {
+    title: `Replay of ${logName(result.log)}`,
+    facts: [...logFacts(result.log), `${count(requests)} requests of ${count(clients)} clients, ${span(result)}`],
+    sections: [summary(policies), sideBySide(policies), ...policies.map((policy) => details(policy, overTime))],
+  }
+}
+
+/** The log as a title names it: without its folder. */
+export function logName({ file }) {
+  return file === '-' ? 'the standard input' : file.replace(/^.*[\\/]/, '')
+}
+
+/** What was read, and which lines were not. */
+export function logFacts({ format, lines, bad, badLines, keyless, late, linesPerSecond }) {
+  return [
+    `${count(lines)} lines of the format ${format}, ${count(linesPerSecond)} a second`,
+    ...(bad > 0
+      ? [`${count(bad)} bad lines were left out, such as line ${badLines[0].line}: ${badLines[0].text}`]
+      : []),
+    ...(keyless > 0 ? [`${count(keyless)} lines name no client and were left out`] : []),
+    ...(late > 0 ? [`${count(late)} lines came too late to be sorted`] : []),
+  ]
+}
+
+export function span({ from, to }) {
+  return `${time(from)} to ${time(to)} UTC`
+}
+
+function summary(policies) {
+  const columns = ['policy', '#admitted', '#refused', '#share', '#clients touched', '#share', '#longest wait']
+  const rows = policies.map((each) => [
+    each.policy,
+    count(each.admitted),
+    count(each.refused),
+    percent(each.refusedShare),
+    count(each.clientsTouched),
+    percent(each.clientsTouchedShare),
+    duration(each.longestWait),
+  ])
+  return { heading: 'What each policy would have done', tables: [{ columns, rows }] }
+}
+
+function sideBySide(policies) {
+  const names = policies[0].algorithms.map(({ algorithm }) => algorithm)
+  const columns = ['requests refused', ...names.map((name) => `#${name}`)]
+  const rows = policies.map(({ policy, algorithms }) => [
+    policy,
+    ...algorithms.map(({ refused, refusedShare }) => `${count(refused)} (${percent(refusedShare)})`),
+  ])
+  return { heading: 'The same limit by each algorithm', tables: [{ columns, rows }] }
+}
+
+function details(policy, { times, requests }) {
+  const heading = `Policy ${policy.policy}`
+  if (policy.refused === 0) return { heading, notes: ['It refuses nothing.'] }
+  const tables = ['clients', 'status', 'route', 'agent'].map((field) => top(field, policy[field]))
+  const series = [
+    { name: 'requests', values: requests },
+    { name: 'refused', values: policy.refusedOverTime },
+  ]
+  return { heading, charts: [{ title: 'Requests over time', times, series }], tables }
+}
+
+function top(field, values) {
+  const rows = values.map(({ name, requests, refused }) => [
+    name,
+    count(refused),
+    count(requests),
+    percent(refused / requests),
+  ])
+  return { columns: [field === 'clients' ? 'client' : field, '#refused', '#of requests', '#share'], rows }
+}

@@ -1,0 +1,72 @@
+import { count, duration, percent } from './format.mjs'
+import { logFacts } from './replay.mjs'
+
+/** The report of a simulation: see text.mjs for its form. */
+export function simulateReport({
+  workload,
+  rate,
+  duration: length,
+  clients,
+  processes,
+  store,
+  sharedKey,
+  log,
+  policies,
+}) {
+  const terms = `${count(rate)} requests a second of ${count(clients)} ${clients === 1 ? 'client' : 'clients'} for ${duration(length)}`
+  const fleet = `${count(processes)} ${processes === 1 ? 'process' : 'processes'}, store ${store}${sharedKey ? ', one limit for all clients' : ''}`
+  return {
+    title: `Simulation of the workload ${workload}`,
+    facts: [...(log === undefined ? [`The terms: ${terms}`] : logFacts(log)), fleet],
+    sections: [counts(policies), waits(policies), ...policies.map(overTime)],
+  }
+}
+
+function counts(policies) {
+  const columns = ['policy', '#requests', '#admitted', '#refused', '#share', '#limit', '#most in any window']
+  const rows = policies.map((each) => [
+    each.policy,
+    count(each.requests),
+    count(each.admitted),
+    count(each.refused),
+    percent(each.refusedShare),
+    count(each.limit),
+    count(each.mostInAnyWindow),
+  ])
+  const notes = ['The most in any window is what one limit admitted within its window, wherever the window begins.']
+  return { heading: 'What each policy has done', notes, tables: [{ columns, rows }] }
+}
+
+function waits(policies) {
+  const columns = [
+    'policy',
+    '#told p50',
+    '#told max',
+    '#waited p50',
+    '#waited max',
+    '#fairness',
+    '#least and most of a client',
+  ]
+  const rows = policies.map(({ policy, retryAfter, waited, fairness, leastOfAClient, mostOfAClient }) => [
+    policy,
+    duration(retryAfter.p50),
+    duration(retryAfter.max),
+    duration(waited.p50),
+    duration(waited.max),
+    fairness.toFixed(3),
+    `${count(leastOfAClient)} and ${count(mostOfAClient)}`,
+  ])
+  const notes = [
+    'Told: the retryAfter of refused requests. Waited: from the first try to the admission, if the workload tries again.',
+    "Fairness is Jain's index over the admitted requests of each client: 1 if all have the same.",
+  ]
+  return { heading: 'Waits and fairness', notes, tables: [{ columns, rows }] }
+}
+
+function overTime({ policy, overTime: { times, admitted, refused } }) {
+  const series = [
+    { name: 'admitted', values: admitted },
+    { name: 'refused', values: refused },
+  ]
+  return { heading: `Policy ${policy}`, charts: [{ title: 'Requests over time', relative: true, times, series }] }
+}

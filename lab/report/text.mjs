@@ -1,0 +1,69 @@
+import plot from 'simple-ascii-chart'
+import { count, duration, time } from './format.mjs'
+
+/**
+ * A report, as every command makes it. A column is its name; one that starts with `#` is aligned to the right. The times of a
+ * chart are milliseconds since the epoch, or since the start if `relative`.
+ *
+ * @typedef {{ columns: string[], rows: string[][] }} Table
+ * @typedef {{ title: string, relative?: boolean, times: number[], series: { name: string, values: number[] }[] }} Chart
+ * @typedef {{ heading: string, notes?: string[], tables?: Table[], charts?: Chart[] }} Section
+ * @typedef {{ title: string, facts: string[], sections: Section[] }} Report
+ */
+
+const columns = 72
+
+/** The report for a terminal. @param {Report} report */
+export function textOf({ title, facts, sections }) {
+  return [title, '='.repeat(title.length), ...facts, ...sections.flatMap(sectionText)].join('\n')
+}
+
+function sectionText({ heading, notes = [], tables = [], charts = [] }) {
+  return [
+    `\n${heading}`,
+    '-'.repeat(heading.length),
+    ...notes,
+    ...charts.map(chartText),
+    ...tables.flatMap((table) => [tableText(table), '']),
+  ]
+}
+
+function tableText({ columns, rows }) {
+  const names = columns.map((name) => name.replace('#', ''))
+  const widths = names.map((name, n) => Math.max(name.length, ...rows.map((row) => shorten(row[n]).length)))
+  const line = (row) =>
+    row
+      .map((cell, n) => (columns[n].startsWith('#') ? cell.padStart(widths[n]) : cell.padEnd(widths[n])))
+      .join('  ')
+      .trimEnd()
+  return [line(names), ...rows.map((row) => line(row.map(shorten)))].map((text) => `  ${text}`).join('\n')
+}
+
+function shorten(text) {
+  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+}
+
+function chartText({ title, times, relative, series }) {
+  const shown = series.map(({ values }) => widen(values))
+  const from = times[0] ?? 0
+  const label = (at) => (relative ? duration(at) : time(at))
+  const drawn = plot(shown, {
+    width: columns,
+    height: 8,
+    hideXAxisTicks: true,
+    formatter: (value) => count(Math.round(value)),
+    ...(process.stdout.isTTY ? { color: ['ansiBlue', 'ansiYellow', 'ansiMagenta', 'ansiCyan'] } : {}),
+  })
+  const names = series.map(({ name }) => name).join(', ')
+  return `\n${title} (${names}), ${label(from)} to ${label(times.at(-1) ?? from)}\n${drawn}\n`
+}
+
+/** As many points as there are columns: the sum of what falls into each. */
+function widen(values) {
+  const size = Math.max(1, Math.ceil(values.length / columns))
+  const points = []
+  for (let n = 0; n < values.length; n += size) {
+    points.push([n / size, values.slice(n, n + size).reduce((sum, value) => sum + value, 0)])
+  }
+  return points
+}

@@ -1,0 +1,127 @@
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { gunzipSync } from 'node:zlib'
+import { afterAll, expect, test } from 'vitest'
+import { madeLog, resultOf, runLab } from './support/run-lab.mjs'
+
+const home = mkdtempSync(join(tmpdir(), 'headgate-lab-'))
+afterAll(() => rmSync(home, { recursive: true, force: true }))
+const text = gunzipSync(readFileSync(madeLog)).toString()
+
+test('a gzip file, a plain file and the standard input give the same', async () => {
+  const plain = join(home, 'made.log')
+  writeFileSync(plain, text)
+  const args = ['--policy', '10/1m']
+  const [gzip, file, dash, piped] = await Promise.all([
+    resultOf(['replay', madeLog, ...args]),
+    resultOf(['replay', plain, ...args]),
+    resultOf(['replay', '-', ...args], text),
+    resultOf(['replay', ...args], readFileSync(madeLog)),
+  ])
+  for (const each of [file, dash, piped]) expect(each.policies).toEqual(gzip.policies)
+})
+
+test('bad lines are counted and shown, and change nothing', async () => {
+  const spoilt = text
+    .split('\n')
+    .map((line, n) => (n % 100 === 5 ? `rubbish ${n}\n${line}` : line))
+    .join('\n')
+  const { log, policies } = await resultOf(['replay', '-', '--policy', '10/1m'], spoilt)
+  expect([log.bad, log.badLines[0].text, policies[0].refused]).toEqual([15, 'rubbish 5', 101])
+  const { stdout } = await runLab(['replay', '-', '--policy', '10/1m'], spoilt)
+  expect(stdout).toContain('15 bad lines were left out, such as line 6: rubbish 5')
+})
+
+test('--fail-above fails if more is refused, and only then', async () => {
+  const run = async (share) => (await runLab(['replay', madeLog, '--policy', '10/1m', '--fail-above', share])).code
+  expect([await run('5%'), await run('0.07'), await run('6.8%')]).toEqual([1, 0, 0])
+  const { stderr } = await runLab(['replay', madeLog, '--policy', '1000/1m', '--policy', '10/1m', '--fail-above', '1%'])
+  expect(stderr).toBe('10/1m refuses: 6.73 % of the requests, and --fail-above is 1 %.\n')
+  const simulated = await runLab(['simulate', '--workload', 'steady', '--policy', '10/1s', '--fail-above', '10%'])
+  const suggested = await runLab(['suggest', madeLog, '--touch', '10%', '--fail-above', '0.01%'])
+  expect([simulated.code, suggested.code]).toEqual([1, 1])
+})
+
+test.each([
+  ['replay', ['replay', madeLog, '--policy', '10/1m', '--policy', '5/10s']],
+  ['suggest', ['suggest', madeLog]],
+  ['simulate', ['simulate', '--policy', '10/1s']],
+])('%s --html writes one page that needs no other file', async (name, args) => {
+  const file = join(home, `${name}.html`)
+  const { code, stderr } = await runLab([...args, '--html', file])
+  expect([code, stderr]).toEqual([0, ''])
+  const page = readFileSync(file, 'utf8')
+  expect(page).toMatch(/^<!doctype html>/)
+  expect(page).not.toMatch(/(src|href)=|@import|url\(/)
+  expect(page).toContain('uPlot')
+})
+
+test('a page shows hostile texts of the log as texts', async () => {
+  const file = join(home, 'hostile.html')
+  const line = `198.51.100.1 - - [05/Mar/2026:09:08:07 +0000] "GET /<script>alert(1)</script> HTTP/1.1" 200 12 "-" "</script><b>"\n`
+  await runLab(['replay', '-', '--policy', '1/1m', '--html', file], line.repeat(3))
+  const page = readFileSync(file, 'utf8')
+  expect(page).not.toMatch(/<script>alert|<b>/)
+  expect(page).toContain('&lt;script&gt;alert(1)')
+})
+
+test.each([
+  [['replay', madeLog], 'No policy is given. Write: headgate-lab replay access.log'],
+  [['replay', madeLog, '--polcy', '1/1m'], "Unknown option '--polcy'. The options of replay are --policy, --key,"],
+  [['replay', madeLog, '--policy', '1/1x'], `('250ms', '10s', '15m', '1h', '1d')`],
+  [['replay', madeLog, '--policy', 'ten'], "Write '100/15m', '10/1s burst 20'"],
+  [['replay', madeLog, '--policy', '4 at once'], "Give a rate, such as '30/1m'."],
+  [['replay', 'no.log', '--policy', '1/1m'], 'There is no file no.log. Name a log'],
+  [['replay', home, '--policy', '1/1m'], 'is a folder. Name a log'],
+  [['replay', madeLog, 'more', '--policy', '1/1m'], 'replay does not take "more".'],
+  [
+    ['replay', madeLog, '--policy', '1/1m', '--key', 'colour'],
+    'has the field colour. Name a field of the log with --key.',
+  ],
+  [
+    ['replay', madeLog, '--policy', '1/1m', '--format', 'xml'],
+    '--format must be one of json, cloudfront, alb, common, got "xml".',
+  ],
+  [['replay', madeLog, '--policy', '1/1m', '--fields', 'time'], '--fields does not understand "time". Write time=ts'],
+  [
+    ['replay', madeLog, '--policy', '1/1m', '--ipv6-prefix', '129'],
+    '--ipv6-prefix must be a whole number from 1 to 128, got "129".',
+  ],
+  [['suggest', madeLog, '--touch', 'few'], '--touch must be a share, got "few". Write 1% or 0.01.'],
+  [['suggest', madeLog, '--fail-above', '101%'], '--fail-above must be a share'],
+  [['simulate', '--policy', '1/1s', '--workload', 'quiet'], '--workload must be one of steady, poisson,'],
+  [['simulate', '--policy', '1/1s', '--store', 'redis'], '--store must be one of memory, lru, shared, got "redis".'],
+  [['simulate', madeLog, '--policy', '1/1s'], `Write --workload log to play ${madeLog}.`],
+])('headgate-lab %j says what is right', async (args, expected) => {
+  const { code, stdout, stderr } = await runLab(args)
+  expect(stderr).toContain(expected)
+  expect(stderr).not.toContain('    at ')
+  expect([code, stdout]).toEqual([2, ''])
+})
+
+test('a log without any known line says which formats are read', async () => {
+  const { code, stderr } = await runLab(['replay', '-', '--policy', '1/1m'], 'a\nb\n')
+  expect(stderr).toContain(
+    'The first line is: a Common and Combined Log Format, AWS ALB, CloudFront and JSON lines are read.',
+  )
+  expect(code).toBe(2)
+})
+
+test('a gzip file that is cut off is an error, not a result', async () => {
+  const { code, stdout, stderr } = await runLab(
+    ['replay', '-', '--policy', '1/1m'],
+    readFileSync(madeLog).subarray(0, 9000),
+  )
+  expect([code, stdout]).toEqual([2, ''])
+  expect(stderr).toContain('cannot be read: unexpected end of file')
+})
+
+test.each([[[]], [['--help']], [['replay', '--help']], [['suggest', '--help']], [['simulate', '--help']]])(
+  '%j prints help',
+  async (args) => {
+    const { code, stdout } = await runLab(args)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^headgate-lab /)
+  },
+)

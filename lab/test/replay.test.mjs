@@ -1,0 +1,94 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { gunzipSync } from 'node:zlib'
+import { describe, expect, test } from 'vitest'
+import { madeLines, smallLog } from './support/made-log.mjs'
+import * as plain from './support/plain-counts.mjs'
+import { madeLog, resultOf } from './support/run-lab.mjs'
+
+const policies = ['10/1m', '5/10s fixed-window', '5/10s sliding-log', '20/1m burst 10', '100/15m']
+const replay = (file, ...more) => resultOf(['replay', file, ...policies.flatMap((text) => ['--policy', text]), ...more])
+
+/** What the policies refuse, counted without headgate. */
+function plainly(file) {
+  const requests = plain.requestsOf(file)
+  return [
+    plain.slidingWindow(requests, 10, 60),
+    plain.fixedWindow(requests, 5, 10),
+    plain.slidingLog(requests, 5, 10),
+    plain.tokenBucket(requests, 20, 60, 10),
+    plain.slidingWindow(requests, 100, 900),
+  ]
+}
+
+describe('replay of the made log', () => {
+  test('which is the one that its generator makes', () => {
+    const lines = gunzipSync(readFileSync(madeLog)).toString().trimEnd().split('\n')
+    expect(lines).toEqual([...madeLines(smallLog)])
+  })
+
+  test('refuses exactly what the definitions of the algorithms refuse', async () => {
+    const { log, requests, clients, policies } = await replay(madeLog)
+    expect([log.lines, log.bad, log.late, requests, clients]).toEqual([1500, 0, 0, 1500, 80])
+    expect(policies.map(({ refused, clientsTouched }) => ({ refused, touched: clientsTouched }))).toEqual(
+      plainly(madeLog),
+    )
+    expect(policies.map(({ refused }) => refused)).toEqual([101, 10, 19, 7, 71])
+  })
+
+  test('every count of a policy adds up', async () => {
+    const { overTime, policies, requests } = await replay(madeLog)
+    const sum = (numbers) => numbers.reduce((a, b) => a + b, 0)
+    expect(sum(overTime.requests)).toBe(requests)
+    for (const { admitted, refused, refusedOverTime, status } of policies) {
+      expect([admitted + refused, sum(refusedOverTime)]).toEqual([requests, refused])
+      expect(sum(status.map((each) => each.refused))).toBe(refused)
+    }
+  })
+
+  test('the policy itself stands among the same limits by other algorithms', async () => {
+    const { policies } = await replay(madeLog)
+    const of = (n, name) => policies[n].algorithms.find(({ algorithm }) => algorithm === name).refused
+    expect(of(0, 'sliding window')).toBe(policies[0].refused)
+    expect(of(1, 'fixed window')).toBe(policies[1].refused)
+    expect(of(1, 'sliding log')).toBe(policies[2].refused)
+    expect(of(3, 'token bucket')).toBe(policies[3].refused)
+  })
+
+  test('clients can be agents, or several fields together', async () => {
+    const agents = await replay(madeLog, '--key', 'agent')
+    expect(agents.clients).toBe(4)
+    const both = await replay(madeLog, '--key', 'address+route')
+    expect(both.clients).toBeGreaterThan(300)
+    expect(both.policies[0].refused).toBe(0)
+  })
+})
+
+/*
+ * A real log, which is not in this project: the 10,000 lines of "Common Data Formats/apache_logs" of the repository
+ * elastic/examples. Name it with HEADGATE_LAB_LOG.
+ */
+const real = process.env.HEADGATE_LAB_LOG ?? ''
+
+describe.skipIf(!existsSync(real))('replay of the real log', () => {
+  test('has the known numbers', async () => {
+    const texts = ['5/10s fixed-window', '5/10s sliding-log', '30/1m', '60/1m', '100/15m']
+    const { requests, clients, policies } = await resultOf([
+      'replay',
+      real,
+      ...texts.flatMap((text) => ['--policy', text]),
+    ])
+    expect([requests, clients]).toEqual([10_000, 1753])
+    expect(policies.slice(0, 2).map(({ admitted }) => admitted)).toEqual([9378, 9243])
+    const shares = policies.slice(2).map(({ refusedShare, clientsTouched }) => [refusedShare * 100, clientsTouched])
+    expect(shares).toEqual([
+      [expect.closeTo(4.56, 2), 31],
+      [expect.closeTo(0.87, 2), 2],
+      [expect.closeTo(0.08, 2), 1],
+    ])
+  })
+
+  test('refuses exactly what the definitions of the algorithms refuse', async () => {
+    const { policies } = await replay(real)
+    expect(policies.map(({ refused, clientsTouched }) => ({ refused, touched: clientsTouched }))).toEqual(plainly(real))
+  })
+})

@@ -1,0 +1,73 @@
+import { expect, test } from 'vitest'
+import * as plain from './support/plain-counts.mjs'
+import { madeLog, resultOf, runLab } from './support/run-lab.mjs'
+
+const seconds = { '1s': 1, '10s': 10, '1m': 60, '15m': 900, '1h': 3600, '1d': 86_400 }
+const requests = plain.requestsOf(madeLog)
+
+test('a suggested limit is the least one that touches few enough clients', async () => {
+  const { windows } = await resultOf(['suggest', madeLog, '--touch', '5%'])
+  for (const { window, suggested } of windows) {
+    const { limit, refused, clientsTouched } = suggested
+    expect(plain.slidingWindow(requests, limit, seconds[window])).toEqual({ refused, touched: clientsTouched })
+    expect(clientsTouched).toBeLessThanOrEqual(4)
+    if (limit > 1) expect(plain.slidingWindow(requests, limit - 1, seconds[window]).touched).toBeGreaterThan(4)
+  }
+})
+
+test('a suggested burst is the least one that touches few enough clients', async () => {
+  const { windows } = await resultOf(['suggest', madeLog, '--touch', '5%'])
+  for (const { window, suggested } of windows) {
+    const { limit, burst } = suggested
+    expect(plain.tokenBucket(requests, limit, seconds[window], burst).touched).toBeLessThanOrEqual(4)
+    if (burst > 1) expect(plain.tokenBucket(requests, limit, seconds[window], burst - 1).touched).toBeGreaterThan(4)
+  }
+})
+
+test('every cell of the grid is what that limit refuses', async () => {
+  const { grid } = await resultOf(['suggest', madeLog])
+  const cells = grid.flatMap(({ limit, windows }) => windows.map((cell) => ({ limit, ...cell })))
+  const expected = cells.map(({ limit, window }) => plain.slidingWindow(requests, limit, seconds[window]))
+  expect(cells.map(({ refused, clientsTouched }) => ({ refused, touched: clientsTouched }))).toEqual(expected)
+})
+
+test('the busiest windows of clients, by quantiles', async () => {
+  const { windows } = await resultOf(['suggest', madeLog])
+  const times = [...new Set(requests.map(({ client }) => client))].map((name) =>
+    requests.filter(({ client }) => client === name),
+  )
+  const counts = (window) =>
+    times.map((own) =>
+      Math.max(
+        ...own.map(({ second: end }) => own.filter(({ second }) => second > end - window && second <= end).length),
+      ),
+    )
+  for (const { window, quantiles } of windows) {
+    const sorted = counts(seconds[window]).sort((a, b) => a - b)
+    expect([quantiles.p50, quantiles.p90, quantiles.max]).toEqual([sorted[39], sorted[71], sorted[79]])
+  }
+})
+
+const line = (n, { client = '198.51.100.1', status = 200, agent = 'curl', route = '/' } = {}) =>
+  `{"ts":${1772701687 + n},"ip":"${client}","status":${status},"method":"GET","path":"${route}","agent":"${agent}"}\n`
+const hour = Array.from({ length: 3000 }, (_, n) => line(n * 30.5))
+
+test.each([
+  [
+    'many users',
+    Array.from({ length: 20 }, (_, n) => line(n, { agent: `agent ${n}` })),
+    /1 clients have 20 agents or more/,
+  ],
+  ['retries', Array.from({ length: 20 }, (_, n) => line(n * 1.5, { status: 500 })), /19 requests are retries/],
+  ['limits', Array.from({ length: 20 }, (_, n) => line(n * 100, { status: 429 })), /20 responses are 429/],
+  ['whole seconds', [line(1)], /whole seconds only/],
+  ['a short log', [line(1)], /shorter than 6 of the windows/],
+])('a caution about %s', async (_name, lines, expected) => {
+  const { stdout } = await runLab(['suggest', '-'], lines.join(''))
+  expect(stdout).toMatch(expected)
+})
+
+test('no caution about a day of ordinary traffic', async () => {
+  const { cautions } = await resultOf(['suggest', '-'], hour.join(''))
+  expect(cautions).toEqual([])
+})
