@@ -36,8 +36,11 @@
  *
  * A store rejects with these, which a verb shows as the `cause` of `HEADGATE_STORE_UNAVAILABLE`:
  *
- * - `HEADGATE_STORE_TIMEOUT`: the store did not respond within its `timeout`. The call may or may not have counted.
+ * - `HEADGATE_STORE_TIMEOUT`: the store did not respond within its `timeout`. With `uncounted`, nothing was written. Else it is not
+ *   known whether the call counted. `cause` is the client's own error, if it has one, such as a connection that is refused.
  * - `HEADGATE_STORE`: the store failed. `cause` is the error of its client.
+ * - `HEADGATE_STORE_RECORD`: what the store has under this key is not a record that this version reads. It concerns that key
+ *   alone. `reset` deletes it.
  *
  * `acquire`, `reserve` and `throttle` of a pacer also reject with:
  *
@@ -69,6 +72,7 @@ export type ErrorCode =
   | 'HEADGATE_STATE_SIZE'
   | 'HEADGATE_STORE_TIMEOUT'
   | 'HEADGATE_STORE'
+  | 'HEADGATE_STORE_RECORD'
   | 'HEADGATE_STORE_UNAVAILABLE'
   | 'HEADGATE_RATE'
   | 'HEADGATE_QUEUE_FULL'
@@ -80,13 +84,16 @@ export class HeadgateError extends Error {
   readonly code: ErrorCode
   /** With `HEADGATE_STORE_UNAVAILABLE`: milliseconds until a new attempt makes sense. Else undefined. */
   declare readonly retryAfter?: number
+  /** With an error of a store: true if the call certainly did not count. Else undefined. */
+  declare readonly uncounted?: true
 
   /** @param message what is wrong, then the fix */
-  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfter?: number }) {
+  constructor(code: ErrorCode, message: string, options?: ErrorOptions & { retryAfter?: number; uncounted?: boolean }) {
     super(message, options)
     this.name = 'HeadgateError'
     this.code = code
     if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
+    if (options?.uncounted) this.uncounted = true
   }
 }
 

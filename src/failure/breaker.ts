@@ -1,5 +1,6 @@
 /*
- * The circuit breaker of one store. After five failures in a row no call is sent to the store, until a probe succeeds.
+ * The circuit breaker of one store, or of one shard of it. After five failed exchanges in a row no call is sent to the
+ * store, until a probe succeeds.
  *
  *             5 failures in a row               a call 500 ms later sends a probe
  *     closed ---------------------> open <-------------------------------------------> half-open
@@ -7,18 +8,27 @@
  *        +---------------------------------------------------------------------------------+
  *                                          the probe succeeds
  *
+ * Requests that are under way at the same time fail by one cause, such as one broken connection or one pause of the
+ * server. So their failures count once: a failure counts only if its request was sent after the last one that counted.
+ *
  * A probe is a request of its own, and no caller waits for it. While the breaker is not closed, every call is decided
  * at once. There is no timer: calls send the probes.
  */
 import { channel } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
-import type { Store } from '../stores/store.ts'
+import type { BreakerTerms, Store } from '../stores/store.ts'
 
 export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /** The event of the channel `headgate:store-state`. */
 export interface StoreStateEvent {
   readonly store: Store
+  /** The name of the limiter whose request changed the state. All limiters on the store share it. */
+  readonly limiter: string
+  /** The prefix of the store's keys; undefined if it has none. */
+  readonly prefix: string | undefined
+  /** The part of the store, such as a node of Redis Cluster; undefined if it has no parts. */
+  readonly shard: string | undefined
   readonly from: BreakerState
   readonly to: BreakerState
   /** The last failure. */
@@ -27,24 +37,35 @@ export interface StoreStateEvent {
 
 const states = channel('headgate:store-state')
 
-const failuresToOpen = 5
-/** The time from opening, or from the end of a probe, to the next probe, in microseconds. */
-const probeInterval = 500_000
+/** The settings of a store that has none. Durations are in milliseconds. */
+export const defaultTerms: BreakerTerms = { failures: 5, openFor: 500, probeEvery: 500 }
 
 export class Breaker {
   readonly #clock: Clock
-  readonly #store: Store
+  readonly store: Store
+  readonly shard: string | undefined
+  readonly #terms: BreakerTerms
   state: BreakerState = 'closed'
   /** When the state began, in microseconds. */
   since: number
+  /** When the breaker opened, in microseconds; undefined while it is closed. */
+  openedAt: number | undefined
+  /** Microseconds from the start of the state `'open'` to the next probe. */
+  #pause = 0
   #failures = 0
+  /** How many failures have counted so far. A request keeps the number that it was sent at. */
+  counted = 0
   /** The error of the last request, or probe, that failed. */
   lastError: unknown
   #listeners: (() => void)[] = []
+  /** Called when the breaker has closed after it was open. */
+  onClosed: ((limiter: string) => void) | undefined
 
-  constructor(store: Store, clock: Clock) {
-    this.#store = store
+  constructor(store: Store, clock: Clock, shard?: string) {
+    this.store = store
     this.#clock = clock
+    this.shard = shard
+    this.#terms = { ...defaultTerms, ...store.breaker }
     this.since = clock()
   }
 
@@ -53,9 +74,13 @@ export class Breaker {
     return this.state === 'closed'
   }
 
+  get now(): number {
+    return this.#clock()
+  }
+
   /** Milliseconds until the next probe is due, at least 1. */
   get retryAfter(): number {
-    const left = this.state === 'open' ? this.since + probeInterval - this.#clock() : probeInterval
+    const left = this.state === 'open' ? this.since + this.#pause - this.#clock() : this.#terms.probeEvery * 1000
     return Math.max(1, Math.ceil(left / 1000))
   }
 
@@ -68,23 +93,37 @@ export class Breaker {
     if (this.state === 'closed' && (this.#failures > 0 || this.#listeners.length > 0)) this.#responded()
   }
 
-  failed(error: unknown): void {
+  /**
+   * Counts a failure, once for all requests that were under way together.
+   * @param sentAt what `counted` was when the request was sent
+   */
+  failed(error: unknown, limiter = '', sentAt: number = this.counted): void {
     this.lastError = error
+    if (sentAt !== this.counted) return
+    this.counted++
     this.#failures++
-    if (this.state === 'closed' && this.#failures >= failuresToOpen) this.#become('open')
+    if (this.state !== 'closed' || this.#failures < this.#terms.failures) return
+    this.openedAt = this.#clock()
+    this.#pause = this.#terms.openFor * 1000
+    this.#become('open', limiter)
   }
 
   /** True if the caller has to probe the store now and report with `endProbe`. There is one probe at a time. */
-  startProbe(): boolean {
-    if (this.state !== 'open' || this.#clock() - this.since < probeInterval) return false
-    this.#become('half-open')
+  startProbe(limiter = ''): boolean {
+    if (this.state !== 'open' || this.#clock() - this.since < this.#pause) return false
+    this.#become('half-open', limiter)
     return true
   }
 
-  endProbe(succeeded: boolean, error?: unknown): void {
+  endProbe(succeeded: boolean, error?: unknown, limiter = ''): void {
     if (!succeeded) this.lastError = error
-    this.#become(succeeded ? 'closed' : 'open')
-    if (succeeded) this.#responded()
+    this.#pause = this.#terms.probeEvery * 1000
+    this.#become(succeeded ? 'closed' : 'open', limiter)
+    if (!succeeded) return
+    this.onClosed?.(limiter)
+    this.onClosed = undefined
+    this.openedAt = undefined
+    this.#responded()
   }
 
   #responded(): void {
@@ -97,19 +136,23 @@ export class Breaker {
     this.#listeners.push(run)
   }
 
-  #become(to: BreakerState): void {
+  #become(to: BreakerState, limiter: string): void {
     const from = this.state
     this.state = to
     this.since = this.#clock()
-    if (states.hasSubscribers) states.publish({ store: this.#store, from, to, error: this.lastError })
+    if (!states.hasSubscribers) return
+    const { store, shard, lastError: error } = this
+    states.publish({ store, limiter, prefix: store.prefix, shard, from, to, error } satisfies StoreStateEvent)
   }
 }
 
-const breakers = new WeakMap<Store, Breaker>()
+const breakers = new WeakMap<Store, Map<string | undefined, Breaker>>()
 
-/** The breaker of a store, shared by all limiters on it. */
-export function breakerOf(store: Store, clock: Clock = monotonicClock): Breaker {
-  const breaker = breakers.get(store) ?? new Breaker(store, clock)
-  breakers.set(store, breaker)
+/** The breaker of a store, or of one shard of it, shared by all limiters on it. */
+export function breakerOf(store: Store, clock: Clock = monotonicClock, shard?: string): Breaker {
+  const ofStore = breakers.get(store) ?? new Map<string | undefined, Breaker>()
+  breakers.set(store, ofStore)
+  const breaker = ofStore.get(shard) ?? new Breaker(store, clock, shard)
+  ofStore.set(shard, breaker)
   return breaker
 }

@@ -3,6 +3,7 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { Booking, CallOptions, DecideOptions, DecideVerb, ReserveOptions } from '../stores/store.ts'
+import { warnIfOpened } from './breaker-warning.ts'
 import type { Fallback } from './fallback.ts'
 import { choiceFor } from './on-store-error.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'
@@ -41,7 +42,9 @@ export abstract class Call<T> extends StoreRequest<T> {
   #chooseFor(error: unknown): T {
     const { terms, shared } = this.fallback
     const { onStoreError, counters, link } = shared
-    const choice = this.extras?.onFailure?.(error) ?? choiceFor(onStoreError, error, this.keys, terms, this.extras)
+    const option = this.extras?.onFailure?.(error)
+    const choice = option ?? choiceFor(onStoreError, error, this.keys, terms, this.extras)
+    warnIfOpened(link.breaker, terms.name, option ?? onStoreError, choice)
     if (choice === 'deny') {
       counters.denied++
       throw unavailable(error, link.breaker.retryAfter)

@@ -88,7 +88,7 @@ class FailoverLedger implements Ledger {
 export function openLedger(store: Store, terms: LedgerTerms, options: FailoverOptions): Ledger {
   if (store.synchronous) return store.open(terms)
   const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = timerSleeper() } = options
-  const link = new StoreLink(store, storeTimeout, clock, sleeper)
+  const link = new StoreLink(store, terms.name, storeTimeout, clock, sleeper)
   const shared: SharedFailover = {
     onStoreError,
     link,

@@ -10,7 +10,7 @@
 import { LRUCache } from 'lru-cache'
 import { allOf } from '../maybe-promise.ts'
 import type { StoreCharges } from './store-charges.ts'
-import type { StoreLink } from './store-link.ts'
+import { isBrokenRecord, type StoreLink } from './store-link.ts'
 
 /** A key of one scope that may owe units to the store. */
 interface Debt {
@@ -110,6 +110,8 @@ export class Reconciler {
     try {
       await allOf(charges.map((each) => each.charge(scope, key, forgotten)))
     } catch (error) {
+      // A broken record stays broken. The units stay spent here, and are owed again after the next local decision.
+      if (isBrokenRecord(error) && !forgotten()) this.#debts?.delete(name)
       debt.charges = [...new Set([...charges, ...debt.charges])]
       throw error
     }

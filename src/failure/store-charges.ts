@@ -1,3 +1,4 @@
+import type { HeadgateError } from '../errors.ts'
 import { allOf } from '../maybe-promise.ts'
 import type { Ledger, LedgerTerms } from '../stores/store.ts'
 import type { LocalQuota } from './local-quota.ts'
@@ -48,7 +49,8 @@ export class StoreCharges {
       try {
         await this.#link.request(() => this.#ledger(policy).decide('charge', [key], units))
       } catch (error) {
-        const mayHaveCounted = (error as { code?: unknown }).code === 'HEADGATE_STORE_TIMEOUT'
+        const { code, uncounted } = error as Partial<HeadgateError>
+        const mayHaveCounted = code === 'HEADGATE_STORE_TIMEOUT' && !uncounted
         if (!mayHaveCounted && !forgotten()) quota.removeCharged(policy, key, units)
         throw error
       }

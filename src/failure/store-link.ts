@@ -14,7 +14,9 @@ const grace = 10
 /** One request to the store. The caller gets the result of `succeeded` or of `failed`. */
 export abstract class StoreRequest<T> extends DeadlineItem {
   /** True once the request was sent: from then on, a failure is the store's. */
-  sent = true
+  override sent = true
+  /** How many failures of the store had counted when the request was sent. */
+  failuresBefore = 0
   declare link: StoreLink
   declare resolve: (result: MaybePromise<T>) => void
 
@@ -38,6 +40,8 @@ export abstract class StoreRequest<T> extends DeadlineItem {
  */
 export class StoreLink {
   readonly store: Store
+  /** The name of the limiter. */
+  readonly limiter: string
   readonly breaker: Breaker
   readonly #deadlines: Deadlines
   /** True if the store rejects each request in time by itself. */
@@ -46,10 +50,18 @@ export class StoreLink {
   errors = 0
 
   /** @param timeout in milliseconds; undefined for the store's own, or 100; Infinity for none */
-  constructor(store: Store, timeout: number | undefined, clock: Clock, sleeper: Sleeper) {
+  constructor(
+    store: Store,
+    limiter: string,
+    timeout: number | undefined,
+    clock: Clock,
+    sleeper: Sleeper,
+    shard?: string,
+  ) {
     const own = store.timeout === undefined ? defaultTimeout : store.timeout + grace
     this.store = store
-    this.breaker = breakerOf(store, clock)
+    this.limiter = limiter
+    this.breaker = breakerOf(store, clock, shard)
     this.#deadlines = new Deadlines('The store', timeout ?? own, 'See the option storeTimeout.', clock, sleeper)
     this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && store.timeout !== undefined)
   }
@@ -57,6 +69,7 @@ export class StoreLink {
   /** Sends the request. */
   send<T>(request: StoreRequest<T>): MaybePromise<T> {
     let response: MaybePromise<T>
+    request.failuresBefore = this.breaker.counted
     try {
       response = request.send()
     } catch (error) {
@@ -78,6 +91,7 @@ export class StoreLink {
     const send = () => {
       if (!request.waits) throw new Error('the deadline has passed')
       request.sent = true
+      request.failuresBefore = this.breaker.counted
       return request.send()
     }
     return this.#bounded(request, before.then(send))
@@ -90,11 +104,11 @@ export class StoreLink {
 
   /** Sends a probe if one is due. No caller waits for it. */
   probe(send: () => MaybePromise<unknown>): void {
-    const { breaker } = this
-    if (!breaker.startProbe()) return
+    const { breaker, limiter } = this
+    if (!breaker.startProbe(limiter)) return
     this.request(send).then(
-      () => breaker.endProbe(true),
-      (error) => breaker.endProbe(isMisuse(error), error),
+      () => breaker.endProbe(true, undefined, limiter),
+      (error) => breaker.endProbe(!isFailure(error), error, limiter),
     )
   }
 
@@ -117,9 +131,10 @@ export class StoreLink {
   }
 
   failed<T>(request: StoreRequest<T>, error: unknown): MaybePromise<T> {
-    if (request.sent && !isMisuse(error)) {
+    if (isBrokenRecord(error)) this.breaker.succeeded()
+    else if (request.sent && !isMisuse(error)) {
       this.errors++
-      this.breaker.failed(error)
+      this.breaker.failed(error, this.limiter, request.failuresBefore)
     }
     return request.failed(error)
   }
@@ -146,6 +161,16 @@ class PlainRequest<T> extends StoreRequest<T> {
   }
 
   late(): void {}
+}
+
+/** True if the store itself failed. A mistake of the caller, or a broken record of one key, shows that it works. */
+function isFailure(error: unknown): boolean {
+  return !isMisuse(error) && !isBrokenRecord(error)
+}
+
+/** True if what the store has under a key is no record of this version. */
+export function isBrokenRecord(error: unknown): boolean {
+  return error instanceof HeadgateError && error.code === 'HEADGATE_STORE_RECORD'
 }
 
 /** True for a mistake of the caller that the store detected. It is not a failure of the store. */

@@ -48,7 +48,7 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     if (typeof value !== 'function') throw wrongOption(store, option, value, 'Give a function.')
   }
   const clock = options.clock === undefined ? wallClock : checkClock(options.clock)
-  const { prefix, timeout, ttlMargin } = sharedOptions(store, options)
+  const { prefix, timeout, ttlMargin, breaker } = sharedOptions(store, options)
   const bytes = positiveInteger(maxBytes, `${store}: maxBytes`, 'HEADGATE_OPTION')
   const size = { store: name, bytes }
   const runner = new SwapRunner({
@@ -61,5 +61,5 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     size,
   })
   const queue = new KeyQueue((jobs) => jobs.map((job) => runner.run(job)), timeout)
-  return new RecordStore({ prefix, timeout, clock, queue, deadlines: new Deadlines(name, timeout), size })
+  return new RecordStore({ prefix, timeout, breaker, clock, queue, deadlines: new Deadlines(name, timeout), size })
 }

@@ -8,6 +8,10 @@ import { longestSleep, type Sleeper, timerSleeper } from '../sleeper.ts'
 export abstract class DeadlineItem implements ListNode<DeadlineItem> {
   due = 0
   waits = false
+  /** False as long as the store cannot have counted anything. */
+  sent = true
+  /** True once the deadline was moved because this process stood still. That happens once. */
+  moved = false
   before: DeadlineItem | undefined
   after: DeadlineItem | undefined
 
@@ -59,11 +63,17 @@ export class PendingCall<T> extends DeadlineItem {
   }
 }
 
+/** A process whose turn comes this much later than due stood still, in microseconds. Less is the noise of timers. */
+const standstill = 10_000
+
 const defaultFix = 'Check the connection, or set a longer timeout.'
 
 /**
  * Deadlines with one common timeout, kept by one timer. The item that is added first is due first. No timer runs while
  * no item waits, and none is set for items that are removed within the same turn of the event loop.
+ *
+ * A deadline passes while this process runs. If the process stood still (a long computation, a paused container), the
+ * store had no chance to be asked or heard, so what waits gets that time back: once, and at most another timeout.
  */
 export class Deadlines {
   readonly #who: string
@@ -75,6 +85,8 @@ export class Deadlines {
   /** True while `#arm` or `#expire` is to run, by the timer or after the pending events. */
   #scheduled = false
   #cancelTimer: (() => void) | undefined
+  /** When the scheduled `#arm` or `#expire` should run. */
+  #expected = 0
 
   /**
    * @param who the name of what should answer, for the error
@@ -96,11 +108,13 @@ export class Deadlines {
   }
 
   add(item: DeadlineItem): void {
-    item.due = this.#clock() + this.#timeout * 1000
+    const now = this.#clock()
+    item.due = now + this.#timeout * 1000
     item.waits = true
     this.#waiting.add(item)
     if (this.#scheduled || this.#timeout === Infinity) return
     this.#scheduled = true
+    this.#expected = now
     afterPendingEvents(() => this.#arm())
   }
 
@@ -140,20 +154,33 @@ export class Deadlines {
     const waiting = this.#waiting
     for (let item = waiting.first; item !== undefined && item.due <= now; item = waiting.first) {
       this.remove(item)
-      item.expire(this.#unanswered())
+      item.expire(this.#unanswered(item))
     }
     this.#arm()
   }
 
-  #unanswered(): HeadgateError {
-    return new HeadgateError(
-      'HEADGATE_STORE_TIMEOUT',
-      `${this.#who} did not answer within ${this.#timeout} ms. The call may have counted. ${this.#fix}`,
-    )
+  #unanswered({ sent }: DeadlineItem): HeadgateError {
+    const counted = sent ? 'It is not known whether the call counted.' : 'The call did not count.'
+    const message = `${this.#who} did not answer within ${this.#timeout} ms. ${counted} ${this.#fix}`
+    return new HeadgateError('HEADGATE_STORE_TIMEOUT', message, { uncounted: !sent })
+  }
+
+  /** Gives back the time in which this process stood still. A clock of the user's own may jump, which says nothing. */
+  #forgiveStandstill(): void {
+    const now = this.#clock()
+    const late = now - this.#expected
+    if (late < standstill || this.#clock !== monotonicClock) return
+    this.#expected = now
+    const moved = Math.min(late, this.#timeout * 1000)
+    for (let item = this.#waiting.last; item !== undefined && !item.moved; item = item.before) {
+      item.due += moved
+      item.moved = true
+    }
   }
 
   /** Sets the timer for what is due first. An answer that arrived while this process was busy is read before it counts. */
   #arm(): void {
+    this.#forgiveStandstill()
     const { first } = this.#waiting
     this.#scheduled = first !== undefined
     if (first === undefined) return
@@ -164,8 +191,11 @@ export class Deadlines {
       return
     }
     // A timer that fires before the deadline, because that is too far away for one, is set again.
-    this.#cancelTimer = this.#sleeper(Math.min(left, longestSleep), () => {
+    const sleep = Math.min(left, longestSleep)
+    this.#expected = this.#clock() + sleep * 1000
+    this.#cancelTimer = this.#sleeper(sleep, () => {
       this.#cancelTimer = undefined
+      this.#forgiveStandstill()
       expire()
     })
   }

@@ -20,7 +20,7 @@ export interface MemcachedClient {
 }
 
 export interface MemcachedStoreOptions
-  extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'retries' | 'clock'> {
+  extends Pick<CompareAndSetOptions<unknown>, 'prefix' | 'timeout' | 'ttlMargin' | 'breaker' | 'retries' | 'clock'> {
   /**
    * The most bytes of a value: the server's item size (`memcached -I`), less a thousandth for what the server adds.
    * Default 1,000,000, for the server's default of 1 MiB.

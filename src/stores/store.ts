@@ -89,6 +89,16 @@ export interface Ledger {
   vary?(terms: LedgerTerms): Ledger
 }
 
+/** The settings of a store's circuit breaker. Durations are in milliseconds. */
+export interface BreakerTerms {
+  /** How many exchanges in a row have to fail to open it. */
+  readonly failures: number
+  /** The time from opening to the first probe. */
+  readonly openFor: number
+  /** The time from a probe that failed to the next one. */
+  readonly probeEvery: number
+}
+
 /** Keeps the states, owns the clock, and makes each step atomic. */
 export interface Store {
   /** True if every ledger returns its result at once, never as a promise. */
@@ -98,6 +108,15 @@ export interface Store {
    * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without it, the limiter enforces a timeout of its own.
    */
   readonly timeout?: number
+  /** Optional. The beginning of its keys, for warnings and events. */
+  readonly prefix?: string
+  /** Optional. When its circuit breaker opens and how often that probes. Default: 5 failures, 500 ms, 500 ms. */
+  readonly breaker?: Partial<BreakerTerms>
+  /**
+   * Optional. The part of the store that decides a call on these keys, such as a node of Redis Cluster: parts that fail
+   * apart from each other have a circuit breaker each. Without it, the store has one.
+   */
+  shardOf?(keys: readonly string[]): string
   /**
    * Opens the states of a limiter. In a store that processes share, the same name opens the same states.
    * @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the store does not have, `HEADGATE_STATE_SIZE` for

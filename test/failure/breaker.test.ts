@@ -25,6 +25,32 @@ test('five failures in a row open the breaker, fewer do not', () => {
   expect([breaker.state, breaker.closed]).toEqual(['open', false])
 })
 
+test('failures of requests that were under way together count once', () => {
+  for (let n = 0; n < 4; n++) {
+    const { counted } = breaker
+    for (let call = 0; call < 100; call++) breaker.failed(new Error(`${n}`), 'api', counted)
+  }
+  expect([breaker.state, breaker.counted]).toEqual(['closed', 4])
+  fail(1)
+  expect(breaker.state).toBe('open')
+})
+
+test('a store chooses when its breaker opens, how long it stays so, and how often it probes', () => {
+  const store = Object.assign(new FailingStore(clock), { breaker: { failures: 2, openFor: 100, probeEvery: 1000 } })
+  breaker = new Breaker(store, clock.now)
+  fail(1)
+  expect(breaker.state).toBe('closed')
+  fail(1)
+  expect([breaker.state, breaker.retryAfter]).toEqual(['open', 100])
+  clock.advance(100)
+  expect(breaker.startProbe()).toBe(true)
+  breaker.endProbe(false, new Error('still away'))
+  clock.advance(999)
+  expect([breaker.retryAfter, breaker.startProbe()]).toEqual([1, false])
+  clock.advance(1)
+  expect(breaker.startProbe()).toBe(true)
+})
+
 test('there is one probe at a time, and at least 500 ms are between two', () => {
   expect(breaker.startProbe()).toBe(false)
   fail(5)

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { fixedWindow, memoryStore, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../src/index.ts'
 import { compareAndSetStore, type LedgerTerms } from '../../src/store.ts'
+import { recordKey, recordKeyStart } from '../../src/stores/records/record-key.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
@@ -135,7 +136,6 @@ test.each<[what: string, options: object, message: RegExp]>([
   ],
   ['read returns something else', { read: () => ({ value: 1 }) }, /read must return/],
   ['swap returns no boolean', { read: () => undefined, swap: () => undefined }, /swap must return true or false/],
-  ['there is another text', { read: () => ({ text: '{}', version: 1 }) }, /no record of this version/],
 ])('%s: the call rejects with HEADGATE_STORE and the reason', async (_, options, reason) => {
   const plain = { read: () => undefined, swap: () => true, ...('swap' in options ? { name: 'Etcd' } : {}) }
   const limiter = new BareLimiter({
@@ -145,6 +145,21 @@ test.each<[what: string, options: object, message: RegExp]>([
   })
   const error = await limiter.consume('k').catch((reason) => reason)
   expect(error).toMatchObject({ code: 'HEADGATE_STORE', message: expect.stringMatching(reason) })
+})
+
+test('another text under a key is the error of that key alone, until it is reset', async () => {
+  const texts = new Map([[recordKey('headgate', recordKeyStart('headgate', 'l', 'default'), 'k'), '{}']])
+  const store = compareAndSetStore({
+    read: (key) => (texts.has(key) ? { text: texts.get(key) as string, version: texts.get(key) } : undefined),
+    swap: (key, text) => Boolean(texts.set(key, text)),
+  })
+  const limiter = new RateLimiter({ name: 'l', policies: [hourly(5)], store, onStoreError: 'throw' })
+  const broken = { code: 'HEADGATE_STORE_RECORD', message: expect.stringMatching(/no record of this version/) }
+  for (let n = 0; n < 10; n++) await expect(limiter.consume('k')).rejects.toMatchObject(broken)
+  expect((await limiter.consume('other')).remaining).toBe(4)
+  expect([limiter.health().state, limiter.health().errors]).toEqual(['closed', 0])
+  await limiter.reset('k')
+  expect((await limiter.consume('k')).remaining).toBe(4)
 })
 
 test.each([

@@ -151,8 +151,11 @@ export class FailoverFixture {
   /** Makes the store fail until the breaker opens, with calls of other keys. */
   async down(mode: Mode = 'fails'): Promise<void> {
     this.store.mode = mode
-    for (let n = 0; n < 5; n++) void this.consume(`down-${n}`)
-    await this.at(this.clock.milliseconds - this.start + (mode === 'fails' || mode === 'throws' ? 0 : 100))
+    // One after the other: the failures of calls that are under way together count once.
+    for (let n = 0; n < 5; n++) {
+      void this.consume(`down-${n}`)
+      await this.at(this.clock.milliseconds - this.start + (mode === 'fails' || mode === 'throws' ? 0 : 100))
+    }
     this.store.calls = []
   }
 

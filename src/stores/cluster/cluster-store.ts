@@ -2,6 +2,7 @@ import cluster from 'node:cluster'
 import { type Duration, milliseconds } from '../../duration.ts'
 import { knownOptions, type Names, text } from '../../options.ts'
 import { type MemoryStoreOptions, memoryOptions, memoryStore } from '../memory/memory-store.ts'
+import { type BreakerOptions, breakerTerms } from '../shared-options.ts'
 import { PrimaryStore } from './primary.ts'
 import { WorkerStore } from './worker.ts'
 
@@ -10,10 +11,12 @@ export interface ClusterStoreOptions extends MemoryStoreOptions {
   name?: string
   /** How long a worker's call may take. Then it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`. Default 100 ms. */
   timeout?: Duration
+  /** When a worker's circuit breaker opens, and how often it probes the primary then. */
+  breaker?: BreakerOptions
 }
 
 /** A record, so that the type check fails if an option is missing. */
-const known: Names<ClusterStoreOptions> = ['name', 'timeout', ...memoryOptions]
+const known: Names<ClusterStoreOptions> = ['name', 'timeout', 'breaker', ...memoryOptions]
 
 /** The primary's store has the states, and is synchronous as a memory store is. A worker's store is not. */
 export type ClusterStore = PrimaryStore | WorkerStore
@@ -29,8 +32,9 @@ export type ClusterStore = PrimaryStore | WorkerStore
  */
 export function clusterStore(options: ClusterStoreOptions = {}): ClusterStore {
   knownOptions('clusterStore', options, known)
-  const { name = 'default', timeout = 100, ...rest } = options
+  const { name = 'default', timeout = 100, breaker, ...rest } = options
   const longest = milliseconds(timeout, 'clusterStore: timeout', 'HEADGATE_OPTION')
   const valid = text(name, 'clusterStore: name', 'HEADGATE_NAME')
-  return cluster.isPrimary ? new PrimaryStore(valid, memoryStore(rest)) : new WorkerStore(valid, longest)
+  const terms = breakerTerms('clusterStore', breaker)
+  return cluster.isPrimary ? new PrimaryStore(valid, memoryStore(rest)) : new WorkerStore(valid, longest, terms)
 }

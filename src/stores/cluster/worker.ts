@@ -3,7 +3,16 @@ import type { Costs, Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import { HeadgateError, storeError } from '../../errors.ts'
 import { Deadlines, type PendingCall } from '../deadlines.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../store.ts'
+import type {
+  Booking,
+  BreakerTerms,
+  DecideOptions,
+  DecideVerb,
+  Ledger,
+  LedgerTerms,
+  ReserveOptions,
+  Store,
+} from '../store.ts'
 import { isResponseMessage, type LedgerRequest, packTerms, type RequestMessage, unpackBooking } from './messages.ts'
 
 type PendingRequest = PendingCall<Booking | undefined>
@@ -13,6 +22,7 @@ export class WorkerStore implements Store {
   readonly synchronous = false
   /** How long a call may take, in milliseconds. */
   readonly timeout: number
+  readonly breaker: Partial<BreakerTerms>
   readonly #name: string
   readonly #deadlines: Deadlines
   /** The requests without a response, by their ids. */
@@ -24,8 +34,9 @@ export class WorkerStore implements Store {
   #nextId = 0
 
   /** @param timeout in milliseconds */
-  constructor(name: string, timeout: number) {
+  constructor(name: string, timeout: number, breaker: Partial<BreakerTerms> = {}) {
     this.#name = name
+    this.breaker = breaker
     this.timeout = timeout
     const fix = 'Call clusterStore() with the same name in the primary too, or set a longer timeout.'
     this.#deadlines = new Deadlines('The primary', timeout, fix)

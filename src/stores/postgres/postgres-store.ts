@@ -56,7 +56,7 @@ export class PostgresStore extends RecordStore {
     const store = 'postgresStore'
     knownOptions(store, options, known)
     const pool = checkPool(options.pool)
-    const { prefix, timeout, ttlMargin } = sharedOptions(store, options)
+    const { prefix, timeout, ttlMargin, breaker } = sharedOptions(store, options)
     const table = options.table ?? defaultTable
     const sql = new Sql(table, timeout)
     const runner = new TransactionRunner({
@@ -70,6 +70,7 @@ export class PostgresStore extends RecordStore {
     super({
       prefix,
       timeout,
+      breaker,
       clock: options.clock === undefined ? wallClock : checkClock(options.clock),
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
       deadlines: new Deadlines('Postgres', timeout),

@@ -128,6 +128,7 @@ export class TransactionRunner {
     const evaluated = tasks.filter(isLocked).map(({ job }) => ({ job, changes: this.#evaluate(job, texts, time) }))
     for (const { job, changes } of evaluated) if (changes?.length === 0) job.resolve()
     const saved = evaluated.flatMap(({ changes }) => changes ?? [])
+    if (saved.length > 0) for (const { job } of evaluated) job.writes()
     await client.query(saved.length === 0 ? 'rollback' : sql.save(saved, quote))
     for (const { job, changes } of evaluated) if (changes !== undefined) job.resolve()
     const empty = [...texts.values()].filter((record) => record === undefined).length

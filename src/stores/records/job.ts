@@ -53,6 +53,11 @@ export class Job {
     return this.#calls.every(({ pending }) => pending.settled)
   }
 
+  /** From now on it is not known whether a call that gets no result has counted. */
+  writes(): void {
+    for (const { pending } of this.#calls) pending.sent = true
+  }
+
   /** True if no call can write. */
   get readOnly(): boolean {
     return this.#calls.every(({ verb }) => verb === 'peek')
@@ -64,7 +69,7 @@ export class Job {
    * @param storeTime in microseconds; undefined for the time of each call
    */
   run(texts: readonly (string | undefined)[], storeTime: number | undefined): Write[] {
-    const records = texts.map((text) => new KeyRecord(text))
+    const records = texts.map((text) => new KeyRecord(text, this.#calls[0]?.verb === 'reset'))
     this.#results = this.#calls.map((call) => {
       return call.pending.settled ? undefined : this.#evaluate(call, records, storeTime ?? call.now)
     })

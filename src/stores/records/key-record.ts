@@ -50,11 +50,12 @@ export class KeyRecord {
 
   /**
    * @param text the text of the key in the store; undefined if there is none
-   * @throws HeadgateError `HEADGATE_STORE` if the text is not a record of this version
+   * @param replaced true if the key is reset before anything else: then its text does not matter
+   * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
    */
-  constructor(text: string | undefined) {
+  constructor(text: string | undefined, replaced = false) {
     this.#found = text !== undefined
-    this.#states = new Map(text === undefined ? [] : parse(text).map(stateOf))
+    this.#states = new Map(text === undefined || replaced ? [] : parse(text).map(stateOf))
   }
 
   /** Gives each policy its state. A state that was written under other numbers is carried over. */
@@ -121,8 +122,8 @@ function parse(text: string): readonly PackedState[] {
     if (found === version && states.every(([, , fullAt, s]) => fullAt >= 0 && Array.isArray(s))) return states
   } catch {}
   throw new HeadgateError(
-    'HEADGATE_STORE',
-    `The text under this key is no record of this version: ${shown(text)}. Choose another prefix, or delete the text.`,
+    'HEADGATE_STORE_RECORD',
+    `The text under this key is no record of this version: ${shown(text)}. Choose another prefix, or delete it with reset(key).`,
   )
 }
 

@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Deadlines } from '../deadlines.ts'
+import type { BreakerTerms } from '../store.ts'
 import type { KeyQueue } from './key-queue.ts'
 import type { SizeLimit } from './size-limit.ts'
 
@@ -8,6 +9,7 @@ export interface RecordContext {
   readonly prefix: string
   /** In milliseconds. */
   readonly timeout: number
+  readonly breaker: Partial<BreakerTerms>
   /** The time of this process. */
   readonly clock: Clock
   readonly deadlines: Deadlines

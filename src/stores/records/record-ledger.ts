@@ -96,7 +96,10 @@ export class RecordLedger implements Ledger {
     const { deadlines, queue } = this.#context
     const now = this.#context.clock()
     const late = (booking: Booking) => this.#takeBack(keys, call, booking)
-    return deadlines.promise((pending) => queue.add(scoped, keys, { ...call, now, pending, late }))
+    return deadlines.promise((pending) => {
+      pending.sent = false
+      queue.add(scoped, keys, { ...call, now, pending, late })
+    })
   }
 
   /**

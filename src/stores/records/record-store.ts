@@ -1,4 +1,4 @@
-import type { Ledger, LedgerTerms, Store } from '../store.ts'
+import type { BreakerTerms, Ledger, LedgerTerms, Store } from '../store.ts'
 import type { RecordContext } from './record-context.ts'
 import { RecordLedger } from './record-ledger.ts'
 import { checkPolicySizes } from './size-limit.ts'
@@ -8,10 +8,14 @@ export class RecordStore implements Store {
   readonly synchronous = false
   /** How long a call may take, in milliseconds. */
   readonly timeout: number
+  readonly prefix: string
+  readonly breaker: Partial<BreakerTerms>
   readonly #context: RecordContext
 
   constructor(context: RecordContext) {
     this.timeout = context.timeout
+    this.prefix = context.prefix
+    this.breaker = context.breaker
     this.#context = context
   }
 

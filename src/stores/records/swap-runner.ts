@@ -81,6 +81,7 @@ export class SwapRunner<Version> {
       const texts = found.map((each) => each?.text)
       const writes = job.run(texts, this.#storeTime(found))
       for (const { text } of writes) checkRecordSize(size, text)
+      if (writes.length > 0) job.writes()
       if (await this.#swapAll(job, writes, found)) {
         job.resolve()
         return

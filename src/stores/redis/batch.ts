@@ -1,4 +1,4 @@
-import { type HeadgateError, storeError } from '../../errors.ts'
+import { HeadgateError, storeError } from '../../errors.ts'
 import { DeadlineItem } from '../deadlines.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import { ReplyReader } from './reply-reader.ts'
@@ -20,6 +20,8 @@ const noBytes = Buffer.alloc(0)
 interface Sender {
   /** In milliseconds. */
   readonly options: { readonly ttlMargin: number }
+  /** Why the client has no connection; undefined if it has one. */
+  problem(): unknown
   /** Called once, when the batch is settled. */
   settled(batch: Batch): void
 }
@@ -40,6 +42,7 @@ export class Batch extends DeadlineItem {
   #stride = 0
   /** True once every request has its response or an error. */
   settled = false
+  override sent = false
   readonly #sender: Sender
 
   constructor(sender: Sender) {
@@ -154,7 +157,7 @@ export class Batch extends DeadlineItem {
   /** Called at the deadline, whatever the client does. */
   expire(error: HeadgateError): void {
     this.withdraw()
-    this.fail(error)
+    this.fail(this.sent ? error : unsent(error, this.#sender.problem()))
   }
 
   fail(cause: unknown): void {
@@ -162,4 +165,18 @@ export class Batch extends DeadlineItem {
     const error = storeError('Redis', cause)
     for (const request of this.#settle()) request.reject(error)
   }
+}
+
+/** The error of a batch that waited for a connection until its deadline. */
+function unsent(error: HeadgateError, cause: unknown): HeadgateError {
+  if (cause === undefined) return error
+  const reason = cause instanceof Error ? cause.message || String(Reflect.get(cause, 'code')) : String(cause)
+  return new HeadgateError(
+    error.code,
+    `Redis is not connected, so the call was not sent and did not count: ${reason}`,
+    {
+      cause,
+      uncounted: true,
+    },
+  )
 }

@@ -23,6 +23,7 @@ const reconnectPoll = 2
 /** Collects requests into batches, sends them to Redis, and settles each request within the timeout. */
 export class Batcher {
   readonly options: BatcherOptions
+  readonly problem: () => unknown
   readonly #deadlines: Deadlines
   readonly #sha: string
   /** The batches that still grow, by the slot of their keys; without Redis Cluster there is one, in slot 0. */
@@ -35,6 +36,7 @@ export class Batcher {
 
   constructor(options: BatcherOptions) {
     this.options = options
+    this.problem = () => (options.connection.ready() ? undefined : options.connection.problem())
     this.#deadlines = new Deadlines('Redis', options.timeout)
     this.#sha = createHash('sha1').update(options.script).digest('hex')
     options.connection.onLost(() => {
@@ -95,6 +97,7 @@ export class Batcher {
       return
     }
     const batches = this.#ready.splice(0, connection.cluster || size === 1 ? Infinity : 1)
+    connection.checkListener()
     for (const batch of batches) if (!batch.settled) void this.#run(batch)
     if (this.#ready.length > 0) this.#flushLater()
   }
@@ -111,12 +114,19 @@ export class Batcher {
 
   async #run(batch: Batch): Promise<void> {
     const args = batch.args()
+    batch.sent = true
     this.#sent.push(batch)
     try {
       batch.receive(await this.#evaluate(batch.keys, args))
     } catch (error) {
-      batch.fail(error)
+      batch.fail(this.#causeOf(error))
     }
+  }
+
+  /** ioredis says no more than that its connection is closed. */
+  #causeOf(error: unknown): unknown {
+    if (!(error instanceof Error && error.message.startsWith('Connection is closed'))) return error
+    return this.options.connection.problem() ?? error
   }
 
   /** Called by a batch that is settled. */

@@ -2,6 +2,7 @@
  * The clients that redisStore takes. They are recognised by their methods, never by their name, and none is imported.
  */
 import { invalidOption } from '../../errors.ts'
+import { errorsOf } from './client-errors.ts'
 
 type Listener = () => void
 
@@ -40,6 +41,10 @@ export interface Connection {
   eval(script: string, keys: string[], args: Uint8Array[]): Promise<unknown>
   /** Calls the listener when a connection is lost: the client may then send again what it has already sent. */
   onLost(listener: Listener): void
+  /** Why the client is not ready, or its last error since it was. */
+  problem(): unknown
+  /** Warns if nobody listens to the client's errors. */
+  checkListener(): void
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` if it is not a client of one of these libraries */
@@ -54,8 +59,13 @@ function can(client: unknown, method: string): boolean {
   return typeof client === 'object' && client !== null && typeof Reflect.get(client, method) === 'function'
 }
 
+const notConnected = 'The client is not connected. Write await client.connect() before the first call.'
+
 function nodeRedis(client: NodeRedisLike): Connection {
+  const errors = errorsOf(client, false, 'A connection that breaks then ends this process.')
   return {
+    problem: () => errors?.last ?? (client.isOpen === false ? new Error(notConnected) : undefined),
+    checkListener: () => errors?.checkListener(),
     cluster: can(client, 'getSlotRandomNode'),
     ready: () => client.isReady ?? client.isOpen ?? true,
     evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
@@ -72,7 +82,10 @@ interface IoredisNodes {
 }
 
 function ioredis(client: IoredisLike): Connection {
+  const errors = errorsOf(client, true, 'Nobody then sees why a connection breaks.')
   return {
+    problem: () => errors?.last,
+    checkListener: () => errors?.checkListener(),
     cluster: client.isCluster === true,
     ready: () => !queueing.has(client.status ?? 'ready'),
     evalSha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),

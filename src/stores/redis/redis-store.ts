@@ -2,7 +2,7 @@ import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.t
 import type { HeadgateError } from '../../errors.ts'
 import { knownOptions, type Names, positiveInteger } from '../../options.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
-import type { Ledger, LedgerTerms, Store } from '../store.ts'
+import type { BreakerTerms, Ledger, LedgerTerms, Store } from '../store.ts'
 import { Batcher } from './batcher.ts'
 import { connectionOf, type RedisClient } from './client.ts'
 import { DenyCache } from './deny-cache.ts'
@@ -49,6 +49,8 @@ export class RedisStore implements Store {
   readonly synchronous = false
   /** How long a call may take, in milliseconds. */
   readonly timeout: number
+  readonly prefix: string
+  readonly breaker: Partial<BreakerTerms>
   readonly #context: RedisContext
 
   /** @param text another script, for tests that change it */
@@ -58,10 +60,12 @@ export class RedisStore implements Store {
     const connection = connectionOf(client)
     const clock = clockOf(options)
     if (typeof denyCache !== 'boolean') throw wrong('denyCache', denyCache, 'Give true or false.')
-    const { prefix, timeout, ttlMargin } = sharedOptions('redisStore', options)
+    const { prefix, timeout, ttlMargin, breaker } = sharedOptions('redisStore', options)
     const units = leases === undefined ? undefined : leaseUnits(leases)
     const localClock = clock ?? monotonicClock
     this.timeout = timeout
+    this.prefix = prefix
+    this.breaker = breaker
     this.#context = {
       batcher: new Batcher({ connection, script: text, timeout, ttlMargin, size: batchSizeOf(options.batch) }),
       prefix,

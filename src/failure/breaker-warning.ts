@@ -1,0 +1,51 @@
+import { emitWarning } from '#platform'
+import type { StoreErrorAction } from '../stores/store.ts'
+import { reason } from '../warn.ts'
+import type { Breaker } from './breaker.ts'
+import type { OnStoreError } from './on-store-error.ts'
+
+/** At most one opening of a breaker is told in this time, in microseconds. */
+const quietTime = 60_000_000
+
+const code = 'HEADGATE_STORE_STATE'
+
+/** When the last opening of each breaker was told, in microseconds. */
+const toldAt = new WeakMap<Breaker, number>()
+/** The openings that have been looked at, by their time. */
+const seen = new WeakMap<Breaker, number>()
+
+const actions: Readonly<Record<StoreErrorAction, string>> = {
+  local: 'decided in this process',
+  allow: 'let through uncounted',
+  deny: 'refused',
+  throw: "rejected with the store's error",
+}
+
+/** Says once that the breaker has opened, why, and what happens to calls. Says so too when it has closed again. */
+export function warnIfOpened(
+  breaker: Breaker,
+  limiter: string,
+  option: OnStoreError | undefined,
+  taken: StoreErrorAction,
+): void {
+  const { openedAt, lastError } = breaker
+  if (openedAt === undefined || seen.get(breaker) === openedAt) return
+  seen.set(breaker, openedAt)
+  const last = toldAt.get(breaker)
+  if (last !== undefined && openedAt - last < quietTime) return
+  toldAt.set(breaker, openedAt)
+  const by = typeof option === 'function' ? 'by the function onStoreError' : `onStoreError: '${taken}'`
+  const who = nameOf(breaker, limiter)
+  emitWarning(`${who} fails. Until it answers, calls are ${actions[taken]} (${by}). ${reason(lastError)}`, code)
+  breaker.onClosed = (closedBy) => {
+    const seconds = ((breaker.now - openedAt) / 1_000_000).toFixed(1)
+    emitWarning(`${nameOf(breaker, closedBy)} answers again, after ${seconds} s.`, code)
+  }
+}
+
+function nameOf({ store: { prefix }, shard }: Breaker, limiter: string): string {
+  const parts = [`limiter ${JSON.stringify(limiter)}`]
+  if (prefix !== undefined) parts.push(`prefix ${JSON.stringify(prefix)}`)
+  if (shard !== undefined) parts.push(`shard ${shard}`)
+  return `The store of ${parts.join(', ')}`
+}

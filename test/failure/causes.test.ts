@@ -1,0 +1,163 @@
+/* What a degraded process says: the true cause, once, and whether a call may have counted. With real clients. */
+import { channel } from 'node:diagnostics_channel'
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
+import { createClient } from 'redis'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { type HeadgateError, RateLimiter, type Store, type StoreStateEvent } from '../../src/index.ts'
+import { postgresStore } from '../../src/stores/postgres/index.ts'
+import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { startProxy } from '../support/tcp-proxy.ts'
+import { useServer } from '../support/use-server.ts'
+
+const open = await useServer(startRedis())
+const locked = await useServer(startRedis())
+await locked.command('CONFIG', 'SET', 'requirepass', 'secret')
+const closes: (() => unknown)[] = []
+let warned: ReturnType<typeof vi.spyOn>
+
+beforeEach(() => {
+  warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+})
+
+afterEach(() => {
+  warned.mockRestore()
+  for (const close of closes.splice(0)) close()
+})
+
+/** The texts of the warnings about the state of a store. */
+function warnings(): string[] {
+  const of = warned.mock.calls as unknown as [string, { code: string }][]
+  return of.filter(([, { code }]) => code === 'HEADGATE_STORE_STATE').map(([message]) => message)
+}
+
+function ioredis(port: number, options: object = {}): Redis {
+  const client = new Redis(port, options)
+  closes.push(() => client.disconnect())
+  return client
+}
+
+/** node-redis that is told to connect, as an application does that goes on without waiting. */
+function nodeRedis(port: number, options: object = {}, connect = true): RedisClient {
+  const client = createClient({
+    socket: { port, ...('host' in options ? { host: options.host as string } : {}) },
+    ...options,
+  })
+  client.on('error', () => undefined)
+  if (connect) client.connect().catch(() => undefined)
+  closes.push(() => client.isOpen && client.destroy())
+  return client as RedisClient
+}
+
+let names = 0
+async function degraded(store: Store): Promise<RateLimiter> {
+  const limiter = new RateLimiter({ name: `causes-${names++}`, policies: '5/1h', store })
+  const events: StoreStateEvent[] = []
+  const listener = (event: unknown) => void events.push(event as StoreStateEvent)
+  channel('headgate:store-state').subscribe(listener)
+  for (let n = 0; n < 20; n++) expect((await limiter.consume('k')).source).toBe('fallback')
+  channel('headgate:store-state').unsubscribe(listener)
+  expect(events.map(({ limiter, prefix, from, to }) => [limiter, prefix, from, to])).toEqual([
+    [limiter.name, 'causes', 'closed', 'open'],
+  ])
+  expect(events[0]?.error).toBe(limiter.health().lastError)
+  return limiter
+}
+
+/** The limiter, the prefix, the action and the cause are in one warning and in `health()`. */
+async function tellsCause(store: Store, cause: RegExp, unsent = true): Promise<void> {
+  const limiter = await degraded(store)
+  const { state, lastError } = limiter.health()
+  expect(state).toBe('open')
+  expect((lastError as Error).message).toMatch(cause)
+  expect((lastError as HeadgateError).uncounted).toBe(unsent ? true : undefined)
+  expect((lastError as Error).message).not.toMatch(/not known whether/)
+  expect(warnings()).toHaveLength(1)
+  const [warning] = warnings()
+  expect(warning).toMatch(cause)
+  expect(warning).toContain(`limiter "${limiter.name}", prefix "causes"`)
+  expect(warning).toContain("calls are decided in this process (onStoreError: 'local')")
+}
+
+const clients: [string, (port: number, options?: object) => RedisClient][] = [
+  ['ioredis', ioredis],
+  ['node-redis', nodeRedis],
+]
+
+describe.each(clients)('%s', (_, connect) => {
+  const store = (client: RedisClient) => redisStore({ client, prefix: 'causes', timeout: 60 })
+
+  test('a wrong password', () => tellsCause(store(connect(locked.port, { password: 'wrong' })), /WRONGPASS/))
+  test('no password', () => tellsCause(store(connect(locked.port)), /NOAUTH/))
+  test('a refused connection', () => tellsCause(store(connect(1)), /ECONNREFUSED/))
+  test('an unknown host', () =>
+    tellsCause(store(connect(6379, { host: 'no-such-host.invalid' })), /ENOTFOUND|EAI_AGAIN/))
+
+  test('a full server', async () => {
+    await open.command('CONFIG', 'SET', 'maxmemory', '1')
+    await tellsCause(store(connect(open.port)), /OOM/, false)
+    await open.command('CONFIG', 'SET', 'maxmemory', '0')
+  })
+
+  test('a read-only replica', async () => {
+    await open.command('REPLICAOF', '127.0.0.1', '1')
+    await tellsCause(store(connect(open.port)), /READONLY|MASTERDOWN/, false)
+    await open.command('REPLICAOF', 'NO', 'ONE')
+  })
+
+  test('a server that hangs: it is not known whether the call counted', async () => {
+    const proxy = await startProxy(open.port)
+    closes.push(() => proxy.close())
+    const client = connect(proxy.port)
+    const limiter = new RateLimiter({ name: `causes-${names++}`, policies: '5/1h', store: store(client) })
+    await expect.poll(async () => (await limiter.consume('k')).source).toBe('store')
+    proxy.silent = true
+    for (let n = 0; n < 6; n++) await limiter.consume('k')
+    const { lastError } = limiter.health()
+    expect(lastError).toMatchObject({
+      code: 'HEADGATE_STORE_TIMEOUT',
+      message: expect.stringMatching(/not known whether/),
+    })
+    expect(lastError).not.toHaveProperty('uncounted')
+  })
+
+  test('the warning of the end says how long it took', async () => {
+    const server = await startRedis()
+    const client = connect(server.port)
+    const limiter = new RateLimiter({ name: `causes-${names++}`, policies: '9/1h', store: store(client) })
+    await expect.poll(async () => (await limiter.consume('k')).source).toBe('store')
+    await server.stop()
+    for (let n = 0; n < 10; n++) await limiter.consume('k')
+    await server.start()
+    await expect.poll(async () => (await limiter.consume('k')).source, { timeout: 5000 }).toBe('store')
+    expect(warnings()).toEqual([
+      expect.stringMatching(/^The store of limiter .* fails\. /),
+      expect.stringMatching(/^The store of limiter .* answers again, after \d\.\d s\.$/),
+    ])
+    await server.stop()
+  })
+})
+
+test('node-redis that nobody connected', async () => {
+  const client = nodeRedis(open.port, {}, false)
+  await tellsCause(redisStore({ client, prefix: 'causes', timeout: 60 }), /await client\.connect\(\)/)
+})
+
+test('Postgres that refuses connections', async () => {
+  const pool = new Pool({ host: '127.0.0.1', port: 1 })
+  closes.push(() => pool.end())
+  await tellsCause(postgresStore({ pool, prefix: 'causes', timeout: 60 }), /ECONNREFUSED/, false)
+})
+
+test('a limiter that refuses or lets through says so', async () => {
+  for (const [onStoreError, text] of [
+    ['allow', 'let through uncounted'],
+    ['throw', "rejected with the store's error"],
+  ] as const) {
+    const store = redisStore({ client: ioredis(1), timeout: 30 })
+    const limiter = new RateLimiter({ name: 'api', policies: '5/1h', store, onStoreError })
+    for (let n = 0; n < 10; n++) await limiter.consume('k').catch(() => undefined)
+    expect(warnings().at(-1)).toContain(`calls are ${text} (onStoreError: '${onStoreError}')`)
+  }
+})
