@@ -16,17 +16,18 @@ import { timerSleeper } from '../sleeper.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../stores/store.ts'
 import { type Call, DecideCall, ReserveCall, ResetCall } from './calls.ts'
 import { DeferredRefunds } from './deferred-refunds.ts'
-import { Fallback, type SharedFailover } from './fallback.ts'
+import { Fallback } from './fallback.ts'
 import { Counters, type Health, noCalls } from './health.ts'
 import { LocalQuota } from './local-quota.ts'
 import type { FailoverOptions } from './on-store-error.ts'
 import { Reconciler } from './reconciler.ts'
+import { ShardedLedger, type ShardLedger } from './sharded-ledger.ts'
 import { StoreLink } from './store-link.ts'
 
 /** The most keys of each scope that are decided locally, at about 400 bytes each. */
 const maxKeys = 100_000
 
-class FailoverLedger implements Ledger {
+class FailoverLedger implements ShardLedger {
   readonly #fallback: Fallback
 
   constructor(fallback: Fallback) {
@@ -34,7 +35,7 @@ class FailoverLedger implements Ledger {
   }
 
   /** Other policies have a ledger of their own in the store. They share the local states, debts and counters. */
-  vary(terms: LedgerTerms): Ledger {
+  vary(terms: LedgerTerms): ShardLedger {
     const { shared, quota } = this.#fallback
     return new FailoverLedger(new Fallback(terms, shared, quota.vary(terms)))
   }
@@ -53,8 +54,12 @@ class FailoverLedger implements Ledger {
 
   /** Resets the keys under the policies of all limiters of the name. */
   reset(keys: readonly string[]): MaybePromise<void> {
-    this.#fallback.forget(keys)
+    this.forget(keys)
     return this.#run(new ResetCall(this.#fallback, keys))
+  }
+
+  forget(keys: readonly string[]): void {
+    this.#fallback.forget(keys)
   }
 
   #run<T>(call: Call<T>): MaybePromise<T> {
@@ -88,21 +93,21 @@ class FailoverLedger implements Ledger {
 export function openLedger(store: Store, terms: LedgerTerms, options: FailoverOptions): Ledger {
   if (store.synchronous) return store.open(terms)
   const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = timerSleeper() } = options
-  const link = new StoreLink(store, terms.name, storeTimeout, clock, sleeper)
-  const shared: SharedFailover = {
-    onStoreError,
-    link,
-    reconciler: new Reconciler(link, maxKeys),
-    refunds: new DeferredRefunds(link.breaker),
-    counters: new Counters(),
+  const quota = LocalQuota.of(terms, instances, maxKeys, clock)
+  const common = { onStoreError, counters: new Counters(), granted: new WeakMap() }
+  const open = (shard?: string) => {
+    const link = new StoreLink(store, terms.name, storeTimeout, clock, sleeper, shard)
+    const reconciler = new Reconciler(link, maxKeys)
+    const refunds = new DeferredRefunds(link.breaker)
+    return new FailoverLedger(new Fallback(terms, { ...common, link, reconciler, refunds }, quota))
   }
-  return new FailoverLedger(new Fallback(terms, shared, LocalQuota.of(terms, instances, maxKeys, clock)))
+  return store.shardOf === undefined ? open() : new ShardedLedger((keys) => store.shardOf?.(keys) as string, open)
 }
 
 const startedAt = Math.floor(monotonicClock() / 1000)
 
 /** The health of a ledger's store. A synchronous store is always `'closed'`. */
 export function healthOf(ledger: Ledger): Health {
-  if (ledger instanceof FailoverLedger) return ledger.health()
-  return noCalls(startedAt)
+  const known = ledger instanceof FailoverLedger || ledger instanceof ShardedLedger
+  return (known ? ledger.health() : undefined) ?? noCalls(startedAt)
 }

@@ -25,6 +25,8 @@ export interface SharedFailover {
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
+  /** Reservations that the store did not grant. */
+  readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
 
 /** One ledger of the store, and the local decisions that replace its decisions while the store fails. */
@@ -34,8 +36,6 @@ export class Fallback {
   readonly ledger: Ledger
   readonly quota: LocalQuota
   readonly charges: StoreCharges
-  /** Reservations that the store did not grant. */
-  readonly #granted = new WeakMap<Tickets, 'local' | 'open'>()
 
   constructor(terms: LedgerTerms, shared: SharedFailover, quota: LocalQuota) {
     this.terms = terms
@@ -94,13 +94,13 @@ export class Fallback {
   }
 
   #grant(by: 'local' | 'open', booking: Booking): Booking {
-    if (booking.tickets !== undefined) this.#granted.set(booking.tickets, by)
+    if (booking.tickets !== undefined) this.shared.granted.set(booking.tickets, by)
     return booking
   }
 
   /** Settles a reservation that was granted here; undefined if the store granted it. */
   settleGranted(tickets: Tickets, keys: readonly string[], costs: Costs, extras: DecideOptions): Decision | undefined {
-    const by = this.#granted.get(tickets)
+    const by = this.shared.granted.get(tickets)
     if (by === undefined) return undefined
     if (by === 'open') return this.letThrough(extras)
     this.shared.reconciler.note(this.charges, keys)
@@ -109,7 +109,7 @@ export class Fallback {
 
   /** Renews a reservation that was granted here; undefined if the store granted it. */
   renewGranted(tickets: Tickets, keys: readonly string[], costs: Costs, extras: ReserveOptions): Booking | undefined {
-    const by = this.#granted.get(tickets)
+    const by = this.shared.granted.get(tickets)
     if (by === undefined) return undefined
     return by === 'open' ? this.reserveNothing(extras) : this.#grant(by, this.quota.reserve(keys, costs, 0, extras))
   }

@@ -73,7 +73,7 @@ const defaultFix = 'Check the connection, or set a longer timeout.'
  * no item waits, and none is set for items that are removed within the same turn of the event loop.
  *
  * A deadline passes while this process runs. If the process stood still (a long computation, a paused container), the
- * store had no chance to be asked or heard, so what waits gets that time back: once, and at most another timeout.
+ * store had no chance to be asked or heard, so what waits gets that time back, once.
  */
 export class Deadlines {
   readonly #who: string
@@ -87,6 +87,8 @@ export class Deadlines {
   #cancelTimer: (() => void) | undefined
   /** When the scheduled `#arm` or `#expire` should run. */
   #expected = 0
+  /** When this process was last seen to run. */
+  #alive = 0
 
   /**
    * @param who the name of what should answer, for the error
@@ -110,7 +112,9 @@ export class Deadlines {
   add(item: DeadlineItem): void {
     const now = this.#clock()
     item.due = now + this.#timeout * 1000
+    this.#alive = now
     item.waits = true
+    item.moved = false
     this.#waiting.add(item)
     if (this.#scheduled || this.#timeout === Infinity) return
     this.#scheduled = true
@@ -168,12 +172,12 @@ export class Deadlines {
   /** Gives back the time in which this process stood still. A clock of the user's own may jump, which says nothing. */
   #forgiveStandstill(): void {
     const now = this.#clock()
-    const late = now - this.#expected
-    if (late < standstill || this.#clock !== monotonicClock) return
+    const stoodStill = now - this.#alive
+    this.#alive = now
+    if (now - this.#expected < standstill || this.#clock !== monotonicClock) return
     this.#expected = now
-    const moved = Math.min(late, this.#timeout * 1000)
     for (let item = this.#waiting.last; item !== undefined && !item.moved; item = item.before) {
-      item.due += moved
+      item.due += stoodStill
       item.moved = true
     }
   }

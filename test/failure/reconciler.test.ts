@@ -248,7 +248,7 @@ test.each([
 
 test('only so many keys are remembered: the one that spent least recently is forgotten', () => {
   const { store, clock } = new FailoverFixture('10/1h')
-  const link = new StoreLink(store, undefined, clock.now, () => () => undefined)
+  const link = new StoreLink(store, 'api', undefined, clock.now, () => () => undefined)
   const reconciler = new Reconciler(link, 3)
   const charges = { scopes: ['default'] } as unknown as StoreCharges
   for (const key of ['a', 'b', 'c', 'a', 'd', 'e']) reconciler.note(charges, [key])

@@ -1,4 +1,4 @@
-import { HeadgateError, storeError } from '../../errors.ts'
+import { HeadgateError, shown, storeError } from '../../errors.ts'
 import { DeadlineItem } from '../deadlines.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import { ReplyReader } from './reply-reader.ts'
@@ -23,7 +23,9 @@ interface Sender {
   /** Why the client has no connection; undefined if it has one. */
   problem(): unknown
   /** Called once, when the batch is settled. */
-  settled(batch: Batch): void
+  settled(batch: Batch, size: number): void
+  /** True if a batch that was not sent in time waits on. */
+  postpone(batch: Batch): boolean
 }
 
 /** The requests of one script call in their order, with each of their keys and plans once. */
@@ -43,6 +45,10 @@ export class Batch extends DeadlineItem {
   /** True once every request has its response or an error. */
   settled = false
   override sent = false
+  /** How many batches had been answered when this one began to wait, or was postponed. */
+  answersBefore = 0
+  /** How often it was postponed. */
+  turns = 0
   readonly #sender: Sender
 
   constructor(sender: Sender) {
@@ -134,7 +140,8 @@ export class Batch extends DeadlineItem {
     for (const request of this.#settle()) {
       const response = reader.read(request)
       try {
-        request.receive(response)
+        if (response === undefined) request.reject(brokenRecord(request))
+        else request.receive(response)
       } catch (error) {
         request.reject(error) // the user's own clock may throw
       }
@@ -150,12 +157,13 @@ export class Batch extends DeadlineItem {
     this.#keyIndexes = new Map()
     this.keys = []
     this.#bytes = noBytes
-    this.#sender.settled(this)
+    this.#sender.settled(this, requests.length)
     return requests
   }
 
   /** Called at the deadline, whatever the client does. */
   expire(error: HeadgateError): void {
+    if (!this.sent && this.#sender.postpone(this)) return
     this.withdraw()
     this.fail(this.sent ? error : unsent(error, this.#sender.problem()))
   }
@@ -165,6 +173,15 @@ export class Batch extends DeadlineItem {
     const error = storeError('Redis', cause)
     for (const request of this.#settle()) request.reject(error)
   }
+}
+
+function brokenRecord({ keys }: ScriptRequest): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE_RECORD',
+    `The value under ${keys.map((key) => shown(key)).join(' or ')} in Redis is no record of this version. ` +
+      'Choose another prefix, or delete it with reset(key).',
+    { uncounted: true },
+  )
 }
 
 /** The error of a batch that waited for a connection until its deadline. */

@@ -13,9 +13,17 @@ export interface BatcherOptions {
   readonly timeout: number
   /** In milliseconds. */
   readonly ttlMargin: number
-  /** The most requests in a batch; with 1, each is sent at once. */
+  /** The most requests in a batch as long as no other batch waits; with 1, each is sent at once. */
   readonly size: number
+  /** The most requests in a batch that waits behind others. */
+  readonly most: number
 }
+
+/** How many calls Redis is trusted to decide in a millisecond, to find out how many may be under way at once. */
+const trustedRate = 5
+
+/** How many timeouts a call waits for its turn at most, as long as Redis answers others in time. */
+const mostTurns = 10
 
 /** How often the batcher looks for a connection while it has none, in milliseconds. */
 const reconnectPoll = 2
@@ -31,6 +39,10 @@ export class Batcher {
   /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
   #ready: Batch[] = []
   readonly #sent: Batch[] = []
+  /** How many requests these have. */
+  #underWay = 0
+  /** How many batches were answered in time. */
+  #answers = 0
   #flushing = false
   #polling = false
 
@@ -46,11 +58,13 @@ export class Batcher {
 
   /** Requests of one turn of the event loop travel together. */
   send(request: ScriptRequest): void {
-    const { connection, size } = this.options
+    const { connection, size, most } = this.options
     const slot = connection.cluster ? slotOf(request.keys[0] as string) : 0
     const batch = this.#open.get(slot) ?? this.#begin(slot)
     batch.add(request)
-    if (batch.size < size) {
+    // A burst must not wait for itself: the more batches wait for their turn, the larger is the next one.
+    const waiting = this.#ready.length
+    if (batch.size < size || (waiting > 0 && batch.size < Math.min(most, size * 2 ** waiting))) {
       this.#flushLater()
       return
     }
@@ -66,6 +80,7 @@ export class Batcher {
 
   #begin(slot: number): Batch {
     const batch = new Batch(this)
+    batch.answersBefore = this.#answers
     this.#deadlines.add(batch)
     this.#open.set(slot, batch)
     return batch
@@ -77,8 +92,28 @@ export class Batcher {
     setImmediate(() => this.#flush())
   }
 
+  /**
+   * True if so many calls are under way that more would time out behind them. They wait here instead, where batches grow.
+   * Not in a Cluster, where each node has its own calls, and not for batches of a fixed size.
+   */
+  get #busy(): boolean {
+    const { connection, size, most, timeout } = this.options
+    return size < most && !connection.cluster && this.#underWay >= timeout * trustedRate
+  }
+
+  /** True if a batch that was not sent may wait on: others were answered since it began to wait. */
+  postpone(batch: Batch): boolean {
+    const { connection, timeout } = this.options
+    if (!connection.ready() || this.#answers === batch.answersBefore || ++batch.turns > mostTurns) return false
+    if (timeout === Infinity) return false
+    batch.answersBefore = this.#answers
+    this.#deadlines.add(batch)
+    return true
+  }
+
   #flush(): void {
     this.#flushing = false
+    if (this.#busy) return
     this.#ready.push(...this.#open.values())
     // A new Map: one that is cleared or grows replaces its table, and the old table, once in V8's old generation, would
     // keep the new one and all it refers to alive until the next full collection.
@@ -96,6 +131,7 @@ export class Batcher {
       this.#awaitConnection()
       return
     }
+    if (this.#busy) return
     const batches = this.#ready.splice(0, connection.cluster || size === 1 ? Infinity : 1)
     connection.checkListener()
     for (const batch of batches) if (!batch.settled) void this.#run(batch)
@@ -114,10 +150,18 @@ export class Batcher {
 
   async #run(batch: Batch): Promise<void> {
     const args = batch.args()
+    if (batch.turns > 0 || this.#answers !== batch.answersBefore) {
+      // It had to wait for its turn, so its time begins now.
+      this.#deadlines.remove(batch)
+      this.#deadlines.add(batch)
+    }
     batch.sent = true
     this.#sent.push(batch)
+    this.#underWay += batch.size
     try {
-      batch.receive(await this.#evaluate(batch.keys, args))
+      const reply = await this.#evaluate(batch.keys, args)
+      if (!batch.settled) this.#answers++
+      batch.receive(reply)
     } catch (error) {
       batch.fail(this.#causeOf(error))
     }
@@ -130,12 +174,17 @@ export class Batcher {
   }
 
   /** Called by a batch that is settled. */
-  settled(batch: Batch): void {
+  settled(batch: Batch, size: number): void {
     this.#deadlines.remove(batch)
     const at = this.#sent.indexOf(batch)
-    if (at < 0) return
+    if (at < 0) {
+      if (this.#open.get(0) === batch) this.#open.delete(0)
+      return
+    }
     const last = this.#sent.pop() as Batch
     if (last !== batch) this.#sent[at] = last
+    this.#underWay -= size
+    if (this.#ready.length > 0 || this.#open.size > 0) this.#flushLater()
   }
 
   /** Retries only if Redis does not have the script, which then certainly did not run. */

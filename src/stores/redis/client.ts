@@ -35,6 +35,8 @@ export type RedisClient = IoredisLike | NodeRedisLike
 export interface Connection {
   /** True for Redis Cluster, where all keys of one script call have to be in one slot. */
   readonly cluster: boolean
+  /** The master of a slot, as far as the client knows. Only for Redis Cluster. */
+  nodeOf(slot: number): string
   /** False while a command would wait in the client for a connection. */
   ready(): boolean
   evalSha(sha: string, keys: string[], args: Uint8Array[]): Promise<unknown>
@@ -59,6 +61,10 @@ function can(client: unknown, method: string): boolean {
   return typeof client === 'object' && client !== null && typeof Reflect.get(client, method) === 'function'
 }
 
+interface NodeRedisCluster extends NodeRedisLike {
+  readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[]
+}
+
 const notConnected = 'The client is not connected. Write await client.connect() before the first call.'
 
 function nodeRedis(client: NodeRedisLike): Connection {
@@ -67,6 +73,7 @@ function nodeRedis(client: NodeRedisLike): Connection {
     problem: () => errors?.last ?? (client.isOpen === false ? new Error(notConnected) : undefined),
     checkListener: () => errors?.checkListener(),
     cluster: can(client, 'getSlotRandomNode'),
+    nodeOf: (slot) => (client as NodeRedisCluster).slots?.[slot]?.master?.address ?? '',
     ready: () => client.isReady ?? client.isOpen ?? true,
     evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
     eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
@@ -77,7 +84,8 @@ function nodeRedis(client: NodeRedisLike): Connection {
 /** The states in which ioredis queues commands. Not `wait`: in that state the first command opens the connection. */
 const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
-interface IoredisNodes {
+interface IoredisCluster extends IoredisLike {
+  readonly slots?: readonly (readonly string[] | undefined)[]
   nodes(): IoredisLike[]
 }
 
@@ -87,6 +95,7 @@ function ioredis(client: IoredisLike): Connection {
     problem: () => errors?.last,
     checkListener: () => errors?.checkListener(),
     cluster: client.isCluster === true,
+    nodeOf: (slot) => (client as IoredisCluster).slots?.[slot]?.[0] ?? '',
     ready: () => !queueing.has(client.status ?? 'ready'),
     evalSha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
@@ -108,7 +117,7 @@ function listen(client: IoredisLike, all: Set<Listener>): void {
   }
   client.on('close', lost)
   if (client.isCluster !== true) return
-  for (const node of (client as unknown as IoredisNodes).nodes()) node.on('close', lost)
+  for (const node of (client as IoredisCluster).nodes()) node.on('close', lost)
   const joined = (node: IoredisLike) => node.on('close', lost)
   client.on('+node', joined as () => void)
 }

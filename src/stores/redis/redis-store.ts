@@ -4,8 +4,9 @@ import { knownOptions, type Names, positiveInteger } from '../../options.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
 import type { BreakerTerms, Ledger, LedgerTerms, Store } from '../store.ts'
 import { Batcher } from './batcher.ts'
-import { connectionOf, type RedisClient } from './client.ts'
+import { type Connection, connectionOf, type RedisClient } from './client.ts'
 import { DenyCache } from './deny-cache.ts'
+import { encodeId, slotOf } from './keys.ts'
 import { Leases } from './leases.ts'
 import { script } from './lua/script.ts'
 import type { RedisContext } from './redis-context.ts'
@@ -19,8 +20,8 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   /** A clock of whole microseconds since the epoch. It implies `time: 'client'`, whose default is the wall clock. */
   clock?: Clock
   /**
-   * True if calls of one turn of the event loop travel together, or the most calls that do, up to 1000. Default
-   * `{ size: 32 }`: while Redis decides one batch, this process writes the next.
+   * True if calls of one turn of the event loop travel together, or the most calls that do, up to 1000. Default true: 32,
+   * and up to 1000 while more wait. While Redis decides one batch, this process writes the next.
    */
   batch?: boolean | { size: number }
   /** True if a refusal is repeated locally for as long as only time can change it. Default true. */
@@ -51,6 +52,8 @@ export class RedisStore implements Store {
   readonly timeout: number
   readonly prefix: string
   readonly breaker: Partial<BreakerTerms>
+  /** Only for Redis Cluster: its nodes fail apart from each other. */
+  declare readonly shardOf?: (keys: readonly string[]) => string
   readonly #context: RedisContext
 
   /** @param text another script, for tests that change it */
@@ -66,8 +69,9 @@ export class RedisStore implements Store {
     this.timeout = timeout
     this.prefix = prefix
     this.breaker = breaker
+    if (connection.cluster) this.shardOf = (keys) => nodesOf(connection, keys)
     this.#context = {
-      batcher: new Batcher({ connection, script: text, timeout, ttlMargin, size: batchSizeOf(options.batch) }),
+      batcher: new Batcher({ connection, script: text, timeout, ttlMargin, ...batchSizeOf(options.batch) }),
       prefix,
       cluster: connection.cluster,
       clock,
@@ -81,6 +85,12 @@ export class RedisStore implements Store {
   }
 }
 
+/** The nodes that decide on these keys. */
+function nodesOf(connection: Connection, keys: readonly string[]): string {
+  const nodes = keys.map((key) => connection.nodeOf(slotOf(`{${encodeId(key)}}`)))
+  return nodes.length === 1 ? (nodes[0] as string) : [...new Set(nodes)].sort().join('+')
+}
+
 /** Undefined for the time of Redis. */
 function clockOf({ time, clock }: RedisStoreOptions): Clock | undefined {
   if (time !== undefined && time !== 'redis' && time !== 'client')
@@ -89,13 +99,13 @@ function clockOf({ time, clock }: RedisStoreOptions): Clock | undefined {
   return time === 'client' ? wallClock : undefined
 }
 
-function batchSizeOf(batch: RedisStoreOptions['batch'] = true): number {
-  if (batch === true) return 32
-  if (batch === false) return 1
+function batchSizeOf(batch: RedisStoreOptions['batch'] = true): { size: number; most: number } {
+  if (batch === true) return { size: 32, most: largestBatch }
+  if (batch === false) return { size: 1, most: 1 }
   if (typeof batch !== 'object' || batch === null) throw wrong('batch', batch, 'Give true, false or { size: 32 }.')
   knownOptions('redisStore: batch', batch, ['size'])
   const { size } = batch
-  if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return size
+  if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return { size, most: size }
   throw wrong('batch.size', size, `Give at most ${largestBatch}.`)
 }
 

@@ -19,11 +19,13 @@ export class ReplyReader {
     return Number(this.#reply[this.#at++])
   }
 
-  read(request: ScriptRequest): ScriptResponse {
+  /** Undefined if the value of one of the request's keys is broken. */
+  read(request: ScriptRequest): ScriptResponse | undefined {
     const { plan, verb, now: requestTime, extras } = request
     const { details, cacheable, lease } = extras
     const now = requestTime < 0 ? this.#now : requestTime
     const outcome = this.#next()
+    if (outcome === 5) return undefined
     const allowed = outcome === 1 || outcome === 2
     const repeats = outcome === 0
     if (verb === 'reset') return { now, allowed, repeats, delay: 0, reports: [], tickets: undefined, lease: undefined }

@@ -60,7 +60,7 @@ test.each(['ioredis', 'node-redis'])(
     for (let n = 0; n < 5; n++) {
       const { code, after } = await failure(limiter.consume('id'))
       expect(code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
-      expect(after).toBeLessThan(400)
+      expect(after).toBeLessThan(600)
     }
     await own.start()
     let decision: Awaited<ReturnType<RateLimiter['consume']>> | undefined
@@ -84,7 +84,7 @@ test('while the server hangs, every call rejects at the timeout', async () => {
   for (const { code, after } of await Promise.all(calls.map(failure))) {
     expect(code).toBe('HEADGATE_STORE_TIMEOUT')
     expect(after).toBeGreaterThan(90)
-    expect(after).toBeLessThan(400)
+    expect(after).toBeLessThan(600)
   }
   process.kill(own.pid, 'SIGCONT')
   await own.stop()
@@ -100,11 +100,10 @@ test('an error of Redis is the cause of the error of the call', async () => {
   const client = ioredis(server.port)
   const limiter = limiterOf(client)
   await limiter.consume('id')
-  const key = `headgate:${limiter.name}:{id}`
-  const value = (await client.getBuffer(key)) as Buffer
-  await client.set(key, value.subarray(0, -3))
+  await client.config('SET', 'maxmemory', 1)
   const cause = { code: 'HEADGATE_STORE', cause: expect.any(Error) }
   await expect(limiter.consume('id')).rejects.toMatchObject({ code: 'HEADGATE_STORE_UNAVAILABLE', cause })
+  await client.config('SET', 'maxmemory', 0)
 })
 
 test.each(['ioredis', 'node-redis'])('%s: a call whose reply was lost is not repeated', async (name) => {

@@ -3,6 +3,7 @@ import { Redis as Valkey } from 'iovalkey'
 import { createClient, createClientPool } from 'redis'
 import { afterAll, beforeEach, describe, expect, test } from 'vitest'
 import {
+  type Decision,
   fixedWindow,
   memoryStore,
   type Policy,
@@ -245,6 +246,36 @@ describe('state', () => {
       expect((await limiter.peek('id')).remaining).toBe(7)
       expect((await limiter.consume('id')).remaining).toBe(6)
     }
+  })
+
+  test.each([
+    ['a foreign text', () => Buffer.from('some text of another program')],
+    ['a record that was cut', (value: Buffer) => value.subarray(0, -3)],
+    ['a record with a byte too many', (value: Buffer) => Buffer.concat([value, Buffer.from([7])])],
+    ['the layout of an earlier build', (value: Buffer) => Buffer.concat([Buffer.from([2]), value.subarray(1)])],
+    [
+      'the layout of a later build',
+      (value: Buffer) => Buffer.from(value.map((byte, n) => (n === 6 ? byte + 32 : byte))),
+    ],
+  ])('%s under a key is the error of that key alone, and stays until a reset', async (_, change) => {
+    const options = { policies: fixedWindow({ limit: 10, window: '1h' }), store: redisStore({ client }) }
+    const limiter = new RateLimiter({ ...options, name: 'broken', onStoreError: 'throw' })
+    await Promise.all(['a', 'b', 'c'].map((id) => limiter.consume(id)))
+    const broken = change((await client.getBuffer('headgate:broken:{b}')) as Buffer)
+    await client.set('headgate:broken:{b}', broken)
+    const error = { code: 'HEADGATE_STORE_RECORD', message: expect.stringContaining('headgate:broken:{b}') }
+    for (let n = 0; n < 6; n++) {
+      const calls = ['a', 'b', 'b', 'c'].map((id) => limiter.consume(id))
+      const reservation = limiter.reserve('b')
+      const [a, b, again, c] = await Promise.allSettled(calls)
+      expect([a, c].map((each) => (each as PromiseFulfilledResult<Decision>).value.remaining)).toEqual([8 - n, 8 - n])
+      for (const each of [b, again]) expect((each as PromiseRejectedResult).reason).toMatchObject(error)
+      await expect(reservation).rejects.toMatchObject(error)
+    }
+    expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
+    expect(await client.getBuffer('headgate:broken:{b}')).toEqual(broken)
+    await limiter.reset('b')
+    expect((await limiter.consume('b')).remaining).toBe(9)
   })
 
   test('reset changes exactly one key', async () => {

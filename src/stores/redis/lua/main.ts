@@ -99,7 +99,7 @@ local function timeNow()
 end
 
 local position, length = 10, #requests
-local planIndex, verbAndFlags, policies, key, stride
+local planIndex, verbAndFlags, policies, key, stride, broken
 local more = 0
 while more > 0 or position <= length do
   local maxWait, id, units
@@ -111,13 +111,14 @@ while more > 0 or position <= length do
     plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
     if now < 0 then now = timeNow() end
   end
+  broken = false
   for n, scope in ipairs(policies.scopes) do
     local id = key
     if n > 1 then id, position = unpack('<H', requests, position) end
     if verb == RESET then
       forget(scope, id)
     elseif scope.key ~= id or scope.provisional then
-      load(scope, id, now)
+      if load(scope, id, now) then broken = true end
     end
   end
   if verb == RESET then
@@ -133,17 +134,23 @@ while more > 0 or position <= length do
       maxWait, id, position = unpack('<dd', requests, position)
       make('reserve')
     end
-    evaluate(policies, maxWait)
-    if verb == REFUND or verb == SETTLE then
-      verbs.giveBack(policies, verbAndFlags >= 128)
-      if verbAndFlags >= 128 then verbs.countRefusal(policies) end
+    if broken then
+      respond(5)
+    else
+      evaluate(policies, maxWait)
+      if verb == REFUND or verb == SETTLE then
+        verbs.giveBack(policies, verbAndFlags >= 128)
+        if verbAndFlags >= 128 then verbs.countRefusal(policies) end
+      end
+      commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
+      if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id) end
     end
-    commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
-    if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id) end
     if verbAndFlags % 64 >= 32 then
       units, position = unpack('<d', requests, position)
-      make('lease')
-      lease(policies, units)
+      if not broken then
+        make('lease')
+        lease(policies, units)
+      end
     end
   end
 end

@@ -7,6 +7,9 @@
  * - the state: 7 bytes per number, or 8 if numbers may be fractions; the last number is left out if it is 0. Steps and
  *   bookings follow (bookings.ts); then nothing is left out
  *
+ * Any other value is broken: a foreign text, a record that was cut, or the layout of another build. It is an error of that
+ * key alone and is never overwritten. Only a reset deletes it.
+ *
  * A state is found by its policy's id, and understood by its definition. A state with another definition is carried over.
  * It is foreign: units are given back and charged under the numbers that it has, and only an admitted call moves it.
  * Records of policies that the request does not name belong to another deploy or plan. They are kept until they expire.
@@ -16,6 +19,8 @@
  */
 export const records = `
 local narrow, wide = 254, 255
+-- The kind of an algorithm is below this number. A build that writes records in another layout adds it to the kind.
+local layouts = 32
 local carry, revive, define, effectiveTime, parseRecords
 
 local function newState(p)
@@ -142,7 +147,9 @@ function makers.parseRecords()
       local form, defined = byte(value, at, at + 1)
       local id, definition = sub(value, at + 2, at + 5), sub(value, at + 6, at + 5 + defined)
       local start, size, p = at + 6 + defined, form, policyOf[id]
+      if form < 7 or byte(definition) >= layouts then error('unknown layout') end
       if form >= narrow then size, start = unpack('<I4', value, start) end
+      if start + size - 1 > length then error('cut record') end
       if p and sub(p.head, 6) == definition then
         p.s = unpackState(p, value, start, size, form)
       else

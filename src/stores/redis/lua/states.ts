@@ -40,7 +40,7 @@ local function unload(scope)
   if loadedBy then loadedBy[key] = nil end
 end
 
--- Loads the states of a key into the policies of a scope.
+-- Loads the states of a key into the policies of a scope. Returns true if its value is broken: then nothing is loaded.
 local function load(scope, key, now)
   if scope.key then unload(scope) end
   if loadedBy then
@@ -59,10 +59,13 @@ local function load(scope, key, now)
     return
   end
   for n = 1, #scope do scope[n].s = nil end
-  -- In an older layout the first byte is not a size.
-  if value and byte(value) > 2 then
+  if value then
     make('parseRecords')
-    parseRecords(scope, value, now)
+    if not pcall(parseRecords, scope, value, now) then
+      scope.key = false
+      if loadedBy then loadedBy[key] = nil end
+      return true
+    end
   end
   for n = 1, #scope do
     if not scope[n].s then

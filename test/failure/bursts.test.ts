@@ -1,0 +1,155 @@
+/* A healthy Redis behind a short trouble, or a burst, is not taken for a broken one. With real clients and their defaults. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Cluster, Redis } from 'ioredis'
+import { createClient, createCluster } from 'redis'
+import { afterEach, describe, expect, test } from 'vitest'
+import { RateLimiter } from '../../src/index.ts'
+import { type RedisClient, type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts'
+import { encodeId, slotOf } from '../../src/stores/redis/keys.ts'
+import { type RedisServer, startCluster, startRedis } from '../support/redis-server.ts'
+import { startProxy, type TcpProxy } from '../support/tcp-proxy.ts'
+import { useServer } from '../support/use-server.ts'
+
+const server = await useServer(startRedis())
+const closes: (() => unknown)[] = []
+let names = 0
+
+afterEach(() => {
+  for (const close of closes.splice(0)) close()
+})
+
+async function connect(name: string, port: number): Promise<RedisClient> {
+  if (name === 'ioredis') {
+    const client = new Redis(port)
+    client.on('error', () => undefined)
+    closes.push(() => client.disconnect())
+    return client
+  }
+  const client = createClient({ socket: { port } })
+  client.on('error', () => undefined)
+  closes.push(() => client.isOpen && client.destroy())
+  return (await client.connect()) as RedisClient
+}
+
+async function limiterOn(client: RedisClient, options: Partial<RedisStoreOptions> = {}): Promise<RateLimiter> {
+  const store = redisStore({ client, ...options })
+  const limiter = new RateLimiter({ name: `burst-${names++}`, policies: '1000000/1h', store, onStoreError: 'deny' })
+  await limiter.consume('warm')
+  return limiter
+}
+
+function block(ms: number): void {
+  const end = performance.now() + ms
+  while (performance.now() < end);
+}
+
+async function proxied(name: string): Promise<{ proxy: TcpProxy; limiter: RateLimiter }> {
+  const proxy = await startProxy(server.port)
+  closes.push(() => proxy.close())
+  return { proxy, limiter: await limiterOn(await connect(name, proxy.port)) }
+}
+
+describe.each(['ioredis', 'node-redis'])('%s', (name) => {
+  test('one stall of the server refuses only the calls that had to wait', async () => {
+    const client = await connect(name, server.port)
+    const limiter = await limiterOn(client)
+    const calls: Promise<unknown>[] = []
+    const states = new Set<string>()
+    let refused = 0
+    await server.command('CLIENT', 'PAUSE', '110', 'ALL')
+    // 400 calls a second, each in a turn of its own.
+    const end = performance.now() + 600
+    for (let n = 0; performance.now() < end; n++) {
+      calls.push(limiter.consume(`k-${n % 50}`).catch(() => refused++))
+      await sleep(2)
+      states.add(limiter.health().state)
+    }
+    await Promise.all(calls)
+    expect([...states]).toEqual(['closed'])
+    expect(refused).toBeGreaterThan(0)
+    expect(refused).toBeLessThan(calls.length / 2)
+  })
+
+  test('a stall of this process fails no call', async () => {
+    const limiter = await limiterOn(await connect(name, server.port))
+    const calls = Array.from({ length: 20 }, (_, n) => limiter.consume(`k-${n}`))
+    block(150)
+    const decisions = await Promise.all(calls)
+    expect(decisions.every(({ allowed }) => allowed)).toBe(true)
+    // Also while the answers are on their way.
+    const later = Array.from({ length: 20 }, (_, n) => limiter.consume(`k-${n}`))
+    await new Promise((resolve) => setImmediate(resolve))
+    block(150)
+    expect((await Promise.all(later)).every(({ allowed }) => allowed)).toBe(true)
+    expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
+  })
+
+  test('a stall of this process does not hide that the server hangs', async () => {
+    const { proxy, limiter } = await proxied(name)
+    proxy.silent = true
+    const began = performance.now()
+    const call = limiter.consume('k').catch((error) => error.code)
+    block(150)
+    expect(await call).toBe('HEADGATE_STORE_UNAVAILABLE')
+    expect(performance.now() - began).toBeLessThan(450)
+  })
+
+  test('10,000 calls at once leave in few batches, which grow with what waits', async () => {
+    const limiter = await limiterOn(await connect(name, server.port), { timeout: '20s' })
+    const sent = async () =>
+      Number(/cmdstat_evalsha:calls=(\d+)/.exec(await server.command('INFO', 'commandstats'))?.[1])
+    const before = await sent()
+    const decisions = await Promise.all(Array.from({ length: 10_000 }, (_, n) => limiter.consume(`k-${n % 5000}`)))
+    expect(decisions.filter(({ source, allowed }) => source === 'store' && allowed)).toHaveLength(10_000)
+    expect((await sent()) - before).toBeLessThan(30)
+  })
+})
+
+describe.each(['ioredis', 'node-redis'])('%s: a Cluster', (name) => {
+  test('with one shard stopped, calls on the other shards are decided by Redis', async () => {
+    const cluster = await startCluster()
+    closes.push(() => cluster.stop())
+    for (const node of cluster.nodes) await node.command('CONFIG', 'SET', 'cluster-require-full-coverage', 'no')
+    const { port } = cluster.nodes[0] as RedisServer
+    const client = await connectCluster(name, port)
+    const store = redisStore({ client, timeout: 250 })
+    const limiter = new RateLimiter({ name: 'shards', policies: '1000000/1h', store, onStoreError: 'deny' })
+    const ids = Array.from({ length: 60 }, (_, n) => `user-${n}`)
+    for (let n = 0; n < 5; n++) await Promise.all(ids.map((id) => limiter.consume(id).catch(() => undefined)))
+    await expect.poll(() => limiter.consume('warm').catch(() => undefined)).toMatchObject({ source: 'store' })
+    const stopped = cluster.nodes[1] as RedisServer
+    const isDown = (id: string) => Math.min(2, Math.floor(slotOf(`{${encodeId(id)}}`) / 5461.5)) === 1
+    await stopped.stop()
+    let healthy = 0
+    let refused = 0
+    const down = new Set<unknown>()
+    const end = performance.now() + 2500
+    const calls: Promise<unknown>[] = []
+    for (let n = 0; performance.now() < end; n++) {
+      const id = ids[n % ids.length] as string
+      const call = limiter.consume(id)
+      if (isDown(id)) calls.push(call.catch(({ code }) => down.add(code)))
+      else calls.push(call.then(() => healthy++).catch(() => refused++))
+      await sleep(2)
+    }
+    await Promise.all(calls)
+    expect([...down]).toEqual(['HEADGATE_STORE_UNAVAILABLE'])
+    expect(healthy).toBeGreaterThan(300)
+    expect(refused).toBe(0)
+    expect(limiter.health().state).not.toBe('closed')
+  })
+})
+
+async function connectCluster(name: string, port: number): Promise<RedisClient> {
+  if (name === 'ioredis') {
+    const client = new Cluster([{ host: '127.0.0.1', port }])
+    client.on('error', () => undefined)
+    closes.push(() => client.disconnect())
+    return client
+  }
+  const client = createCluster({ rootNodes: [{ socket: { host: '127.0.0.1', port } }] })
+  client.on('error', () => undefined)
+  await client.connect()
+  closes.push(() => client.destroy())
+  return client as RedisClient
+}
