@@ -303,7 +303,19 @@ test('the stores complain about every wrong option', () => {
   const lru = (option: string, value: unknown) => lruStore({ [option]: value } as Unchecked)
   expect(silentOf(lru, ['maxKeys', 'clock'])).toEqual([])
   const redis = (option: string, value: unknown) => redisStore({ client, [option]: value } as Unchecked)
-  const redisOptions = ['client', 'prefix', 'timeout', 'ttlMargin', 'time', 'clock', 'batch', 'denyCache', 'leases']
+  const redisOptions = [
+    'client',
+    'prefix',
+    'timeout',
+    'ttlMargin',
+    'time',
+    'clock',
+    'batch',
+    'denyCache',
+    'subscriber',
+    'leases',
+    'breaker',
+  ]
   expect(silentOf(redis, redisOptions)).toEqual([])
   for (const make of [memoryStore, lruStore, redisStore] as Make[]) {
     for (const all of [null, '', 'x', 0, NaN, true, [], neverCalled])

@@ -7,11 +7,13 @@
  * An entry holds for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
  * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls.
  * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets
- * made through the same store remove the entry. Those made elsewhere take effect when the entry expires.
+ * made through the same store remove the entry. Those made elsewhere take effect when the entry expires, which is soon: an
+ * entry lasts for a second by default, and then Redis is asked again.
  *
  * A call with a cost for each policy is neither cached nor decided here: another such call may leave alone what refused it.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Clock } from '../../clock.ts'
 import { type CacheEntry, KeyCache } from './key-cache.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import type { PolicyReport, ScriptResponse } from './script-response.ts'
@@ -23,6 +25,14 @@ export interface CachedRefusal extends CacheEntry {
 }
 
 export class DenyCache extends KeyCache<CachedRefusal> {
+  readonly #longest: number
+
+  /** @param longest how long a refusal is repeated at most, in microseconds */
+  constructor(clock: Clock, longest: number) {
+    super(clock)
+    this.#longest = longest
+  }
+
   refusal(plan: PackedPlan, keys: readonly string[], cost: number): CachedRefusal | undefined {
     const refusal = this.find(keys)
     return refusal !== undefined && refusal.plan === plan && refusal.cost === cost ? refusal : undefined
@@ -53,7 +63,7 @@ export class DenyCache extends KeyCache<CachedRefusal> {
     version: number,
   ): void {
     if (!response.repeats || version !== this.version || !isExhausted(plan, response.reports)) return
-    let life = Infinity
+    let life = this.#longest
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.clock()
     // The life counts from when the request was sent: no call is refused here that Redis would admit.

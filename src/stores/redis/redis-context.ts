@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts'
 import type { Batcher } from './batcher.ts'
 import type { DenyCache } from './deny-cache.ts'
 import type { Leases } from './leases.ts'
+import type { Resets } from './resets.ts'
 
 /** The parts and settings that the ledgers of one Redis store share. */
 export interface RedisContext {
@@ -13,4 +14,6 @@ export interface RedisContext {
   readonly clock: Clock | undefined
   readonly denyCache: DenyCache | undefined
   readonly leases: Leases | undefined
+  /** Present if other processes are told of resets. */
+  readonly resets: Resets | undefined
 }

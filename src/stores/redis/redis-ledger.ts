@@ -55,7 +55,9 @@ export class RedisLedger implements Ledger {
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    await this.#sendOther(this.#request('reset', this.#stateKeys(keys), 1))
+    const stateKeys = this.#stateKeys(keys)
+    await this.#sendOther(this.#request('reset', stateKeys, 1))
+    this.#context.resets?.publish(stateKeys)
   }
 
   #stateKeys(keys: readonly string[]): readonly string[] {

@@ -1,4 +1,5 @@
 import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.ts'
+import { type Duration, milliseconds } from '../../duration.ts'
 import type { HeadgateError } from '../../errors.ts'
 import { knownOptions, type Names, positiveInteger } from '../../options.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
@@ -11,6 +12,7 @@ import { Leases } from './leases.ts'
 import { script } from './lua/script.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
+import { Resets } from './resets.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. You close it yourself. */
@@ -24,8 +26,16 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    * and up to 1000 while more wait. While Redis decides one batch, this process writes the next.
    */
   batch?: boolean | { size: number }
-  /** True if a refusal is repeated locally for as long as only time can change it. Default true. */
-  denyCache?: boolean
+  /**
+   * Whether a refusal is repeated locally as long as only time can change it, and for how long at most: then Redis is asked
+   * again, and a reset by another process shows. Default `{ longest: '1s' }`; `false` asks Redis each time.
+   */
+  denyCache?: boolean | { longest: Duration }
+  /**
+   * A second client, such as `client.duplicate()`, which only listens: resets by other processes that have one take effect
+   * here at once. Default: none; a reset takes effect after `denyCache.longest`.
+   */
+  subscriber?: RedisClient
   /**
    * How many units of a key one call takes ahead, for this process to spend locally. That makes fewer calls, but some
    * units may be taken and never spent. Default: no leases.
@@ -33,7 +43,16 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   leases?: { units: number }
 }
 
-const known: Names<RedisStoreOptions> = ['client', 'time', 'clock', 'batch', 'denyCache', 'leases', ...sharedNames]
+const known: Names<RedisStoreOptions> = [
+  'client',
+  'time',
+  'clock',
+  'batch',
+  'denyCache',
+  'subscriber',
+  'leases',
+  ...sharedNames,
+]
 
 /** The wire counts the keys and plans of a batch in 16 bits. And while Redis decides one batch, all others wait. */
 const largestBatch = 1000
@@ -59,10 +78,10 @@ export class RedisStore implements Store {
   /** @param text another script, for tests that change it */
   constructor(options: RedisStoreOptions, text: string = script) {
     knownOptions('redisStore', options, known)
-    const { client, leases, denyCache = true } = options
+    const { client, leases, subscriber } = options
     const connection = connectionOf(client)
     const clock = clockOf(options)
-    if (typeof denyCache !== 'boolean') throw wrong('denyCache', denyCache, 'Give true or false.')
+    const longest = longestDenial(options.denyCache)
     const { prefix, timeout, ttlMargin, breaker } = sharedOptions('redisStore', options)
     const units = leases === undefined ? undefined : leaseUnits(leases)
     const localClock = clock ?? monotonicClock
@@ -70,13 +89,20 @@ export class RedisStore implements Store {
     this.prefix = prefix
     this.breaker = breaker
     if (connection.cluster) this.shardOf = (keys) => nodesOf(connection, keys)
+    const denyCache = longest === 0 ? undefined : new DenyCache(localClock, longest)
+    const leased = units === undefined ? undefined : new Leases(units, localClock)
+    const onReset = (keys: readonly string[]) => {
+      denyCache?.forget(keys)
+      leased?.forget(keys)
+    }
     this.#context = {
       batcher: new Batcher({ connection, script: text, timeout, ttlMargin, ...batchSizeOf(options.batch) }),
       prefix,
       cluster: connection.cluster,
       clock,
-      denyCache: denyCache ? new DenyCache(localClock) : undefined,
-      leases: units === undefined ? undefined : new Leases(units, localClock),
+      denyCache,
+      leases: leased,
+      resets: subscriber === undefined ? undefined : new Resets(client, subscriber, `${prefix}:resets`, onReset),
     }
   }
 
@@ -97,6 +123,17 @@ function clockOf({ time, clock }: RedisStoreOptions): Clock | undefined {
     throw wrong('time', time, "Give 'redis' or 'client'.")
   if (clock !== undefined) return checkClock(clock)
   return time === 'client' ? wallClock : undefined
+}
+
+/** How long a refusal is repeated at most, in microseconds; 0 for never. */
+function longestDenial(denyCache: RedisStoreOptions['denyCache'] = true): number {
+  if (denyCache === false) return 0
+  if (denyCache === true) return 1_000_000
+  if (typeof denyCache !== 'object' || denyCache === null) {
+    throw wrong('denyCache', denyCache, "Give true, false or { longest: '1s' }.")
+  }
+  knownOptions('redisStore: denyCache', denyCache, ['longest'])
+  return milliseconds(denyCache.longest, 'redisStore: denyCache.longest', 'HEADGATE_OPTION') * 1000
 }
 
 function batchSizeOf(batch: RedisStoreOptions['batch'] = true): { size: number; most: number } {

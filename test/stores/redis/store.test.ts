@@ -386,7 +386,8 @@ describe('the deny cache', () => {
 
   test('a refusal is repeated without a call to Redis, and its times count down', async () => {
     const clock = new ManualClock(0)
-    const limiter = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d' })
+    const denyCache = { longest: '1h' }
+    const limiter = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', denyCache })
     const uncached = limiterOf(slidingWindow(window), { clock: clock.now, ttlMargin: '1d', denyCache: false })
     for (let n = 0; n < 3; n++) await limiter.consume('id')
     const before = await calls()
@@ -397,6 +398,25 @@ describe('the deny cache', () => {
       expect(decision).toEqual(await uncached.consume('id'))
     }
   })
+
+  test.each([
+    [undefined, 1000],
+    [{ longest: '3s' }, 3000],
+  ])(
+    'a refusal is repeated for at most the time of the option %j: then Redis is asked again',
+    async (option, longest) => {
+      const clock = new ManualClock()
+      const denyCache = option === undefined ? {} : { denyCache: option }
+      const limiter = limiterOf(fixedWindow(window), { clock: clock.now, ttlMargin: '1d', ...denyCache })
+      for (let n = 0; n < 3; n++) await limiter.consume('id')
+      const elsewhere = limiterOf(fixedWindow(window), { clock: clock.now, ttlMargin: '1d' })
+      await elsewhere.reset('id')
+      clock.advance(longest - 1)
+      expect((await limiter.consume('id')).allowed).toBe(false)
+      clock.advance(1)
+      expect((await limiter.consume('id')).allowed).toBe(true)
+    },
+  )
 
   test('refunds, charges and resets through the same store take effect at once', async () => {
     const limiter = limiterOf(fixedWindow(window))

@@ -1,0 +1,73 @@
+/*
+ * Tells the other processes which keys were reset, so that none repeats a refusal, or spends a lease, of before. A message
+ * that is lost, because a connection broke, leaves a refusal for as long as the deny cache repeats it.
+ */
+import { invalidOption } from '../../errors.ts'
+import { reason, warnOnce } from '../../warn.ts'
+import type { RedisClient } from './client.ts'
+
+interface Publisher {
+  publish(channel: string, message: string): Promise<unknown>
+}
+
+type Listener = (message: string) => void
+
+interface IoredisSubscriber {
+  subscribe(channel: string): Promise<unknown>
+  on(event: 'message', listener: (channel: string, message: string) => void): unknown
+}
+
+interface NodeRedisSubscriber {
+  subscribe(channel: string, listener: Listener): Promise<unknown>
+}
+
+/** No key of a state contains a line feed. */
+const separator = '\n'
+
+export class Resets {
+  readonly #publisher: Publisher
+  readonly #channel: string
+
+  /**
+   * @param subscriber a connection of its own, since one that subscribes can do nothing else
+   * @throws HeadgateError `HEADGATE_OPTION` if it is no client
+   */
+  constructor(
+    client: RedisClient,
+    subscriber: RedisClient,
+    channel: string,
+    onReset: (keys: readonly string[]) => void,
+  ) {
+    checkSubscriber(client, subscriber)
+    this.#publisher = client as unknown as Publisher
+    this.#channel = channel
+    const listener: Listener = (message) => onReset(message.split(separator))
+    listen(subscriber, channel, listener).catch((error: unknown) => {
+      warnOnce(
+        'HEADGATE_SUBSCRIBER',
+        `redisStore cannot subscribe to resets, so they reach this process late. Connect the subscriber first. ${reason(error)}`,
+      )
+    })
+  }
+
+  /** Nobody waits for it. */
+  publish(keys: readonly string[]): void {
+    this.#publisher.publish(this.#channel, keys.join(separator)).catch(() => undefined)
+  }
+}
+
+function listen(subscriber: RedisClient, channel: string, listener: Listener): Promise<unknown> {
+  if ('evalSha' in subscriber) return (subscriber as unknown as NodeRedisSubscriber).subscribe(channel, listener)
+  const ioredis = subscriber as unknown as IoredisSubscriber
+  ioredis.on('message', (from, message) => {
+    if (from === channel) listener(message)
+  })
+  return ioredis.subscribe(channel)
+}
+
+function checkSubscriber(client: object, subscriber: unknown): void {
+  const can = typeof subscriber === 'object' && subscriber !== null && 'subscribe' in subscriber
+  if (can && subscriber !== client && 'publish' in client) return
+  const fix = 'Write redisStore({ client, subscriber: client.duplicate() }), and connect it.'
+  throw invalidOption('redisStore: subscriber', 'a client of its own that can subscribe', subscriber, fix)
+}

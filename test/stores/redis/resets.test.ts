@@ -1,0 +1,73 @@
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import { afterAll, expect, test, vi } from 'vitest'
+import { fixedWindow, RateLimiter } from '../../../src/index.ts'
+import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
+import { useRedis } from '../../support/use-server.ts'
+
+const { server, client } = await useRedis()
+const closes: (() => unknown)[] = []
+afterAll(() => {
+  for (const close of closes) close()
+})
+
+async function connect(name: string): Promise<RedisClient> {
+  if (name === 'ioredis') {
+    const ioredis = new Redis(server.port)
+    closes.push(() => ioredis.disconnect())
+    return ioredis
+  }
+  const nodeRedis = createClient({ socket: { port: server.port } })
+  nodeRedis.on('error', () => undefined)
+  closes.push(() => nodeRedis.destroy())
+  return (await nodeRedis.connect()) as RedisClient
+}
+
+/** A limiter as each of several processes has it. */
+async function limiterOf(name: string, options: object = {}): Promise<RateLimiter> {
+  const own = await connect(name)
+  const subscriber = await connect(name)
+  const store = redisStore({ client: own, subscriber, timeout: '5s', denyCache: { longest: '1h' }, ...options })
+  return new RateLimiter({ name, policies: fixedWindow({ limit: 20, window: '1h' }), store })
+}
+
+const listeners = async () => Number(((await client.pubsub('NUMSUB', 'headgate:resets')) as [string, number])[1])
+
+test.each(['ioredis', 'node-redis'])('%s: a reset by one process takes effect in the others at once', async (name) => {
+  const before = await listeners()
+  const [a, b] = [await limiterOf(name), await limiterOf(name)]
+  await expect.poll(listeners).toBe(before + 2)
+  for (let n = 0; n < 21; n++) await a.consume('ann')
+  expect((await a.consume('ann')).allowed).toBe(false)
+  await b.reset('ann')
+  await expect.poll(async () => (await a.consume('ann')).allowed, { timeout: 300, interval: 5 }).toBe(true)
+})
+
+test('a reset by one process takes the leased units of the others', async () => {
+  const before = await listeners()
+  const [a, b] = [await limiterOf('ioredis', { leases: { units: 10 } }), await limiterOf('ioredis')]
+  await expect.poll(listeners).toBe(before + 2)
+  await b.reset('bob')
+  expect((await a.consume('bob')).remaining).toBe(19)
+  await b.reset('bob')
+  // Without the lease it asks Redis, which knows of nothing.
+  await expect.poll(async () => (await b.peek('bob')).remaining).toBe(20)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  await a.consume('bob')
+  expect((await b.peek('bob')).remaining).toBe(10)
+})
+
+test('a subscriber that cannot subscribe is a warning, and a subscriber that is the client is an error', async () => {
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  const own = await connect('node-redis')
+  const closed = new Redis(server.port)
+  closed.disconnect()
+  redisStore({ client: own, subscriber: closed })
+  await expect.poll(() => warned.mock.calls.length).toBe(1)
+  expect(warned.mock.calls[0]).toMatchObject([
+    expect.stringMatching(/cannot subscribe to resets/),
+    { code: 'HEADGATE_SUBSCRIBER' },
+  ])
+  warned.mockRestore()
+  expect(() => redisStore({ client: own, subscriber: own })).toThrow(/subscriber must be a client of its own/)
+})
