@@ -18,7 +18,10 @@ export interface RateLimiterOptions {
   policies: PolicyLikes
   /** Where states are kept. Default: a memory store of the limiter's own. Example: `redisStore({ client })`. */
   store?: Store
-  /** The limiter's namespace in the store, unique on this store. Default `'default'`. Example: `'login'`. */
+  /**
+   * The limiter's namespace in the store, unique on this store. Example: `'login'`. Required on a store with a prefix, which other
+   * programs reach too. Else the default is `'default'`.
+   */
   name?: string
   /**
    * Blocks a key that keeps being refused, each time for longer. Default: no blocks.
@@ -67,11 +70,12 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   knownOptions('RateLimiter', options, known, ['policies'])
   const { penalty: punishment } = options
   if (punishment !== undefined) penalty(punishment, defaultScope, false)
-  const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
-  const store = options.store ?? memoryStore()
+  const store: Store = options.store ?? memoryStore()
   if (typeof store.open !== 'function') {
     throw invalidOption('store', 'a store', options.store, 'Give memoryStore(), or leave it out.')
   }
+  if (options.name === undefined && store.prefix !== undefined) throw unnamed(store.prefix)
+  const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
   return new Plans({
     name,
     // On a synchronous store, each limiter without a name has its own states.
@@ -81,6 +85,15 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
     penalty: punishment,
     failure: readFailureOptions(options, 'RateLimiter'),
   })
+}
+
+/** Two services that forget the name would share a quota. */
+function unnamed(prefix: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_NAME',
+    `A limiter on a store that other programs reach (prefix ${shown(prefix)}) needs a name of its own. ` +
+      "Write name: 'api' beside policies and store.",
+  )
 }
 
 /** @throws HeadgateError for an invalid policy, for no policy, or for two policies of one name */

@@ -25,7 +25,7 @@ const stores: [string, Create][] = [
 
 function setup(create: Create, policies: PolicyLike | readonly PolicyLike[]) {
   const clock = new ManualClock()
-  return { clock, limiter: new RateLimiter({ policies, store: create(clock.now) }) }
+  return { clock, limiter: new RateLimiter({ name: 'default', policies, store: create(clock.now) }) }
 }
 
 const left = async (limiter: RateLimiter, key = 'k') => (await limiter.peek(key)).remaining
@@ -81,7 +81,7 @@ test.each(stores)('%s: two clocks that take turns mint nothing', async (_, creat
   const clock = new ManualClock()
   let ahead = 0
   const store = create(() => clock.now() + ahead)
-  const limiter = new RateLimiter({ policies: gcra({ limit: 100, window: '1s', burst: 2 }), store })
+  const limiter = new RateLimiter({ name: 'default', policies: gcra({ limit: 100, window: '1s', burst: 2 }), store })
   let admitted = 0
   for (let n = 0; n < 1000; n++) {
     ahead = n % 2 === 0 ? 0 : 25_000

@@ -22,7 +22,10 @@ export interface PacerOptions {
    * Example: `redisStore({ client })`.
    */
   store?: Store
-  /** The namespace in the store, and the pacer's name in events. Default `'pacer'`. Example: `'github-api'`. */
+  /**
+   * The namespace in the store, and the pacer's name in events. Default `'pacer'`. Required on a store that other programs
+   * reach. Example: `'github-api'`.
+   */
   name?: string
   /** How many calls may wait, for each key. Default Infinity. Example: `1000`. */
   maxQueue?: number
@@ -105,14 +108,18 @@ export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions
   knownOptions('Pacer', more, known)
   const { policies, ...options } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
   knownOptions('Pacer', options, known)
-  const { name = 'pacer', storeTimeout = '5s' } = options
+  const { name = options.store?.prefix === undefined ? 'pacer' : undefined, storeTimeout = '5s' } = options
   const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
   const unref = flag(options.unref, 'Pacer: unref')
   const given = callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel')
   const sleeper = given ?? timerSleeper(unref)
   const failure = readFailureOptions({ ...options, storeTimeout }, 'Pacer')
   return {
-    limiter: new RateLimiter({ policies, store: options.store ?? memoryStore({ clock }), name }),
+    limiter: new RateLimiter({
+      policies,
+      store: options.store ?? memoryStore({ clock }),
+      ...(name !== undefined && { name }),
+    }),
     clock,
     sleeper,
     quietSleeper: given ?? timerSleeper(true),

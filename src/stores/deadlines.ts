@@ -64,7 +64,7 @@ export class PendingCall<T> extends DeadlineItem {
 }
 
 /** A process whose turn comes this much later than due stood still, in microseconds. Less is the noise of timers. */
-const standstill = 10_000
+const standstill = 20_000
 
 const defaultFix = 'Check the connection, or set a longer timeout.'
 

@@ -108,7 +108,9 @@ export interface Store {
    * HeadgateError `HEADGATE_STORE_TIMEOUT`. Without it, the limiter enforces a timeout of its own.
    */
   readonly timeout?: number
-  /** Optional. The beginning of its keys, for warnings and events. */
+  /**
+   * Optional. The beginning of its keys where other programs have theirs. On a store with a prefix, each limiter needs a name.
+   */
   readonly prefix?: string
   /** Optional. When its circuit breaker opens and how often that probes. Default: 5 failures, 500 ms, 500 ms. */
   readonly breaker?: Partial<BreakerTerms>

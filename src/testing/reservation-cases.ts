@@ -29,7 +29,11 @@ export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) =
   },
 
   'concurrent settlements of many reservations lose no unit': async ({ store }) => {
-    const limiter = new RateLimiter({ policies: ['1000/1h token-bucket', '900/1d fixed-window'], store })
+    const limiter = new RateLimiter({
+      name: 'default',
+      policies: ['1000/1h token-bucket', '900/1d fixed-window'],
+      store,
+    })
     const made = await reserved(limiter, new Array(64).fill(10))
     await Promise.all(made.map((reservation, n) => (n % 4 === 0 ? reservation.cancel() : reservation.settle(2))))
     assertEqual(
@@ -39,7 +43,7 @@ export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) =
   },
 
   'a bucket gives back what has not drained since, whatever came after': async ({ store, at }) => {
-    const limiter = new RateLimiter({ policies: '60/1m token-bucket', store })
+    const limiter = new RateLimiter({ name: 'default', policies: '60/1m token-bucket', store })
     at(0)
     const [first, second] = (await reserved(limiter, [30, 10])) as [Reservation, Reservation]
     at(20_000)
@@ -64,7 +68,7 @@ export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) =
   },
 
   'what is given back under one plan leaves the units that other plans have used': async ({ store }) => {
-    const small = new RateLimiter({ policies: '10/1h fixed-window', store })
+    const small = new RateLimiter({ name: 'default', policies: '10/1h fixed-window', store })
     const large = small.under('100/1h fixed-window')
     const reservation = await small.reserve('k')
     assertEqual((await large.consume('k', { cost: 99 })).remaining, 0)
@@ -77,7 +81,7 @@ export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) =
   'each policy takes a cost of its own, and a settlement corrects what it names': async ({ store }) => {
     const requests = fixedWindow({ name: 'requests', limit: 10, window: '1h' })
     const tokens = slidingWindow({ name: 'tokens', scope: 'user', limit: 5000, window: '1h' })
-    const limiter = new RateLimiter({ policies: [requests, tokens], store })
+    const limiter = new RateLimiter({ name: 'default', policies: [requests, tokens], store })
     const key = { default: 'a', user: 'u' }
     const used = async () =>
       (await limiter.peek(key, { cost: { requests: 1, tokens: 1 } })).policies.map(({ used }) => used)
@@ -94,7 +98,7 @@ export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) =
 
   'units in flight leave when they are released or their lease ends, and can be renewed': async ({ store, at }) => {
     const policies = [concurrency({ limit: 2, lease: '10s' }), tokenBucket({ name: 'rate', limit: 100, window: '1h' })]
-    const limiter = new RateLimiter({ policies, store })
+    const limiter = new RateLimiter({ name: 'default', policies, store })
     at(0)
     const [first, second] = (await reserved(limiter, [1, 1])) as [Reservation, Reservation]
     assertEqual((await limiter.reserve('k')).decision.retryAfter, 10_000)
@@ -121,7 +125,12 @@ export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) =
     store,
     at,
   }) => {
-    const limiter = new RateLimiter({ policies: concurrency({ limit: 4, lease: '10s' }), store, onChange: 'scale' })
+    const limiter = new RateLimiter({
+      name: 'default',
+      policies: concurrency({ limit: 4, lease: '10s' }),
+      store,
+      onChange: 'scale',
+    })
     const long = limiter.under(concurrency({ limit: 40, lease: '1h' }))
     const used = async () => (await long.peek('k')).policies[0]?.used
     at(0)

@@ -34,7 +34,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   'several policies and scopes: all of them commit or none does': async ({ store, at }) => {
     const address = fixedWindow({ name: 'address', scope: 'address', limit: 3, window: '1s' })
     const user = tokenBucket({ name: 'user', scope: 'user', limit: 5, window: '1d' })
-    const limiter = new RateLimiter({ policies: [address, user], store })
+    const limiter = new RateLimiter({ name: 'default', policies: [address, user], store })
     const call = async (address: string, user: string, cost = 1) =>
       summary(await limiter.consume({ address, user }, { cost }))
     assertEqual(await call('a', 'u', 3), 'ok 0')
@@ -49,14 +49,14 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   },
 
   'a hundred calls at once on one key are decided one at a time': async ({ store }) => {
-    const limiter = new RateLimiter({ policies: ['60/1h fixed-window', '37/1d sliding-log'], store })
+    const limiter = new RateLimiter({ name: 'default', policies: ['60/1h fixed-window', '37/1d sliding-log'], store })
     const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('k')))
     const admitted = decisions.filter(({ allowed }) => allowed).map(({ remaining }) => remaining)
     assertEqual(inOrder(admitted), multiples(1, 37))
   },
 
   'a hundred reservations at once on one key get a slot each': async ({ store }) => {
-    const limiter = new RateLimiter({ policies: '10/1s gcra burst 1', store })
+    const limiter = new RateLimiter({ name: 'default', policies: '10/1s gcra burst 1', store })
     const booked = await Promise.all(Array.from({ length: 100 }, () => limiter.reserve('k', { maxWait: '1h' })))
     assertEqual(inOrder(booked.map(({ wait }) => wait)), multiples(100, 100))
   },
@@ -73,7 +73,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   },
 
   'hostile keys never share a state': async ({ store }) => {
-    const limiter = new RateLimiter({ policies: '1/1h', store })
+    const limiter = new RateLimiter({ name: 'default', policies: '1/1h', store })
     const first = await Promise.all(hostileKeys.map((key) => limiter.consume(key)))
     const second = await Promise.all(hostileKeys.map((key) => limiter.consume(key)))
     for (const [n, key] of hostileKeys.entries()) {
@@ -101,7 +101,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   },
 
   'a window of 60 days is exact': async ({ store, at }) => {
-    const limiter = new RateLimiter({ policies: '1/60d sliding-log', store })
+    const limiter = new RateLimiter({ name: 'default', policies: '1/60d sliding-log', store })
     const day = 86_400_000
     assertEqual((await limiter.consume('k')).allowed, true)
     at(60 * day - 1)
@@ -111,7 +111,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   },
 
   'a clock that goes back adds no quota and locks no key out': async ({ store, at }) => {
-    const limiter = new RateLimiter({ policies: '10/1s token-bucket', store })
+    const limiter = new RateLimiter({ name: 'default', policies: '10/1s token-bucket', store })
     at(100_000)
     assertEqual(summary(await limiter.consume('k', { cost: 10 })), 'ok 0')
     for (let back = 0; back < 50; back++) {
@@ -140,7 +140,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   },
 
   'peek and refused calls write nothing, and only the first settlement counts': async ({ store }) => {
-    const limiter = new RateLimiter({ policies: '10/1h fixed-window', store })
+    const limiter = new RateLimiter({ name: 'default', policies: '10/1h fixed-window', store })
     await limiter.peek('k', { cost: 10 })
     await limiter.consume('k', { cost: 11 })
     assertEqual((await limiter.peek('k')).resetAfter, 0)
@@ -154,7 +154,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
 
   'a refusal that one plan counts leaves the units that other plans have used': async ({ store }) => {
     const penalty = { after: 50, within: '1h', block: '1h' }
-    const large = new RateLimiter({ policies: '5/1h fixed-window', penalty, store })
+    const large = new RateLimiter({ name: 'default', policies: '5/1h fixed-window', penalty, store })
     const small = large.under('3/1h fixed-window')
     assertEqual(summary(await large.consume('k', { cost: 5 })), 'ok 0')
     for (let n = 0; n < 5; n++) {
@@ -168,7 +168,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   },
 
   'decisions and reservations carry the details that were asked for': async ({ store, at }) => {
-    const limiter = new RateLimiter({ policies: '10/1h fixed-window', store })
+    const limiter = new RateLimiter({ name: 'default', policies: '10/1h fixed-window', store })
     const details = { at: true, nextAfter: true }
     at(3_600_000)
     const decided = await decide(limiter, 'k', 1, details)
@@ -183,7 +183,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
 
   'costs and limits near 2^53 stay exact': async ({ store }) => {
     const limit = 2 ** 53 - 1
-    const limiter = new RateLimiter({ policies: fixedWindow({ limit, window: '1h' }), store })
+    const limiter = new RateLimiter({ name: 'default', policies: fixedWindow({ limit, window: '1h' }), store })
     assertEqual(summary(await limiter.consume('k', { cost: limit - 2 })), 'ok 2')
     assertEqual(summary(await limiter.consume('k')), 'ok 1')
     assertEqual(summary(await limiter.consume('k', { cost: 2 })), 'no 1')

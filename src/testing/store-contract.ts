@@ -87,7 +87,7 @@ const algorithms: Readonly<Record<string, (options: PolicyOptions) => Policy>> =
 
 /** Uses up a key, then calls 1 ms too soon and in time. */
 async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): Promise<void> {
-  const limiter = new RateLimiter({ policies: policy, store })
+  const limiter = new RateLimiter({ name: 'contract', policies: policy, store })
   assertEqual((await limiter.consume('k', { cost: policy.burst })).allowed, true)
   const { allowed, remaining, retryAfter } = await limiter.consume('k')
   assertEqual([allowed, remaining], [false, 0])
@@ -104,7 +104,7 @@ async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): 
 /** Plays one timeline on the store and on a memory store, which is the reference. The clock goes back at times. */
 async function checkDecisions({ store, clock }: StoreFixture, policies: readonly Policy[]): Promise<void> {
   const scoped = policies.map((policy, n) => ({ ...policy, scope: n % 2 === 0 ? 'user' : 'address' }))
-  const limiter = new RateLimiter({ policies: scoped, store })
+  const limiter = new RateLimiter({ name: 'contract', policies: scoped, store })
   const reference = new RateLimiter({ policies: scoped, store: memoryStore({ clock: clock.now }) })
   await compareLimiters(clock, limiter, reference)
 }

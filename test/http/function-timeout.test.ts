@@ -34,10 +34,10 @@ contract((app) => {
     const later = (value: unknown) => () => new Promise((resolve) => setTimeout(resolve, 5, value))
     const slow = await app({ limit: 1, window: '1h', keys: later('ann'), cost: later(1), functionTimeout: '10s' })
     expect(await statuses(slow.url, [{}, {}])).toEqual([200, 429])
-    const rejects = () => new Promise((_resolve, reject) => setTimeout(reject, 40, new Error('late')))
+    const rejects = () => new Promise((_resolve, reject) => setTimeout(reject, 300, new Error('late')))
     const late = await app({ limit: 1, window: '1h', keys: rejects, functionTimeout: 10 })
     expect((await get(late.url)).body).toContain('did not answer')
-    await new Promise((resolve) => setTimeout(resolve, 60))
+    await new Promise((resolve) => setTimeout(resolve, 320))
   })
 })
 

@@ -25,6 +25,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import { Pacer } from '../../src/pacer/index.ts'
+import { compareAndSetStore } from '../../src/store.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: misuse is what is tested
@@ -45,6 +46,7 @@ const right: Record<string, readonly unknown[]> = {
   problem: [true, false],
   unref: [true, false],
   denyCache: [true, false],
+  breaker: [{}],
   batch: [true, false],
   warn: [true, false],
   near: [true, false],
@@ -363,4 +365,22 @@ test('Pacer complains about every wrong option, in both positions', () => {
       name(all),
     ).toBeDefined()
   }
+})
+
+test('on a store that other programs reach, a limiter without a name is an error in every place', () => {
+  const stores = [redisStore({ client }), compareAndSetStore({ read: () => undefined, swap: () => true })]
+  for (const store of stores) {
+    const unnamed = [
+      () => new RateLimiter({ policies: '9/1h', store }),
+      () => forExpress({ policies: '9/1h', store }),
+      () => forExpress({ limit: 9, window: '1h', store }),
+      () => forExpress({ policies: () => '9/1h', store }),
+      () => new Pacer('9/1h', { store }),
+    ]
+    for (const make of unnamed)
+      expect(errorOf(make)).toMatchObject({ code: 'HEADGATE_NAME', message: expect.stringContaining("name: 'api'") })
+    new RateLimiter({ name: 'api', policies: '9/1h', store })
+    new Pacer('9/1h', { name: 'calls', store })
+  }
+  new RateLimiter({ policies: '9/1h', store: memoryStore() })
 })

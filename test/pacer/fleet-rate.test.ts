@@ -60,7 +60,7 @@ describe.each(policies)('%s', (_, policyOf) => {
     '%s: waits are those of a memory store, for the pacer that sets the rate and for one that starts with it',
     async (_, from, to) => {
       const store = memoryStore({ clock: clock.now })
-      const alone = new Pacer(policyOf(from), { store, clock: clock.now, sleeper: clock.sleeper })
+      const alone = new Pacer(policyOf(from), { name: 'pacer', store, clock: clock.now, sleeper: clock.sleeper })
       const one = otherProcess(policyOf(from))
       expect(await waits(one, 10)).toEqual(await waits(alone, 10))
       alone.setRate(to)

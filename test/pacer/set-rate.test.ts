@@ -78,7 +78,7 @@ describe.each(policies)('%s', (_, policyOf) => {
       let skew = 0
       const { store, used } = countingStore(() => clock.now() - skew)
       const pause = random(4) * 700
-      const pacer = new Pacer(policyOf(from), { store, clock: clock.now, sleeper: clock.sleeper })
+      const pacer = new Pacer(policyOf(from), { name: 'pacer', store, clock: clock.now, sleeper: clock.sleeper })
       const booked: number[] = []
       const count = 12 + random(20)
       for (let n = 0; n < count; n++) {

@@ -74,7 +74,7 @@ describe.concurrent('an exact limiter on the other side', { timeout: 120_000 }, 
     ['a bucket in an asynchronous store', gcra({ limit: 1000, window: '1s', burst: 3 }), asyncStore(memoryStore())],
     ['a window in an asynchronous store', slidingWindow({ limit: 40, window: '40ms' }), asyncStore(memoryStore())],
   ])('%s: 2,000 calls of acquire, none refused', async (_, policies, store) => {
-    const pacer = new Pacer(policies, { ...actual, store })
+    const pacer = new Pacer(policies, { ...actual, name: 'pacer', store })
     const other = judge(policies)
     const call = async () => {
       await pacer.acquire()

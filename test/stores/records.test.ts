@@ -12,7 +12,7 @@ const hourly = (limit: number, name = 'p', scope = 'default') => fixedWindow({ n
 
 test('calls of one tick on one key share one read and one swap, also while earlier calls are under way', async () => {
   const database = new MapDatabase()
-  const limiter = new RateLimiter({ policies: hourly(150), store: database.store() })
+  const limiter = new RateLimiter({ name: 'default', policies: hourly(150), store: database.store() })
   const first = Array.from({ length: 100 }, () => limiter.consume('k'))
   await new Promise((resolve) => setImmediate(resolve))
   const then = Array.from({ length: 100 }, () => limiter.consume('k'))
@@ -25,7 +25,7 @@ test('calls of one tick on one key share one read and one swap, also while earli
 
 test('a call that changes nothing writes nothing', async () => {
   const database = new MapDatabase()
-  const limiter = new RateLimiter({ policies: hourly(2), store: database.store() })
+  const limiter = new RateLimiter({ name: 'default', policies: hourly(2), store: database.store() })
   await limiter.peek('k')
   await limiter.consume('k', { cost: 3 })
   await limiter.refund('k')
@@ -54,7 +54,9 @@ const twoScopes = [hourly(40, 'a', 'address'), hourly(100, 'u', 'user')]
 test('several processes on several keys admit no more than the limits, and a refused call takes nothing', async () => {
   const database = new MapDatabase()
   const options = { retries: 10_000, timeout: '20s' }
-  const fleet = [1, 2, 3].map(() => new RateLimiter({ policies: twoScopes, store: database.store(options) }))
+  const fleet = [1, 2, 3].map(
+    () => new RateLimiter({ name: 'default', policies: twoScopes, store: database.store(options) }),
+  )
   const calls = fleet.flatMap((limiter) =>
     Array.from({ length: 100 }, (_, n) => limiter.consume({ address: `${n % 5}`, user: `${n % 2}` })),
   )
@@ -73,10 +75,9 @@ test('several processes on several keys admit no more than the limits, and a ref
 async function overtaken(meanwhile: (other: RateLimiter) => unknown) {
   const database = new MapDatabase()
   const policies = [hourly(40, 'a', 'address'), hourly(20, 'u', 'user')]
-  const [limiter, other] = [1, 2].map(() => new RateLimiter({ policies, store: database.store() })) as [
-    RateLimiter,
-    RateLimiter,
-  ]
+  const [limiter, other] = [1, 2].map(
+    () => new RateLimiter({ name: 'default', policies, store: database.store() }),
+  ) as [RateLimiter, RateLimiter]
   await limiter.consume({ address: 'a', user: 'u' }, { cost: 5 })
   const before = database.texts.get('headgate:default:address:a')?.text
   database.before = async (key) => {
@@ -171,7 +172,7 @@ test.each([
 ])('a time of the store that is no whole microseconds is an error, and nothing is written: %s', async (_, now) => {
   const database = new MapDatabase()
   const read = async () => ({ text: '[1]', version: undefined as never, now: now as number })
-  const limiter = new RateLimiter({ policies: hourly(5), store: database.store({ read }) })
+  const limiter = new RateLimiter({ name: 'default', policies: hourly(5), store: database.store({ read }) })
   await expect(limiter.consume('k')).rejects.toMatchObject({ code: 'HEADGATE_CLOCK' })
   expect([database.texts.size, limiter.health().errors]).toEqual([0, 0])
 })
@@ -181,10 +182,12 @@ test("two deploys with different policies keep each other's states until the key
   const clock = new ManualClock()
   const store = () => database.store({ clock: clock.now })
   const old = new RateLimiter({
+    name: 'default',
     policies: [hourly(5, 'hourly'), tokenBucket({ name: 'burst', limit: 9, window: '9s' })],
     store: store(),
   })
   const now = new RateLimiter({
+    name: 'default',
     policies: [hourly(9, 'daily'), tokenBucket({ name: 'burst', limit: 90, window: '9s' })],
     store: store(),
   })
@@ -266,7 +269,7 @@ test('a reservation over several keys is settled exactly', async () => {
   const clock = new ManualClock()
   const stores = [memoryStore({ clock: clock.now }), new MapDatabase().store({ clock: clock.now })]
   const results = stores.map(async (store) => {
-    const limiter = new RateLimiter({ policies: twoScopes, store })
+    const limiter = new RateLimiter({ name: 'default', policies: twoScopes, store })
     const reservation = await limiter.reserve({ address: 'a', user: 'u' }, { cost: 8 })
     await limiter.consume({ address: 'a', user: 'u' })
     await reservation.settle(5)

@@ -18,7 +18,7 @@ const log = (limit: number, name = 'log') => slidingLog({ name, limit, window: '
 function leastBytesFor(policies: PolicyLikes): number {
   const fits = (maxBytes: number) => {
     const store = new MapDatabase().store({ maxBytes })
-    return thrownBy(() => new RateLimiter({ policies, store })) === undefined
+    return thrownBy(() => new RateLimiter({ name: 'default', policies, store })) === undefined
   }
   let [low, high] = [1, 1 << 24]
   while (low < high) {
@@ -49,7 +49,11 @@ describe('policies that are as large as their store accepts', () => {
     const maxBytes = leastBytesFor(policies)
     const database = new MapDatabase()
     const clock = new ManualClock()
-    const limiter = new RateLimiter({ policies, store: database.store({ maxBytes, clock: clock.now }) })
+    const limiter = new RateLimiter({
+      name: 'default',
+      policies,
+      store: database.store({ maxBytes, clock: clock.now }),
+    })
     let largest = 0
     for (let n = 0; n < 600; n++) {
       clock.advance(n < 300 ? 11 : (n * 7919) % 40)
@@ -67,7 +71,11 @@ describe('policies that are as large as their store accepts', () => {
     const maxBytes = leastBytesFor(policies)
     const database = new MapDatabase()
     const clock = new ManualClock()
-    const limiter = new RateLimiter({ policies, store: database.store({ maxBytes, clock: clock.now }) })
+    const limiter = new RateLimiter({
+      name: 'default',
+      policies,
+      store: database.store({ maxBytes, clock: clock.now }),
+    })
     let [largest, most] = [0, 0]
     const measure = () => {
       const text = [...database.texts.values()][0]?.text as string
@@ -93,7 +101,11 @@ describe('policies that are as large as their store accepts', () => {
     const maxBytes = leastBytesFor(log(200))
     const database = new MapDatabase()
     const clock = new ManualClock()
-    const limiter = new RateLimiter({ policies: log(200), store: database.store({ maxBytes, clock: clock.now }) })
+    const limiter = new RateLimiter({
+      name: 'default',
+      policies: log(200),
+      store: database.store({ maxBytes, clock: clock.now }),
+    })
     let largest = 0
     for (let n = 0; n < 600; n++) {
       clock.advance(5)

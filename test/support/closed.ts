@@ -23,6 +23,7 @@ export function describeClosed(store: string, create: (clock: Clock) => Store): 
     test.each(Object.entries(constructors))('%s admits nobody, by any verb, at any time', async (_name, make) => {
       for (const countRefused of [false, true]) {
         const limiter = new RateLimiter({
+          name: 'default',
           policies: make({ limit: 0, window: '1h', countRefused }),
           store: create(clock.now),
         })
@@ -54,7 +55,12 @@ export function describeClosed(store: string, create: (clock: Clock) => Store): 
 
     test.each(['keep', 'scale', 'reset'] as const)('a plan goes from and to it by %s', async (onChange) => {
       for (const name of ['fixed-window', 'sliding-window', 'token-bucket', 'sliding-log', 'segmented-window']) {
-        const limiter = new RateLimiter({ policies: `4/1h ${name}`, store: create(clock.now), onChange })
+        const limiter = new RateLimiter({
+          name: 'default',
+          policies: `4/1h ${name}`,
+          store: create(clock.now),
+          onChange,
+        })
         await limiter.consume('k', { cost: 3 })
         expect((await limiter.under('0/1h').consume('k')).allowed).toBe(false)
         // Nothing was written under the limit of 0, so what was used is still used.
@@ -64,7 +70,7 @@ export function describeClosed(store: string, create: (clock: Clock) => Store): 
 
     test('refusals lead to a penalty like any others', async () => {
       const penalty = { after: 2, within: '1m', block: '10m' }
-      const limiter = new RateLimiter({ policies: '0/1h', store: create(clock.now), penalty })
+      const limiter = new RateLimiter({ name: 'default', policies: '0/1h', store: create(clock.now), penalty })
       await limiter.consume('k')
       await limiter.consume('k')
       expect((await limiter.under('5/1h').consume('k')).policy).toBe('penalty')

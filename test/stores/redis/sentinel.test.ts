@@ -51,7 +51,7 @@ test('Sentinel: calls go to the master, and after a failover to the new master, 
   client.on('error', () => {}) // while there is no master
   try {
     const store = redisStore({ client, timeout: '1s', denyCache: false })
-    const limiter = new RateLimiter({ policies: '3/1h sliding-log', store })
+    const limiter = new RateLimiter({ name: 'default', policies: '3/1h sliding-log', store })
     await until(async () => (await limiter.peek('k')).remaining === 3)
     expect([(await limiter.consume('k')).remaining, (await limiter.consume('k')).remaining]).toEqual([2, 1])
     // Before the master stops, the sentinel has to know the replica, and the replica has to have the states.

@@ -69,7 +69,10 @@ describe.each(Object.keys(clients))('%s', (name) => {
     const policies = [tokenBucket({ limit: 5, window: '1s' }), slidingLog({ limit: 8, window: '5s' })]
     const own = await (clients[name] as () => Promise<RedisClient>)()
     const stores = [memoryStore({ clock: clock.now }), redisStore({ client: own, clock: clock.now, timeout: '5s' })]
-    const [memory, redis] = stores.map((store) => new RateLimiter({ policies, store })) as [RateLimiter, RateLimiter]
+    const [memory, redis] = stores.map((store) => new RateLimiter({ name: 'default', policies, store })) as [
+      RateLimiter,
+      RateLimiter,
+    ]
     for (let n = 0; n < 12; n++) {
       expect(await redis.consume('id', { cost: 2 })).toEqual(await memory.consume('id', { cost: 2 }))
       expect(await redis.refund('id')).toEqual(await memory.refund('id'))
@@ -162,7 +165,7 @@ describe('state', () => {
     const store = redisStore({ client, timeout: '5s' })
     const day = fixedWindow({ name: 'day', limit: 10, window: '1d' })
     const other = fixedWindow({ name: 'other', limit: 10, window: '1d' })
-    const limiter = new RateLimiter({ policies: day, store })
+    const limiter = new RateLimiter({ name: 'default', policies: day, store })
     const limiters = [limiter, limiter.under([day, other]), limiter.under(other)]
     const [a, b, c, d] = await Promise.all([0, 1, 2, 0].map((n) => (limiters[n] as RateLimiter).consume('id')))
     expect([a, b, c, d].map((decision) => decision?.policies.map(({ remaining }) => remaining))).toEqual([
@@ -187,7 +190,10 @@ describe('state', () => {
     const clock = new ManualClock()
     const policies = slidingLog({ limit: 15_000_000, window: '366d' })
     const stores = [memoryStore({ clock: clock.now }), redisStore({ client, clock: clock.now, ttlMargin: '20d' })]
-    const [memory, redis] = stores.map((store) => new RateLimiter({ policies, store })) as [RateLimiter, RateLimiter]
+    const [memory, redis] = stores.map((store) => new RateLimiter({ name: 'default', policies, store })) as [
+      RateLimiter,
+      RateLimiter,
+    ]
     for (let n = 0; n < 60; n++) {
       expect(await redis.consume('id', { cost: 3_000_000 })).toEqual(await memory.consume('id', { cost: 3_000_000 }))
       clock.advance('80d')
@@ -212,7 +218,10 @@ describe('state', () => {
     const clock = new ManualClock()
     const policies = tokenBucket({ limit: 1000, window: '1h', burst: 100 })
     const stores = [memoryStore({ clock: clock.now }), redisStore({ client, clock: clock.now, ttlMargin: '1d' })]
-    const [memory, redis] = stores.map((store) => new RateLimiter({ policies, store })) as [RateLimiter, RateLimiter]
+    const [memory, redis] = stores.map((store) => new RateLimiter({ name: 'default', policies, store })) as [
+      RateLimiter,
+      RateLimiter,
+    ]
     const open: Reservation[][] = []
     for (let n = 0; n < 24; n++) {
       const options = { cost: 9 + n, maxWait: '1d' } as const
@@ -362,7 +371,11 @@ describe('the deny cache', () => {
   test('a refusal by usage that was carried over from another plan is not cached', async () => {
     const clock = new ManualClock()
     const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
-    const limiter = new RateLimiter({ policies: fixedWindow({ name: 'n', limit: 6, window: '90s' }), store })
+    const limiter = new RateLimiter({
+      name: 'default',
+      policies: fixedWindow({ name: 'n', limit: 6, window: '90s' }),
+      store,
+    })
     const smaller = limiter.under(slidingLog({ name: 'n', limit: 1, window: '2s' }))
     await limiter.consume('id')
     for (let n = 0; n < 3; n++) {
@@ -374,7 +387,11 @@ describe('the deny cache', () => {
   test('a refusal under one plan is dropped when another plan is used on the key', async () => {
     const clock = new ManualClock()
     const store = redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' })
-    const limiter = new RateLimiter({ policies: tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 1 }), store })
+    const limiter = new RateLimiter({
+      name: 'default',
+      policies: tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 1 }),
+      store,
+    })
     const larger = limiter.under(tokenBucket({ name: 'n', limit: 60, window: '60s', burst: 3 }))
     await limiter.consume('id')
     expect((await limiter.consume('id')).retryAfter).toBe(1000)
@@ -438,7 +455,7 @@ describe('the deny cache', () => {
     const store = redisStore({ client, timeout: '5s' })
     const ip = fixedWindow({ name: 'ip', scope: 'ip', limit: 100, window: '1h' })
     const user = fixedWindow({ name: 'user', scope: 'user', limit: 1, window: '1h' })
-    const both = new RateLimiter({ policies: [ip, user], store })
+    const both = new RateLimiter({ name: 'default', policies: [ip, user], store })
     const users = both.under([user])
     const key = { ip: '::1', user: 'me' }
     await both.consume(key)
