@@ -7,6 +7,7 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type HeadgateError, RateLimiter, type Store, type StoreStateEvent } from '../../src/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
+import { forgetWarnings } from '../../src/warn.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { startProxy } from '../support/tcp-proxy.ts'
 import { useServer } from '../support/use-server.ts'
@@ -160,4 +161,53 @@ test('a limiter that refuses or lets through says so', async () => {
     for (let n = 0; n < 10; n++) await limiter.consume('k').catch(() => undefined)
     expect(warnings().at(-1)).toContain(`calls are ${text} (onStoreError: '${onStoreError}')`)
   }
+})
+
+test.each([
+  ['EVALSHA', (port: number) => ioredis(port)],
+  ['MGET', (port: number) => nodeRedis(port)],
+])('a server without %s: the first call says what the store needs', async (command, connect) => {
+  const server = await startRedis('--rename-command', command, '')
+  const client = connect(server.port)
+  const store = redisStore({ client, timeout: '5s' })
+  const limiter = new RateLimiter({ name: 'api', policies: '5/1h', store, onStoreError: 'throw' })
+  await expect(limiter.consume('k')).rejects.toMatchObject({
+    code: 'HEADGATE_STORE',
+    message: expect.stringMatching(/needs Redis 5 or later, or Valkey, with EVALSHA, EVAL, MGET/),
+  })
+  await server.stop()
+})
+
+test('a user who may not run a command: the first call says where the list of commands is', async () => {
+  await open.command('ACL', 'SETUSER', 'poor', 'on', '>secret', '~*', '+@all', '-mget')
+  const store = redisStore({ client: ioredis(open.port, { username: 'poor', password: 'secret' }), timeout: '5s' })
+  const limiter = new RateLimiter({ name: 'api', policies: '5/1h', store, onStoreError: 'throw' })
+  await expect(limiter.consume('k')).rejects.toThrow(/docs\/redis\.md lists under ACL/)
+})
+
+test('a client whose errors nobody hears is a warning, once, and shows the cause all the same', async () => {
+  forgetWarnings()
+  const client = new Redis(1)
+  closes.push(() => client.disconnect())
+  for (let n = 0; n < 2; n++) {
+    const store = redisStore({ client, timeout: 50 })
+    const limiter = new RateLimiter({ name: 'api', policies: '5/1h', store })
+    await limiter.consume('k')
+    expect((limiter.health().lastError as Error).message).toMatch(/ECONNREFUSED/)
+  }
+  const healthy = createClient({ socket: { port: open.port } })
+  await healthy.connect()
+  closes.push(() => healthy.destroy())
+  await new RateLimiter({ name: 'a', policies: '5/1h', store: redisStore({ client: healthy as RedisClient }) }).consume(
+    'k',
+  )
+  const heard = ioredis(open.port)
+  heard.on('error', () => undefined)
+  await new RateLimiter({ name: 'a', policies: '5/1h', store: redisStore({ client: heard }) }).consume('k')
+  const calls = warned.mock.calls as unknown as [string, { code: string }][]
+  const texts = calls.filter(([, { code }]) => code === 'HEADGATE_CLIENT').map(([text]) => text)
+  expect(texts).toEqual([
+    expect.stringMatching(/no listener for 'error'\. Nobody then sees why a connection breaks/),
+    expect.stringMatching(/no listener for 'error'\. A connection that breaks then ends this process/),
+  ])
 })

@@ -300,10 +300,12 @@ describe('reservations', () => {
     const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError: 'allow' })
     const [first, second] = [await reserve(fixture, 2), await reserve(fixture, 4)]
     fixture.store.mode = 'lost'
-    for (let n = 0; n < 4; n++) void fixture.consume(`down-${n}`)
-    await fixture.at(100)
+    for (let n = 1; n <= 4; n++) {
+      void fixture.consume(`down-${n}`)
+      await fixture.at(100 * n)
+    }
     const settled = second.settle(1) // the fifth call without a response: the breaker opens
-    await fixture.at(200)
+    await fixture.at(500)
     await settled
     await first.settle(1)
     await fixture.up()

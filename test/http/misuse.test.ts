@@ -317,6 +317,7 @@ test('the stores complain about every wrong option', () => {
     'subscriber',
     'leases',
     'breaker',
+    'reconnectAfter',
   ]
   expect(silentOf(redis, redisOptions)).toEqual([])
   for (const make of [memoryStore, lruStore, redisStore] as Make[]) {

@@ -9,6 +9,8 @@ export interface TcpProxy {
   delay: number
   /** Closes the connection in place of every n-th reply; 0 for never. */
   cutEvery: number
+  /** The connections of now pass nothing on any more and stay open, as if the other end had vanished. New ones work. */
+  forget(): void
   /** Closes all connections. */
   cut(): void
   close(): void
@@ -23,6 +25,9 @@ export async function startProxy(to: number): Promise<TcpProxy> {
     silent: false,
     delay: 0,
     cutEvery: 0,
+    forget() {
+      for (const socket of sockets) socket.removeAllListeners('data').resume()
+    },
     cut() {
       for (const socket of sockets) socket.destroy()
     },

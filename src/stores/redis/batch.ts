@@ -1,6 +1,7 @@
-import { HeadgateError, shown, storeError } from '../../errors.ts'
+import { HeadgateError, shown } from '../../errors.ts'
 import { DeadlineItem } from '../deadlines.ts'
 import type { PackedPlan } from './packed-plan.ts'
+import { redisError } from './redis-error.ts'
 import { ReplyReader } from './reply-reader.ts'
 import {
   isRepeatable,
@@ -24,6 +25,8 @@ interface Sender {
   problem(): unknown
   /** Called once, when the batch is settled. */
   settled(batch: Batch, size: number): void
+  /** Called when a batch that was sent got no answer in time. */
+  unanswered(): void
   /** True if a batch that was not sent in time waits on. */
   postpone(batch: Batch): boolean
 }
@@ -165,12 +168,13 @@ export class Batch extends DeadlineItem {
   expire(error: HeadgateError): void {
     if (!this.sent && this.#sender.postpone(this)) return
     this.withdraw()
+    if (this.sent) this.#sender.unanswered()
     this.fail(this.sent ? error : unsent(error, this.#sender.problem()))
   }
 
   fail(cause: unknown): void {
     if (this.settled) return
-    const error = storeError('Redis', cause)
+    const error = redisError(cause)
     for (const request of this.#settle()) request.reject(error)
   }
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers'
+import { monotonicClock } from '../../clock.ts'
 import { Deadlines } from '../deadlines.ts'
 import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
@@ -17,6 +18,8 @@ export interface BatcherOptions {
   readonly size: number
   /** The most requests in a batch that waits behind others. */
   readonly most: number
+  /** After how many milliseconds without any answer the client is told to connect anew. */
+  readonly reconnectAfter: number
 }
 
 /** How many calls Redis is trusted to decide in a millisecond, to find out how many may be under way at once. */
@@ -43,6 +46,8 @@ export class Batcher {
   #underWay = 0
   /** How many batches were answered in time. */
   #answers = 0
+  /** When the first of the batches was sent that Redis has not answered, in microseconds; undefined if it answers. */
+  #silentSince: number | undefined
   #flushing = false
   #polling = false
 
@@ -79,6 +84,7 @@ export class Batcher {
   }
 
   #begin(slot: number): Batch {
+    this.options.connection.checkListener()
     const batch = new Batch(this)
     batch.answersBefore = this.#answers
     this.#deadlines.add(batch)
@@ -99,6 +105,18 @@ export class Batcher {
   get #busy(): boolean {
     const { connection, size, most, timeout } = this.options
     return size < most && !connection.cluster && this.#underWay >= timeout * trustedRate
+  }
+
+  /**
+   * Called when a batch was not answered in time. A connection whose other end is gone, without a word, looks like a server that
+   * hangs, until the client opens another.
+   */
+  unanswered(): void {
+    const { connection, reconnectAfter } = this.options
+    const now = monotonicClock()
+    if (this.#silentSince === undefined || now - this.#silentSince < reconnectAfter * 1000) return
+    this.#silentSince = undefined
+    connection.reconnect()
   }
 
   /** True if a batch that was not sent may wait on: others were answered since it began to wait. */
@@ -133,7 +151,6 @@ export class Batcher {
     }
     if (this.#busy) return
     const batches = this.#ready.splice(0, connection.cluster || size === 1 ? Infinity : 1)
-    connection.checkListener()
     for (const batch of batches) if (!batch.settled) void this.#run(batch)
     if (this.#ready.length > 0) this.#flushLater()
   }
@@ -156,13 +173,16 @@ export class Batcher {
       this.#deadlines.add(batch)
     }
     batch.sent = true
+    this.#silentSince ??= monotonicClock()
     this.#sent.push(batch)
     this.#underWay += batch.size
     try {
       const reply = await this.#evaluate(batch.keys, args)
+      this.#silentSince = undefined
       if (!batch.settled) this.#answers++
       batch.receive(reply)
     } catch (error) {
+      this.#silentSince = undefined
       batch.fail(this.#causeOf(error))
     }
   }

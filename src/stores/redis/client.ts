@@ -45,6 +45,8 @@ export interface Connection {
   onLost(listener: Listener): void
   /** Why the client is not ready, or its last error since it was. */
   problem(): unknown
+  /** Makes the client give up its connection and open another one, if it can. */
+  reconnect(): void
   /** Warns if nobody listens to the client's errors. */
   checkListener(): void
 }
@@ -65,6 +67,20 @@ interface NodeRedisCluster extends NodeRedisLike {
   readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[]
 }
 
+interface NodeRedisClient {
+  destroy(): void
+  connect(): Promise<unknown>
+}
+
+/** Only a single client: the nodes of a cluster and the clients of a pool are not ours to end. */
+function reconnectNodeRedis(client: NodeRedisLike): void {
+  const single = 'socketEpoch' in client && can(client, 'destroy') && can(client, 'connect')
+  if (!single || client.isReady !== true) return
+  const own = client as unknown as NodeRedisClient
+  own.destroy()
+  own.connect().catch(() => undefined) // it says so by its event 'error'
+}
+
 const notConnected = 'The client is not connected. Write await client.connect() before the first call.'
 
 function nodeRedis(client: NodeRedisLike): Connection {
@@ -72,6 +88,7 @@ function nodeRedis(client: NodeRedisLike): Connection {
   return {
     problem: () => errors?.last ?? (client.isOpen === false ? new Error(notConnected) : undefined),
     checkListener: () => errors?.checkListener(),
+    reconnect: () => reconnectNodeRedis(client),
     cluster: can(client, 'getSlotRandomNode'),
     nodeOf: (slot) => (client as NodeRedisCluster).slots?.[slot]?.master?.address ?? '',
     ready: () => client.isReady ?? client.isOpen ?? true,
@@ -84,6 +101,10 @@ function nodeRedis(client: NodeRedisLike): Connection {
 /** The states in which ioredis queues commands. Not `wait`: in that state the first command opens the connection. */
 const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
+interface IoredisSocket extends IoredisLike {
+  readonly stream?: { destroy?(): void }
+}
+
 interface IoredisCluster extends IoredisLike {
   readonly slots?: readonly (readonly string[] | undefined)[]
   nodes(): IoredisLike[]
@@ -94,6 +115,8 @@ function ioredis(client: IoredisLike): Connection {
   return {
     problem: () => errors?.last,
     checkListener: () => errors?.checkListener(),
+    // The socket is destroyed, since one whose other end is gone never ends by itself.
+    reconnect: () => (client as IoredisSocket).stream?.destroy?.(),
     cluster: client.isCluster === true,
     nodeOf: (slot) => (client as IoredisCluster).slots?.[slot]?.[0] ?? '',
     ready: () => !queueing.has(client.status ?? 'ready'),

@@ -41,6 +41,11 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    * units may be taken and never spent. Default: no leases.
    */
   leases?: { units: number }
+  /**
+   * After how long without any answer to what was sent the client is told to connect anew: the other end of its connection may
+   * be gone without a word. Default `'5s'`; Infinity for never.
+   */
+  reconnectAfter?: Duration
 }
 
 const known: Names<RedisStoreOptions> = [
@@ -51,6 +56,7 @@ const known: Names<RedisStoreOptions> = [
   'denyCache',
   'subscriber',
   'leases',
+  'reconnectAfter',
   ...sharedNames,
 ]
 
@@ -96,7 +102,14 @@ export class RedisStore implements Store {
       leased?.forget(keys)
     }
     this.#context = {
-      batcher: new Batcher({ connection, script: text, timeout, ttlMargin, ...batchSizeOf(options.batch) }),
+      batcher: new Batcher({
+        connection,
+        script: text,
+        timeout,
+        ttlMargin,
+        reconnectAfter: reconnectTime(options),
+        ...batchSizeOf(options.batch),
+      }),
       prefix,
       cluster: connection.cluster,
       clock,
@@ -144,6 +157,12 @@ function batchSizeOf(batch: RedisStoreOptions['batch'] = true): { size: number; 
   const { size } = batch
   if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return { size, most: size }
   throw wrong('batch.size', size, `Give at most ${largestBatch}.`)
+}
+
+/** In milliseconds. */
+function reconnectTime({ reconnectAfter = 5000 }: RedisStoreOptions): number {
+  if (reconnectAfter === Infinity) return Infinity
+  return milliseconds(reconnectAfter, 'redisStore: reconnectAfter', 'HEADGATE_OPTION')
 }
 
 function leaseUnits(leases: { units: number }): number {

@@ -1,0 +1,47 @@
+/* A connection whose other end is gone without a word heals by itself, with the defaults of the clients. */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { Redis } from 'ioredis'
+import { createClient } from 'redis'
+import { afterAll, expect, test } from 'vitest'
+import { RateLimiter } from '../../src/index.ts'
+import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
+import { startRedis } from '../support/redis-server.ts'
+import { startProxy } from '../support/tcp-proxy.ts'
+import { useServer } from '../support/use-server.ts'
+
+const server = await useServer(startRedis())
+const closes: (() => unknown)[] = []
+afterAll(() => {
+  for (const close of closes) close()
+})
+
+async function connect(name: string, port: number): Promise<RedisClient> {
+  if (name === 'ioredis') {
+    const client = new Redis(port)
+    client.on('error', () => undefined)
+    closes.push(() => client.disconnect())
+    return client
+  }
+  const client = createClient({ socket: { port } })
+  client.on('error', () => undefined)
+  closes.push(() => client.isOpen && client.destroy())
+  return (await client.connect()) as RedisClient
+}
+
+test.each(['ioredis', 'node-redis'])('%s: the client is told to connect anew', async (name) => {
+  const proxy = await startProxy(server.port)
+  closes.push(() => proxy.close())
+  const store = redisStore({ client: await connect(name, proxy.port), reconnectAfter: '1s' })
+  const limiter = new RateLimiter({ name: `half-open-${name}`, policies: '1000/1h', store })
+  await expect.poll(async () => (await limiter.consume('k')).source).toBe('store')
+  proxy.forget()
+  const began = performance.now()
+  const sources: string[] = []
+  while (sources.at(-1) !== 'store' && performance.now() - began < 8000) {
+    sources.push((await limiter.consume('k')).source)
+    await sleep(20)
+  }
+  expect(sources[0]).toBe('fallback')
+  expect(sources.at(-1)).toBe('store')
+  expect(performance.now() - began).toBeGreaterThan(900)
+})
