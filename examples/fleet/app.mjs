@@ -8,6 +8,7 @@ export function createApp(client, name) {
   const app = express()
   app.use(
     rateLimit({
+      name: 'hello',
       policies: [slidingWindow({ limit: 10, window: '10s' })],
       keys: () => 'everybody',
       store: redisStore({ client }),
