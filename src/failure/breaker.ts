@@ -38,7 +38,7 @@ export interface StoreStateEvent {
 const states = channel('headgate:store-state')
 
 /** The settings of a store that has none. Durations are in milliseconds. */
-export const defaultTerms: BreakerTerms = { failures: 5, openFor: 500, probeEvery: 500 }
+const defaultTerms: BreakerTerms = { failures: 5, openFor: 500, probeEvery: 500 }
 
 export class Breaker {
   readonly #clock: Clock

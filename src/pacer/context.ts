@@ -17,6 +17,8 @@ export interface PacerContext {
   readonly events: Events
   readonly clock: () => number
   readonly maxQueue: number
+  /** How far ahead slots are booked, in microseconds. Infinity if no other process books. */
+  readonly horizon: number
   readonly order: 'oldest' | 'newest'
   readonly concurrency: number
   /** True if slots can be booked ahead. */

@@ -27,13 +27,18 @@ export interface PacerOptions {
    * reach. Example: `'github-api'`.
    */
   name?: string
-  /** How many calls may wait, for each key. Default Infinity. Example: `1000`. */
+  /** How many calls may wait, for each key. Default 100,000. Infinity for no bound. Example: `1000`. */
   maxQueue?: number
   /**
    * The call that is refused when more than `maxQueue` wait: the one that comes (`'newest'`), or the one that has waited the
    * longest (`'oldest'`). Default `'newest'`.
    */
   order?: 'oldest' | 'newest'
+  /**
+   * How far ahead slots are booked in a store that processes share. The calls behind wait in this process. If a process is
+   * killed, the others wait about that long for its slots to pass. Default `'2s'`. Example: `'500ms'`.
+   */
+  horizon?: Duration
   /** How many functions of `throttle` and `wrap` run at once, for each key. Default Infinity. Example: `4`. */
   concurrency?: number
   /**
@@ -79,13 +84,25 @@ export interface PacerOptions {
   sleeper?: Sleeper
 }
 
+/** At about 700 bytes each. */
+const defaultMaxQueue = 100_000
+
 /** Policies and options in one object. */
 export interface PacerConfig extends PacerOptions {
   /** One policy or several. A call waits for all of them. Example: `['10/1s', '1000/1h']`. */
   policies: PolicyLikes
 }
 
-const queueNames: Names<PacerOptions> = ['maxQueue', 'order', 'concurrency', 'spacing', 'poll', 'random', 'onProgress']
+const queueNames: Names<PacerOptions> = [
+  'maxQueue',
+  'horizon',
+  'order',
+  'concurrency',
+  'spacing',
+  'poll',
+  'random',
+  'onProgress',
+]
 const known: Names<PacerOptions> = ['store', 'name', 'unref', 'clock', 'sleeper', ...queueNames, ...failureOptions]
 
 export interface PacerSettings {
@@ -96,6 +113,8 @@ export interface PacerSettings {
   readonly quietSleeper: Sleeper
   readonly polling: Polling
   readonly maxQueue: number
+  /** In microseconds. */
+  readonly horizon: number
   readonly order: 'oldest' | 'newest'
   readonly concurrency: number
   readonly spacing: 'booked' | 'actual'
@@ -124,13 +143,18 @@ export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions
     sleeper,
     quietSleeper: given ?? timerSleeper(true),
     polling: readPolling(options),
-    maxQueue: options.maxQueue === 0 ? 0 : count(options.maxQueue, 'maxQueue'),
+    maxQueue: options.maxQueue === 0 ? 0 : count(options.maxQueue ?? defaultMaxQueue, 'maxQueue'),
+    horizon: readHorizon(options.horizon),
     order: oneOf(options.order, ['newest', 'oldest'], 'Pacer: order'),
     concurrency: count(options.concurrency, 'concurrency'),
     spacing: oneOf(options.spacing, ['booked', 'actual'], 'Pacer: spacing'),
     failure: { ...failure, clock, sleeper },
     onProgress: callback(options.onProgress, 'onProgress', '(progress) => ...'),
   }
+}
+
+function readHorizon(horizon: Duration = '2s'): number {
+  return horizon === Infinity ? Infinity : milliseconds(horizon, 'Pacer: horizon', 'HEADGATE_OPTION') * 1000
 }
 
 function readPolling({ poll = '50ms', random }: PacerOptions): Polling {

@@ -133,6 +133,23 @@ export abstract class Pace {
     keyPacer.hold(keyPacer.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
   }
 
+  /**
+   * Forgets what was taken and booked under this key, by all processes: the pace begins anew. The calls of this process that
+   * wait are booked again. Use it when a process that was killed has left many slots, or after a test.
+   *
+   * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
+   */
+  async reset(): Promise<void> {
+    const keyPacer = this.keyPacer()
+    const { context, keys, queue } = keyPacer
+    if (!keyPacer.stopped) queue.stop()
+    try {
+      await context.permits.reset(keys)
+    } finally {
+      if (!keyPacer.stopped) queue.restart()
+    }
+  }
+
   #enter(permits: Units | undefined, options: ThrottleOptions, run: (() => unknown) | undefined): Promise<unknown> {
     try {
       const keyPacer = this.keyPacer()

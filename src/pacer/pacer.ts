@@ -59,6 +59,7 @@ export class Pacer extends Pace {
       events: this.#events,
       clock,
       maxQueue,
+      horizon: this.#permits.synchronous ? Infinity : settings.horizon,
       order,
       concurrency,
       reservable: this.#permits.reservable,

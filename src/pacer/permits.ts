@@ -84,6 +84,11 @@ export class Permits {
     return tickets && this.#settling.decide('settle', keys, unitsBack(tickets), { tickets })
   }
 
+  /** Forgets what was taken. */
+  reset(keys: readonly string[]): MaybePromise<void> {
+    return this.#ledger.reset(keys)
+  }
+
   /** A booking that is settled, released or renewed later. */
   reservation(keys: readonly string[], cost: Cost, booking: Booking): Reservation {
     const { policies } = this

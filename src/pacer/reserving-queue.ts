@@ -13,9 +13,9 @@
  * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the last slot of that
  * cost is given back.
  */
-
 import { isPromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/store.ts'
+import { BookingHorizon } from './booking-horizon.ts'
 import { LateSlots } from './late-slots.ts'
 import { delayOf } from './permits.ts'
 import { PriorityQueue } from './priority-queue.ts'
@@ -26,10 +26,11 @@ import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue implements Queue {
   readonly #owner: QueueOwner
-  /** Waiters without a slot: the queue is stopped. */
+  /** Waiters without a slot: the queue is stopped, or they are behind the horizon. */
   readonly #unbooked = new PriorityQueue()
   readonly #booked = new QueuesByCost()
   readonly #slots = new SlotList()
+  readonly #horizon: BookingHorizon
   /** Only if calls are spaced by when they really went. */
   readonly #late: LateSlots | undefined
   /** The time of the last slot that was booked before the rate was set. */
@@ -39,6 +40,7 @@ export class ReservingQueue implements Queue {
 
   constructor(owner: QueueOwner) {
     this.#owner = owner
+    this.#horizon = new BookingHorizon(owner, this.#slots, () => this.#fill())
     const { spacing } = owner
     this.#late = spacing && new LateSlots(owner, spacing, (slot) => this.#go(slot))
   }
@@ -49,8 +51,12 @@ export class ReservingQueue implements Queue {
   }
 
   add(waiter: Waiter): void {
-    if (this.#owner.stopped) this.#wait(waiter)
-    else this.#book(waiter)
+    if (!this.#owner.stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)) {
+      this.#book(waiter)
+      return
+    }
+    this.#wait(waiter)
+    if (!this.#owner.stopped) this.#horizon.schedule()
   }
 
   #wait(waiter: Waiter): void {
@@ -71,18 +77,25 @@ export class ReservingQueue implements Queue {
   #await(waiter: Waiter, booking: Promise<Booking>): void {
     const owner = this.#owner
     owner.pendingRequests++
+    this.#horizon.started(waiter)
+    const answered = (act: () => void) => {
+      owner.pendingRequests--
+      this.#horizon.ended(waiter)
+      act()
+      this.#fill()
+      owner.settled()
+    }
     booking.then(
-      (booked) => {
-        owner.pendingRequests--
-        this.#decided(waiter, booked)
-        owner.settled()
-      },
-      (error) => {
-        owner.pendingRequests--
-        if (waiter.stage === 'requesting') owner.refuse(waiter, error)
-        owner.settled()
-      },
+      (booked) => answered(() => this.#decided(waiter, booked)),
+      (error) => answered(() => waiter.stage === 'requesting' && owner.refuse(waiter, error)),
     )
+  }
+
+  /** Books slots for those that wait behind the horizon, as many as fit before it. */
+  #fill(): void {
+    if (this.#owner.stopped) return
+    while (this.#unbooked.first !== undefined && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
+    if (this.#unbooked.first !== undefined) this.#horizon.schedule()
   }
 
   #decided(waiter: Waiter, booking: Booking): void {
@@ -138,6 +151,7 @@ export class ReservingQueue implements Queue {
 
   leave(waiter: Waiter): void {
     if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
+    if (this.#unbooked.first === undefined) this.#horizon.cancel()
     if (waiter.stage !== 'booked' || this.#closingUp) return
     if (this.#booked.mixed && this.#movable) {
       this.#closingUp = true
@@ -200,6 +214,7 @@ export class ReservingQueue implements Queue {
 
   /** Gives the last slot back first: Guava's limiters take only that one back in full. */
   stop(): void {
+    this.#horizon.cancel()
     for (let slot = this.#slots.last; slot !== undefined; ) {
       const { before } = slot
       if (!slot.kind.reserved) this.#drop(slot)
@@ -212,7 +227,7 @@ export class ReservingQueue implements Queue {
   }
 
   restart(): void {
-    for (let waiter = this.#unbooked.shift(); waiter !== undefined; waiter = this.#unbooked.shift()) this.#book(waiter)
+    this.#fill()
   }
 
   addReserved(slot: Slot): void {

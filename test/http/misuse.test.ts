@@ -79,7 +79,12 @@ const right: Record<string, readonly unknown[]> = {
 }
 
 /** `storeTimeout: Infinity` and `limit: 0` mean something elsewhere; they are not judged here. */
-const notJudged: Record<string, readonly unknown[]> = { storeTimeout: [Infinity], limit: [0], clock: [neverCalled] }
+const notJudged: Record<string, readonly unknown[]> = {
+  storeTimeout: [Infinity],
+  reconnectAfter: [Infinity],
+  limit: [0],
+  clock: [neverCalled],
+}
 
 function errorOf(act: () => unknown): HeadgateError | undefined {
   try {

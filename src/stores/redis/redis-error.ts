@@ -6,7 +6,10 @@ const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
     /unknown (redis )?command|non deterministic|wrong number of args calling redis command/i,
     'The store needs Redis 5 or later, or Valkey, with EVALSHA, EVAL, MGET, SET (PX), SETRANGE, DEL and TIME.',
   ],
-  [/NOPERM|no permissions|can't (run|access)/i, 'Grant the user the commands and keys that docs/redis.md lists under ACL.'],
+  [
+    /NOPERM|no permissions|can't (run|access)/i,
+    'Grant the user the commands and keys that docs/redis.md lists under ACL.',
+  ],
   [/^(NOAUTH|WRONGPASS)/, 'Give the client the password of the server.'],
   [/^OOM/, 'Give Redis more memory, or fewer keys.'],
   [/^READONLY/, 'Connect to the master.'],

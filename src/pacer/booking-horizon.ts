@@ -1,0 +1,91 @@
+/*
+ * How far ahead a pacer books in a store that processes share. Slots of a process that is killed stay booked, and all others
+ * wait for them to pass. So only the slots of a short time are booked, and the calls behind them wait in this process.
+ *
+ *     now          half           horizon
+ *     |  booked     |  booked      |              the calls behind wait without a slot
+ *     |             |<- when the last slot is this near, the next ones are booked
+ *
+ * A process whose last slot is further away, because others book too, books nothing more until that is near. One without
+ * a slot always books one, so each gets its turn.
+ */
+
+import { mostOf } from './cost.ts'
+import type { QueueOwner } from './queue.ts'
+import type { SlotList } from './slot.ts'
+import { Task } from './task-queue.ts'
+import type { Waiter } from './waiter.ts'
+
+export class BookingHorizon extends Task {
+  readonly #owner: QueueOwner
+  readonly #slots: SlotList
+  readonly #refill: () => void
+  /** Permits whose booking is under way. */
+  #pending = 0
+  /** The priority of the waiter that was booked last. */
+  #priority = 0
+
+  constructor(owner: QueueOwner, slots: SlotList, refill: () => void) {
+    super()
+    this.#owner = owner
+    this.#slots = slots
+    this.#refill = refill
+  }
+
+  /** In microseconds. Infinity for a store that no other process reaches. */
+  get #horizon(): number {
+    return this.#owner.context.horizon
+  }
+
+  get #lastAt(): number {
+    return Math.max(this.#owner.now, this.#slots.last?.at ?? 0)
+  }
+
+  /** True if the waiter may book a slot now, with others waiting behind the horizon or not. */
+  admits(waiter: Waiter, othersWait: boolean): boolean {
+    if (this.#horizon === Infinity) return true
+    // These need not wait for their turn: one goes before those that are booked, the other is told at once if it is too late.
+    if (waiter.priority > this.#priority || this.#owner.maxWaitOf(waiter) <= this.#horizon) return true
+    return !othersWait && this.hasRoom
+  }
+
+  get hasRoom(): boolean {
+    if (this.#horizon === Infinity || (this.#slots.first === undefined && this.#pending === 0)) return true
+    return this.#room >= 1
+  }
+
+  /** How many more permits fit before the horizon, if nobody else books. */
+  get #room(): number {
+    const [policy] = this.#owner.context.permits.policies.filter(({ shadow }) => !shadow)
+    if (policy === undefined) return Infinity
+    const { limit, window, burst } = policy
+    const ahead = this.#owner.now + this.#horizon - this.#lastAt
+    const atOnce = this.#slots.first === undefined ? burst : 0
+    return atOnce + Math.floor((ahead * limit) / (window * 1000)) - this.#pending
+  }
+
+  started({ cost, priority }: Waiter): void {
+    this.#pending += mostOf(cost)
+    this.#priority = priority
+  }
+
+  ended({ cost }: Waiter): void {
+    this.#pending -= mostOf(cost)
+  }
+
+  /** Books the next slots when the last one is near. Called when calls wait behind the horizon. */
+  schedule(): void {
+    if (this.pending || this.#pending > 0 || this.#horizon === Infinity) return
+    const at = this.#lastAt - this.#horizon / 2
+    // A slow pace has no room before its last slot has come.
+    this.#owner.context.scheduler.add(this, at > this.#owner.now ? at : this.#lastAt)
+  }
+
+  cancel(): void {
+    this.#owner.context.scheduler.remove(this)
+  }
+
+  run(): void {
+    this.#refill()
+  }
+}

@@ -1,0 +1,145 @@
+import { beforeEach, expect, test } from 'vitest'
+import { gcra, tokenBucket } from '../../src/index.ts'
+import type { Pacer } from '../../src/pacer/index.ts'
+import type { Ledger } from '../../src/store.ts'
+import { LateStore } from './late-store.ts'
+import { Timeline } from './timeline.ts'
+
+let timeline: Timeline
+let shared: Map<string, Ledger>
+beforeEach(() => {
+  timeline = new Timeline()
+  shared = new Map()
+})
+const even = gcra({ limit: 100, window: '1s', burst: 1 })
+
+/** A pacer as each of several processes has it. */
+function pacerOf(policy = even, options: object = {}) {
+  return timeline.pacer(policy, { store: new LateStore(timeline, 2, shared), ...options })
+}
+
+/** Ends a pacer as SIGKILL does: its turns stay booked. */
+function kill(pacer: Pacer, store: LateStore): void {
+  store.failing = true
+  pacer.close()
+}
+
+/** When each call went, in milliseconds after now. */
+async function times(calls: readonly Promise<unknown>[]): Promise<number[]> {
+  const began = timeline.clock.milliseconds
+  const at = calls.map((call) => call.then(() => timeline.clock.milliseconds - began))
+  await timeline.pass(60_000)
+  return Promise.all(at)
+}
+
+test.each([
+  [undefined, 2000],
+  ['500ms', 500],
+  [Infinity, 9900],
+])(
+  'the turns of a process that is gone hold the others up for the horizon %s and no longer',
+  async (horizon, longest) => {
+    const store = new LateStore(timeline, 2, shared)
+    const gone = pacerOf(even, { store, ...(horizon === undefined ? {} : { horizon }) })
+    for (let n = 0; n < 1000; n++) void gone.acquire().catch(() => undefined)
+    await timeline.pass(100)
+    kill(gone, store)
+    const [waited] = await times([pacerOf().acquire()])
+    expect(waited).toBeGreaterThan(longest - 150)
+    expect(waited).toBeLessThan(longest + 150)
+  },
+)
+
+test('all calls behind the horizon go, in order, at the full rate', async () => {
+  const pacer = pacerOf()
+  const order: number[] = []
+  const calls = Array.from({ length: 1000 }, (_, n) => pacer.acquire().then(() => order.push(n)))
+  const at = await times(calls)
+  expect(order).toEqual(Array.from({ length: 1000 }, (_, n) => n))
+  expect(Math.max(...at)).toBeLessThan(9990 + 20)
+  expect(Math.max(...at)).toBeGreaterThanOrEqual(9990)
+})
+
+test('two processes with many calls each share the rate, and none waits for the other to end', async () => {
+  const [a, b] = [pacerOf(), pacerOf()]
+  const calls = [a, b].map((pacer) => Array.from({ length: 400 }, () => pacer.acquire()))
+  const at = await times(calls.flat())
+  const [first, second] = [at.slice(0, 400), at.slice(400)]
+  expect(Math.max(...at)).toBeLessThan(8000 + 50)
+  const early = (part: number[]) => part.filter((ms) => ms < 4000).length
+  expect(early(first)).toBeGreaterThan(130)
+  expect(early(second)).toBeGreaterThan(130)
+})
+
+test('a slow pace books one turn at a time, and the calls behind it still go', async () => {
+  const pacer = pacerOf(gcra({ limit: 6, window: '60s', burst: 1 }))
+  const at = await times(Array.from({ length: 4 }, () => pacer.acquire()))
+  expect(at.map((ms) => Math.round(ms / 1000))).toEqual([0, 10, 20, 30])
+})
+
+test('a call with a short timeout is told at once that there is no turn in time', async () => {
+  const pacer = pacerOf()
+  for (let n = 0; n < 1000; n++) void pacer.acquire()
+  await timeline.pass(50)
+  timeline.write('A', pacer.tryAcquire())
+  timeline.write('B', pacer.tryAcquire(1, { timeout: 500 }))
+  await timeline.pass(20)
+  expect(await timeline.read()).toMatch(/^A\+5\d=false B\+5\d=false/)
+})
+
+test('a call of a higher priority goes before those that have a slot', async () => {
+  const pacer = pacerOf()
+  const others = Array.from({ length: 500 }, () => pacer.acquire())
+  await timeline.pass(50)
+  const [urgent] = await times([pacer.acquire(1, { priority: 5 }), ...others])
+  expect(urgent).toBeLessThan(40)
+})
+
+test('a call behind the horizon that is aborted leaves, and the rest go', async () => {
+  const pacer = pacerOf()
+  const controller = new AbortController()
+  const first = Array.from({ length: 300 }, () => pacer.acquire())
+  const left = pacer.acquire(1, { signal: controller.signal }).catch(() => 'left')
+  const last = pacer.acquire()
+  await timeline.pass(50)
+  controller.abort()
+  expect(await left).toBe('left')
+  const at = await times([...first, last])
+  expect(Math.max(...at)).toBeLessThan(3050)
+  expect(pacer.waiting).toBe(0)
+})
+
+test('pause and resume keep the order behind the horizon', async () => {
+  const pacer = pacerOf()
+  const order: number[] = []
+  const calls = Array.from({ length: 400 }, (_, n) => pacer.acquire().then(() => order.push(n)))
+  await timeline.pass(1000)
+  pacer.pause()
+  await timeline.pass(3000)
+  pacer.resume()
+  await times(calls)
+  expect(order).toEqual(Array.from({ length: 400 }, (_, n) => n))
+})
+
+test('reset forgets what was booked by all, and books the waiting calls again', async () => {
+  const policy = tokenBucket({ limit: 1, window: '60s' })
+  const store = new LateStore(timeline, 2, shared)
+  const [gone, pacer] = [pacerOf(policy, { store }), pacerOf(policy)]
+  for (let n = 0; n < 3; n++) void gone.acquire().catch(() => undefined)
+  await timeline.pass(50)
+  kill(gone, store)
+  const call = pacer.acquire()
+  await timeline.pass(50)
+  await Promise.all([pacer.reset(), timeline.pass(20)])
+  const [waited] = await times([call])
+  expect(waited).toBeLessThan(20)
+})
+
+test('as many calls wait as maxQueue allows, which is finite by default', async () => {
+  const pacer = pacerOf(gcra({ limit: 1, window: '1h', burst: 1 }))
+  const codes: string[] = []
+  for (let n = 0; n < 100_010; n++) pacer.acquire().catch(({ code }) => codes.push(code))
+  await timeline.pass(50)
+  expect(pacer.waiting).toBe(100_000)
+  expect(codes).toEqual(Array(9).fill('HEADGATE_QUEUE_FULL'))
+})
