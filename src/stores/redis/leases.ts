@@ -27,11 +27,13 @@ export interface Lease extends CacheEntry {
 interface PendingLease {
   readonly plan: PackedPlan
   readonly done: Promise<boolean>
+  /** The units that no caller waits for yet. */
+  room: number
 }
 
 export class Leases extends KeyCache<Lease> {
   readonly #units: number
-  /** The request for a lease that is under way, by keys: one at a time, because the units of several would add up. */
+  /** The last request for a lease that is under way, by keys. Only calls that wait make another one, so few units stay unspent. */
   readonly #pending = new Map<string, PendingLease>()
 
   /** @param units how many units of a key one request takes */
@@ -59,27 +61,44 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * The lease under way that a call of this cost can wait for. Resolves with true if it brought units, and rejects as
-   * its request does.
+   * The lease under way that a call of this cost can wait for, as long as it will have units for it: those that come then request
+   * another lease in the same round trip. Resolves with true if it brought units, and rejects as its request does.
    */
   pending(plan: PackedPlan, keys: readonly string[], cost: number): Promise<boolean> | undefined {
     if (this.#pending.size === 0 || cost >= this.#units) return undefined
     const pending = this.#pending.get(nameOf(keys))
-    return pending?.plan === plan ? pending.done : undefined
+    if (pending?.plan !== plan || pending.room < cost) return undefined
+    pending.room -= cost
+    return pending.done
   }
 
   /** How many units a request of this cost takes; undefined for no lease. */
   unitsFor(keys: readonly string[], cost: number): number | undefined {
     const units = this.#units - (this.find(keys)?.units ?? 0)
-    return cost >= units || this.#pending.has(nameOf(keys)) ? undefined : units
+    const pending = this.#pending.get(nameOf(keys))
+    // Another lease is requested only if calls already wait for all units of the one under way.
+    return cost >= units || (pending !== undefined && pending.room >= cost) ? undefined : units
   }
 
-  /** Registers a request for a lease. @param leased returns, after the response, true if it brought units */
-  started(plan: PackedPlan, keys: readonly string[], response: Promise<unknown>, leased: () => boolean): void {
+  /**
+   * Registers a request for a lease.
+   * @param room how many units it takes beyond its own cost
+   * @param leased returns, after the response, true if it brought units
+   */
+  started(
+    plan: PackedPlan,
+    keys: readonly string[],
+    room: number,
+    response: Promise<unknown>,
+    leased: () => boolean,
+  ): void {
     const name = nameOf(keys)
-    const done = response.finally(() => this.#pending.delete(name)).then(leased)
+    const over = () => {
+      if (this.#pending.get(name)?.done === done) this.#pending.delete(name)
+    }
+    const done: Promise<boolean> = response.finally(() => over()).then(leased)
     done.catch(() => {}) // the request rejects to its own caller, and to the calls that wait for the lease
-    this.#pending.set(name, { plan, done })
+    this.#pending.set(name, { plan, done, room })
   }
 
   /**

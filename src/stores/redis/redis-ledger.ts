@@ -103,7 +103,7 @@ export class RedisLedger implements Ledger {
       request.reject = reject
       batcher.send(request)
     })
-    if (lease !== undefined) leases?.started(this.#plan, keys, decision, () => request.leased)
+    if (lease !== undefined) leases?.started(this.#plan, keys, lease - cost, decision, () => request.leased)
     return decision
   }
 

@@ -16,6 +16,7 @@ import {
 } from '../../../src/index.ts'
 import { type RedisClient, type RedisStoreOptions, redisStore } from '../../../src/stores/redis/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
+import { startProxy } from '../../support/tcp-proxy.ts'
 import { useRedis } from '../../support/use-server.ts'
 
 const { server, client } = await useRedis()
@@ -580,6 +581,24 @@ describe('leases', () => {
     const other = limiterOf(policies, options)
     await other.consume('id', { cost: 10 })
     expect((await limiter.consume('id')).allowed).toBe(false)
+  })
+
+  test('calls for which a lease under way has no units do not wait for another round trip', async () => {
+    const proxy = await startProxy(server.port)
+    const far = new Redis(proxy.port)
+    await far.ping()
+    proxy.delay = 40
+    const store = redisStore({ client: far, timeout: '10s', leases: { units: 100 } })
+    const limiter = new RateLimiter({ name: 'far', policies: fixedWindow({ limit: 100_000, window: '1h' }), store })
+    await limiter.peek('id') // the script is loaded
+    const began = performance.now()
+    const decisions = await Promise.all(Array.from({ length: 512 }, () => limiter.consume('id')))
+    const took = performance.now() - began
+    expect(decisions.every(({ allowed }) => allowed)).toBe(true)
+    expect((await limiter.peek('id')).remaining).toBe(100_000 - 600)
+    expect(took).toBeLessThan(2 * 80 + 60) // and not six round trips
+    far.disconnect()
+    proxy.close()
   })
 
   test('a log gives no leases, and a bucket only what stays taken', async () => {
