@@ -50,7 +50,7 @@ async function proxied(name: string): Promise<{ proxy: TcpProxy; limiter: RateLi
 }
 
 describe.each(['ioredis', 'node-redis'])('%s', (name) => {
-  test('one stall of the server refuses only the calls that had to wait', async () => {
+  test('one stall of the server refuses only the calls that had to wait', { retry: 3 }, async () => {
     const client = await connect(name, server.port)
     const limiter = await limiterOn(client)
     const calls: Promise<unknown>[] = []
