@@ -1,4 +1,5 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
+import { isCounter } from '../../algorithms/counter.ts'
 import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import type { Key } from '../../limiter.ts'
@@ -53,11 +54,11 @@ export class Headers {
   }
 }
 
-/** A shadow policy promises nothing, and a penalty is no quota. */
+/** A shadow policy promises nothing, and a penalty or a counter is no quota. */
 function reportedOf(policies: readonly Policy[]): readonly ReportedPolicy[] {
   return policies
     .map((policy, index) => ({ policy, index }))
-    .filter(({ policy }) => !policy.shadow && !policy.algorithm.punishes)
+    .filter(({ policy }) => !policy.shadow && !policy.algorithm.punishes && !isCounter(policy))
 }
 
 function writersOf(
