@@ -28,7 +28,7 @@ const exemptions = ['skip', 'allow', 'deny'] as const
 const hooks = ['onDecision', 'onRefused', 'onDenied', 'onStoreError'] as const
 /** The options that a nested limit inherits: the keys, and the form of responses. */
 const inherited = [
-  ...['keys', 'functionTimeout', 'headers', 'problem', 'refuse', 'shadow', 'enforce'],
+  ...['keys', 'functionTimeout', 'headers', 'attach', 'problem', 'refuse', 'shadow', 'enforce'],
   ...exemptions,
   ...hooks,
 ] as const

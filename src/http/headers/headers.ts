@@ -8,7 +8,7 @@ import { draft6 } from './draft-6.ts'
 import { draft7 } from './draft-7.ts'
 import { draft8 } from './draft-8.ts'
 import { draft11 } from './draft-11.ts'
-import { type Dialect, type HeadersOption, type ReadHeaders, readHeaders } from './headers-option.ts'
+import { type Dialect, type HeadersOption, type HeaderWriter, type ReadHeaders, readHeaders } from './headers-option.ts'
 import { legacy } from './legacy.ts'
 import { PartitionKeys } from './partition-keys.ts'
 import { isInFlight, windowsOnly } from './windows-only.ts'
@@ -26,6 +26,13 @@ export class Headers {
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
   constructor(option: HeadersOption, policies: readonly Policy[]) {
+    if (typeof option === 'function') {
+      this.#reported = []
+      this.#near = false
+      this.#writers = [ownWriter(option)]
+      this.details = { at: true }
+      return
+    }
     const options = readHeaders(option)
     const { dialects } = options
     const all = reportedOf(policies)
@@ -51,6 +58,12 @@ export class Headers {
   #isNear(decision: Decision): boolean {
     if (!decision.allowed) return true
     return this.#reported.some((each) => verdictOf(decision, each).remaining * 5 <= each.policy.burst)
+  }
+}
+
+function ownWriter(write: HeaderWriter): Writer {
+  return (decision, sink, response, key) => {
+    write(decision, (name, value) => sink.setHeader(response, name, value), key)
   }
 }
 

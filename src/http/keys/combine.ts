@@ -26,8 +26,8 @@ export function combine<Request = unknown, Response = unknown>(
       'combine takes key extractors. Write combine(byHeader("x-api-key"), byRoute()).',
     )
   }
-  const combined: KeyExtractor<Request, Response> = (request, view, response) => {
-    const parts = extractors.map((extractor) => extractKey(extractor, request, view, response))
+  const combined: KeyExtractor<Request, Response> = (request, view, ...[response]) => {
+    const parts = extractors.map((extractor) => extractKey(extractor, request, view, response as Response))
     return parts.some(isPromise) ? Promise.all(parts).then(joinParts) : joinParts(parts as (string | false)[])
   }
   declareParts(combined, extractors)
@@ -56,7 +56,9 @@ export function checkExtractor(extractor: unknown, where: string): void {
   )
 }
 
-function joinParts(parts: readonly string[]): string {
+function joinParts(all: readonly (string | false)[]): string | false {
+  const parts = all.filter((part) => part !== false)
+  if (parts.length < all.length) return false
   const joined = parts.map((part) => part.replaceAll('\\', '\\\\').replaceAll('|', '\\|')).join('|')
   return parts.some(mayLackAddress) ? `~|${joined}` : joined
 }

@@ -4,14 +4,20 @@ import { isPromise, type MaybePromise } from '../../maybe-promise.ts'
 import { byIp } from './by-ip.ts'
 import type { Extracted, KeyExtractor, RequestView } from './key-extractor.ts'
 
+type AnyExtractor<Request> = (
+  request: Request,
+  view: RequestView<Request>,
+  response: unknown,
+) => MaybePromise<Extracted>
+
 /** The key of a request: what the extractor returns, or else the address. False if the request is not limited. */
 export function extractKey<Request, Response>(
   extractor: KeyExtractor<Request, Response>,
   request: Request,
   view: RequestView<Request>,
-  response: Response,
+  response?: Response,
 ): MaybePromise<string | false> {
-  const extracted = extractor(request, view, response)
+  const extracted = (extractor as AnyExtractor<Request>)(request, view, response)
   return isPromise(extracted) ? extractLater(extracted, request, view) : keyOf(extracted, request, view)
 }
 
@@ -41,7 +47,7 @@ export function mayLackAddress(key: Key): boolean {
 function keyOf<Request>(extracted: Extracted, request: Request, view: RequestView<Request>): string | false {
   if (extracted === false) return false
   const key = typeof extracted === 'string' ? extracted : keyText(extracted)
-  if (key === '') return `${noAddress}${(byAddress as KeyExtractor<Request>)(request, view, undefined) ?? ''}`
+  if (key === '') return `${noAddress}${(byAddress as KeyExtractor<Request>)(request, view) ?? ''}`
   return key.charCodeAt(0) === 126 ? `~${key}` : key
 }
 

@@ -1,3 +1,4 @@
+import type { Key } from '../../limiter.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Framework } from '../framework.ts'
 
@@ -24,8 +25,15 @@ export type RequestView<Request> = Pick<
 export type KeyExtractor<Request = unknown, Response = unknown> = (
   request: Request,
   view: RequestView<Request>,
-  response: Response,
+  // An extractor that reads no response may be called without one.
+  ...response: unknown extends Response ? [response?: unknown] : [response: Response]
 ) => MaybePromise<Extracted>
+
+/**
+ * Finds who a request is limited as: the key, or a record with a key for each scope. False if an extractor says that the
+ * request is not limited.
+ */
+export type FindKey = () => MaybePromise<Key | false>
 
 /** The characters of a token (RFC 9110, 5.6.2): names of headers and cookies. */
 export const tokenPattern: RegExp = /^[\w!#$%&'*+.^`|~-]+$/
