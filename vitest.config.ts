@@ -9,10 +9,11 @@ const servers = [
   'test/stores/redis/*.test.ts',
   'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
   'test/stores/size.test.ts',
+  'test/compat/redis.test.ts',
   'test/failure/faults.test.ts',
   'test/pacer/fleet*.test.ts',
 ]
-const http = ['test/{http,sockets}/**/*.test.ts', 'test/pacer/fetch/real-server.test.ts']
+const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 'test/pacer/fetch/real-server.test.ts']
 const installServers = './test/support/programs.ts'
 
 function tier(
