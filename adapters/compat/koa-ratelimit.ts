@@ -18,7 +18,8 @@ import type { Context, Middleware } from 'koa'
 import ms from 'ms'
 import { RateLimiter, type Store, slidingLog } from '../../src/index.ts'
 import { decide } from '../../src/limiter.ts'
-import { Counters, isHeadgateStore } from './counters.ts'
+import { isPromise } from '../../src/maybe-promise.ts'
+import { type Count, Counters, isHeadgateStore } from './counters.ts'
 
 /** Names of the fields. */
 export interface HeaderNameOptions {
@@ -88,9 +89,12 @@ function countersIn(db: Map<unknown, unknown>, { duration, namespace }: Settings
 }
 
 function byCounters(find: () => Counters, max: number): Limit {
-  return async (id) => {
-    const { used, resetAfter } = await find().hit(id)
+  const answer = ({ used, resetAfter }: Count): Answer => {
     return { allowed: used <= max, remaining: Math.max(0, max - used), resetAfter }
+  }
+  return (id) => {
+    const count = find().hit(id)
+    return isPromise(count) ? count.then(answer) : answer(count)
   }
 }
 
@@ -133,12 +137,15 @@ export function ratelimit(options: MiddlewareOptions = {}): Middleware {
   let limit: Limit | Promise<Limit> | undefined
   return async function ratelimit(context, next) {
     const id = settings.id(context)
-    const whitelisted = await settings.whitelist?.(context)
-    if (await settings.blacklist?.(context)) context.throw(403, 'Forbidden')
+    const { whitelist, blacklist } = settings
+    const whitelisted = whitelist !== undefined && (await whitelist(context))
+    if (blacklist !== undefined && (await blacklist(context))) context.throw(403, 'Forbidden')
     if (id === false || whitelisted) return next()
     limit ??= limitOf(settings)
+    if (isPromise(limit)) limit = await limit
     assert(id, '.id required')
-    const answer = await (await limit)(id)
+    const asked = limit(id)
+    const answer = isPromise(asked) ? await asked : asked
     const headers = setHeaders(context, settings, answer)
     if (answer.allowed) return next()
     refuse(context, settings, id, answer.resetAfter, headers)

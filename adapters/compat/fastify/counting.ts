@@ -1,8 +1,8 @@
 import type { RouteOptions } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { memoryStore, type Store, wallClock } from '../../../src/index.ts'
-import type { MaybePromise } from '../../../src/maybe-promise.ts'
-import { Counters, isHeadgateStore } from '../counters.ts'
+import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
+import { type Count, Counters, isHeadgateStore } from '../counters.ts'
 import type { Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, Hits } from './types.ts'
 
@@ -12,6 +12,10 @@ export interface Counting {
   read(key: string, window: number, max: number): MaybePromise<Hits>
   /** Of a route with a limit of its own, which counts by itself. */
   child(settings: Settings): Counting
+}
+
+function hitsOf({ used, resetAfter }: Count): Hits {
+  return { current: used, ttl: resetAfter }
 }
 
 /** Counts on a store of headgate. A window of another length has counters of its own. */
@@ -34,14 +38,13 @@ class StoreCounting implements Counting {
     return counters
   }
 
-  async hit(key: string, window: number): Promise<Hits> {
-    const { used, resetAfter } = await this.#of(window).hit(key)
-    return { current: used, ttl: resetAfter }
+  hit(key: string, window: number): MaybePromise<Hits> {
+    const count = this.#of(window).hit(key)
+    return isPromise(count) ? count.then(hitsOf) : hitsOf(count)
   }
 
   async read(key: string, window: number): Promise<Hits> {
-    const { used, resetAfter } = await this.#of(window).read(key)
-    return { current: used, ttl: resetAfter }
+    return hitsOf(await this.#of(window).read(key))
   }
 
   child(settings: Settings): Counting {
@@ -112,6 +115,9 @@ function nameOf(route: Partial<RouteOptions> = {}): string {
   return encodeURI(text).slice(-80)
 }
 
+/** The error of a store without `read`. */
+export class CannotRead extends Error {}
+
 /** Counts by a class of @fastify/rate-limit. */
 class ForeignCounting implements Counting {
   readonly #store: FastifyRateLimitStore
@@ -126,7 +132,7 @@ class ForeignCounting implements Counting {
 
   async read(key: string, window: number, max: number): Promise<Hits> {
     if (typeof this.#store.read === 'function') return this.#ask('read', key, window, max)
-    throw new Error('The store of this rate limit has no read, which { increment: false } needs.')
+    throw new CannotRead('The store of this rate limit has no read, which { increment: false } needs.')
   }
 
   #ask(method: 'incr' | 'read', key: string, window: number, max: number): Promise<Hits> {

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ms from 'ms'
-import type { Counting } from './counting.ts'
+import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
+import { CannotRead, type Counting } from './counting.ts'
 import { normalizeIP, type Settings } from './settings.ts'
 import type { Hits, RateLimitOptions, RateLimitResult } from './types.ts'
 
@@ -10,8 +11,7 @@ export interface Limit {
   readonly counting: Counting
 }
 
-async function keyOf({ keyGenerator, ipv6Subnet }: Settings, request: FastifyRequest): Promise<string> {
-  const key = keyGenerator === undefined ? normalizeIP(request.ip, ipv6Subnet) : await keyGenerator(request)
+function grouped(key: string | number, request: FastifyRequest): string {
   const group = (request.routeOptions.config as { rateLimit?: RateLimitOptions } | undefined)?.rateLimit?.groupId
   return group ? `${key}${group}` : (key as string)
 }
@@ -27,12 +27,15 @@ export async function apply(
   request: FastifyRequest,
   increments = true,
 ): Promise<RateLimitResult> {
-  const key = await keyOf(settings, request)
+  const { keyGenerator, ipv6Subnet } = settings
+  const own = keyGenerator === undefined ? normalizeIP(request.ip, ipv6Subnet) : await keyGenerator(request)
+  const key = grouped(own, request)
   if (settings.allowList && (await isExempt(settings, request, key))) return { isAllowed: true, key }
   const max = typeof settings.max === 'number' ? settings.max : await settings.max(request, key)
   const given = settings.timeWindow
   const timeWindow = typeof given === 'number' ? given : await given(request, key)
-  const { current, ttl } = await hitsOf({ settings, counting }, String(key), timeWindow, max, increments)
+  const counted = hitsOf({ settings, counting }, String(key), timeWindow, max, increments)
+  const { current, ttl } = isPromise(counted) ? await counted : counted
   return {
     isAllowed: false,
     key,
@@ -46,20 +49,26 @@ export async function apply(
   }
 }
 
-async function hitsOf(
+function hitsOf(
   { settings, counting }: Limit,
   key: string,
-  timeWindow: number,
+  window: number,
   max: number,
-  increments: boolean,
-): Promise<Hits> {
+  counts: boolean,
+): MaybePromise<Hits> {
   try {
-    return await (increments ? counting.hit(key, timeWindow, max) : counting.read(key, timeWindow, max))
+    const hits = counts ? counting.hit(key, window, max) : counting.read(key, window, max)
+    return isPromise(hits) && settings.skipOnError ? hits.catch(uncounted) : hits
   } catch (error) {
-    if (!settings.skipOnError || (!increments && error instanceof Error && /has no read/.test(error.message)))
-      throw error
-    return { current: 0, ttl: 0 }
+    if (!settings.skipOnError) throw error
+    return uncounted(error)
   }
+}
+
+/** A store that fails lets requests pass. One that cannot read is a mistake. */
+function uncounted(error: unknown): Hits {
+  if (error instanceof CannotRead) throw error
+  return { current: 0, ttl: 0 }
 }
 
 type Mark = { [ran: symbol]: boolean }
