@@ -10,9 +10,10 @@ const servers = [
   'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
   'test/stores/size.test.ts',
   'test/failure/{bursts,causes,faults,half-open}.test.ts',
+  'test/compat/redis.test.ts',
   'test/pacer/fleet*.test.ts',
 ]
-const http = ['test/{http,sockets}/**/*.test.ts', 'test/pacer/fetch/real-server.test.ts']
+const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 'test/pacer/fetch/real-server.test.ts']
 const installServers = './test/support/programs.ts'
 
 function tier(

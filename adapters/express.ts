@@ -58,6 +58,11 @@ export const expressFramework: Framework<Request, Response> = {
   setStatus(response, status) {
     response.statusCode = status
   },
+  clearRefusal(response) {
+    response.statusCode = 200
+    response.removeHeader('Retry-After')
+    response.removeHeader('Cache-Control')
+  },
   send(response, type, body) {
     response.setHeader('Content-Type', type)
     response.end(body)
@@ -66,7 +71,8 @@ export const expressFramework: Framework<Request, Response> = {
 
 /** The type of the parameters stays open, so that a route keeps the types of its own. */
 export interface ExpressMiddleware<Limiter = RateLimiter> {
-  <Params>(request: Request<Params>, response: Response, next: NextFunction): void
+  /** Returns a promise if something had to be awaited. It resolves when `next` was called, or the request is answered. */
+  <Params>(request: Request<Params>, response: Response, next: NextFunction): void | Promise<void>
   /** The limiter, for `peek`, `reset` and `health()`. */
   readonly limiter: Limiter
 }
@@ -97,10 +103,7 @@ export function rateLimit(
   options?: Options,
 ): ExpressMiddleware<RateLimiter | PlanLimiter> {
   const guard = createGuard(expressFramework, limit, options)
-  const middleware: <Params>(request: Request<Params>, response: Response, next: NextFunction) => void = (
-    request,
-    response,
-    next,
-  ) => guard.handle(request as unknown as Request, response, next)
+  const middleware: <Params>(request: Request<Params>, response: Response, next: NextFunction) => void | Promise<void> =
+    (request, response, next) => guard.handle(request as unknown as Request, response, next)
   return Object.assign(middleware, { limiter: guard.limiter })
 }

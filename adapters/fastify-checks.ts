@@ -29,6 +29,11 @@ export function checkRegistered(options: object): void {
   )
 }
 
+/** Marks a request that a registered limit has seen: if limits are nested, only the innermost one applies. */
+export const isChecked: unique symbol = Symbol('headgate.checked')
+
+export type Checked = FastifyRequest & { [isChecked]: boolean }
+
 /** Marks an instance of Fastify whose requests have a `rateLimit` of this package. */
 const decorated: unique symbol = Symbol('headgate.decorated')
 
@@ -45,5 +50,6 @@ export function decorate(app: FastifyInstance): void {
     )
   }
   app.decorateRequest('rateLimit', null)
+  app.decorateRequest(isChecked, false)
   app.decorate(decorated, true)
 }

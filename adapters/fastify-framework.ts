@@ -91,6 +91,7 @@ export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
   setHeader: (reply, name, value) => void reply.header(lowerCaseNames.get(name) ?? toLowerCase(name), value),
   responseHeader: (reply, name) => reply.getHeader(name)?.toString(),
   setStatus: (reply, status) => void reply.code(status),
+  clearRefusal: (reply) => void reply.code(200).removeHeader('retry-after').removeHeader('cache-control'),
   send: (reply, type, body) => void reply.type(type).send(body),
   returned(reply, value) {
     if (value !== undefined && value !== reply && !reply.sent) reply.send(value)

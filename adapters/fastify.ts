@@ -1,16 +1,9 @@
-import type {
-  FastifyContextConfig,
-  FastifyInstance,
-  FastifyPluginCallback,
-  FastifyReply,
-  FastifyRequest,
-  RouteOptions,
-} from 'fastify'
+import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
 import plugin from 'fastify-plugin'
 import {
-  type AnyGuard,
   createGuard,
   type GuardOptions,
+  ownOptions,
   type PlanLimiter,
   type PlanOptions,
   type PolicyArgument,
@@ -18,38 +11,52 @@ import {
   type RateLimiter,
   type RateLimitOptions,
   type RequestDecision,
-  routeName,
+  type WithOwn,
 } from '../src/http/index.ts'
-import { checkRegistered, checkRouteDefaults, decorate } from './fastify-checks.ts'
-import { limitedRoutesOf, routeMark } from './fastify-early-routes.ts'
+import { text } from '../src/options.ts'
+import { type Checked, checkRegistered, checkRouteDefaults, decorate, isChecked } from './fastify-checks.ts'
+import { limitedRoutesOf, limitIn } from './fastify-early-routes.ts'
 import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
+import { type FastifyGuard, guardOfRoute, RouteGuards } from './fastify-route-guards.ts'
 
+export type { RouteLimit } from './fastify-route-limits.ts'
 export { fastifyFramework }
 
 type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 type Plans = PlanOptions<FastifyRequest, FastifyReply>
 type Policies = PolicyArgument<FastifyRequest, FastifyReply>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
-type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply> | Plans
-type FastifyGuard = AnyGuard<FastifyRequest, FastifyReply>
+type Own = FastifyOwnOptions
+type PluginOptions = (RateLimitOptions<FastifyRequest, FastifyReply> | Plans) & FastifyOwnOptions
 
-/** Where the config of a route keeps the route's own guard. The HEAD route that Fastify adds shares the guard of GET. */
-const guardOfRoute: unique symbol = Symbol('headgate.guard')
+/** The options that only this adapter has. */
+export interface FastifyOwnOptions {
+  /**
+   * Where the config of a route has the route's own limit. Another name lets two rate limiters run side by side. Default
+   * `'rateLimit'`. Example: `'headgate'`, for `{ config: { headgate: '5/1m' } }`.
+   */
+  configKey?: string | undefined
+}
 
 declare module 'fastify' {
+  interface HeadgateRouteLimits {
+    headgate: Argument
+  }
   interface FastifyRequest {
     /** The decision of the rate limiter that this request passed; null if its route has none. */
     rateLimit: RequestDecision | null
   }
-  interface FastifyContextConfig {
-    /** A limit of the route's own in place of the global one; false for none. Example: `'5/1m'`. */
-    rateLimit?: Argument | false
-    [guardOfRoute]?: FastifyGuard | undefined
-  }
 }
 
 /** A plugin with its limiter, for `peek`, `reset` and `health()`. */
-export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & { readonly limiter: Limiter }
+export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
+  readonly limiter: Limiter
+  /**
+   * The limit as a hook, for a place of your choice: `{ preHandler: limit.hook }` on a route, in `addHook` or in
+   * `setNotFoundHandler`. It counts each request that it sees, and needs no `register`.
+   */
+  readonly hook: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+}
 
 /**
  * A Fastify plugin for every route of the instance that it is registered on, 404s included. A route has its own limit
@@ -67,32 +74,46 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & { 
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(limit: Policies, options?: Options): FastifyRateLimit
+export function rateLimit(limit: WithOwn<Policies, Own>, options?: Options & Own): FastifyRateLimit
 /** The policies are a function of the request. */
-export function rateLimit(limit: Plans, options?: Options): FastifyRateLimit<PlanLimiter>
+export function rateLimit(limit: Plans & Own, options?: Options & Own): FastifyRateLimit<PlanLimiter>
 /** False: only routes have limits. They inherit the options. */
-export function rateLimit(limit: false, options?: Options): FastifyPluginCallback
-export function rateLimit(limit: Argument | false, options?: Options): FastifyPluginCallback
+export function rateLimit(limit: false, options?: Options & Own): FastifyPluginCallback
+export function rateLimit(limit: WithOwn<Argument, Own> | false, options?: Options & Own): FastifyPluginCallback
 export function rateLimit(app: FastifyInstance, options: PluginOptions, done: (error?: Error) => void): void
 export function rateLimit(
-  limit: Argument | false | FastifyInstance,
-  options?: Options | Argument,
+  first: WithOwn<Argument, Own> | false | FastifyInstance,
+  second?: (Options | Argument) & Own,
   done?: (error?: Error) => void,
 ): unknown {
   if (done !== undefined) {
-    return install(limit as FastifyInstance, () => createGuard(fastifyFramework, options as Argument), {}, done)
+    const { own, limit } = readOwn(second as WithOwn<Argument, Own>)
+    return install(first as FastifyInstance, () => createGuard(fastifyFramework, limit as Argument), {}, own, done)
   }
-  if (limit === false) checkRouteDefaults(options as Options)
-  const guard = limit === false ? undefined : createGuard(fastifyFramework, limit as Argument, options as Options)
+  const { own, limit, options } = readOwn(first as WithOwn<Argument, Own> | false, second as Options & Own)
+  if (limit === false) checkRouteDefaults(options)
+  const guard = limit === false ? undefined : createGuard(fastifyFramework, limit, options)
   const makeGuard = (registered: object) => {
     checkRegistered(registered)
     return guard
   }
   const installed = plugin(
-    (app, registered, ready) => install(app, () => makeGuard(registered), options as Options, ready),
+    (app, registered, ready) => install(app, () => makeGuard(registered), options, own, ready),
     metadata,
   )
-  return guard === undefined ? installed : Object.assign(installed, { limiter: guard.limiter })
+  if (guard === undefined) return installed
+  const hook: FastifyRateLimit['hook'] = (request, reply, next) => {
+    void guard.handle(request, reply, next as (error?: unknown) => void)
+  }
+  return Object.assign(installed, { limiter: guard.limiter, hook })
+}
+
+function readOwn(
+  first: WithOwn<Argument, Own> | false,
+  second?: Options & Own,
+): { own: Own; limit: Argument | false; options: Options | undefined } {
+  const checks = { configKey: (value: unknown, option: string) => text(value, option, 'HEADGATE_OPTION') }
+  return ownOptions<Own, FastifyRequest, FastifyReply>(checks, first as WithOwn<Argument, Own>, second)
 }
 
 const metadata = { fastify: '5.x', name: 'headgate' }
@@ -104,11 +125,12 @@ function install(
   app: FastifyInstance,
   makeGuard: () => FastifyGuard | undefined,
   inherited: Options | undefined,
+  { configKey = 'rateLimit' }: Own,
   done: (error?: Error) => void,
 ): void {
   try {
     const guard = makeGuard()
-    const routes = new RouteGuards(guard?.inherited ?? inherited)
+    const routes = new RouteGuards(guard?.inherited ?? inherited, configKey)
     const declared: RouteOptions[] = []
     const isFirst = app.printRoutes() === '(empty tree)' // if not, onRoute is not called for the routes that exist
     /**
@@ -119,7 +141,7 @@ function install(
     decorate(app)
     app.addHook('onReady', (ready) => {
       try {
-        for (const { config } of limitedRoutesOf(app)) routes.of(config ?? {}, guard) // throws now if a limit is invalid
+        for (const { config } of limitedRoutesOf(app, configKey)) routes.of(config ?? {}, guard) // throws now if a limit is invalid
       } catch (error) {
         ready(error as Error)
         return
@@ -129,7 +151,7 @@ function install(
     })
     app.addHook('onRoute', (route) => {
       declared.push(route)
-      const own = route.config?.rateLimit
+      const own = limitIn(route.config, configKey)
       const ownGuard = own !== undefined && own !== false ? routes.declared(own, route.method, route.url) : guard
       // If limiters are nested, the hook of the innermost one runs last: its guard stays.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
@@ -137,86 +159,15 @@ function install(
       if (pattern !== route.url) route.config[patternOfGet] = pattern
     })
     app.addHook('onRequest', (request, reply, next) => {
-      if (request.rateLimit !== null) return next()
+      const checked = request as Checked
+      if (checked[isChecked]) return next()
+      checked[isChecked] = true
       const chosen = onlyGlobal ? guard : routes.of(request.routeOptions.config, guard)
       if (chosen === undefined) next()
-      else chosen.handle(request, reply, next as (error?: unknown) => void)
+      else void chosen.handle(request, reply, next as (error?: unknown) => void)
     })
     done()
   } catch (error) {
     done(error as Error)
   }
-}
-
-/** The guards of routes that have a limit of their own. */
-class RouteGuards {
-  readonly #inherited: Options | undefined
-  readonly #byName = new Map<string, { own: Argument; guard: FastifyGuard }>()
-  readonly #patterns = new Map<string, string>()
-  readonly #byConfig = new WeakMap<object, FastifyGuard>()
-
-  constructor(inherited: Options | undefined) {
-    this.#inherited = inherited
-  }
-
-  /** The HEAD route that Fastify adds to a GET route shares its guard. */
-  declared(own: Argument, method: Methods, url: string): FastifyGuard {
-    const name = sharedName(method, url)
-    const get = method === 'HEAD' ? this.#byName.get(name) : undefined
-    const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited, 'inherited')
-    this.#byName.set(name, { own, guard })
-    return guard
-  }
-
-  /** The pattern of the GET route that a HEAD route belongs to. For any other route, its own. */
-  patternOfGet(method: Methods, url: string): string {
-    const name = sharedName(method, url)
-    if (method === 'HEAD') return this.#patterns.get(name) ?? url
-    this.#patterns.set(name, url)
-    return url
-  }
-
-  of(config: FastifyContextConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
-    if (config.rateLimit === false) return undefined
-    return guardOfRoute in config ? config[guardOfRoute] : (this.#declaredBefore(config) ?? everywhere)
-  }
-
-  /**
-   * The guard of a route that was declared before this plugin was loaded. HEAD may be the first to ask for the guard that
-   * it shares with GET.
-   */
-  #declaredBefore(config: FastifyContextConfig & { method?: Methods; url?: string }): FastifyGuard | undefined {
-    const own = config.rateLimit
-    if (own === undefined || own === false) return undefined
-    const route = config[routeMark] ?? config
-    const known = this.#byConfig.get(route)
-    if (known !== undefined) return known
-    const guard =
-      route === config
-        ? this.#unmarked(own, sharedName(config.method ?? 'GET', config.url ?? ''))
-        : createGuard(fastifyFramework, own, this.#inherited, 'inherited')
-    this.#byConfig.set(route, guard)
-    return guard
-  }
-
-  /** The guard of a route that was declared before this module was loaded: HEAD finds the guard of GET by its name. */
-  #unmarked(own: Argument, name: string): FastifyGuard {
-    const shared = this.#byName.get(name)
-    if (shared?.own === own) return shared.guard
-    const guard = createGuard(fastifyFramework, own, this.#inherited, 'inherited')
-    this.#byName.set(name, { own, guard })
-    return guard
-  }
-}
-
-type Methods = RouteOptions['method']
-
-/**
- * One name for routes that share a guard: GET, in whatever list of methods, and its HEAD. For `/` under a prefix, Fastify
- * declares `/api` and `/api/` as one route, but a HEAD route for each.
- */
-function sharedName(method: Methods, url: string): string {
-  const methods = [method].flat()
-  const path = url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url
-  return routeName(methods.includes('GET') ? 'GET' : methods.join(), path)
 }

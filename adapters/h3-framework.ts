@@ -84,6 +84,14 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
     setStatus({ res }, status) {
       res.status = status
     },
+    clearRefusal(event) {
+      Object.assign(event.res, { status: undefined })
+      for (const name of ['Retry-After', 'Cache-Control']) {
+        event.res.headers.delete(name)
+        event.res.errHeaders.delete(name)
+      }
+      answerOf(event).refusal = undefined
+    },
     send(event, type, body) {
       event.res.headers.set('Content-Type', type)
       answerOf(event).refusal = body

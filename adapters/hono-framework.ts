@@ -45,6 +45,7 @@ function matchedRoute(context: Context): string | undefined {
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
   const connected = (context: Context) => own.connInfo?.(context).remote.address ?? undefined
   const peer = own.address === undefined ? connected : (context: Context) => own.address?.(context) ?? undefined
+  const writer = answerWriter<Context>(answerOf)
   return {
     ...addressView(own.trustedProxies, {
       peer,
@@ -63,11 +64,15 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       if (response) whenEnded(response, done)
       else answerOf(context).whenEnded(done, context.req.raw.signal)
     },
-    ...answerWriter(answerOf),
+    ...writer,
     setStatus(context, status) {
       answerOf(context).status = status
       // For `refuse`, so that c.text(...) and the like get it.
       context.status(status as 429)
+    },
+    clearRefusal(context) {
+      writer.clearRefusal?.(context)
+      context.status(200)
     },
   }
 }

@@ -91,6 +91,13 @@ export const koaFramework: Framework<Context, Context> = {
   setStatus(context, status) {
     context.status = status
   },
+  clearRefusal({ response, res }) {
+    // As before anybody set a status: a body that is set later makes it 200.
+    res.statusCode = 404
+    Object.assign(response, { _explicitStatus: false })
+    res.removeHeader('Retry-After')
+    res.removeHeader('Cache-Control')
+  },
   send(context, type, body) {
     context.res.setHeader('Content-Type', type)
     context.body = body

@@ -130,6 +130,11 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
       call.http.table.setStatus(call.http.response, status)
     }
   },
+  clearRefusal(context) {
+    const call = callOf(context)
+    call.status = undefined
+    if (call.type === 'http' && call.http?.response !== undefined) call.http.table.clearRefusal?.(call.http.response)
+  },
   send(context, type, body) {
     const call = callOf(context)
     call.body = JSON.parse(body)

@@ -92,6 +92,11 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
   setStatus(response, status) {
     response.statusCode = status
   },
+  clearRefusal(response) {
+    response.statusCode = 200
+    response.removeHeader('Retry-After')
+    response.removeHeader('Cache-Control')
+  },
   send(response, type, body) {
     response.setHeader('Content-Type', type)
     response.end(body)

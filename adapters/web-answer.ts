@@ -148,7 +148,10 @@ export function answerOf(owner: object): Answer {
 /** How a guard writes on an answer. */
 export function answerWriter<Owner>(
   of: (owner: Owner) => Answer,
-): Pick<Framework<unknown, Owner>, 'setHeader' | 'responseHeader' | 'setStatus' | 'send' | 'returned'> {
+): Pick<
+  Framework<unknown, Owner>,
+  'setHeader' | 'responseHeader' | 'setStatus' | 'clearRefusal' | 'send' | 'returned'
+> {
   return {
     setHeader(owner, name, value) {
       of(owner).fields[name] = value
@@ -156,6 +159,13 @@ export function answerWriter<Owner>(
     responseHeader: (owner, name) => of(owner).fields[name],
     setStatus(owner, status) {
       of(owner).status = status
+    },
+    clearRefusal(owner) {
+      const answer = of(owner)
+      answer.status = 200
+      answer.refusal = undefined
+      delete answer.fields['Retry-After']
+      delete answer.fields['Cache-Control']
     },
     send(owner, type, body) {
       const answer = of(owner)

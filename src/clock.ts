@@ -13,7 +13,10 @@ export type Clock = () => number
  */
 export const monotonicClock: Clock = microseconds
 
-/** The wall clock of the machine. Machines agree on it as far as their clocks are synchronised. */
+/**
+ * The wall clock of the machine. Machines agree on it as far as their clocks are synchronised. It reads `Date.now()`, so the
+ * fake timers of a test runner move it: `memoryStore({ clock: wallClock })`.
+ */
 export const wallClock: Clock = () => Date.now() * 1000
 
 /** @throws HeadgateError `HEADGATE_CLOCK` if the clock does not return whole, non-negative microseconds */
@@ -26,20 +29,24 @@ export function checkClock(clock: Clock): Clock {
         'Use () => Date.now() * 1000, or new ManualClock().now from headgate/testing.',
     )
   }
-  if (Math.abs((now as number) - Date.now()) < aDay) {
-    throw new HeadgateError(
-      'HEADGATE_CLOCK',
-      `A clock must return microseconds, but this one returns milliseconds (${shown(now)}). Use () => Date.now() * 1000.`,
-    )
-  }
-  if (Math.abs((now as number) - Date.now() / 1000) < aDay / 1000) {
-    throw new HeadgateError(
-      'HEADGATE_CLOCK',
-      `A clock must return microseconds, but this one returns seconds (${shown(now)}). Use () => Date.now() * 1000.`,
-    )
-  }
+  checkUnit(now as number, Date.now())
   return clock
 }
 
 /** In milliseconds. */
 const aDay = 24 * 60 * 60 * 1000
+
+/**
+ * Microseconds, milliseconds and seconds can be told apart by their size, but not just after 1970, where the mock timers of
+ * test runners begin.
+ */
+function checkUnit(now: number, today: number): void {
+  if (today < 10 * aDay) return
+  const unit =
+    Math.abs(now - today) < aDay ? 'milliseconds' : Math.abs(now - today / 1000) < aDay / 1000 ? 'seconds' : undefined
+  if (unit === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_CLOCK',
+    `A clock must return microseconds, but this one returns ${unit} (${shown(now)}). Use () => Date.now() * 1000.`,
+  )
+}

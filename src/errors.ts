@@ -30,6 +30,7 @@
  *
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
+ * - `HEADGATE_UNSUPPORTED`: the store cannot do it, such as `clear` on a store that cannot forget all keys.
  * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
  * - `HEADGATE_THROWN`: a function in the options of a middleware threw what is no Error. `cause` is what it threw.
  * - `HEADGATE_FUNCTION_TIMEOUT`: a function in the options of a middleware did not answer within `functionTimeout`.
@@ -69,6 +70,7 @@ export type ErrorCode =
   | 'HEADGATE_FUNCTION_TIMEOUT'
   | 'HEADGATE_CLOCK'
   | 'HEADGATE_ASYNC_STORE'
+  | 'HEADGATE_UNSUPPORTED'
   | 'HEADGATE_STATE_SIZE'
   | 'HEADGATE_STORE_TIMEOUT'
   | 'HEADGATE_STORE'

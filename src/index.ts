@@ -3,6 +3,7 @@
 export type { Policy } from './algorithms/algorithm.ts'
 export type { CarryRule } from './algorithms/carry.ts'
 export { type ConcurrencyOptions, concurrency } from './algorithms/concurrency.ts'
+export { type CounterOptions, counter } from './algorithms/counter.ts'
 export { type FixedWindowOptions, fixedWindow } from './algorithms/fixed-window.ts'
 export { gcra } from './algorithms/gcra.ts'
 export { leakyBucket } from './algorithms/leaky-bucket.ts'
@@ -14,7 +15,7 @@ export { slidingWindow } from './algorithms/sliding-window.ts'
 export { type SmoothBurstyOptions, smoothBursty } from './algorithms/smooth-bursty.ts'
 export { type SmoothWarmingUpOptions, smoothWarmingUp } from './algorithms/smooth-warming-up.ts'
 export { type TokenBucketOptions, tokenBucket } from './algorithms/token-bucket.ts'
-export type { Clock } from './clock.ts'
+export { type Clock, wallClock } from './clock.ts'
 export type { Decision, Source, Verdict } from './decision.ts'
 export type { Duration } from './duration.ts'
 export { type ErrorCode, HeadgateError } from './errors.ts'
@@ -31,9 +32,11 @@ export type {
   DenialEvent,
   Dialect,
   Extracted,
+  FindKey,
   GuardOptions,
   HeadersOption,
   HeadersOptions,
+  HeaderWriter,
   Hooks,
   KeyExtractor,
   LegacyOptions,

@@ -125,6 +125,17 @@ export class RateLimiter {
   }
 
   /**
+   * Forgets every key of the limiter, under every plan. Memory stores can do it, and every store whose ledgers have `clear`.
+   *
+   * Rejects with HeadgateError `HEADGATE_UNSUPPORTED` on another store, and with the store's error if it fails.
+   */
+  async clear(): Promise<void> {
+    const ledger = this.#ledger
+    if (ledger.clear === undefined) throw cannotClear()
+    return ledger.clear()
+  }
+
+  /**
    * Gives `cost` units back to every policy, but never more than the key has used. The decision shows what is left then.
    *
    * Rejects as `consume` does.
@@ -194,6 +205,13 @@ export function limiters(options: Omit<RateLimiterOptions, 'policies'>): (polici
   const plans = readPlans<RateLimiter>(options)
   plans.registerName()
   return (policies) => limiterUnder(plans, policies)
+}
+
+function cannotClear(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    'This store cannot forget all keys of a limiter. Reset single keys, or give the limiter another name.',
+  )
 }
 
 function needsPromise(): HeadgateError {

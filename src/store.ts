@@ -14,6 +14,7 @@ export {
   type ReadAndSwap,
   type VersionedText,
 } from './stores/compare-and-set.ts'
+export { type HitStoreOptions, type Hits, type HitTerms, hitStore } from './stores/hit-store.ts'
 export type { RecordStore } from './stores/records/record-store.ts'
 export type {
   Booking,

@@ -2,11 +2,12 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { HeadgateError, invalidOption } from '../../src/errors.ts'
 import type { KeyExtractor } from '../../src/http/index.ts'
-import { extractKey, mayLackAddress } from '../../src/http/keys/extract-key.ts'
+import { mayLackAddress } from '../../src/http/keys/extract-key.ts'
+import { findKey } from '../../src/http/keys/find-key.ts'
 import { scopeExtractors } from '../../src/http/keys/scope-extractors.ts'
 import { book, type Key, type RateLimiter } from '../../src/limiter.ts'
 import type { PolicyLikes } from '../../src/limiter-options.ts'
-import { allOf, isPromise, type MaybePromise } from '../../src/maybe-promise.ts'
+import { isPromise, type MaybePromise } from '../../src/maybe-promise.ts'
 import { flag, knownOptions } from '../../src/options.ts'
 import type { Reservation } from '../../src/reservation.ts'
 import { reason, warnOnce } from '../../src/warn.ts'
@@ -71,12 +72,12 @@ export function limitConnections(
 
 /** Calls `open` if the connection is admitted: at once, unless the store or an extractor answers later. */
 function admit(settings: Settings, request: IncomingMessage, socket: Duplex, open: () => void): void {
-  let reservation: MaybePromise<Reservation>
+  let reservation: MaybePromise<Reservation | undefined>
   try {
     const key = keyOf(settings, request)
-    // A client that has left has no address. Such clients must not share a quota.
     if (isPromise(key)) reservation = key.then((later) => reserve(settings, later))
-    else if (mayLackAddress(key) && hasLeft(request)) return void socket.destroy()
+    // A client that has left has no address. Such clients must not share a quota.
+    else if (key !== false && mayLackAddress(key) && hasLeft(request)) return void socket.destroy()
     else reservation = reserve(settings, key)
   } catch (error) {
     failed(error, socket)
@@ -90,22 +91,22 @@ function hasLeft(request: IncomingMessage): boolean {
   return upgradeView.address(request) === undefined && !upgradeView.unaddressed?.(request)
 }
 
-function keyOf({ limiter, extractors }: Settings, request: IncomingMessage): MaybePromise<Key> {
-  const { scopes } = limiter
-  const keys = extractors.map((extractor) => extractKey(extractor, request, upgradeView))
-  const join = (parts: readonly string[]): Key =>
-    parts.length === 1
-      ? (parts[0] as string)
-      : Object.fromEntries(scopes.map((scope, n) => [scope, parts[n] as string]))
-  return keys.some(isPromise) ? allOf(keys.map(async (key) => key)).then(join) : join(keys as string[])
+function keyOf({ limiter, extractors }: Settings, request: IncomingMessage): MaybePromise<Key | false> {
+  return findKey(extractors, limiter.scopes, request, upgradeView, undefined)
 }
 
-function reserve({ limiter }: Settings, key: Key): MaybePromise<Reservation> {
-  return book(limiter, key, 1, 0)
+/** Undefined for a connection that an extractor exempts. */
+function reserve({ limiter }: Settings, key: Key | false): MaybePromise<Reservation | undefined> {
+  return key === false ? undefined : book(limiter, key, 1, 0)
 }
 
 /** While nobody else listens to the socket, an error of it, such as a reset, must not end the process. */
-function admitLater(settings: Settings, later: Promise<Reservation>, socket: Duplex, open: () => void): void {
+function admitLater(
+  settings: Settings,
+  later: Promise<Reservation | undefined>,
+  socket: Duplex,
+  open: () => void,
+): void {
   const ignore = () => {}
   socket.on('error', ignore)
   later.then(
@@ -117,7 +118,11 @@ function admitLater(settings: Settings, later: Promise<Reservation>, socket: Dup
   )
 }
 
-function settle({ releases }: Settings, reservation: Reservation, socket: Duplex, open: () => void): void {
+function settle({ releases }: Settings, reservation: Reservation | undefined, socket: Duplex, open: () => void): void {
+  if (reservation === undefined) {
+    if (!socket.destroyed) open()
+    return
+  }
   const { allowed, decision } = reservation
   if (!allowed) refuseUpgrade(socket, 429, decision.retryAfter)
   else if (socket.destroyed) void release(reservation)

@@ -30,9 +30,10 @@ const byAddress = byIp()
  */
 export function requestKey(request: IncomingMessage, extractor: KeyExtractor<IncomingMessage> = byAddress): string {
   const key = extractKey(extractor, request, upgradeView)
-  if (!isPromise(key)) return key
+  if (!isPromise(key) && key !== false) return key
   throw new HeadgateError(
     'HEADGATE_OPTION',
-    'requestKey needs an extractor that returns a text at once. Await it yourself, and pass the text as key.',
+    'requestKey needs an extractor that returns a text at once. Await a promise yourself, and pass the text as key. ' +
+      'If it returns false, leave the socket without a limit.',
   )
 }

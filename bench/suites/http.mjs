@@ -1,7 +1,7 @@
 import { addresses, addresses6 } from '../lib/keys.mjs'
 import { defineSuite } from '../lib/suite.mjs'
 import { timed } from '../lib/timing.mjs'
-import { bare, byHand, draftByHand, expressRateLimit, headgate, through } from '../targets/express.mjs'
+import { bare, byHand, compatRateLimit, draftByHand, expressRateLimit, headgate, through } from '../targets/express.mjs'
 import { fastifyTargets, koaTargets } from '../targets/koa-fastify.mjs'
 import { webTargets } from '../targets/web.mjs'
 
@@ -22,6 +22,11 @@ const legacy = [
   floorCase,
   { target: 'three headers by hand', kind: 'floor', make: () => byHand },
   { target: 'headgate/express', kind: 'headgate', make: (limit) => headgate(limit, 'legacy') },
+  {
+    target: 'headgate/compat/express-rate-limit',
+    kind: 'headgate',
+    make: (limit) => compatRateLimit(limit, 'legacy'),
+  },
   { target: 'express-rate-limit', kind: 'peer', make: (limit) => expressRateLimit(limit, 'legacy') },
 ]
 
@@ -30,6 +35,11 @@ const drafts = [
   { target: 'two headers by hand', kind: 'floor', make: () => draftByHand },
   { target: 'headgate/express, draft-8', kind: 'headgate', make: (limit) => headgate(limit, 'draft-8') },
   { target: 'headgate/express, draft-11', kind: 'headgate', make: (limit) => headgate(limit, 'draft-11') },
+  {
+    target: 'headgate/compat/express-rate-limit, draft-8',
+    kind: 'headgate',
+    make: (limit) => compatRateLimit(limit, 'draft-8'),
+  },
   { target: 'express-rate-limit, draft-8', kind: 'peer', make: (limit) => expressRateLimit(limit, 'draft-8') },
 ]
 

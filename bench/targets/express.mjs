@@ -1,5 +1,6 @@
 import express from 'express'
 import peer from 'express-rate-limit'
+import compat from 'headgate/compat/express-rate-limit'
 import { rateLimit } from 'headgate/express'
 import { requests } from './message.mjs'
 
@@ -38,7 +39,12 @@ export function headgate(limit, headers) {
 }
 
 /** With `validate: false`, as its documentation recommends for production. */
-export function expressRateLimit(limit, headers) {
+export function expressRateLimit(limit, headers, module = peer) {
   const draft = headers === 'legacy' ? false : headers
-  return peer({ limit, windowMs: 3_600_000, legacyHeaders: !draft, standardHeaders: draft, validate: false })
+  return module({ limit, windowMs: 3_600_000, legacyHeaders: !draft, standardHeaders: draft, validate: false })
+}
+
+/** The module that stands in for it. */
+export function compatRateLimit(limit, headers) {
+  return expressRateLimit(limit, headers, compat)
 }

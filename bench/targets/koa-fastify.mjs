@@ -1,5 +1,7 @@
 import fastifyPeer from '@fastify/rate-limit'
 import fastify from 'fastify'
+import fastifyCompat from 'headgate/compat/fastify-rate-limit'
+import koaCompat from 'headgate/compat/koa-ratelimit'
 import { rateLimit as fastifyLimit } from 'headgate/fastify'
 import { rateLimit as koaLimit } from 'headgate/koa'
 import Koa from 'koa'
@@ -33,6 +35,11 @@ async function fastifyApp(addresses, install = async (_app) => {}) {
   return requests(addresses, (request, response) => app.routing(request, response))
 }
 
+function plugin(module, addresses, limit) {
+  const options = { max: limit, timeWindow: anHour, cache: addresses.length }
+  return fastifyApp(addresses, async (app) => void (await app.register(module, options)))
+}
+
 export const koaTargets = {
   'Koa alone': (addresses) => koa(addresses),
   'three headers by hand': (addresses) =>
@@ -41,6 +48,8 @@ export const koaTargets = {
       await next()
     }),
   'headgate/koa': (addresses, limit) => koa(addresses, koaLimit({ limit, window: anHour })),
+  'headgate/compat/koa-ratelimit': (addresses, limit) =>
+    koa(addresses, koaCompat({ driver: 'memory', db: new Map(), max: limit, duration: anHour })),
   'koa-ratelimit': (addresses, limit) =>
     koa(addresses, koaPeer({ driver: 'memory', db: new Map(), max: limit, duration: anHour })),
 }
@@ -56,10 +65,6 @@ export const fastifyTargets = {
     }),
   'headgate/fastify': (addresses, limit) =>
     fastifyApp(addresses, async (app) => void (await app.register(fastifyLimit({ limit, window: anHour })))),
-  '@fastify/rate-limit': (addresses, limit) =>
-    fastifyApp(
-      addresses,
-      async (app) =>
-        void (await app.register(fastifyPeer, { max: limit, timeWindow: anHour, cache: addresses.length })),
-    ),
+  'headgate/compat/fastify-rate-limit': (addresses, limit) => plugin(fastifyCompat, addresses, limit),
+  '@fastify/rate-limit': (addresses, limit) => plugin(fastifyPeer, addresses, limit),
 }

@@ -3,6 +3,7 @@ import 'reflect-metadata'
 import { Controller, Get, Module } from '@nestjs/common'
 import { APP_GUARD, NestFactory } from '@nestjs/core'
 import { ThrottlerGuard, ThrottlerModule } from '@nestjs/throttler'
+import { HeadgateThrottlerStorage } from 'headgate/compat/nest-throttler'
 import { RateLimitGuard, RateLimitModule } from 'headgate/nest'
 
 /* A Nest application on Express. The decorators are calls here: there is no compiler. */
@@ -24,9 +25,14 @@ async function nest(limited) {
   return app.getHttpServer()
 }
 
+function throttler(limit, storage) {
+  const module = ThrottlerModule.forRoot({ throttlers: [{ limit, ttl: 3_600_000 }], ...storage })
+  return { module, guard: ThrottlerGuard }
+}
+
 export const nestTargets = {
   alone: () => nest(),
   'headgate/nest': (limit) => nest({ module: RateLimitModule.forRoot({ limit, window: '1h' }), guard: RateLimitGuard }),
-  '@nestjs/throttler': (limit) =>
-    nest({ module: ThrottlerModule.forRoot([{ limit, ttl: 3_600_000 }]), guard: ThrottlerGuard }),
+  'headgate/compat/nest-throttler': (limit) => nest(throttler(limit, { storage: new HeadgateThrottlerStorage() })),
+  '@nestjs/throttler': (limit) => nest(throttler(limit)),
 }

@@ -177,6 +177,7 @@ export const servers = {
   NestJS: {
     alone: () => onNest('alone'),
     'headgate/nest': (limit) => onNest('headgate/nest', limit),
+    'headgate/compat/nest-throttler': (limit) => onNest('headgate/compat/nest-throttler', limit),
     '@nestjs/throttler': (limit) => onNest('@nestjs/throttler', limit),
   },
 }

@@ -1,5 +1,5 @@
 import { oneOf } from '../options.ts'
-import type { PolicyOptions } from '../policy.ts'
+import type { PolicyOptions, PolicySettings } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
 import { IntervalBucket } from './interval-bucket.ts'
@@ -14,8 +14,16 @@ export interface FixedWindowOptions extends PolicyOptions {
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function fixedWindow(options: FixedWindowOptions): Policy {
-  return definePolicy('fixedWindow', options, ['align'], (settings, window) => {
-    const align = oneOf(options.align, ['clock', 'first-request'], 'fixedWindow: align')
-    return new IntervalBucket(settings.limit, window, settings.limit, align === 'clock')
-  })
+  return definePolicy('fixedWindow', options, ['align'], (settings, window) =>
+    windowBuilder('fixedWindow', options.align)(settings, window),
+  )
+}
+
+/** Makes the arithmetic of a window. @throws HeadgateError `HEADGATE_OPTION` for an unknown `align` */
+export function windowBuilder(
+  name: string,
+  align: FixedWindowOptions['align'],
+): (settings: PolicySettings, window: number) => IntervalBucket {
+  const aligned = oneOf(align, ['clock', 'first-request'], `${name}: align`) === 'clock'
+  return ({ limit }, window) => new IntervalBucket(limit, window, limit, aligned)
 }

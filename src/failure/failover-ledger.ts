@@ -30,8 +30,19 @@ const maxKeys = 100_000
 class FailoverLedger implements ShardLedger {
   readonly #fallback: Fallback
 
+  /** Absent if the store cannot forget all keys. */
+  readonly clear?: () => Promise<void>
+
   constructor(fallback: Fallback) {
     this.#fallback = fallback
+    if (fallback.ledger.clear !== undefined) this.clear = () => this.#clear()
+  }
+
+  /** What keys owe the store is what they spent here, so they owe nothing then. */
+  async #clear(): Promise<void> {
+    const { ledger, quota, shared } = this.#fallback
+    quota.clear()
+    await shared.link.request(() => ledger.clear?.())
   }
 
   /** Other policies have a ledger of their own in the store. They share the local states, debts and counters. */

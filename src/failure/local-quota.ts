@@ -138,6 +138,11 @@ export class LocalQuota {
     }
   }
 
+  clear(): void {
+    void this.#shared.spent?.clear?.()
+    for (const { ledger } of this.#shared.charged.values()) void ledger.clear?.()
+  }
+
   #keyOf({ scope }: { scope: string }, keys: readonly string[]): string {
     return keys[this.#scopes.indexOf(scope)] as string
   }

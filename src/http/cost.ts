@@ -8,14 +8,19 @@ import type { RequestView } from './keys/key-extractor.ts'
  * The cost of a request in units: a number for every policy, a record with a number for each, or a function of the
  * framework's request that may return a promise. The view is for functions that work on every framework.
  */
-export type Cost<Request> = Units | ((request: Request, view: RequestView<Request>) => MaybePromise<Units>)
+export type Cost<Request, Response = unknown> =
+  | Units
+  | ((request: Request, view: RequestView<Request>, response: Response) => MaybePromise<Units>)
 
 /**
  * @param policies those that have to admit the cost; none if they are not known yet. A limit of 0 is meant to refuse all.
  * @throws HeadgateError `HEADGATE_COST` for what no request can cost, that would refuse every request, or that does not
  *   name the policies
  */
-export function readCost<Request>(cost: Cost<Request> | undefined, policies: readonly Policy[]): Cost<Request> {
+export function readCost<Request, Response>(
+  cost: Cost<Request, Response> | undefined,
+  policies: readonly Policy[],
+): Cost<Request, Response> {
   if (typeof cost === 'function') return cost
   const units = checkedCost(cost === undefined ? 1 : cost, 'cost')
   for (const [policy, count] of typeof units === 'number' ? [] : Object.entries(units)) checkUnits(count, policy)

@@ -65,6 +65,11 @@ export interface Framework<Request, Response> {
    */
   responseHeader?(response: Response, name: string): string | undefined
   setStatus(response: Response, status: number): void
+  /**
+   * Takes back the status, `Retry-After` and `Cache-Control` of a refusal whose request goes on after all. Without it, only
+   * the status is set, to 200.
+   */
+  clearRefusal?(response: Response): void
   /** Ends the response with a body of that content type. */
   send(response: Response, type: string, body: string): void
   /** Sends what `refuse` returned. Only for frameworks whose handlers return the response. */

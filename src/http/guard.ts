@@ -5,6 +5,7 @@ import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Reservation } from '../reservation.ts'
 import type { CallOptions } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
+import { Attachment } from './attachment.ts'
 import { type Cost, checkedCost, readCost } from './cost.ts'
 import { Enforcement } from './enforcement.ts'
 import { Events } from './events.ts'
@@ -16,14 +17,14 @@ import { handle } from './handle.ts'
 import { Headers } from './headers/headers.ts'
 import { HeldUnits } from './held-units.ts'
 import { onPlatform } from './keys/declared-platform.ts'
-import { extractKey, mayLackAddress } from './keys/extract-key.ts'
+import { mayLackAddress } from './keys/extract-key.ts'
+import { findKey } from './keys/find-key.ts'
 import type { KeyExtractor } from './keys/key-extractor.ts'
 import { warnOfNoAddress } from './keys/no-address.ts'
 import { scopeExtractors } from './keys/scope-extractors.ts'
 import type { PolicyArgument } from './rate-limit-options.ts'
 import { inheritedOf, readOptions } from './read-options.ts'
 import { Refusal } from './refusal.ts'
-import { RepeatedUse } from './repeated-use.ts'
 
 /** Whose options the defaults of a guard are: the middleware's own, those of the limit around it, or those of all plans. */
 export type DefaultsOrigin = 'own' | 'inherited' | 'plans'
@@ -43,17 +44,15 @@ export class Guard<Request, Response> {
   readonly inherited: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
   readonly #exemptions: Exemptions<Request, Response> | undefined
-  readonly #extractors: readonly KeyExtractor<Request>[]
-  /** The extractor, if there is only one. */
-  readonly #extractor: KeyExtractor<Request> | undefined
-  readonly #cost: Cost<Request>
+  readonly #extractors: readonly KeyExtractor<Request, Response>[]
+  readonly #cost: Cost<Request, Response>
+  readonly #attachment: Attachment<Request, Response>
   readonly #deadline: FunctionDeadline
   readonly #heldUnits: HeldUnits<Request, Response> | undefined
   readonly #headers: Headers
   readonly #enforcement: Enforcement
   readonly #events: Events<Request, Response>
   readonly #refusal: Refusal<Request, Response>
-  readonly #repeatedUse = new RepeatedUse<Request, Response>()
 
   /**
    * @param defaults options that the argument may override
@@ -74,8 +73,8 @@ export class Guard<Request, Response> {
     const exemptions = new Exemptions(this.#framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
     this.#extractors = scopeExtractors(options.keys, limiter.scopes, origin === 'own' || options.keys !== defaults.keys)
-    this.#extractor = this.#extractors.length === 1 ? this.#extractors[0] : undefined
     this.#cost = readCost(options.cost, origin === 'plans' ? [] : limiter.policies)
+    this.#attachment = new Attachment(this.#framework, options.attach)
     this.#deadline = new FunctionDeadline(options.functionTimeout)
     const heldUnits = new HeldUnits(limiter, framework, options, (...failure) => this.#settleFailed(...failure))
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
@@ -92,15 +91,22 @@ export class Guard<Request, Response> {
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
     if (this.#exemptions === undefined) return this.#findKey(request, response)
-    const exemption = this.#exemptions.of(request)
+    return this.#findExemption(this.#exemptions, request, response)
+  }
+
+  #findExemption(rules: Exemptions<Request, Response>, request: Request, response: Response): MaybePromise<boolean> {
+    const exemption = rules.of(request, response, () => this.#keyOf(request, response))
     return isPromise(exemption)
       ? this.#exemptLater(exemption, request, response)
       : this.#exempt(exemption, request, response)
   }
 
-  /** `check` for frameworks that go on by a callback: `next()` if the request may go on, else `next` with an Error. */
-  handle(request: Request, response: Response, next: (error?: unknown) => void): void {
-    handle(this, request, response, next)
+  /**
+   * `check` for frameworks that go on by a callback: `next()` if the request may go on, else `next` with an Error. Returns a
+   * promise if something had to be awaited, which resolves when `next` was called or the request is answered.
+   */
+  handle(request: Request, response: Response, next: (error?: unknown) => void): MaybePromise<void> {
+    return handle(this, request, response, next)
   }
 
   #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
@@ -111,16 +117,20 @@ export class Guard<Request, Response> {
   }
 
   #findKey(request: Request, response: Response): MaybePromise<boolean> {
-    const extractor = this.#extractor
-    const key = extractor === undefined ? this.#keyRecord(request) : extractKey(extractor, request, this.#framework)
+    const key = this.#keyOf(request, response)
     return isPromise(key) ? this.#findCostLater(key, request, response) : this.#findCost(key, request, response)
   }
 
-  #findCost(key: Key, request: Request, response: Response): MaybePromise<boolean> {
+  #keyOf(request: Request, response: Response): MaybePromise<Key | false> {
+    return findKey(this.#extractors, this.limiter.scopes, request, this.#framework, response)
+  }
+
+  #findCost(key: Key | false, request: Request, response: Response): MaybePromise<boolean> {
+    if (key === false) return true // an extractor has exempted the request
     if (mayLackAddress(key) && this.#hasLeft(key, request, response)) return this.#refusal.deny(request, response)
     const cost = this.#cost
     if (typeof cost !== 'function') return this.#decide(key, cost, request, response)
-    const units = cost(request, this.#framework)
+    const units = cost(request, this.#framework, response)
     if (isPromise(units)) return this.#decideLater(key, units, request, response)
     return this.#decide(key, checkedCost(units, 'What cost returns'), request, response)
   }
@@ -140,8 +150,7 @@ export class Guard<Request, Response> {
   #respond(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
     const framework = this.#framework
     const { allowed } = decision
-    this.#repeatedUse.note(framework, request, decision)
-    framework.attach(request, response, decision)
+    this.#attachment.put(decision, request, response)
     if (this.#events.listens(allowed)) {
       this.#events.decided(decision, key, this.#enforcement.appliesTo(key), request, response)
     }
@@ -169,7 +178,7 @@ export class Guard<Request, Response> {
     return this.#exempt(await this.#deadline.bound(exemption, 'skip'), request, response)
   }
 
-  async #findCostLater(key: Promise<Key>, request: Request, response: Response): Promise<boolean> {
+  async #findCostLater(key: Promise<Key | false>, request: Request, response: Response): Promise<boolean> {
     return this.#findCost(await this.#deadline.bound(key, 'keys'), request, response)
   }
 
@@ -183,14 +192,6 @@ export class Guard<Request, Response> {
       (decision) => this.#respond(decision, key, request, response),
       (error) => this.#failed(error, key, request, response),
     )
-  }
-
-  /** The keys of several scopes. */
-  #keyRecord(request: Request): MaybePromise<Key> {
-    const record = (keys: readonly string[]) =>
-      Object.fromEntries(this.limiter.scopes.map((scope, n) => [scope, keys[n] as string]))
-    const keys = this.#extractors.map((extractor) => extractKey(extractor, request, this.#framework))
-    return keys.some(isPromise) ? Promise.all(keys).then(record) : record(keys as string[])
   }
 
   /** `#decide` with a reservation, for `settle`, `count`, `delay` and units in flight. */

@@ -40,7 +40,8 @@ export function ownOptions<Own extends object, Request, Response>(
 ): OwnOptions<Own, Request, Response> {
   const own: Record<string, unknown> = {}
   const rest = (argument: unknown): unknown => {
-    if (typeof argument !== 'object' || argument === null || argument instanceof RateLimiter) return argument
+    if (typeof argument !== 'object' || argument === null) return argument
+    if (Array.isArray(argument) || argument instanceof RateLimiter) return argument
     const others: Record<string, unknown> = {}
     for (const [option, value] of Object.entries(argument)) {
       if (!Object.hasOwn(checks, option)) others[option] = value

@@ -1,6 +1,7 @@
-import type { RateLimiter } from '../limiter.ts'
+import type { Key, RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { defaultScope } from '../policy.ts'
 import { Events } from './events.ts'
 import { type Exemption, Exemptions } from './exemptions.ts'
 import type { Framework } from './framework.ts'
@@ -9,6 +10,8 @@ import { Guard } from './guard.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { handle } from './handle.ts'
 import { onPlatform } from './keys/declared-platform.ts'
+import { findKey } from './keys/find-key.ts'
+import type { KeyExtractor } from './keys/key-extractor.ts'
 import { scopeExtractors } from './keys/scope-extractors.ts'
 import { PlanLimiter } from './plan-limiter.ts'
 import type { PlanOptions, PoliciesOf } from './rate-limit-options.ts'
@@ -21,7 +24,9 @@ export class PlanGuard<Request, Response> {
   /** The options that nested limits inherit. */
   readonly inherited: GuardOptions<Request, Response>
   readonly #framework: Framework<Request, Response>
-  readonly #policies: PoliciesOf<Request>
+  readonly #policies: PoliciesOf<Request, Response>
+  readonly #extractors: readonly KeyExtractor<Request, Response>[]
+  readonly #scopes: readonly string[]
   readonly #exemptions: Exemptions<Request, Response>
   readonly #deadline: FunctionDeadline
   readonly #events: Events<Request, Response>
@@ -49,27 +54,30 @@ export class PlanGuard<Request, Response> {
     this.#events = new Events(parts.name ?? 'default', options)
     this.#refusal = new Refusal(framework, options, parts.penalty)
     this.#options = { ...options, skip: undefined, allow: undefined, deny: undefined }
-    scopeExtractors(options.keys, [], false)
+    // Which scopes the plans have is not known: `key()` gives a key for each extractor.
+    const { keys } = options
+    this.#scopes = typeof keys === 'object' ? scopesOf(keys) : [defaultScope]
+    this.#extractors = scopeExtractors(keys, this.#scopes, false)
     new Guard(framework, '1/1s token-bucket', { ...this.#options, keys: undefined }, 'plans') // throws now if an option is invalid
   }
 
   /** As `Guard.check`. Also throws or rejects with an error of the function that returns the policies. */
   check(request: Request, response: Response): MaybePromise<boolean> {
-    const exemption = this.#exemptions.of(request)
+    const exemption = this.#exemptions.of(request, response, () => this.#keyOf(request, response))
     return isPromise(exemption)
       ? this.#exemptLater(exemption, request, response)
       : this.#exempt(exemption, request, response)
   }
 
   /** As `Guard.handle`. */
-  handle(request: Request, response: Response, next: (error?: unknown) => void): void {
-    handle(this, request, response, next)
+  handle(request: Request, response: Response, next: (error?: unknown) => void): MaybePromise<void> {
+    return handle(this, request, response, next)
   }
 
   #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
     if (exemption === 'exempt') return true
     if (exemption === 'denied') return this.#deny(request, response)
-    const policies = this.#policies(request)
+    const policies = this.#policies(request, response, () => this.#keyOf(request, response))
     if (isPromise(policies)) return this.#checkLater(policies, request, response)
     return this.#guardOf(policies).check(request, response)
   }
@@ -80,6 +88,10 @@ export class PlanGuard<Request, Response> {
 
   async #checkLater(policies: Promise<PolicyLikes>, request: Request, response: Response): Promise<boolean> {
     return this.#guardOf(await this.#deadline.bound(policies, 'policies')).check(request, response)
+  }
+
+  #keyOf(request: Request, response: Response): MaybePromise<Key | false> {
+    return findKey(this.#extractors, this.#scopes, request, this.#framework, response)
   }
 
   #deny(request: Request, response: Response): boolean {
@@ -96,4 +108,8 @@ export class PlanGuard<Request, Response> {
     }
     return guard
   }
+}
+
+function scopesOf(keys: object): readonly string[] {
+  return Object.entries(keys).flatMap(([scope, extractor]) => (extractor === undefined ? [] : [scope]))
 }

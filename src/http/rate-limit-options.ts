@@ -3,19 +3,25 @@ import type { PolicyLikes, RateLimiterOptions } from '../limiter-options.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { PolicyOptions } from '../policy.ts'
 import type { GuardOptions } from './guard-options.ts'
+import type { FindKey } from './keys/key-extractor.ts'
 
 /** The options of a middleware that belong to its limiter, beside the policies. */
 export type LimiterParts = Omit<RateLimiterOptions, 'policies' | 'onStoreError'>
 
 /**
  * Policies as a function of the request, such as the plan of a tenant. May return a promise. Policies of the same name
- * share their states, whatever the numbers. Example: `(request) => plans[request.tenant.plan]`.
+ * share their states, whatever the numbers. `key()` runs the key extractors. Example:
+ * `(request) => plans[request.tenant.plan]`, or `async (request, response, key) => planOf(await key())`.
  */
-export type PoliciesOf<Request> = (request: Request) => MaybePromise<PolicyLikes>
+export type PoliciesOf<Request, Response = unknown> = (
+  request: Request,
+  response: Response,
+  key: FindKey,
+) => MaybePromise<PolicyLikes>
 
 /** All in one object, with a function that chooses the policies of each request. */
 export type PlanOptions<Request, Response> = GuardOptions<Request, Response> & {
-  policies: PoliciesOf<Request>
+  policies: PoliciesOf<Request, Response>
 } & LimiterParts
 
 /** All in one object: a limiter, or policies, or the limit and window of a sliding window. */

@@ -1,4 +1,5 @@
 import { concurrency } from '../algorithms/concurrency.ts'
+import { counter } from '../algorithms/counter.ts'
 import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { gcra } from '../algorithms/gcra.ts'
 import { leakyBucket } from '../algorithms/leaky-bucket.ts'
@@ -27,7 +28,7 @@ const exemptions = ['skip', 'allow', 'deny'] as const
 const hooks = ['onDecision', 'onRefused', 'onDenied', 'onStoreError'] as const
 /** The options that a nested limit inherits: the keys, and the form of responses. */
 const inherited = [
-  ...['keys', 'functionTimeout', 'headers', 'problem', 'refuse', 'shadow', 'enforce'],
+  ...['keys', 'functionTimeout', 'headers', 'attach', 'problem', 'refuse', 'shadow', 'enforce'],
   ...exemptions,
   ...hooks,
 ] as const
@@ -119,7 +120,7 @@ export function isPlanOptions<Request, Response>(
 /** Functions that make a policy. One that was not called is no function of the request. */
 const policyMakers: readonly unknown[] = [
   ...[policy, slidingWindow, fixedWindow, segmentedWindow, slidingLog],
-  ...[tokenBucket, leakyBucket, gcra, smoothBursty, smoothWarmingUp, concurrency],
+  ...[tokenBucket, leakyBucket, gcra, smoothBursty, smoothWarmingUp, concurrency, counter],
 ]
 
 /**

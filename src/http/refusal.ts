@@ -41,8 +41,11 @@ export class Refusal<Request, Response> {
     this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
   }
 
-  /** Responds with 429, or the status of a block. A cache must not store the response (RFC 6585, 4). */
-  refuse(decision: Decision, request: Request, response: Response): MaybePromise<false> {
+  /**
+   * Responds with 429, or the status of a block. A cache must not store the response (RFC 6585, 4). True if `refuse` lets the
+   * request go on.
+   */
+  refuse(decision: Decision, request: Request, response: Response): MaybePromise<boolean> {
     const framework = this.#framework
     const status = this.#isBlock(decision) ? this.#blockStatus : 429
     this.#setStatus(response, status)
@@ -63,9 +66,13 @@ export class Refusal<Request, Response> {
     return policies.some(({ name, allowed }) => name === this.#penaltyName && !allowed)
   }
 
-  #sendReturned(response: Response, value: unknown): false {
-    this.#framework.returned?.(response, value)
-    return false
+  /** True from `refuse` lets the request go on. */
+  #sendReturned(response: Response, value: unknown): boolean {
+    const framework = this.#framework
+    if (value !== true) framework.returned?.(response, value)
+    else if (framework.clearRefusal === undefined) framework.setStatus(response, 200)
+    else framework.clearRefusal(response)
+    return value === true
   }
 
   /** Ends a request whose response has already begun: no refusal can be sent, and no handler may run. */

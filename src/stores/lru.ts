@@ -134,6 +134,10 @@ class LruLedger implements Ledger {
     for (const [n, scope] of this.#terms.scopes.entries()) this.#cacheOf(scope).delete(encodeId(keys[n] as string))
   }
 
+  clear(): void {
+    for (const cache of this.#caches.values()) cache.clear()
+  }
+
   /** Another plan: the same keys under other policies. */
   vary(terms: LedgerTerms): Ledger {
     return new LruLedger(terms, this.#clock, this.#maxKeys, this.#caches)

@@ -80,6 +80,8 @@ export interface Ledger {
   reserve(keys: readonly string[], costs: Costs, maxWait: number, options?: ReserveOptions): MaybePromise<Booking>
   /** Forgets the states of these keys: each has its full quota again. */
   reset(keys: readonly string[]): MaybePromise<void>
+  /** Optional. Forgets the states of every key of the limiter. Without it, `limiter.clear()` rejects. */
+  clear?(): MaybePromise<void>
   /**
    * Optional. Continues with the same policies under other limits, and adopts every state. Implement it only if no
    * one else can reach the states: its caller relies on knowing every booking.

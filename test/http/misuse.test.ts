@@ -53,9 +53,10 @@ const right: Record<string, readonly unknown[]> = {
   prefix: ['x'],
   enforce: [0],
   allow: [[]],
-  deny: [[]],
+  deny: [[], neverCalled],
   trustedProxies: [[]],
-  headers: [false, {}],
+  headers: [false, {}, neverCalled],
+  attach: [neverCalled],
   legacy: [{}],
   'legacy.limit': ['x'],
   'legacy.remaining': ['x'],
@@ -117,6 +118,7 @@ function silentOf(make: (option: string, value: unknown) => unknown, options: re
 }
 
 const guardOptions = [
+  'attach',
   ...['keys', 'headers', 'problem', 'refuse', 'skip', 'allow', 'deny', 'shadow', 'enforce', 'onDecision', 'onRefused'],
   ...['onStoreError', 'cost', 'settle', 'count', 'delay'],
 ]

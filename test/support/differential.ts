@@ -9,6 +9,7 @@ import type { Costs } from '../../src/algorithms/evaluation.ts'
 import { penalty } from '../../src/algorithms/penalty.ts'
 import {
   type Clock,
+  counter,
   fixedWindow,
   gcra,
   memoryStore,
@@ -41,6 +42,7 @@ export const algorithms = {
   interval: policies((options) => tokenBucket({ ...options, refill: 'interval' })),
   clockWindow: policies(({ burst, ...options }) => fixedWindow(options)),
   firstRequest: policies(({ burst, ...options }) => fixedWindow({ ...options, align: 'first-request' })),
+  counter: policies(({ window, name, scope }) => counter({ window, name, scope })),
   slidingWindow: policies(({ burst, ...options }) => slidingWindow(options)),
   segmentedWindow: policies(({ burst, ...options }) => segmentedWindow({ ...options, segments: (burst % 5) + 1 })),
   slidingLog: policies(({ burst, ...options }) => slidingLog(options)),

@@ -1,4 +1,6 @@
+import type { Decision } from '../../decision.ts'
 import { HeadgateError, shown } from '../../errors.ts'
+import type { Key } from '../../limiter.ts'
 import { flag, knownOptions } from '../../options.ts'
 import type { LegacyOptions } from './legacy.ts'
 import type { PartitionKeyOptions } from './partition-keys.ts'
@@ -26,8 +28,17 @@ export interface HeadersOptions {
   pk?: PartitionKeyOptions
 }
 
-/** Dialects; `'near'` for the legacy fields near the limit only; all in an object; or false for no fields. */
-export type HeadersOption = Dialect | readonly Dialect[] | 'near' | HeadersOptions | false
+/**
+ * Sets fields of its own: called for each decision with what sets a field, and the key. The decision has `at`, its time.
+ * Example: `(decision, set) => set('X-Quota-Left', String(decision.remaining))`.
+ */
+export type HeaderWriter = (decision: Decision, set: (name: string, value: string) => void, key: Key) => void
+
+/**
+ * Dialects; `'near'` for the legacy fields near the limit only; all in an object; a function that sets fields of its own; or
+ * false for no fields.
+ */
+export type HeadersOption = Dialect | readonly Dialect[] | 'near' | HeadersOptions | HeaderWriter | false
 
 export type ReadHeaders = Omit<HeadersOptions, 'dialects'> & {
   readonly dialects: readonly Dialect[]
@@ -35,7 +46,7 @@ export type ReadHeaders = Omit<HeadersOptions, 'dialects'> & {
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
-export function readHeaders(option: HeadersOption): ReadHeaders {
+export function readHeaders(option: Exclude<HeadersOption, HeaderWriter>): ReadHeaders {
   if (option === false) return { dialects: [], near: false }
   if (option === 'near') return { dialects: ['legacy'], near: true }
   if (typeof option !== 'object' || option === null || Array.isArray(option)) {
@@ -52,7 +63,7 @@ function dialectsOf(wanted: unknown): readonly Dialect[] {
   if (unknown === -1) return list as readonly Dialect[]
   throw new HeadgateError(
     'HEADGATE_OPTION',
-    `headers must be ${dialectNames.map(shown).join(', ')}, 'near', a list of dialects, { dialects, near, legacy, pk } ` +
-      `or false, got ${shown(list[unknown])}. Leave it out for 'legacy'.`,
+    `headers must be ${dialectNames.map(shown).join(', ')}, 'near', a list of dialects, { dialects, near, legacy, pk }, ` +
+      `a function or false, got ${shown(list[unknown])}. Leave it out for 'legacy'.`,
   )
 }

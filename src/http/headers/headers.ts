@@ -1,4 +1,5 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
+import { isCounter } from '../../algorithms/counter.ts'
 import type { Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import type { Key } from '../../limiter.ts'
@@ -7,7 +8,7 @@ import { draft6 } from './draft-6.ts'
 import { draft7 } from './draft-7.ts'
 import { draft8 } from './draft-8.ts'
 import { draft11 } from './draft-11.ts'
-import { type Dialect, type HeadersOption, type ReadHeaders, readHeaders } from './headers-option.ts'
+import { type Dialect, type HeadersOption, type HeaderWriter, type ReadHeaders, readHeaders } from './headers-option.ts'
 import { legacy } from './legacy.ts'
 import { PartitionKeys } from './partition-keys.ts'
 import { isInFlight, windowsOnly } from './windows-only.ts'
@@ -25,6 +26,13 @@ export class Headers {
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
   constructor(option: HeadersOption, policies: readonly Policy[]) {
+    if (typeof option === 'function') {
+      this.#reported = []
+      this.#near = false
+      this.#writers = [ownWriter(option)]
+      this.details = { at: true }
+      return
+    }
     const options = readHeaders(option)
     const { dialects } = options
     const all = reportedOf(policies)
@@ -53,11 +61,17 @@ export class Headers {
   }
 }
 
-/** A shadow policy promises nothing, and a penalty is no quota. */
+function ownWriter(write: HeaderWriter): Writer {
+  return (decision, sink, response, key) => {
+    write(decision, (name, value) => sink.setHeader(response, name, value), key)
+  }
+}
+
+/** A shadow policy promises nothing, and a penalty or a counter is no quota. */
 function reportedOf(policies: readonly Policy[]): readonly ReportedPolicy[] {
   return policies
     .map((policy, index) => ({ policy, index }))
-    .filter(({ policy }) => !policy.shadow && !policy.algorithm.punishes)
+    .filter(({ policy }) => !policy.shadow && !policy.algorithm.punishes && !isCounter(policy))
 }
 
 function writersOf(

@@ -9,13 +9,16 @@ import type { KeyExtractor } from './key-extractor.ts'
 import { marksAddress, needsAddress } from './needs-address.ts'
 
 /**
- * By several extractors together. Different inputs never give the same key. A missing part is replaced by the address.
+ * By several extractors together. Different inputs never give the same key. A missing part is replaced by the address. If one
+ * returns false, the request is not limited.
  *
  *     combine(byIp(), byRoute())
  *
  * @throws HeadgateError `HEADGATE_OPTION` without extractors, or if one is not a function
  */
-export function combine<Request = unknown>(...extractors: KeyExtractor<Request>[]): KeyExtractor<Request> {
+export function combine<Request = unknown, Response = unknown>(
+  ...extractors: KeyExtractor<Request, Response>[]
+): KeyExtractor<Request, Response> {
   for (const extractor of extractors) checkExtractor(extractor, 'combine')
   if (extractors.length === 0) {
     throw new HeadgateError(
@@ -23,9 +26,9 @@ export function combine<Request = unknown>(...extractors: KeyExtractor<Request>[
       'combine takes key extractors. Write combine(byHeader("x-api-key"), byRoute()).',
     )
   }
-  const combined: KeyExtractor<Request> = (request, view) => {
-    const parts = extractors.map((extractor) => extractKey(extractor, request, view))
-    return parts.some(isPromise) ? Promise.all(parts).then(joinParts) : joinParts(parts as string[])
+  const combined: KeyExtractor<Request, Response> = (request, view, ...[response]) => {
+    const parts = extractors.map((extractor) => extractKey(extractor, request, view, response as Response))
+    return parts.some(isPromise) ? Promise.all(parts).then(joinParts) : joinParts(parts as (string | false)[])
   }
   declareParts(combined, extractors)
   return extractors.some(needsAddress) ? marksAddress(combined) : combined
@@ -53,7 +56,9 @@ export function checkExtractor(extractor: unknown, where: string): void {
   )
 }
 
-function joinParts(parts: readonly string[]): string {
+function joinParts(all: readonly (string | false)[]): string | false {
+  const parts = all.filter((part) => part !== false)
+  if (parts.length < all.length) return false
   const joined = parts.map((part) => part.replaceAll('\\', '\\\\').replaceAll('|', '\\|')).join('|')
   return parts.some(mayLackAddress) ? `~|${joined}` : joined
 }

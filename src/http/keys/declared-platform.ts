@@ -3,7 +3,7 @@ import type { KeyExtractor } from './key-extractor.ts'
 import type { FindClient } from './platform-address.ts'
 
 /** How the extractors find the client that were made with a platform, also as a part of `combine`. */
-const declared = new WeakMap<KeyExtractor<never>, FindClient>()
+const declared = new WeakMap<KeyExtractor<never, never>, FindClient>()
 
 /** Notes that this extractor was made with a platform. */
 export function declare(extractor: KeyExtractor, find: FindClient): KeyExtractor {
@@ -12,19 +12,22 @@ export function declare(extractor: KeyExtractor, find: FindClient): KeyExtractor
 }
 
 /** Notes for a combined extractor what its parts were made with. */
-export function declareParts<Request>(whole: KeyExtractor<Request>, parts: readonly KeyExtractor<Request>[]): void {
+export function declareParts(whole: KeyExtractor<never, never>, parts: readonly KeyExtractor<never, never>[]): void {
   const find = findClientOf(parts)
   if (find !== undefined) declared.set(whole, find)
 }
 
 /** The option `keys` of a middleware. */
-type Keys<Request> = KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined
+type Keys<Request, Response> =
+  | KeyExtractor<Request, Response>
+  | Readonly<Record<string, KeyExtractor<Request, Response>>>
+  | undefined
 
 /**
  * True if these keys find the client's address by a platform: `byIp({ platform })`, alone, in `combine`, or for one of the
  * scopes. For an adapter whose framework knows no address: with such keys it works, with others it has to be told one.
  */
-export function declaresPlatform<Request>(keys: Keys<Request>): boolean {
+export function declaresPlatform<Request, Response>(keys: Keys<Request, Response>): boolean {
   return findClientIn(keys) !== undefined
 }
 
@@ -34,7 +37,7 @@ export function declaresPlatform<Request>(keys: Keys<Request>): boolean {
  */
 export function onPlatform<Request, Response>(
   framework: Framework<Request, Response>,
-  keys: Keys<Request>,
+  keys: Keys<Request, Response>,
 ): Framework<Request, Response> {
   const find = findClientIn(keys)
   if (find === undefined) return framework
@@ -42,10 +45,10 @@ export function onPlatform<Request, Response>(
   return Object.create(framework, { address: { value: address } }) as Framework<Request, Response>
 }
 
-function findClientIn<Request>(keys: Keys<Request>): FindClient | undefined {
+function findClientIn<Request, Response>(keys: Keys<Request, Response>): FindClient | undefined {
   return findClientOf(typeof keys === 'function' ? [keys] : Object.values(keys ?? {}))
 }
 
-function findClientOf(extractors: readonly KeyExtractor<never>[]): FindClient | undefined {
+function findClientOf(extractors: readonly KeyExtractor<never, never>[]): FindClient | undefined {
   return extractors.map((extractor) => declared.get(extractor)).find((find) => find !== undefined)
 }

@@ -4,13 +4,20 @@ import { isPromise, type MaybePromise } from '../../maybe-promise.ts'
 import { byIp } from './by-ip.ts'
 import type { Extracted, KeyExtractor, RequestView } from './key-extractor.ts'
 
-/** The key of a request: what the extractor returns, or else the address. */
-export function extractKey<Request>(
-  extractor: KeyExtractor<Request>,
+type AnyExtractor<Request> = (
   request: Request,
   view: RequestView<Request>,
-): MaybePromise<string> {
-  const extracted = extractor(request, view)
+  response: unknown,
+) => MaybePromise<Extracted>
+
+/** The key of a request: what the extractor returns, or else the address. False if the request is not limited. */
+export function extractKey<Request, Response>(
+  extractor: KeyExtractor<Request, Response>,
+  request: Request,
+  view: RequestView<Request>,
+  response?: Response,
+): MaybePromise<string | false> {
+  const extracted = (extractor as AnyExtractor<Request>)(request, view, response)
   return isPromise(extracted) ? extractLater(extracted, request, view) : keyOf(extracted, request, view)
 }
 
@@ -18,7 +25,7 @@ async function extractLater<Request>(
   extracted: Promise<Extracted>,
   request: Request,
   view: RequestView<Request>,
-): Promise<string> {
+): Promise<string | false> {
   return keyOf(await extracted, request, view)
 }
 
@@ -37,17 +44,18 @@ export function mayLackAddress(key: Key): boolean {
 }
 
 /** `~` marks an address that replaces a missing key, so that no client can claim it by sending that text. */
-function keyOf<Request>(extracted: Extracted, request: Request, view: RequestView<Request>): string {
+function keyOf<Request>(extracted: Extracted, request: Request, view: RequestView<Request>): string | false {
+  if (extracted === false) return false
   const key = typeof extracted === 'string' ? extracted : keyText(extracted)
   if (key === '') return `${noAddress}${(byAddress as KeyExtractor<Request>)(request, view) ?? ''}`
   return key.charCodeAt(0) === 126 ? `~${key}` : key
 }
 
-function keyText(extracted: Exclude<Extracted, string>): string {
+function keyText(extracted: Exclude<Extracted, string | false>): string {
   if (extracted === undefined || extracted === null) return ''
   if (typeof extracted === 'bigint' || Number.isFinite(extracted)) return String(extracted)
   throw new HeadgateError(
     'HEADGATE_KEY',
-    `A key extractor must return a text or a number, or undefined for no key, got ${shown(extracted)}. Return the id itself.`,
+    `A key extractor must return a text or a number, undefined for no key, or false for no limit, got ${shown(extracted)}. Return the id itself.`,
   )
 }

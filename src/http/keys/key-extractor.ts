@@ -1,8 +1,12 @@
+import type { Key } from '../../limiter.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Framework } from '../framework.ts'
 
-/** The result of a key extractor. Undefined, null or an empty text says that the request has no such key. */
-export type Extracted = string | number | bigint | undefined | null
+/**
+ * The result of a key extractor. Undefined, null or an empty text says that the request has no such key. False says that the
+ * request is not limited, under any scope.
+ */
+export type Extracted = string | number | bigint | undefined | null | false
 
 /** Functions over a request that are the same for every framework. */
 export type RequestView<Request> = Pick<
@@ -12,12 +16,24 @@ export type RequestView<Request> = Pick<
 
 /**
  * Says who a request is limited as. It gets the framework's own request (with Koa, the context) and a view of it for
- * extractors that work on every framework. May return a promise. A request without a key is limited by its address.
+ * extractors that work on every framework, and the response. May return a promise. A request without a key is limited by its
+ * address.
  *
  *     const byTenant: KeyExtractor<express.Request> = (request) => request.get('x-tenant')
  *     const byAgent: KeyExtractor = (request, view) => view.header(request, 'user-agent')
  */
-export type KeyExtractor<Request = unknown> = (request: Request, view: RequestView<Request>) => MaybePromise<Extracted>
+export type KeyExtractor<Request = unknown, Response = unknown> = (
+  request: Request,
+  view: RequestView<Request>,
+  // An extractor that reads no response may be called without one.
+  ...response: unknown extends Response ? [response?: unknown] : [response: Response]
+) => MaybePromise<Extracted>
+
+/**
+ * Finds who a request is limited as: the key, or a record with a key for each scope. False if an extractor says that the
+ * request is not limited.
+ */
+export type FindKey = () => MaybePromise<Key | false>
 
 /** The characters of a token (RFC 9110, 5.6.2): names of headers and cookies. */
 export const tokenPattern: RegExp = /^[\w!#$%&'*+.^`|~-]+$/

@@ -6,16 +6,16 @@ import { declaresPlatform } from './declared-platform.ts'
 import type { KeyExtractor } from './key-extractor.ts'
 
 /** Extractors that find no key without the address that the framework knows. */
-const byAddress = new WeakSet<KeyExtractor<never>>()
+const byAddress = new WeakSet<KeyExtractor<never, never>>()
 
 /** Marks an extractor that needs the address that the framework knows. Returns it. */
-export function marksAddress<Extractor extends KeyExtractor<never>>(extractor: Extractor): Extractor {
+export function marksAddress<Extractor extends KeyExtractor<never, never>>(extractor: Extractor): Extractor {
   byAddress.add(extractor)
   return extractor
 }
 
 /** True if the extractor needs the address that the framework knows. */
-export function needsAddress(extractor: KeyExtractor<never>): boolean {
+export function needsAddress(extractor: KeyExtractor<never, never>): boolean {
   return byAddress.has(extractor)
 }
 

@@ -11,11 +11,11 @@ import type { KeyExtractor } from './key-extractor.ts'
  * @param strict true if an extractor for another scope is a mistake. It is not if the keys are inherited.
  * @throws HeadgateError `HEADGATE_OPTION` for a value that is no extractor, and for a scope without one
  */
-export function scopeExtractors<Request>(
-  keys: KeyExtractor<Request> | Readonly<Record<string, KeyExtractor<Request>>> | undefined,
+export function scopeExtractors<Request, Response>(
+  keys: KeyExtractor<Request, Response> | Readonly<Record<string, KeyExtractor<Request, Response>>> | undefined,
   scopes: readonly string[],
   strict: boolean,
-): readonly KeyExtractor<Request>[] {
+): readonly KeyExtractor<Request, Response>[] {
   if (typeof keys === 'function') checkExtractor(keys, 'keys')
   if (typeof keys === 'function' && scopes.length === 1) return [keys]
   const byScope = typeof keys === 'function' ? { default: keys } : extractorRecord(keys)

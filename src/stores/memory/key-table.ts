@@ -122,6 +122,12 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     if (this.recall(key) !== nothing) this.claim(key, nothing, now)
   }
 
+  /** Forgets all keys. */
+  clear(): void {
+    for (const row of this.#rowOf.values()) this.#release(row)
+    this.#overflow = undefined
+  }
+
   /** Takes over the keys of another table. @param change makes the new states of the old ones */
   takeOver(from: KeyTable, now: number, change: (states: readonly State[]) => readonly State[]): void {
     for (const [name, row] of from.#rowOf) {

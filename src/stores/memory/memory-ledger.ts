@@ -130,6 +130,10 @@ export class MemoryLedger implements Ledger {
     for (const [n, scope] of this.scopes.entries()) scope.forget(keys[n] as string, now)
   }
 
+  clear(): void {
+    for (const table of this.keyTables) table.clear()
+  }
+
   retune(policies: readonly Policy[]): void {
     const now = this.clock()
     this.evaluation = new Evaluation(policies)

@@ -1,0 +1,146 @@
+/*
+ * The interface of express-rate-limit 8: change the import, and keep the options, the stores and what clients see.
+ *
+ * What differs, and why:
+ *
+ * - Counts are kept in a bounded memory store without timers, so `MemoryStore` has no `interval`, `current` and `previous`.
+ * - With `skipFailedRequests`, a request whose client hangs up still counts. Otherwise a client could escape its limit by
+ *   hanging up.
+ * - If every hit of a window is taken back, the next request opens a new window.
+ * - A window lasts from 1 ms to 366 days.
+ * - A key that is no text is counted as its text by stores of headgate: one without an address as 'undefined'.
+ * - `validate` warns of mistakes that change what is counted. It does not inspect the source of functions or the stack.
+ * - The middleware goes on at once where nothing has to be awaited.
+ */
+import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import { ipKeyGenerator } from './express/address-key.ts'
+import { configOf } from './express/config.ts'
+import { resolved, secondsLeft, setHeaders } from './express/fields.ts'
+import { MemoryStore } from './express/stores.ts'
+import {
+  type ClientRateLimitInfo,
+  DAY,
+  HOUR,
+  MINUTE,
+  type Options,
+  type RateLimitInfo,
+  type RateLimitRequestHandler,
+  SECOND,
+} from './express/types.ts'
+import type { Config } from './express/validations.ts'
+
+export * from './express/types.ts'
+export type { Config, Validations } from './express/validations.ts'
+export { ipKeyGenerator, MemoryStore }
+
+/** Takes the hit back when the response has ended, if it does not count. */
+function uncount(config: Config, request: Request, response: Response, { key, resetTime }: RateLimitInfo): void {
+  const { skipFailedRequests, skipSuccessfulRequests, store, logger } = config
+  const end = resetTime?.getTime() ?? Infinity
+  let open = true
+  const takeBack = async () => {
+    if (!open || Date.now() >= end) return
+    open = false
+    try {
+      await store.decrement(key)
+    } catch (error) {
+      logger.error(error, 'express-rate-limit: the store failed to decrement.')
+    }
+  }
+  response.once('finish', async () => {
+    try {
+      const success = await config.requestWasSuccessful(request, response)
+      if (success ? skipSuccessfulRequests : skipFailedRequests) await takeBack()
+    } catch (error) {
+      logger.error(error, 'express-rate-limit: requestWasSuccessful failed.')
+    }
+  })
+  if (skipFailedRequests) response.once('error', takeBack)
+}
+
+/** True if the request may go on; false if it was answered, or handed to `handler`. */
+async function check(
+  config: Config,
+  options: Options,
+  request: Request,
+  response: Response,
+  next: NextFunction,
+): Promise<boolean> {
+  const { store, validations, windowMs } = config
+  const skips = config.skip(request, response)
+  if (typeof skips === 'boolean' ? skips : await skips) return true
+  const found = config.keyGenerator(request, response)
+  const key = typeof found === 'string' ? found : await found
+  let hits: ClientRateLimitInfo
+  try {
+    hits = await store.increment(key)
+  } catch (error) {
+    if (!config.passOnStoreError) throw error
+    config.logger.error(error, 'express-rate-limit: the store failed, so the request goes on without a limit.')
+    return true
+  }
+  const { totalHits } = hits
+  validations.count(request, store, key, totalHits)
+  const wanted = resolved(config.limit, request, response)
+  const limit = typeof wanted === 'number' ? wanted : await wanted
+  validations.warn('limit', limit === 0, 'WRN_ERL_MAX_ZERO', 'A limit of 0 refuses every request.')
+  const resetTime = hits.resetTime && new Date(hits.resetTime)
+  const info = { limit, used: totalHits, remaining: Math.max(limit - totalHits, 0), resetTime, key }
+  Object.defineProperty(info, 'current', { enumerable: false, value: totalHits })
+  Object.assign(request, { [config.requestPropertyName]: info })
+  await setHeaders(config, request, response, info)
+  if (config.skipFailedRequests || config.skipSuccessfulRequests) uncount(config, request, response, info)
+  if (totalHits <= limit) return true
+  if ((config.legacyHeaders || config.standardHeaders) && !response.headersSent) {
+    const seconds = config.retryAfter === undefined ? undefined : await resolved(config.retryAfter, request, response)
+    response.setHeader('Retry-After', String(seconds ?? secondsLeft(resetTime, windowMs)))
+  }
+  await config.handler(request, response, next, options)
+  return false
+}
+
+function initStore({ store, logger }: Config, options: Options): void {
+  const failed = (error: unknown) => logger.error(error, 'express-rate-limit: the store failed to start.')
+  try {
+    const started = store.init?.(options)
+    if (started instanceof Promise) started.catch(failed)
+  } catch (error) {
+    failed(error)
+  }
+}
+
+/**
+ * Express middleware that counts requests in windows which open with the first one, and refuses those over the limit.
+ * @throws TypeError if the store is invalid, HeadgateError if a store of headgate already has a limiter of that name
+ */
+export function rateLimit(passedOptions: Partial<Options> = {}): RateLimitRequestHandler {
+  const config = configOf(passedOptions ?? {})
+  const { validations: _, ...options } = config
+  const { store } = config
+  initStore(config, options)
+  const middleware = async (request: Request, response: Response, next: NextFunction) => {
+    let goesOn: boolean
+    try {
+      goesOn = await check(config, options, request, response, next)
+    } catch (error) {
+      next(error)
+      return
+    }
+    if (goesOn) next()
+  }
+  const getKey = store.get?.bind(store) ?? unreadable
+  return Object.assign(middleware as RequestHandler, { resetKey: store.resetKey.bind(store), getKey })
+}
+
+function unreadable(): never {
+  throw new Error('The current store does not support the get/getKey method')
+}
+
+/** @alias */
+export default rateLimit
+
+const exported: Record<string, unknown> = { default: rateLimit, rateLimit, MemoryStore, ipKeyGenerator }
+const commonJs: typeof rateLimit = Object.assign(rateLimit, exported, { SECOND, MINUTE, HOUR, DAY })
+
+/** What `require` returns. */
+export { commonJs as 'module.exports' }

@@ -1,0 +1,42 @@
+import { isIPv6 } from 'node:net'
+import type { Request, Response } from 'express'
+import { networkOf } from '../network.ts'
+import type { Config } from './validations.ts'
+
+/** The key of an address: IPv4 as it is, IPv6 by its network. @param ipv6Subnet the length of its prefix; false for none */
+export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): string {
+  const network = networkOf(ip, ipv6Subnet === false ? 128 : ipv6Subnet)
+  if (network === undefined) return ip
+  if (network.isIPv4) return network.address
+  return ipv6Subnet === false || ipv6Subnet === 0 ? ip : `${network.address}/${ipv6Subnet}`
+}
+
+/** Keys of networks that were computed, by address: most requests come from a known one. */
+const keysOf = new Map<string, string>()
+
+function addressKey(ip: string, subnet: number | false): string {
+  if (subnet !== 56 || ip === undefined || ip.indexOf(':') === -1) return ipKeyGenerator(ip, subnet)
+  let key = keysOf.get(ip)
+  if (key === undefined) {
+    key = ipKeyGenerator(ip, subnet)
+    if (keysOf.size >= 16_384) keysOf.clear()
+    keysOf.set(ip, key)
+  }
+  return key
+}
+
+/** The key of a request by its address. */
+export function keyByAddress(
+  { ipv6Subnet, validations }: Config,
+  request: Request,
+  response: Response,
+): string | Promise<string> {
+  validations.address(request)
+  const ip = request.ip as string
+  if (typeof ipv6Subnet !== 'function') return addressKey(ip, ipv6Subnet)
+  if (!isIPv6(ip)) return ip
+  return Promise.resolve(ipv6Subnet(request, response)).then((bits) => {
+    validations.subnet(bits)
+    return addressKey(ip, bits)
+  })
+}

@@ -1,0 +1,57 @@
+import { keyByAddress } from './address-key.ts'
+import { policyName, resolved } from './fields.ts'
+import { storeOf } from './stores.ts'
+import { type AugmentedRequest, type Logger, MINUTE, type Options } from './types.ts'
+import { type Config, Validations } from './validations.ts'
+
+const consoleLogger: Logger = {
+  error: (...values) => console.error(...values.reverse()),
+  warn: (...values) => console.warn(...values.reverse()),
+}
+
+/** The options with all defaults. */
+export function configOf(given: Partial<Options>): Config {
+  const options = Object.fromEntries(
+    Object.entries(given).filter(([, value]) => value !== undefined),
+  ) as Partial<Options>
+  const logger = options.logger ?? consoleLogger
+  const validations = new Validations(options.validate ?? true, logger)
+  const { standardHeaders = false } = options
+  const defaults: Omit<Config, 'store'> = {
+    windowMs: MINUTE,
+    limit: options.max ?? 5,
+    message: 'Too many requests, please try again later.',
+    statusCode: 429,
+    legacyHeaders: options.headers ?? true,
+    standardHeaders: false,
+    identifier: (request) => policyName((request as AugmentedRequest)[config.requestPropertyName], config.windowMs),
+    requestPropertyName: 'rateLimit',
+    skipFailedRequests: false,
+    skipSuccessfulRequests: false,
+    requestWasSuccessful: (_request, { statusCode }) => statusCode < 400,
+    skip: () => false,
+    keyGenerator: (request, response) => keyByAddress(config, request, response),
+    ipv6Subnet: 56,
+    async handler(request, response) {
+      response.status(config.statusCode)
+      const message = await resolved(config.message, request, response)
+      if (!response.writableEnded) response.send(message)
+    },
+    passOnStoreError: false,
+    validate: validations.enabled,
+    logger,
+    validations,
+  }
+  const config: Config = {
+    ...defaults,
+    ...options,
+    standardHeaders: standardHeaders === true ? 'draft-6' : standardHeaders,
+    store: storeOf(options.store, options.windowMs ?? MINUTE, options.name),
+    validations,
+    validate: validations.enabled,
+    logger,
+  }
+  const known = [...Object.keys(defaults), 'store', 'retryAfter', 'max', 'headers', 'name']
+  validations.options(given as Record<string, unknown>, [...known, 'draft_polli_ratelimit_headers'], config.store)
+  return config
+}

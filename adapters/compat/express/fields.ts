@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto'
+import type { Request, Response } from 'express'
+import { DAY, HOUR, MINUTE, type RateLimitInfo, SECOND, type ValueDeterminingMiddleware } from './types.ts'
+import type { Config } from './validations.ts'
+
+/** Such as `5-in-1min`. */
+export function policyName(info: RateLimitInfo | undefined, windowMs: number): string {
+  const units = [
+    [DAY, 'day', 's'],
+    [HOUR, 'hr', 's'],
+    [MINUTE, 'min', ''],
+    [SECOND, 'sec', ''],
+  ] as const
+  const [length, name, plural] = units.find(([unit]) => windowMs >= unit) ?? units[3]
+  const count = windowMs / length
+  return `${info?.limit}-in-${count}${name}${count > 1 ? plural : ''}`
+}
+
+/** Whole seconds until the window ends, rounded up. */
+export function secondsLeft(resetTime: Date | undefined, windowMs: number): number {
+  if (resetTime === undefined) return Math.ceil(windowMs / 1000)
+  return Math.max(0, Math.ceil((resetTime.getTime() - Date.now()) / 1000))
+}
+
+function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {
+  response.setHeader('X-RateLimit-Limit', String(limit))
+  response.setHeader('X-RateLimit-Remaining', String(remaining))
+  if (!(resetTime instanceof Date)) return
+  // The epoch below is by this clock.
+  response.setHeader('Date', new Date().toUTCString())
+  response.setHeader('X-RateLimit-Reset', String(Math.ceil(resetTime.getTime() / 1000)))
+}
+
+/** The name is asked for by draft-8 only. */
+function setStandardHeaders(config: Config, response: Response, info: RateLimitInfo, name: string | undefined): void {
+  const { limit, remaining, resetTime, key } = info
+  const { windowMs, standardHeaders, validations } = config
+  const seconds = Math.ceil(windowMs / 1000)
+  const reset = secondsLeft(resetTime, windowMs)
+  if (standardHeaders !== 'draft-6') {
+    const whole = 'The store tells no resetTime, so a whole window is shown.'
+    validations.warn('headersResetTime', resetTime === undefined, 'ERR_ERL_HEADERS_NO_RESET', whole)
+  }
+  if (standardHeaders === 'draft-8') {
+    const digest = createHash('sha256').update(String(key)).digest('hex').slice(0, 12)
+    const partition = Buffer.from(digest).toString('base64')
+    response.append('RateLimit', `"${name}"; r=${remaining}; t=${reset}`)
+    response.append('RateLimit-Policy', `"${name}"; q=${limit}; w=${seconds}; pk=:${partition}:`)
+    return
+  }
+  response.setHeader('RateLimit-Policy', `${limit};w=${seconds}`)
+  if (standardHeaders === 'draft-7') {
+    response.setHeader('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${reset}`)
+    return
+  }
+  response.setHeader('RateLimit-Limit', String(limit))
+  response.setHeader('RateLimit-Remaining', String(remaining))
+  response.setHeader('RateLimit-Reset', String(reset))
+}
+
+const drafts: readonly unknown[] = ['draft-6', 'draft-7', 'draft-8']
+
+/** Sets the fields of the options. */
+export async function setHeaders(
+  config: Config,
+  request: Request,
+  response: Response,
+  info: RateLimitInfo,
+): Promise<void> {
+  const { standardHeaders, legacyHeaders } = config
+  if (legacyHeaders && !response.headersSent) setLegacyHeaders(response, info)
+  if (!standardHeaders || response.headersSent) return
+  const known = drafts.includes(standardHeaders)
+  const message = `standardHeaders must be one of ${drafts.join(', ')}.`
+  config.validations.warn('headersDraftVersion', !known, 'ERR_ERL_HEADERS_UNSUPPORTED_DRAFT_VERSION', message)
+  if (!known) return
+  const name = standardHeaders === 'draft-8' ? await resolved(config.identifier, request, response) : undefined
+  if (!response.headersSent) setStandardHeaders(config, response, info, name)
+}
+
+/** What an option is for this request. */
+export function resolved<T>(
+  value: T | ValueDeterminingMiddleware<T>,
+  request: Request,
+  response: Response,
+): T | Promise<T> {
+  return typeof value === 'function' ? (value as ValueDeterminingMiddleware<T>)(request, response) : value
+}

@@ -1,0 +1,81 @@
+import { Counters, isHeadgateStore } from '../counters.ts'
+import { type ClientRateLimitInfo, type LegacyStore, MINUTE, type Options, type Store } from './types.ts'
+
+/** Hits on a store of headgate. */
+class CounterStore {
+  readonly localKeys: boolean
+  counters: Counters
+
+  constructor(counters: Counters) {
+    this.counters = counters
+    this.localKeys = counters.limiter.store.synchronous
+  }
+
+  async get(key: string): Promise<ClientRateLimitInfo | undefined> {
+    const { used, resetAfter } = await this.counters.read(String(key))
+    return used === 0 ? undefined : { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
+  }
+
+  async increment(key: string): Promise<ClientRateLimitInfo> {
+    const { used, resetAfter } = await this.counters.hit(String(key))
+    return { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
+  }
+
+  async decrement(key: string): Promise<void> {
+    await this.counters.unhit(String(key))
+  }
+
+  async resetKey(key: string): Promise<void> {
+    await this.counters.limiter.reset(String(key))
+  }
+
+  async resetAll(): Promise<void> {
+    await this.counters.limiter.clear()
+  }
+}
+
+/** Counts hits in the memory of this process. */
+export class MemoryStore extends CounterStore implements Store {
+  /** The length of a window in milliseconds. */
+  windowMs: number = MINUTE
+
+  constructor() {
+    super(new Counters(MINUTE))
+  }
+
+  init(options: Pick<Options, 'windowMs'>): void {
+    this.windowMs = options.windowMs
+    this.counters = new Counters(options.windowMs)
+  }
+
+  shutdown(): void {
+    void this.resetAll()
+  }
+}
+
+/** The store of the option: one of either package, or one of the interface before version 6. */
+export function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
+  if (given === undefined) return new MemoryStore()
+  if (isHeadgateStore(given)) return new CounterStore(new Counters(windowMs, given, name))
+  const legacy = given as LegacyStore & Partial<Store>
+  if (typeof legacy.incr !== 'function' || typeof legacy.increment === 'function') return checked(given as Store)
+  return checked({
+    increment: (key) =>
+      new Promise((resolve, reject) => {
+        legacy.incr(key, (error, totalHits, resetTime) => (error ? reject(error) : resolve({ totalHits, resetTime })))
+      }),
+    decrement: async (key) => legacy.decrement(key),
+    resetKey: async (key) => legacy.resetKey(key),
+    resetAll: async () => legacy.resetAll?.(),
+  })
+}
+
+function checked(store: Store): Store {
+  const has = (name: keyof Store, optional: boolean) =>
+    typeof store[name] === 'function' || (optional && store[name] === undefined)
+  const required = (['increment', 'decrement', 'resetKey'] as const).every((name) => has(name, false))
+  if (required && has('resetAll', true) && has('init', true)) return store
+  throw new TypeError(
+    'The store is invalid: it must have increment, decrement and resetKey, as the interface Store says.',
+  )
+}

@@ -1,0 +1,127 @@
+import { isIP } from 'node:net'
+import type { Request } from 'express'
+import type { EnabledValidations, Logger, Options, Store, ValidationName } from './types.ts'
+
+/** A mistake that a validation found. */
+class ValidationError extends Error {
+  readonly code: string
+  readonly help: string
+
+  constructor(name: string, code: string, message: string) {
+    const help = `https://express-rate-limit.github.io/${code}/`
+    super(`${message} See ${help} for more information.`)
+    this.name = name
+    this.code = code
+    this.help = help
+  }
+}
+
+const validationNames: readonly string[] = [
+  ...['ip', 'trustProxy', 'xForwardedForHeader', 'forwardedHeader', 'positiveHits', 'unsharedStore', 'singleCount'],
+  ...['limit', 'draftPolliHeaders', 'onLimitReached', 'headersDraftVersion', 'headersResetTime', 'knownOptions'],
+  ...['validationsConfig', 'creationStack', 'ipv6Subnet', 'ipv6SubnetOrKeyGenerator', 'keyGeneratorIpFallback'],
+  ...(['windowMs', 'default'] satisfies readonly ValidationName[]),
+]
+
+const usedStores = new WeakSet<object>()
+const countedKeys = new WeakMap<object, Set<string>>()
+
+/** The mistakes that are looked for. Each validation looks once: when the limiter is made, or at the first request. */
+export class Validations {
+  readonly enabled: EnabledValidations
+  readonly #logger: Logger
+  #sawAddress = false
+  #sawCount = false
+
+  constructor(validate: boolean | EnabledValidations, logger: Logger) {
+    this.enabled = typeof validate === 'boolean' ? { default: validate } : { default: true, ...validate }
+    this.#logger = logger
+  }
+
+  disable(): void {
+    for (const name of Object.keys(this.enabled)) this.enabled[name as ValidationName] = false
+  }
+
+  /** True if the validation has yet to look. */
+  due(name: ValidationName): boolean {
+    return this.enabled[name] ?? this.enabled.default ?? true
+  }
+
+  warn(name: ValidationName, wrong: unknown, code: string, message: string): void {
+    if (!this.due(name)) return
+    this.enabled[name] = false
+    if (!wrong) return
+    if (code.startsWith('WRN')) this.#logger.warn(new ValidationError('ChangeWarning', code, message))
+    else this.#logger.error(new ValidationError('ValidationError', code, message))
+  }
+
+  options(given: Partial<Options> & Record<string, unknown>, known: readonly string[], store: Store): void {
+    const names = Object.keys(typeof given.validate === 'object' ? given.validate : {})
+    const unknownNames = names.filter((name) => !validationNames.includes(name))
+    const unknown = Object.keys(given).filter((option) => !known.includes(option))
+    const { draft_polli_ratelimit_headers: polli, onLimitReached, ipv6Subnet } = given
+    this.warn('validationsConfig', unknownNames[0], 'ERR_ERL_UNKNOWN_VALIDATION', `validate has no ${unknownNames[0]}.`)
+    this.warn('knownOptions', unknown[0], 'ERR_ERL_UNKNOWN_OPTION', `There is no option ${unknown[0]}.`)
+    this.warn('draftPolliHeaders', polli, 'WRN_ERL_DEPRECATED_DRAFT_POLLI_HEADERS', 'Write standardHeaders instead.')
+    this.warn('onLimitReached', onLimitReached, 'WRN_ERL_DEPRECATED_ON_LIMIT_REACHED', 'Use handler instead.')
+    if (typeof ipv6Subnet !== 'function') this.subnet(ipv6Subnet)
+    const both = ipv6Subnet !== undefined && given.keyGenerator !== undefined
+    this.warn(
+      'ipv6SubnetOrKeyGenerator',
+      both,
+      'ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR',
+      'Pass ipv6Subnet or keyGenerator.',
+    )
+    const reused = usedStores.has(store)
+    if (this.due('unsharedStore')) usedStores.add(store)
+    this.warn('unsharedStore', reused, 'ERR_ERL_STORE_REUSE', 'Give each limiter a store of its own.')
+  }
+
+  subnet(bits: unknown): void {
+    const fits = bits === undefined || bits === false || (Number.isInteger(bits) && +bits! >= 32 && +bits! <= 64)
+    this.warn('ipv6Subnet', !fits, 'ERR_ERL_IPV6_SUBNET', 'ipv6Subnet should be from 32 to 64 bits.')
+  }
+
+  address(request: Request): void {
+    if (this.#sawAddress) return
+    this.#sawAddress = true
+    const { ip, headers, app } = request
+    if (ip === undefined) this.warn('ip', true, 'ERR_ERL_UNDEFINED_IP_ADDRESS', 'request.ip is undefined.')
+    this.warn('ip', !isIP(ip ?? ''), 'ERR_ERL_INVALID_IP_ADDRESS', `request.ip is no address: ${ip}.`)
+    const trusted: unknown = app.get('trust proxy')
+    const everybody = 'Every proxy is trusted, so a client can claim any address.'
+    this.warn('trustProxy', trusted === true, 'ERR_ERL_PERMISSIVE_TRUST_PROXY', everybody)
+    const untrusted = headers['x-forwarded-for'] !== undefined && trusted === false
+    const nobody = "X-Forwarded-For is set, but 'trust proxy' is not."
+    this.warn('xForwardedForHeader', untrusted, 'ERR_ERL_UNEXPECTED_X_FORWARDED_FOR', nobody)
+    const ignored = headers.forwarded !== undefined && ip === request.socket?.remoteAddress
+    this.warn('forwardedHeader', ignored, 'ERR_ERL_FORWARDED_HEADER', 'The field Forwarded is ignored.')
+  }
+
+  count(request: Request, store: Store, key: string, hits: unknown): void {
+    if (this.#sawCount) return
+    this.#sawCount = true
+    const positive = Number.isInteger(hits) && (hits as number) >= 1
+    this.warn('positiveHits', !positive, 'ERR_ERL_INVALID_HITS', `The store returned ${hits} hits.`)
+    if (!this.due('singleCount')) return
+    const counted = countedKeys.get(request) ?? new Set<string>()
+    countedKeys.set(request, counted)
+    const name = `${placeOf(store)} ${store.prefix ?? ''}${key}`
+    this.warn('singleCount', counted.has(name), 'ERR_ERL_DOUBLE_COUNT', `A request was counted twice: ${key}.`)
+    counted.add(name)
+  }
+}
+
+/** Two stores in memory have different keys, and two clients of one server may have the same. */
+function placeOf(store: Store): string {
+  if (!store.localKeys) return store.constructor.name
+  const place = places.get(store) ?? `#${++placeCount}`
+  places.set(store, place)
+  return place
+}
+
+const places = new WeakMap<Store, string>()
+let placeCount = 0
+
+/** The options with all defaults, the store in the interface of today, and the validations. */
+export type Config = Options & { store: Store; validations: Validations }

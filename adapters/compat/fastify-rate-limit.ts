@@ -1,0 +1,114 @@
+/*
+ * The interface of @fastify/rate-limit 11: change the import, and keep the options, the stores and what clients see.
+ *
+ * What differs, and why:
+ *
+ * - Counts are kept in a memory store of `cache` keys that protects refused keys from a flood of new ones. With
+ *   `continueExceeding` and `exponentialBackoff` it is a least-recently-used cache, as in the original.
+ * - With `exponentialBackoff` a window lasts as long as the client is told, and not only the first `timeWindow` of it.
+ * - With `redis`, the counts are kept by `redisStore`, in other keys than those of @fastify/rate-limit. A counter starts
+ *   anew once. A call takes at most a second. `continueExceeding` and `exponentialBackoff` need a store in memory.
+ * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered.
+ * - `store` takes a store of headgate too.
+ */
+import type {
+  ContextConfigDefault,
+  FastifyInstance,
+  FastifyPluginAsync,
+  FastifySchema,
+  preHandlerAsyncHookHandler,
+  RouteGenericInterface,
+  RouteOptions,
+} from 'fastify'
+import plugin from 'fastify-plugin'
+import { countingOf } from './fastify/counting.ts'
+import { apply, hookOf, type Limit } from './fastify/hook.ts'
+import { merged, normalizeIP, settingsOf } from './fastify/settings.ts'
+import type {
+  CreateRateLimitOptions,
+  RateLimitCheck,
+  RateLimitHook,
+  RateLimitOptions,
+  RateLimitPluginOptions,
+} from './fastify/types.ts'
+
+export type { RouteLimit } from '../fastify-route-limits.ts'
+export type * from './fastify/types.ts'
+export { normalizeIP }
+
+declare module 'fastify' {
+  interface HeadgateRouteLimits {
+    compat: RateLimitOptions
+  }
+  interface FastifyInstance<RawServer, RawRequest, RawReply, Logger, TypeProvider> {
+    createRateLimit(options?: CreateRateLimitOptions): RateLimitCheck
+    rateLimit<
+      RouteGeneric extends RouteGenericInterface = RouteGenericInterface,
+      ContextConfig = ContextConfigDefault,
+      SchemaCompiler extends FastifySchema = FastifySchema,
+    >(
+      options?: RateLimitOptions,
+    ): preHandlerAsyncHookHandler<
+      RawServer,
+      RawRequest,
+      RawReply,
+      RouteGeneric,
+      ContextConfig,
+      SchemaCompiler,
+      TypeProvider,
+      Logger
+    >
+  }
+}
+
+function addHook(route: RouteOptions, name: RateLimitHook, handler: ReturnType<typeof hookOf>): void {
+  const before = route[name] as unknown
+  Object.assign(route, { [name]: [...[before ?? []].flat(), handler] })
+}
+
+const fastifyRateLimit: FastifyPluginAsync<RateLimitPluginOptions> = async (app, options) => {
+  const settings = settingsOf(options)
+  const ran = Symbol('headgate.ran')
+  const limit: Limit = { settings, counting: await countingOf(settings) }
+  const nested = (own: RateLimitOptions | undefined, route: Partial<RouteOptions>): Limit => {
+    if (typeof own !== 'object') return limit
+    const mine = merged(settings, own, route)
+    return { settings: mine, counting: limit.counting.child(mine) }
+  }
+  app.decorateRequest(ran as never, false as never)
+  if (!app.hasDecorator('createRateLimit')) {
+    app.decorate('createRateLimit', (own?: CreateRateLimitOptions): RateLimitCheck => {
+      const created = nested(own, {})
+      return (request, call) => apply(created, request, call?.increment !== false)
+    })
+  }
+  if (!app.hasDecorator('rateLimit')) {
+    app.decorate('rateLimit', ((own?: RateLimitOptions) =>
+      hookOf(nested(own, {}), ran)) as FastifyInstance['rateLimit'])
+  }
+  app.addHook('onRoute', (route) => {
+    const own = (route.config as { rateLimit?: RateLimitOptions | false | null } | undefined)?.rateLimit
+    if (own === undefined || own === null) {
+      if (options.global !== false) addHook(route, settings.hook, hookOf(limit, ran))
+    } else if (typeof own === 'object') {
+      const mine = nested(own, route)
+      addHook(route, mine.settings.hook, hookOf(mine, ran))
+    } else if (own !== false) throw new Error('Unknown value for route rate-limit configuration')
+  })
+}
+
+const installed: FastifyPluginAsync<RateLimitPluginOptions> = plugin(fastifyRateLimit, {
+  fastify: '5.x',
+  name: '@fastify/rate-limit',
+})
+
+export { installed as default, installed as fastifyRateLimit }
+
+const commonJs: typeof installed = Object.assign(installed, {
+  default: installed,
+  fastifyRateLimit: installed,
+  normalizeIP,
+})
+
+/** What `require` returns. */
+export { commonJs as 'module.exports' }

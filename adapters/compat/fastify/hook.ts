@@ -1,0 +1,119 @@
+import type { FastifyReply, FastifyRequest } from 'fastify'
+import ms from 'ms'
+import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
+import { CannotRead, type Counting } from './counting.ts'
+import { normalizeIP, type Settings } from './settings.ts'
+import type { Hits, RateLimitOptions, RateLimitResult } from './types.ts'
+
+/** One limit: its settings, and where it counts. */
+export interface Limit {
+  readonly settings: Settings
+  readonly counting: Counting
+}
+
+function grouped(key: string | number, request: FastifyRequest): string {
+  const group = (request.routeOptions.config as { rateLimit?: RateLimitOptions } | undefined)?.rateLimit?.groupId
+  return group ? `${key}${group}` : (key as string)
+}
+
+async function isExempt({ allowList }: Settings, request: FastifyRequest, key: string): Promise<boolean> {
+  if (typeof allowList === 'function') return Boolean(await allowList(request, key))
+  return allowList?.includes(key) === true
+}
+
+/** Counts a request, unless it is exempt. */
+export async function apply(
+  { settings, counting }: Limit,
+  request: FastifyRequest,
+  increments = true,
+): Promise<RateLimitResult> {
+  const { keyGenerator, ipv6Subnet } = settings
+  const own = keyGenerator === undefined ? normalizeIP(request.ip, ipv6Subnet) : await keyGenerator(request)
+  const key = grouped(own, request)
+  if (settings.allowList && (await isExempt(settings, request, key))) return { isAllowed: true, key }
+  const max = typeof settings.max === 'number' ? settings.max : await settings.max(request, key)
+  const given = settings.timeWindow
+  const timeWindow = typeof given === 'number' ? given : await given(request, key)
+  const counted = hitsOf({ settings, counting }, String(key), timeWindow, max, increments)
+  const { current, ttl } = isPromise(counted) ? await counted : counted
+  return {
+    isAllowed: false,
+    key,
+    max,
+    timeWindow,
+    remaining: Math.max(0, max - current),
+    ttl,
+    ttlInSeconds: Math.ceil(ttl / 1000),
+    isExceeded: current > max,
+    isBanned: settings.ban !== -1 && current - max > settings.ban,
+  }
+}
+
+function hitsOf(
+  { settings, counting }: Limit,
+  key: string,
+  window: number,
+  max: number,
+  counts: boolean,
+): MaybePromise<Hits> {
+  try {
+    const hits = counts ? counting.hit(key, window, max) : counting.read(key, window, max)
+    return isPromise(hits) && settings.skipOnError ? hits.catch(uncounted) : hits
+  } catch (error) {
+    if (!settings.skipOnError) throw error
+    return uncounted(error)
+  }
+}
+
+/** A store that fails lets requests pass. One that cannot read is a mistake. */
+function uncounted(error: unknown): Hits {
+  if (error instanceof CannotRead) throw error
+  return { current: 0, ttl: 0 }
+}
+
+type Mark = { [ran: symbol]: boolean }
+
+/** The hook of a limit. One request is counted once, by the first limit of the plugin that it meets. */
+export function hookOf(limit: Limit, ran: symbol): (request: FastifyRequest, reply: FastifyReply) => Promise<void> {
+  const { settings } = limit
+  return async (request, reply) => {
+    const marked = request as unknown as Mark
+    if (marked[ran]) return
+    marked[ran] = true
+    const result = await apply(limit, request)
+    if (result.isAllowed === true) return
+    setHeaders(settings, reply, result)
+    if (!result.isExceeded) settings.onExceeding?.(request, result.key)
+    else throw refusal(settings, request, result)
+  }
+}
+
+type Counted = Extract<RateLimitResult, { isAllowed: false }>
+
+function setHeaders(
+  { labels, addHeaders, addHeadersOnExceeding }: Settings,
+  reply: FastifyReply,
+  result: Counted,
+): void {
+  const { isExceeded, max, remaining, ttlInSeconds } = result
+  const wanted = isExceeded ? addHeaders : addHeadersOnExceeding
+  const set = (name: string, value: number) => wanted[name] && reply.header(name, value)
+  set(labels.rateLimit, max)
+  set(labels.rateRemaining, remaining)
+  set(labels.rateReset, ttlInSeconds)
+  if (isExceeded) set(labels.retryAfter, ttlInSeconds)
+}
+
+function refusal(
+  settings: Settings,
+  request: FastifyRequest,
+  { key, max, ttl, ttlInSeconds, isBanned }: Counted,
+): object {
+  settings.onExceeded?.(request, key)
+  if (isBanned) settings.onBanReach?.(request, key)
+  const after = ms(ttlInSeconds * 1000, { long: true })
+  const statusCode = isBanned ? 403 : 429
+  const context = { statusCode, ban: isBanned, max, ttl, after }
+  if (settings.errorResponseBuilder !== undefined) return settings.errorResponseBuilder(request, context)
+  return Object.assign(new Error(`Rate limit exceeded, retry in ${after}`), { statusCode })
+}

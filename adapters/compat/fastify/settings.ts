@@ -1,0 +1,96 @@
+import type { FastifyRequest, RouteOptions } from 'fastify'
+import ms from 'ms'
+import type { MaybePromise } from '../../../src/maybe-promise.ts'
+import { networkOf } from '../network.ts'
+import type { RateLimitOptions, RateLimitPluginOptions } from './types.ts'
+
+/** The key of an address: IPv4 as it is, IPv6 by the first address of its network. */
+export function normalizeIP(ip: string, ipv6Subnet = 64): string {
+  return networkOf(ip, ipv6Subnet)?.address ?? ip.toLowerCase()
+}
+
+type Resolved<Value> = number | ((request: FastifyRequest, key: string) => MaybePromise<Value>)
+
+export type Settings = Required<Pick<RateLimitOptions, 'ipv6Subnet' | 'ban' | 'hook'>> &
+  Omit<RateLimitPluginOptions, 'max' | 'timeWindow'> & {
+    readonly max: Resolved<number>
+    readonly timeWindow: Resolved<number>
+    readonly labels: Labels
+    readonly addHeaders: Readonly<Record<string, boolean>>
+    readonly addHeadersOnExceeding: Readonly<Record<string, boolean>>
+    readonly routeInfo?: Partial<RouteOptions>
+  }
+
+interface Labels {
+  readonly rateLimit: string
+  readonly rateRemaining: string
+  readonly rateReset: string
+  readonly retryAfter: string
+}
+
+const defaultLabels: Labels = {
+  rateLimit: 'x-ratelimit-limit',
+  rateRemaining: 'x-ratelimit-remaining',
+  rateReset: 'x-ratelimit-reset',
+  retryAfter: 'retry-after',
+}
+const draftLabels: Labels = {
+  rateLimit: 'ratelimit-limit',
+  rateRemaining: 'ratelimit-remaining',
+  rateReset: 'ratelimit-reset',
+  retryAfter: 'retry-after',
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isFinite(value) && (value as number) >= 0
+}
+
+function maxOf({ max }: RateLimitOptions): Settings['max'] {
+  if (isCount(max)) return Math.trunc(max)
+  return typeof max === 'function' ? max : 1000
+}
+
+function windowOf({ timeWindow }: RateLimitOptions): Settings['timeWindow'] {
+  if (isCount(timeWindow)) return Math.trunc(timeWindow)
+  if (typeof timeWindow === 'function') return timeWindow
+  if (typeof timeWindow !== 'string') return 60_000
+  const window = ms(timeWindow as ms.StringValue)
+  if (Number.isFinite(window)) return window
+  throw new TypeError(`timeWindow is no duration: ${timeWindow}. Write '1 minute'.`)
+}
+
+function subnetOf({ ipv6Subnet }: RateLimitOptions): number {
+  return isCount(ipv6Subnet) && ipv6Subnet <= 128 ? Math.trunc(ipv6Subnet) : 64
+}
+
+/** The settings of the plugin. */
+export function settingsOf(options: RateLimitPluginOptions): Settings {
+  const labels = options.enableDraftSpec === true ? draftLabels : defaultLabels
+  const { rateLimit, rateRemaining, rateReset, retryAfter } = labels
+  const shown = { [rateLimit]: true, [rateRemaining]: true, [rateReset]: true }
+  return {
+    ...options,
+    ...numbersOf(options),
+    hook: options.hook ?? 'onRequest',
+    labels,
+    addHeaders: { ...shown, [retryAfter]: true, ...options.addHeaders },
+    addHeadersOnExceeding: { ...shown, ...options.addHeadersOnExceeding },
+  }
+}
+
+function numbersOf(options: RateLimitOptions): Pick<Settings, 'max' | 'timeWindow' | 'ban' | 'ipv6Subnet'> {
+  const { ban } = options
+  return {
+    max: maxOf(options),
+    timeWindow: windowOf(options),
+    ban: isCount(ban) ? Math.trunc(ban) : -1,
+    ipv6Subnet: subnetOf(options),
+  }
+}
+
+/** The settings of a limit within the plugin: its own options, then those of the plugin. */
+export function merged(settings: Settings, own: RateLimitOptions, routeInfo: Partial<RouteOptions>): Settings {
+  const all = { ...settings, ...own } as RateLimitPluginOptions
+  if (all.groupId !== undefined && typeof all.groupId !== 'string') throw new Error('groupId must be a string')
+  return { ...settings, ...own, ...numbersOf(all), routeInfo } as Settings
+}

@@ -1,0 +1,185 @@
+/*
+ * The interface of koa-ratelimit 6: change the import, and keep the options, the drivers and what clients see.
+ *
+ * What differs, and why:
+ *
+ * - The reset time is in whole seconds, and it and `Retry-After` are rounded up: a client that waits as long as it is told is
+ *   admitted.
+ * - A Map that is given as `db` holds the bounded counts as one entry. `db.clear()` forgets them, and single keys are not
+ *   in it.
+ * - The driver `'memory'` counts without a `db` too.
+ * - In Redis, the log of a key is kept by `redisStore`, in other keys than those of koa-ratelimit. A counter starts anew once.
+ * - A call of Redis takes at most a second; then the request fails.
+ * - A window lasts from 1 ms to 366 days.
+ * - `store` takes a store of headgate in place of `driver` and `db`.
+ */
+import assert from 'node:assert'
+import type { Context, Middleware } from 'koa'
+import ms from 'ms'
+import { RateLimiter, type Store, slidingLog } from '../../src/index.ts'
+import { decide } from '../../src/limiter.ts'
+import { isPromise } from '../../src/maybe-promise.ts'
+import { type Count, Counters, isHeadgateStore } from './counters.ts'
+
+/** Names of the fields. */
+export interface HeaderNameOptions {
+  /** Default `'X-RateLimit-Remaining'`. */
+  remaining?: string
+  /** Default `'X-RateLimit-Reset'`. */
+  reset?: string
+  /** Default `'X-RateLimit-Limit'`. */
+  total?: string
+}
+
+/** The options of the middleware. */
+export interface MiddlewareOptions {
+  /** Default `'redis'`. */
+  driver?: 'redis' | 'memory'
+  /** A client of Redis, or a Map. */
+  // biome-ignore lint/suspicious/noExplicitAny: each library has a client of its own
+  db?: any
+  /** A store of headgate, in place of `driver` and `db`. */
+  store?: Store
+  /** The length of a window in milliseconds. Default an hour. */
+  duration?: number
+  /** How many requests a window admits. Default 2500. */
+  max?: number
+  /** Who is limited; false for no limit. Default: the address. */
+  id?: (context: Context) => string | false
+  /** The beginning of the keys. Default `'limit'`. */
+  namespace?: string
+  headers?: HeaderNameOptions
+  /** True for no fields, except on refusals `Retry-After`. Default false. */
+  disableHeader?: boolean
+  /** The body of a refusal. Default: how long to wait. */
+  errorMessage?: string | object
+  /** The status of a refusal. Default 429. */
+  status?: number
+  /** True to refuse by `ctx.throw`. Default false. */
+  throw?: boolean
+  /** True for a request that is not limited. */
+  whitelist?: (context: Context) => boolean | Promise<boolean>
+  /** True for a request that gets 403. */
+  blacklist?: (context: Context) => boolean | Promise<boolean>
+  /** Called for every refusal. */
+  onLimited?: (context: Context) => void
+}
+
+type Settings = MiddlewareOptions & Required<Pick<MiddlewareOptions, 'duration' | 'max' | 'id' | 'namespace'>>
+
+/** What is left after a request, and in how many milliseconds more is. */
+interface Answer {
+  readonly allowed: boolean
+  readonly remaining: number
+  readonly resetAfter: number
+}
+
+type Limit = (id: string) => Answer | Promise<Answer>
+
+/** Where a Map keeps the counts of this module. */
+const countsOf: unique symbol = Symbol('headgate.counts')
+
+function countersIn(db: Map<unknown, unknown>, { duration, namespace }: Settings): Counters {
+  const all = (db.get(countsOf) as Map<string, Counters> | undefined) ?? new Map<string, Counters>()
+  db.set(countsOf, all)
+  const name = `${duration} ${namespace}`
+  const counters = all.get(name) ?? new Counters(duration)
+  all.set(name, counters)
+  return counters
+}
+
+function byCounters(find: () => Counters, max: number): Limit {
+  const answer = ({ used, resetAfter }: Count): Answer => {
+    return { allowed: used <= max, remaining: Math.max(0, max - used), resetAfter }
+  }
+  return (id) => {
+    const count = find().hit(id)
+    return isPromise(count) ? count.then(answer) : answer(count)
+  }
+}
+
+/** The log of Redis: a request leaves it a window after it came. */
+async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limit> {
+  assert(db, 'db required')
+  const { redisStore } = await import('../../src/stores/redis/index.ts')
+  const policies = slidingLog({ limit: max, window: `${duration}ms` })
+  const store = redisStore({ client: db, prefix: namespace, timeout: '1s' })
+  const limiter = new RateLimiter({ policies, store, name: 'koa', onStoreError: 'throw' })
+  return async (id) => {
+    const { allowed, remaining, policies } = await decide(limiter, id, 1, { nextAfter: true })
+    return { allowed, remaining, resetAfter: policies[0]?.nextAfter ?? 0 }
+  }
+}
+
+function limitOf(settings: Settings): Limit | Promise<Limit> {
+  const { driver, db, store, duration, max } = settings
+  if (isHeadgateStore(store)) {
+    const counters = new Counters(duration, store)
+    return byCounters(() => counters, max)
+  }
+  if (driver === 'redis') return byRedis(settings)
+  if (driver !== 'memory') throw new Error(`invalid driver. Expecting memory or redis, got ${driver}`)
+  const map = db ?? new Map()
+  assert(map instanceof Map, 'for memory driver, .db must be Map instance')
+  return byCounters(() => countersIn(map, settings), max)
+}
+
+/** Koa middleware that refuses the requests beyond `max` in a window. Its errors go to Koa's error handling. */
+export function ratelimit(options: MiddlewareOptions = {}): Middleware {
+  const settings: Settings = {
+    driver: 'redis',
+    duration: 60 * 60 * 1000,
+    max: 2500,
+    id: ({ ip }) => ip,
+    namespace: 'limit',
+    ...options,
+  }
+  let limit: Limit | Promise<Limit> | undefined
+  return async function ratelimit(context, next) {
+    const id = settings.id(context)
+    const { whitelist, blacklist } = settings
+    const whitelisted = whitelist !== undefined && (await whitelist(context))
+    if (blacklist !== undefined && (await blacklist(context))) context.throw(403, 'Forbidden')
+    if (id === false || whitelisted) return next()
+    limit ??= limitOf(settings)
+    if (isPromise(limit)) limit = await limit
+    assert(id, '.id required')
+    const asked = limit(id)
+    const answer = isPromise(asked) ? await asked : asked
+    const headers = setHeaders(context, settings, answer)
+    if (answer.allowed) return next()
+    refuse(context, settings, id, answer.resetAfter, headers)
+  }
+}
+
+type Fields = Record<string, number>
+
+function setHeaders(context: Context, { headers = {}, max, disableHeader }: Settings, answer: Answer): Fields {
+  if (disableHeader) return {}
+  const { remaining = 'X-RateLimit-Remaining', reset = 'X-RateLimit-Reset', total = 'X-RateLimit-Limit' } = headers
+  const fields = {
+    [remaining]: answer.remaining,
+    [reset]: Math.ceil((Date.now() + answer.resetAfter) / 1000),
+    [total]: max,
+  }
+  context.set(fields as unknown as Record<string, string>)
+  return fields
+}
+
+function refuse(context: Context, settings: Settings, id: string, wait: number, headers: Fields): void {
+  const after = Math.ceil(wait / 1000)
+  const message = settings.errorMessage || `Rate limit exceeded, retry in ${ms(wait, { long: true })}.`
+  context.body = message
+  context.set('Retry-After', String(after))
+  context.state.rateLimit = { after, headers, id, message } as never
+  context.status = settings.status || 429
+  settings.onLimited?.(context)
+  if (!settings.throw) return
+  Object.assign(headers, { 'Retry-After': after })
+  context.throw(context.status, context.body as string, { headers })
+}
+
+/** @alias */
+export default ratelimit
+/** What `require` returns. */
+export { ratelimit as 'module.exports' }

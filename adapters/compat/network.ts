@@ -1,0 +1,25 @@
+import { isIPv6 } from 'node:net'
+import { isIPv4, parseAddress } from '../../src/http/keys/address.ts'
+
+/**
+ * The first address of the network of an IPv6 address, in the canonical form (RFC 5952). IPv4 inside IPv6 becomes IPv4.
+ * Undefined for any other text.
+ * @param bits the length of the network's prefix, 0 to 128
+ */
+export function networkOf(
+  ip: string,
+  bits: number,
+): { readonly address: string; readonly isIPv4: boolean } | undefined {
+  const groups = isIPv6(ip) ? parseAddress(ip) : undefined
+  if (groups === undefined) return undefined
+  if (isIPv4(groups)) {
+    const [high, low] = [groups[6] as number, groups[7] as number]
+    return { address: `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`, isIPv4: true }
+  }
+  const masked = groups.map((group, n) => {
+    const kept = Math.min(16, Math.max(0, bits - 16 * n))
+    return (group & (0xffff << (16 - kept)) & 0xffff).toString(16)
+  })
+  // A URL writes its address in the canonical form.
+  return { address: new URL(`http://[${masked.join(':')}]`).hostname.slice(1, -1), isIPv4: false }
+}

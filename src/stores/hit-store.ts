@@ -1,0 +1,202 @@
+import type { Policy } from '../algorithms/algorithm.ts'
+import type { Costs } from '../algorithms/evaluation.ts'
+import { IntervalBucket } from '../algorithms/interval-bucket.ts'
+import { monotonicClock } from '../clock.ts'
+import { type Decision, join, type Verdict } from '../decision.ts'
+import { HeadgateError } from '../errors.ts'
+import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { callback, flag, knownOptions } from '../options.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from './store.ts'
+
+/** How often a key was hit in its window. */
+export interface Hits {
+  /** The hits that count now. */
+  readonly used: number
+  /** Milliseconds until the window ends. Without it, a whole window is assumed. */
+  readonly resetAfter?: number | undefined
+}
+
+/** What a call may need beside the key. */
+export interface HitTerms {
+  /** The length of a window, in milliseconds. */
+  readonly window: number
+  /** The units per window. */
+  readonly limit: number
+}
+
+export interface HitStoreOptions {
+  /** Adds `cost` hits to the key, also beyond the limit, and returns the hits in its window. */
+  hit: (key: string, cost: number, terms: HitTerms) => MaybePromise<Hits>
+  /** Takes `cost` hits away. Needs `read`. Without it, refused calls count, and refunds and settlements reject. */
+  unhit?: (key: string, cost: number, terms: HitTerms) => MaybePromise<unknown>
+  /** The hits of the key; undefined if it has none. Without it, `peek` rejects. */
+  read?: (key: string, terms: HitTerms) => MaybePromise<Hits | undefined>
+  /** Forgets the key. Without it, `reset` rejects. */
+  forget?: (key: string) => MaybePromise<unknown>
+  /** Forgets all keys. Without it, `clear` rejects. */
+  forgetAll?: () => MaybePromise<unknown>
+  /** True if no function returns a promise. Default false. */
+  synchronous?: boolean
+}
+
+const example = '(key, cost) => counters.add(key, cost)'
+
+/**
+ * Makes a store of anything that counts hits of a key in windows, such as the stores of other rate limiters. Its one limiter
+ * has one policy: `fixedWindow({ align: 'first-request' })` or `counter`. The store keeps the windows by its own clock.
+ *
+ *     hitStore({ hit: async (key, cost, { window }) => ({ used: await counters.add(key, cost, window) }) })
+ *
+ * A refusal is taken back with `unhit`, unless the policy has `countRefused`. Debt, from a charge beyond the limit, ends with
+ * the window.
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store also throws `HEADGATE_POLICY`
+ */
+export function hitStore(options: HitStoreOptions): Store {
+  knownOptions('hitStore', options, ['hit', 'unhit', 'read', 'forget', 'forgetAll', 'synchronous'])
+  if (options.hit === undefined) throw new HeadgateError('HEADGATE_OPTION', `hitStore needs hit: ${example}.`)
+  for (const name of ['hit', 'unhit', 'read', 'forget', 'forgetAll'] as const) {
+    callback<unknown>(options[name], `hitStore: ${name}`, example)
+  }
+  if (options.unhit !== undefined && options.read === undefined) {
+    throw new HeadgateError('HEADGATE_OPTION', 'hitStore: unhit needs read, to give back no more than was used.')
+  }
+  let limiter: string | undefined
+  return {
+    synchronous: flag(options.synchronous, 'hitStore: synchronous'),
+    open(terms) {
+      limiter ??= terms.name
+      if (limiter === terms.name) return new HitLedger(terms, options)
+      throw misfit('A hit store keeps the keys of one limiter. Make one for each, with a prefix of its own.')
+    },
+  }
+}
+
+class HitLedger implements Ledger {
+  readonly #policy: Policy
+  readonly #options: HitStoreOptions
+  readonly #terms: HitTerms
+  /** Absent if the store cannot do it. */
+  readonly clear?: () => MaybePromise<void>
+
+  constructor({ policies }: LedgerTerms, options: HitStoreOptions) {
+    const [policy] = policies
+    if (policies.length !== 1 || policy === undefined || !isWindowFromFirst(policy)) {
+      throw misfit(
+        "A hit store counts by one window that opens with the first request. Use fixedWindow({ align: 'first-request', ... }) " +
+          'or counter({ window }).',
+      )
+    }
+    if (options.unhit === undefined && !policy.countRefused) {
+      throw misfit('This hit store has no unhit, so refused calls count. Set countRefused: true in the policy.')
+    }
+    this.#policy = policy
+    this.#options = options
+    this.#terms = Object.freeze({ window: policy.window, limit: policy.limit })
+    const { forgetAll } = options
+    if (forgetAll !== undefined) this.clear = () => then(forgetAll(), () => undefined)
+  }
+
+  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
+    const key = keys[0] as string
+    const cost = costOf(costs)
+    if (verb === 'consume') return this.#consume(key, cost, options)
+    if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, options))
+    const by = verb === 'refund' ? -cost : cost
+    return then(by > 0 ? this.#hit(key, by) : this.#giveBack(key, -by), (hits) => this.#answer(hits, 0, 0, options))
+  }
+
+  reserve(
+    keys: readonly string[],
+    costs: Costs,
+    _maxWait: number,
+    options: ReserveOptions = {},
+  ): MaybePromise<Booking> {
+    const key = keys[0] as string
+    const cost = costOf(costs)
+    const { renews } = options
+    const decision = renews === undefined ? this.#consume(key, cost, options) : this.decide('charge', keys, 0, options)
+    return then(decision, (answer) => {
+      return { decision: answer, wait: 0, tickets: answer.allowed ? (renews ?? [[0, 0, cost]]) : undefined }
+    })
+  }
+
+  reset(keys: readonly string[]): MaybePromise<void> {
+    const { forget } = this.#options
+    if (forget === undefined) throw unsupported('forget', 'a key cannot be reset')
+    return then(forget(keys[0] as string), () => undefined)
+  }
+
+  #consume(key: string, cost: number, options?: DecideOptions): MaybePromise<Decision> {
+    const { limit, countRefused } = this.#policy
+    return then(cost === 0 ? this.#read(key) : this.#hit(key, cost), (hits) => {
+      if (cost === 0 || hits.used <= limit || countRefused) return this.#answer(hits, cost, hits.used, options)
+      const before = { ...hits, used: hits.used - cost }
+      return then(this.#options.unhit?.(key, cost, this.#terms), () => this.#answer(before, cost, hits.used, options))
+    })
+  }
+
+  #hit(key: string, cost: number): MaybePromise<Hits> {
+    return this.#options.hit(key, cost, this.#terms)
+  }
+
+  /** Never more than the key has used: some stores would count below 0. */
+  #giveBack(key: string, cost: number): MaybePromise<Hits> {
+    const { unhit } = this.#options
+    return then(this.#read(key), (hits) => {
+      const back = Math.min(cost, hits.used)
+      if (back === 0) return hits
+      if (unhit === undefined) throw unsupported('unhit', 'no units can be given back')
+      return then(unhit(key, back, this.#terms), () => ({ ...hits, used: hits.used - back }))
+    })
+  }
+
+  #read(key: string): MaybePromise<Hits> {
+    const { read } = this.#options
+    if (read === undefined) throw unsupported('read', 'the hits of a key are not known')
+    return then(read(key, this.#terms), (hits) => hits ?? { used: 0, resetAfter: 0 })
+  }
+
+  /** @param asked the hits with the call's own. Over the limit, it is refused. */
+  #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, options?: DecideOptions): Decision {
+    const { name, limit, shadow, window } = this.#policy
+    const resetAfter = used > 0 ? Math.max(0, Math.ceil(left ?? window)) : 0
+    const allowed = asked <= limit
+    const verdict: Verdict = {
+      name,
+      allowed,
+      limit,
+      remaining: Math.max(0, limit - used),
+      used,
+      retryAfter: allowed ? 0 : cost > limit ? Infinity : resetAfter,
+      resetAfter,
+      shadow,
+      ...(options?.nextAfter ? { nextAfter: resetAfter } : {}),
+    }
+    return join(allowed || shadow, [verdict], 'store', options?.at ? Math.floor(monotonicClock() / 1000) : undefined)
+  }
+}
+
+function costOf(costs: Costs): number {
+  return typeof costs === 'number' ? costs : (costs[0] as number)
+}
+
+/** True for a window that opens with the first request, and for a counter. */
+function isWindowFromFirst({ algorithm }: Policy): boolean {
+  return algorithm instanceof IntervalBucket && !algorithm.aligned && algorithm.capacity === algorithm.rate
+}
+
+function unsupported(option: string, what: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    `This hit store has no ${option}, so ${what}. Give hitStore the function ${option}.`,
+  )
+}
+
+function misfit(message: string): HeadgateError {
+  return new HeadgateError('HEADGATE_POLICY', message)
+}
+
+/** Goes on with a value, now or once it is there. */
+function then<From, To>(value: MaybePromise<From>, go: (value: From) => MaybePromise<To>): MaybePromise<To> {
+  return isPromise(value) ? value.then(go) : go(value)
+}

@@ -1,0 +1,424 @@
+/* The package and the module that stands in for it, side by side: the same requests must get the same answers. */
+import { createServer, request as send } from 'node:http'
+import express5, { type Request, type Response } from 'express'
+import * as original from 'express-rate-limit'
+import express4 from 'express4'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import * as compat from '../../adapters/compat/express-rate-limit.ts'
+import { memoryStore } from '../../src/index.ts'
+import { serve } from '../support/frameworks.ts'
+
+const start = Date.UTC(2026, 0, 1, 0, 0, 0, 250)
+beforeEach(() => void vi.useFakeTimers({ now: start, toFake: ['Date'] }))
+afterEach(() => {
+  vi.useRealTimers()
+  vi.restoreAllMocks()
+})
+
+type Module = Pick<typeof compat, 'rateLimit' | 'MemoryStore' | 'ipKeyGenerator'>
+const modules = { original: original as unknown as Module, compat: compat as Module }
+
+/** One request of a script: after how many milliseconds, and what it asks for. */
+interface Step {
+  readonly later?: number
+  readonly path?: string
+  readonly user?: string
+  readonly from?: string
+}
+
+interface Scenario {
+  readonly options: (module: Module) => Partial<compat.Options>
+  readonly steps: readonly Step[]
+  readonly proxy?: boolean
+}
+
+const times = (count: number, step: Step = {}): Step[] => Array.from({ length: count }, () => step)
+
+function ask(url: string, { path = '/', user, from }: Step): Promise<unknown> {
+  const headers = { ...(user && { 'x-user': user }), ...(from && { 'x-forwarded-for': from }) }
+  return new Promise((resolve, reject) => {
+    const request = send(url + path, { headers, agent: false }, (response) => {
+      let body = ''
+      response.on('data', (chunk) => {
+        body += chunk
+      })
+      response.on('end', () => {
+        const { date, ...headers } = response.headers
+        // Without the legacy fields, the server writes its own Date.
+        const own = 'x-ratelimit-reset' in headers ? { date } : {}
+        resolve({ status: response.statusCode, headers: { ...headers, ...own }, body })
+      })
+    })
+    request.on('error', reject)
+    request.end()
+  })
+}
+
+/** Plays the script on one module. The answers have all fields, the body, and the numbers on the request. */
+async function play(express: typeof express5, module: Module, { options, steps, proxy }: Scenario): Promise<unknown[]> {
+  const app = express()
+  if (proxy) app.set('trust proxy', 1)
+  const given = { validate: false, ...options(module) }
+  app.use(module.rateLimit(given) as never)
+  app.get('/fail', (_request, response) => void response.status(500).send('failed'))
+  app.get('/', (request, response) => {
+    const info = (request as unknown as Record<string, object>)[given.requestPropertyName ?? 'rateLimit']
+    const current = info && (info as { current?: number }).current
+    response.send({ info, current })
+  })
+  app.use((error: Error, _request: Request, response: Response, _next: unknown) => {
+    response.status(503).send(error.message)
+  })
+  const { url, close } = await serve(createServer(app))
+  const answers: unknown[] = []
+  for (const step of steps) {
+    vi.setSystemTime(Date.now() + (step.later ?? 0))
+    answers.push(await ask(url, step))
+    await new Promise((resolve) => setImmediate(resolve)) // hits are taken back after the response
+  }
+  await close()
+  vi.setSystemTime(start)
+  return answers
+}
+
+const byUser = (request: Request) => request.get('x-user') ?? 'nobody'
+const legacy = (): compat.LegacyStore => {
+  const hits = new Map<string, number>()
+  return {
+    incr(key, callback) {
+      hits.set(key, (hits.get(key) ?? 0) + 1)
+      callback(undefined, hits.get(key) as number, new Date(start + 90_000))
+    },
+    decrement: (key) => void hits.set(key, (hits.get(key) ?? 0) - 1),
+    resetKey: (key) => void hits.delete(key),
+  }
+}
+const failing = (): compat.Store => ({
+  increment: async () => {
+    throw new Error('the store is down')
+  },
+  decrement: () => undefined,
+  resetKey: () => undefined,
+})
+const untimed = (): compat.Store => {
+  let hits = 0
+  return {
+    increment: () => ({ totalHits: ++hits, resetTime: undefined }),
+    decrement: () => undefined,
+    resetKey: () => undefined,
+  }
+}
+const quiet = { error() {}, warn() {} }
+
+const windows: Step[] = [...times(3), { later: 59_000 }, { later: 999 }, { later: 1 }, ...times(3), { later: 120_000 }]
+const mixed: Step[] = [
+  { path: '/fail' },
+  {},
+  { path: '/fail' },
+  {},
+  {},
+  { later: 70_000 },
+  { path: '/fail' },
+  {},
+  {},
+  {},
+]
+
+const scenarios: Record<string, Scenario> = {
+  defaults: { options: () => ({}), steps: times(7) },
+  'no options at all': { options: () => undefined as never, steps: times(6) },
+  'windows open with the first request': { options: () => ({ limit: 2, windowMs: 60_000 }), steps: windows },
+  'max and headers, the former names': { options: () => ({ max: 1, headers: false }), steps: times(2) },
+  'a limit of 0': { options: () => ({ limit: 0 }), steps: times(2) },
+  'undefined options': { options: () => ({ limit: undefined as never, message: undefined }), steps: times(6) },
+  'no fields': { options: () => ({ limit: 1, legacyHeaders: false }), steps: times(2) },
+  'standardHeaders: true': { options: () => ({ limit: 2, standardHeaders: true }), steps: windows },
+  'draft-6': { options: () => ({ limit: 2, standardHeaders: 'draft-6', windowMs: 90_500 }), steps: windows },
+  'draft-7': { options: () => ({ limit: 2, standardHeaders: 'draft-7', legacyHeaders: false }), steps: windows },
+  'draft-8': { options: () => ({ limit: 2, standardHeaders: 'draft-8' }), steps: windows },
+  'draft-8 with a name': {
+    options: () => ({ limit: 2, standardHeaders: 'draft-8', identifier: 'mine' }),
+    steps: times(3),
+  },
+  'draft-8 with a name by a function': {
+    options: () => ({ limit: 2, standardHeaders: 'draft-8', identifier: async (request) => `${request.path.length}x` }),
+    steps: times(3),
+  },
+  ...Object.fromEntries(
+    [1000, 30_000, 60_000, 90_000, 3_600_000, 7_200_000, 86_400_000, 172_800_000].map((windowMs) => [
+      `draft-8 with a window of ${windowMs} ms`,
+      { options: () => ({ windowMs, standardHeaders: 'draft-8' as const }), steps: times(1) },
+    ]),
+  ),
+  'two limiters of draft-8': {
+    options: (module) => {
+      const other = module.rateLimit({ limit: 9, standardHeaders: 'draft-8', validate: false })
+      return {
+        limit: 1,
+        standardHeaders: 'draft-8',
+        skip: (a, b) => Promise.resolve(other(a, b, () => {})).then(() => false),
+      }
+    },
+    steps: times(2),
+  },
+  'a draft that does not exist': {
+    options: () => ({ standardHeaders: 'draft-0' as never, logger: quiet }),
+    steps: times(1),
+  },
+  'an object as the message': { options: () => ({ limit: 1, message: { code: 1 } }), steps: times(2) },
+  'a message by a function': { options: () => ({ limit: 1, message: async () => 'slow' }), steps: times(2) },
+  'another status': { options: () => ({ limit: 1, statusCode: 503 }), steps: times(2) },
+  'retryAfter as a number': { options: () => ({ limit: 1, retryAfter: 7 }), steps: times(2) },
+  'retryAfter by a function': { options: () => ({ limit: 1, retryAfter: async () => 8 }), steps: times(2) },
+  'a limit by a function': {
+    options: () => ({ limit: async (request) => (request.get('x-user') ? 3 : 1) }),
+    steps: [...times(2), ...times(2, { user: 'ann' })],
+  },
+  'keys by a function': {
+    options: () => ({ limit: 1, keyGenerator: async (request) => byUser(request) }),
+    steps: [...times(2, { user: 'ann' }), ...times(2, { user: 'bob' })],
+  },
+  'another property': {
+    options: () => ({ limit: 1, requestPropertyName: 'quota', standardHeaders: 'draft-8' }),
+    steps: times(2),
+  },
+  skip: {
+    options: () => ({ limit: 1, skip: (request) => request.get('x-user') === 'ann' }),
+    steps: [...times(2, { user: 'ann' }), ...times(2)],
+  },
+  'a handler that answers': {
+    options: () => ({
+      limit: 1,
+      handler: (_request, response, _next, { statusCode, limit }) => void response.status(statusCode).send({ limit }),
+    }),
+    steps: times(2),
+  },
+  'a handler that lets the request go on': {
+    options: () => ({ limit: 1, handler: (_request, _response, next) => next() }),
+    steps: times(2),
+  },
+  'failed requests do not count': { options: () => ({ limit: 2, skipFailedRequests: true }), steps: mixed.slice(1) },
+  'successful requests do not count': {
+    options: () => ({ limit: 1, skipSuccessfulRequests: true }),
+    steps: [{ path: '/fail' }, {}, { path: '/fail' }, {}],
+  },
+  'success by a function': {
+    options: () => ({ limit: 2, skipFailedRequests: true, requestWasSuccessful: async () => true }),
+    steps: mixed,
+  },
+  'IPv4 and IPv6 behind a proxy': {
+    proxy: true,
+    options: () => ({ limit: 2 }),
+    steps: ['192.0.2.1', '::ffff:192.0.2.1', '2001:db8:0:1::1', '2001:db8:0:2::1', '2001:db8:0:100::1', '::1'].map(
+      (from) => ({ from }),
+    ),
+  },
+  'another network of IPv6': {
+    proxy: true,
+    options: () => ({ limit: 2, ipv6Subnet: 64 }),
+    steps: ['2001:db8:0:1::1', '2001:db8:0:2::1'].map((from) => ({ from })),
+  },
+  'the network by a function': {
+    proxy: true,
+    options: () => ({ limit: 2, ipv6Subnet: async () => 48 }),
+    steps: ['2001:db8:0:1::1', '2001:db8:0:2::1', '192.0.2.1'].map((from) => ({ from })),
+  },
+  'the whole address': {
+    proxy: true,
+    options: () => ({ limit: 2, ipv6Subnet: false }),
+    steps: ['2001:DB8:0:1::1', '2001:db8:0:1::2'].map((from) => ({ from })),
+  },
+  'a store before version 6': { options: () => ({ limit: 2, store: legacy() }), steps: times(4) },
+  'the exported store': { options: ({ MemoryStore }) => ({ limit: 1, store: new MemoryStore() }), steps: times(2) },
+  'a store without a reset time': {
+    options: () => ({ limit: 1, store: untimed(), standardHeaders: 'draft-7' }),
+    steps: times(2),
+  },
+  'a store that fails': { options: () => ({ store: failing() }), steps: times(1) },
+  'a store that fails, and requests that pass': {
+    options: () => ({ store: failing(), passOnStoreError: true, logger: quiet }),
+    steps: times(2),
+  },
+  'an error of skip': {
+    options: () => ({
+      skip: () => {
+        throw new Error('no')
+      },
+    }),
+    steps: times(1),
+  },
+}
+
+describe.each([
+  ['Express 5', express5],
+  ['Express 4', express4 as unknown as typeof express5],
+])('%s', (_, express) => {
+  test.each(Object.entries(scenarios))('%s', async (_name, scenario) => {
+    const expected = await play(express, modules.original, scenario)
+    expect(await play(express, modules.compat, scenario)).toEqual(expected)
+    expect(expected).toHaveLength(scenario.steps.length)
+  })
+})
+
+describe('the exports', () => {
+  test('are the same, and more', () => {
+    expect(Object.keys(compat)).toEqual(expect.arrayContaining(Object.keys(original)))
+    expect(compat.default).toBe(compat.rateLimit)
+    const { SECOND, MINUTE, HOUR, DAY } = compat
+    expect([SECOND, MINUTE, HOUR, DAY]).toEqual([original.SECOND, original.MINUTE, original.HOUR, original.DAY])
+  })
+
+  const addresses = ['192.0.2.1', '::ffff:192.0.2.1', '::ffff:c000:201', '2001:db8::', '2001:DB8:0:1:2:3:4:5', '::1']
+  const more = ['fe80::1', '1:0:0:2:0:0:0:3', '::2:0:0:0:0', 'no address', '', '64:ff9b::192.0.2.1', 'ffff:ffff:ffff::']
+  test.each([...addresses, ...more])('ipKeyGenerator gives the same key: %s', (ip) => {
+    for (const subnet of [undefined, 56, 64, 48, 1, 127, 128, false] as const) {
+      expect([subnet, compat.ipKeyGenerator(ip, subnet)]).toEqual([subnet, original.ipKeyGenerator(ip, subnet)])
+    }
+  })
+})
+
+describe('MemoryStore', () => {
+  test('answers every method as the original does', async () => {
+    const script = async ({ MemoryStore }: Module) => {
+      vi.setSystemTime(start)
+      const store = new MemoryStore()
+      store.init({ windowMs: 1000 } as never)
+      const answers: unknown[] = [store.localKeys, await store.get('ann')]
+      const note = async (answer: unknown) => answers.push({ ...((await answer) as object) })
+      await note(store.increment('ann'))
+      vi.setSystemTime(start + 400)
+      await note(store.increment('ann'))
+      await note(store.increment('bob'))
+      await store.decrement('ann')
+      await note(store.get('ann'))
+      await store.decrement('nobody')
+      await store.resetKey('bob')
+      answers.push(await store.get('bob'))
+      vi.setSystemTime(start + 1000)
+      answers.push(await store.get('ann'))
+      await note(store.increment('ann'))
+      await store.resetAll()
+      answers.push(await store.get('ann'))
+      store.shutdown()
+      return answers
+    }
+    expect(await script(modules.compat)).toEqual(await script(modules.original))
+  })
+
+  test('follows fake timers that begin in 1970', async () => {
+    vi.setSystemTime(0)
+    const store = new compat.MemoryStore()
+    store.init({ windowMs: 1000 })
+    const { totalHits, resetTime } = await store.increment('ann')
+    expect([totalHits, resetTime?.getTime()]).toEqual([1, 1000])
+  })
+})
+
+describe('the middleware', () => {
+  test.each(Object.entries(modules))('has getKey and resetKey (%s)', async (_, module) => {
+    const limit = module.rateLimit({ keyGenerator: () => 'ann', validate: false })
+    const request = { app: { get: () => false }, headers: {} } as unknown as Request
+    const response = { setHeader: () => undefined, headersSent: false } as unknown as Response
+    await limit(request, response, () => undefined)
+    expect(await limit.getKey('ann')).toMatchObject({ totalHits: 1 })
+    await limit.resetKey('ann')
+    expect(await limit.getKey('ann')).toBeUndefined()
+  })
+
+  test.each(Object.entries(modules))('rejects a store that is none (%s)', (_, { rateLimit }) => {
+    expect(() => rateLimit({ store: {} as never, validate: false })).toThrow(TypeError)
+  })
+
+  test.each(Object.entries(modules))(
+    'starts its store with the options, and logs a failure (%s)',
+    async (_, module) => {
+      const seen: unknown[] = []
+      const error = vi.fn()
+      const store = {
+        ...untimed(),
+        init: async (options: compat.Options) => seen.push([options.windowMs, options.limit]),
+      }
+      module.rateLimit({ store: store as never, windowMs: 7000, limit: 3, validate: false })
+      expect(seen).toEqual([[7000, 3]])
+      const init = () => {
+        throw new Error('no')
+      }
+      module.rateLimit({ store: { ...untimed(), init }, validate: false, logger: { error, warn: error } })
+      expect(error).toHaveBeenCalledOnce()
+    },
+  )
+
+  test('takes a store of headgate', async () => {
+    const store = memoryStore({ clock: () => Date.now() * 1000 })
+    const other = compat.rateLimit({ store, name: 'other', limit: 9, validate: false, keyGenerator: () => 'ann' })
+    expect(other).toBeTypeOf('function')
+    const scenario = { options: () => ({ store, limit: 1, name: 'mine' }), steps: windows }
+    const expected = await play(express5, modules.original, { options: () => ({ limit: 1 }), steps: windows })
+    expect(await play(express5, modules.compat, scenario)).toEqual(expected)
+  })
+})
+
+describe('validations', () => {
+  const codesOf = async (
+    { rateLimit }: Module,
+    options: Partial<compat.Options>,
+    headers: Record<string, string> = {},
+  ) => {
+    const found: [string, string][] = []
+    const log = (level: string) => (error: unknown) => void found.push([level, (error as { code: string }).code])
+    const logger = { error: log('error'), warn: log('warn') }
+    const limit = rateLimit({ ...options, logger })
+    const app = { get: () => headers['trust-all'] === 'yes' }
+    const request = { app, ip: headers.ip ?? '192.0.2.1', headers, socket: { remoteAddress: '192.0.2.1' } }
+    const response = {
+      setHeader: () => undefined,
+      append: () => undefined,
+      headersSent: false,
+      status: () => response,
+      send() {},
+    }
+    for (let count = 0; count < 2; count++) {
+      await limit(request as unknown as Request, response as unknown as Response, () => undefined)
+    }
+    return found
+  }
+
+  test.each<[string, () => Partial<compat.Options>, Record<string, string>]>([
+    ['a request that is counted twice', () => ({}), {}],
+    ['an address with a port', () => ({}), { ip: '192.0.2.1:80' }],
+    ['X-Forwarded-For without a proxy', () => ({}), { 'x-forwarded-for': '192.0.2.2' }],
+    ['every proxy trusted', () => ({}), { 'trust-all': 'yes' }],
+    ['Forwarded', () => ({}), { forwarded: 'for=192.0.2.2' }],
+    ['an unknown option', () => ({ nothing: 1 }) as never, {}],
+    ['an unknown validation', () => ({ validate: { nothing: true } as never }), {}],
+    ['a limit of 0', () => ({ limit: 0 }), {}],
+    ['draft_polli_ratelimit_headers', () => ({ draft_polli_ratelimit_headers: true }) as never, {}],
+    ['onLimitReached', () => ({ onLimitReached: () => undefined }) as never, {}],
+    [
+      'a store that returns no hits',
+      () => ({ store: { ...untimed(), increment: () => ({ totalHits: 0, resetTime: undefined }) } }),
+      {},
+    ],
+    ['a draft that does not exist', () => ({ standardHeaders: 'draft-0' as never }), {}],
+    ['a draft that needs a reset time', () => ({ store: untimed(), standardHeaders: 'draft-7' }), {}],
+    ['a network that is too large', () => ({ ipv6Subnet: 8 }), {}],
+    ['none if they are off', () => ({ limit: 0, validate: false }), { 'x-forwarded-for': '192.0.2.2' }],
+    ['all but some', () => ({ limit: 0, validate: { limit: false } }), {}],
+    ['only some', () => ({ limit: 0, validate: { default: false, limit: true } }), {}],
+  ])('the same codes: %s', async (_name, options, headers) => {
+    expect(await codesOf(modules.compat, options(), headers)).toEqual(
+      await codesOf(modules.original, options(), headers),
+    )
+  })
+
+  test('a store that two limiters share', () => {
+    const reuse = ({ rateLimit }: Module) => {
+      const codes: unknown[] = []
+      const error = (thrown: unknown) => void codes.push((thrown as { code: string }).code)
+      const store = untimed()
+      for (let count = 0; count < 2; count++) rateLimit({ store, logger: { error, warn: error } })
+      return codes
+    }
+    expect(reuse(modules.compat)).toEqual(reuse(modules.original))
+  })
+})

@@ -1,0 +1,327 @@
+/* The package and the module that stands in for it, side by side: the same requests must get the same answers. */
+import original, * as originalNames from '@fastify/rate-limit'
+import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import compat, * as compatNames from '../../adapters/compat/fastify-rate-limit.ts'
+import { memoryStore } from '../../src/index.ts'
+
+type Options = compatNames.RateLimitPluginOptions
+type Module = FastifyPluginAsync<Options>
+const modules: Record<string, Module> = { original: original as unknown as Module, compat }
+
+const start = Date.UTC(2026, 0, 1, 0, 0, 0, 250)
+beforeEach(() => void vi.useFakeTimers({ now: start, toFake: ['Date'] }))
+afterEach(() => void vi.useRealTimers())
+
+interface Step {
+  readonly later?: number
+  readonly url?: string
+  readonly method?: 'GET' | 'POST'
+  readonly from?: string
+  readonly user?: string
+}
+
+const times = (count: number, step: Step = {}): Step[] => Array.from({ length: count }, () => step)
+
+interface Scenario {
+  readonly options?: (log: unknown[]) => Options
+  readonly routes?: (app: FastifyInstance, log: unknown[]) => void
+  readonly steps: readonly Step[]
+}
+
+const hello = async () => 'hello'
+const plain = (app: FastifyInstance) => app.get('/', hello)
+/** A route with a limit of its own. */
+const route = (url: string, rateLimit: unknown) => (app: FastifyInstance) => {
+  app.get(url, { config: { rateLimit } as object }, hello)
+}
+
+/** Plays the script on one module. The answers have all fields and the body; the log has what the callbacks saw. */
+async function play(module: Module, { options, routes = plain, steps }: Scenario): Promise<unknown> {
+  vi.setSystemTime(start)
+  const log: unknown[] = []
+  const app = fastify({ exposeHeadRoutes: false })
+  try {
+    await app.register(module, options?.(log) ?? {})
+    routes(app, log)
+    await app.ready()
+  } catch (error) {
+    return { failed: (error as Error).constructor }
+  }
+  const answers: unknown[] = []
+  for (const { later = 0, url = '/', method = 'GET', from = '127.0.0.1', user } of steps) {
+    vi.setSystemTime(Date.now() + later)
+    const headers = user === undefined ? {} : { 'x-user': user }
+    const { statusCode, headers: fields, body } = await app.inject({ url, method, remoteAddress: from, headers })
+    const { date, ...rest } = fields
+    answers.push({ statusCode, fields: rest, body })
+  }
+  await app.close()
+  return { answers, log }
+}
+
+const windows: Step[] = [...times(3), { later: 59_000 }, { later: 999 }, { later: 1 }, ...times(2), { later: 120_000 }]
+const users = [...times(2, { user: 'ann' }), ...times(2, { user: 'bob' })]
+const callbacks = (log: unknown[]): Options => ({
+  max: 1,
+  ban: 1,
+  onExceeding: (_request, key) => void log.push(['exceeding', key]),
+  onExceeded: (_request, key) => void log.push(['exceeded', key]),
+  onBanReach: (_request, key) => void log.push(['ban', key]),
+})
+
+/** A store of @fastify/rate-limit. */
+class OwnStore {
+  readonly hits = new Map<string, number>()
+  readonly name: string
+
+  constructor({ routeInfo }: { routeInfo?: { url?: string } } = {}) {
+    this.name = routeInfo?.url ?? 'global'
+  }
+
+  incr(
+    key: string,
+    callback: (error: null, hits: { current: number; ttl: number }) => void,
+    window: number,
+    max: number,
+  ) {
+    const name = `${this.name} ${key}`
+    this.hits.set(name, (this.hits.get(name) ?? 0) + 1)
+    callback(null, { current: this.hits.get(name) as number, ttl: window - max })
+  }
+
+  child(options: { routeInfo: { url?: string } }) {
+    return Object.assign(new OwnStore(options), { hits: this.hits })
+  }
+}
+
+class FailingStore extends OwnStore {
+  override incr(_key: string, callback: (...result: never[]) => void) {
+    callback(new Error('the store is down') as never)
+  }
+}
+
+const scenarios: Record<string, Scenario> = {
+  defaults: { steps: times(2) },
+  'windows open with the first request': { options: () => ({ max: 2, timeWindow: 60_000 }), steps: windows },
+  'a window as a text': { options: () => ({ max: 2, timeWindow: '2 minutes' }), steps: windows },
+  'fractions, and numbers that are none': {
+    options: () => ({ max: 1.7, timeWindow: 1500.5, ban: -3, ipv6Subnet: 200 }),
+    steps: times(3),
+  },
+  'numbers below 0': { options: () => ({ max: -1, timeWindow: -1 }), steps: times(1) },
+  'a limit of 0': { options: () => ({ max: 0 }), steps: times(1) },
+  'limit and window by functions': {
+    options: () => ({
+      max: async (_request, key) => (key === 'ann' ? 1 : 2),
+      timeWindow: (_request, key) => (key === 'ann' ? 5000 : 60_000),
+      keyGenerator: async (request) => `${request.headers['x-user']}`,
+    }),
+    steps: [...users, { user: 'bob' }, { later: 6000, user: 'ann' }, { user: 'bob' }],
+  },
+  'keys that are numbers': { options: () => ({ max: 1, keyGenerator: () => 7 }), steps: times(2) },
+  'fields of a draft': { options: () => ({ max: 1, enableDraftSpec: true }), steps: times(2) },
+  'some fields': {
+    options: () => ({
+      max: 1,
+      addHeaders: { 'x-ratelimit-limit': false, 'retry-after': false },
+      addHeadersOnExceeding: { 'x-ratelimit-reset': false },
+    }),
+    steps: times(2),
+  },
+  'a list of keys that are not limited': {
+    options: () => ({ max: 1, allowList: ['127.0.0.1'] }),
+    steps: [...times(3), ...times(2, { from: '192.0.2.1' })],
+  },
+  'keys that are not limited, by a function': {
+    options: () => ({ max: 1, allowList: async (request, key) => request.headers['x-user'] === 'ann' && key !== '' }),
+    steps: [...times(2, { user: 'ann' }), ...times(2)],
+  },
+  'ban and callbacks': { options: callbacks, steps: times(5) },
+  'ban at once': { options: () => ({ max: 1, ban: 0 }), steps: times(2) },
+  'an error of its own': {
+    options: () => ({
+      max: 1,
+      errorResponseBuilder: (_request, context) => Object.assign(new Error('slow'), context, { code: 'SLOW' }),
+    }),
+    steps: times(2),
+  },
+  'an object as the error': {
+    options: () => ({ max: 1, errorResponseBuilder: (_request, { statusCode, ...rest }) => ({ statusCode, ...rest }) }),
+    steps: times(2),
+  },
+  ...Object.fromEntries(
+    ['onRequest', 'preParsing', 'preValidation', 'preHandler'].map((hook) => [
+      `the hook ${hook}`,
+      {
+        options: (log: unknown[]) => ({
+          max: 1,
+          hook: hook as compatNames.RateLimitHook,
+          onExceeded: (request: { body?: unknown }) => void log.push(request.body),
+        }),
+        routes: (app: FastifyInstance) => void app.post('/', { preHandler: async () => undefined }, hello),
+        steps: times(2, { method: 'POST' }),
+      },
+    ]),
+  ),
+  'a route with a limit of its own': {
+    options: () => ({ max: 3 }),
+    routes: (app) => {
+      plain(app)
+      route('/own', { max: 1, timeWindow: '10 seconds' })(app)
+      route('/free', false)(app)
+    },
+    steps: [...times(2, { url: '/own' }), ...times(4), ...times(4, { url: '/free' }), { later: 10_000, url: '/own' }],
+  },
+  'only routes have limits': {
+    options: () => ({ global: false, max: 1 }),
+    routes: (app) => {
+      plain(app)
+      route('/own', {})(app)
+    },
+    steps: [...times(2), ...times(2, { url: '/own' })],
+  },
+  'groups of routes': {
+    options: () => ({ global: false, max: 1 }),
+    routes: (app) => {
+      route('/a', { groupId: 'g' })(app)
+      route('/b', { groupId: 'g' })(app)
+    },
+    steps: [...times(2, { url: '/a' }), ...times(2, { url: '/b' })],
+  },
+  'a group that is no text': { routes: route('/', { groupId: 1 }), steps: [] },
+  'a limit of a route that is none': { routes: route('/', 'much'), steps: [] },
+  'a limit of a route that is null': { options: () => ({ max: 1 }), routes: route('/', null), steps: times(2) },
+  'app.rateLimit as a hook': {
+    options: () => ({ global: false, max: 3 }),
+    routes: (app) => {
+      app.get('/', { onRequest: app.rateLimit({ max: 1 }) }, hello)
+      app.get('/all', { preHandler: app.rateLimit() }, hello)
+      app.setNotFoundHandler(
+        { preHandler: app.rateLimit({ max: 2 }) },
+        (_request, reply) => void reply.code(404).send('none'),
+      )
+    },
+    steps: [...times(2), ...times(4, { url: '/all' }), ...times(3, { url: '/none' })],
+  },
+  'app.createRateLimit': {
+    options: () => ({ global: false, max: 2, allowList: ['192.0.2.9'] }),
+    routes: (app, log) => {
+      const check = app.createRateLimit()
+      const own = app.createRateLimit({ max: 1, timeWindow: 5000, ban: 0 })
+      app.get('/', async (request) => {
+        log.push(await check(request, { increment: false }), await check(request))
+        log.push(await own(request), await own(request, { increment: false }))
+        return 'hello'
+      })
+    },
+    steps: [...times(3), { from: '192.0.2.9' }, { later: 5000 }, { later: 60_000 }],
+  },
+  'two registrations': {
+    options: () => ({ max: 5 }),
+    routes: (app) => {
+      void app.register(async (inner) => {
+        inner.get('/inner', hello)
+      })
+      plain(app)
+    },
+    steps: [...times(2), ...times(2, { url: '/inner' })],
+  },
+  'IPv4 and IPv6': {
+    options: () => ({ max: 2 }),
+    steps: ['192.0.2.1', '::ffff:192.0.2.1', '2001:db8:0:1::1', '2001:DB8:0:1::2', '2001:db8:0:2::1', '::1'].map(
+      (from) => ({ from }),
+    ),
+  },
+  'the whole address': {
+    options: () => ({ max: 1, ipv6Subnet: 128 }),
+    steps: ['2001:db8:0:1::1', '2001:db8:0:1::2', '2001:DB8:0:1:0::2'].map((from) => ({ from })),
+  },
+  continueExceeding: {
+    options: () => ({ max: 1, timeWindow: 5000, continueExceeding: true }),
+    steps: [...times(2), { later: 4000 }, { later: 4999 }, { later: 5000 }, {}],
+  },
+  exponentialBackoff: {
+    options: () => ({ max: 1, timeWindow: 5000, exponentialBackoff: true }),
+    steps: [...times(2), { later: 4999 }, { later: 4999 }, {}],
+  },
+  'a store class': {
+    options: () => ({ max: 1, store: OwnStore as never }),
+    routes: (app) => {
+      plain(app)
+      route('/own', { max: 2 })(app)
+    },
+    steps: [...times(2), ...times(3, { url: '/own' })],
+  },
+  'a store that fails': { options: () => ({ store: FailingStore as never }), steps: times(1) },
+  'a store that fails, and requests that pass': {
+    options: () => ({ store: FailingStore as never, skipOnError: true, max: 5 }),
+    steps: times(2),
+  },
+  'a store that cannot read': {
+    options: () => ({ global: false, store: OwnStore as never, skipOnError: true }),
+    routes: (app) => {
+      const check = app.createRateLimit()
+      app.get('/', async (request) => {
+        await check(request, { increment: false }).catch(() => undefined)
+        return 'hello'
+      })
+    },
+    steps: times(1),
+  },
+}
+
+test.each(Object.entries(scenarios))('%s', async (_name, scenario) => {
+  const expected = await play(modules.original as Module, scenario)
+  expect(await play(compat, scenario)).toEqual(expected)
+})
+
+test('takes a store of headgate, for all its limits', async () => {
+  const scenario = scenarios['a route with a limit of its own'] as Scenario
+  const store = memoryStore({ clock: () => Date.now() * 1000 })
+  const expected = await play(modules.original as Module, scenario)
+  expect(await play(compat, { ...scenario, options: () => ({ max: 3, store }) })).toEqual(expected)
+})
+
+test('with exponentialBackoff, a client that waits as long as it is told is admitted, and not sooner', async () => {
+  const { answers } = (await play(compat, {
+    options: () => ({ max: 1, timeWindow: 5000, exponentialBackoff: true }),
+    steps: [...times(3), { later: 9999 }, { later: 20_000 }],
+  })) as { answers: { statusCode: number; fields: Record<string, unknown> }[] }
+  expect(answers.map(({ statusCode, fields }) => [statusCode, fields['retry-after']])).toEqual([
+    [200, undefined],
+    [429, '5'],
+    [429, '10'],
+    [429, '20'],
+    [200, undefined],
+  ])
+})
+
+describe('the exports', () => {
+  test('are the same', () => {
+    const { default: theirs, fastifyRateLimit, normalizeIP } = originalNames as unknown as typeof compatNames
+    expect([typeof theirs, typeof fastifyRateLimit, typeof normalizeIP]).toEqual(['function', 'function', 'function'])
+    expect(Object.keys(compatNames)).toEqual(expect.arrayContaining(['default', 'fastifyRateLimit', 'normalizeIP']))
+    expect(compatNames.fastifyRateLimit).toBe(compat)
+  })
+
+  test.each([
+    '192.0.2.1',
+    '::ffff:192.0.2.1',
+    '2001:DB8:0:1:2:3:4:5',
+    '::1',
+    'fe80::1',
+    'Not-An-Address',
+    '::',
+    '1::2:0:0:3',
+  ])('normalizeIP gives the same: %s', (ip) => {
+    const theirs = (originalNames as unknown as typeof compatNames).normalizeIP
+    for (const bits of [undefined, 0, 1, 32, 48, 56, 64, 127, 128]) {
+      expect([bits, compatNames.normalizeIP(ip, bits)]).toEqual([bits, theirs(ip, bits)])
+    }
+  })
+
+  test('a window that is no duration is an error', async () => {
+    await expect(fastify().register(compat, { timeWindow: 'soon' })).rejects.toThrow(/timeWindow is no duration/)
+  })
+})

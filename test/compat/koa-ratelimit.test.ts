@@ -1,0 +1,137 @@
+/* The package and the module that stands in for it, side by side: the same requests must get the same answers. */
+import Koa, { type Context, type Middleware } from 'koa'
+import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
+import { type MiddlewareOptions, ratelimit } from '../../adapters/compat/koa-ratelimit.ts'
+import { memoryStore } from '../../src/index.ts'
+import { get, serve } from '../support/frameworks.ts'
+
+type Module = (options?: MiddlewareOptions) => Middleware
+const modules: Record<string, Module> = { compat: ratelimit }
+
+/** A whole second, so that both round it alike. */
+const start = Date.UTC(2026, 0, 1)
+
+beforeAll(async () => {
+  // The original reads both clocks when it is loaded.
+  vi.useFakeTimers({ now: start, toFake: ['Date', 'hrtime'] })
+  modules.original = ((await import('koa-ratelimit' as string)) as { default: Module }).default
+})
+afterAll(() => void vi.useRealTimers())
+
+interface Step {
+  readonly later?: number
+  readonly user?: string
+}
+
+const times = (count: number, step: Step = {}): Step[] => Array.from({ length: count }, () => step)
+
+async function play(module: Module, options: () => MiddlewareOptions, steps: readonly Step[]): Promise<unknown[]> {
+  const app = new Koa()
+  app.silent = true
+  const states: unknown[] = []
+  app.use(async (context, next) => {
+    try {
+      await next()
+    } catch (error) {
+      const { status = 500, message, headers } = error as Error & { status?: number; headers?: Record<string, string> }
+      context.status = status
+      context.set(headers ?? {})
+      context.body = `${message}`
+    }
+    states.push(context.state.rateLimit)
+  })
+  app.use(module({ driver: 'memory', db: new Map(), ...options() }))
+  const begin = Date.now() / 1000
+  app.use((context) => {
+    context.body = 'hello'
+  })
+  const { url, close } = await serve((await import('node:http')).createServer(app.callback()))
+  const answers: unknown[] = []
+  for (const { later = 0, user } of steps) {
+    vi.advanceTimersByTime(later)
+    const { status, headers, body } = await get(url, user === undefined ? {} : { 'x-user': user })
+    const { date, 'keep-alive': _, ...fields } = headers
+    answers.push({ status, fields, body })
+  }
+  await close()
+  return sinceBegin([answers, states], begin)
+}
+
+/** The answers with the times of the epoch as seconds since the script began: the clock of the original never goes back. */
+function sinceBegin(answers: unknown[], begin: number): unknown[] {
+  const times = /"(\d{10})"|\b(\d{10})\b/g
+  return JSON.parse(
+    JSON.stringify(answers).replace(times, (_, text = 0, number = 0) => String(+text + +number - begin)),
+  )
+}
+
+const byUser = (context: Context) => context.get('x-user') || false
+const windows: Step[] = [...times(3), { later: 59_000 }, { later: 2000 }, ...times(2)]
+
+const scenarios: Record<string, [() => MiddlewareOptions, Step[]]> = {
+  'windows open with the first request': [() => ({ max: 2, duration: 60_000 }), windows],
+  'an hour, and 2500 requests': [() => ({}), times(2)],
+  'a Map': [() => ({ max: 1, db: new Map() }), times(2)],
+  'names of the fields': [
+    () => ({ max: 1, headers: { remaining: 'Left', reset: 'Reset-At', total: 'All' } }),
+    times(2),
+  ],
+  'one name of a field': [() => ({ max: 1, headers: { remaining: 'Left' } }), times(2)],
+  'no fields': [() => ({ max: 1, disableHeader: true }), times(2)],
+  'a message': [() => ({ max: 1, errorMessage: 'Slow down.' }), times(2)],
+  'a message that is an object': [() => ({ max: 1, errorMessage: { error: 'slow' } }), times(2)],
+  'another status': [() => ({ max: 1, status: 503 }), times(2)],
+  throw: [() => ({ max: 1, throw: true }), times(2)],
+  'ids by a function; false for no limit': [
+    () => ({ max: 1, id: byUser }),
+    [...times(2, { user: 'ann' }), ...times(2, { user: 'bob' }), ...times(2)],
+  ],
+  'an id that is empty': [() => ({ id: () => '' }), times(1)],
+  whitelist: [
+    () => ({ max: 1, whitelist: async (context) => context.get('x-user') === 'ann' }),
+    [...times(2, { user: 'ann' }), ...times(2)],
+  ],
+  blacklist: [
+    () => ({ max: 1, blacklist: (context) => context.get('x-user') === 'bob', whitelist: () => true }),
+    [{ user: 'bob' }, ...times(2)],
+  ],
+  onLimited: [() => ({ max: 1, onLimited: (context) => context.set('X-Limited', 'yes') }), times(2)],
+  'a driver that does not exist': [() => ({ driver: 'none' as never }), times(1)],
+  'a db that is no Map': [() => ({ db: {} }), times(1)],
+  'a limit of 0': [() => ({ max: 0 }), times(1)],
+}
+
+test.each(Object.entries(scenarios))('%s', async (_name, [options, steps]) => {
+  const expected = await play(modules.original as Module, options, steps)
+  expect(await play(ratelimit, options, steps)).toEqual(expected)
+  expect(expected[0]).toHaveLength(steps.length)
+})
+
+describe.each(['original', 'compat'])('a Map that is shared (%s)', (name) => {
+  test('is one count for two limiters, and clear() forgets it', async () => {
+    const module = modules[name] as Module
+    const db = new Map()
+    const options = () => ({ max: 1, db, duration: 60_000 })
+    const statuses = async () => (await play(module, options, times(1)))[0]
+    expect(await statuses()).toMatchObject([{ status: 200 }])
+    expect(await statuses()).toMatchObject([{ status: 429 }])
+    db.clear()
+    expect(await statuses()).toMatchObject([{ status: 200 }])
+  })
+})
+
+test('takes a store of headgate', async () => {
+  const options = () => ({ max: 2, duration: 60_000 })
+  const store = memoryStore({ clock: () => Date.now() * 1000 })
+  const expected = await play(modules.original as Module, options, windows)
+  expect(await play(ratelimit, () => ({ ...options(), store }), windows)).toEqual(expected)
+})
+
+test('rounds the reset time and Retry-After up, so that a client who waits is admitted', async () => {
+  const options = () => ({ max: 1, duration: 1500 })
+  const [answers] = (await play(ratelimit, options, [...times(2), { later: 2000 }])) as [
+    { status: number; fields: Record<string, string> }[],
+  ]
+  expect(answers[1]?.fields).toMatchObject({ 'retry-after': '2', 'x-ratelimit-reset': 2 })
+  expect(answers.map(({ status }) => status)).toEqual([200, 429, 200])
+})

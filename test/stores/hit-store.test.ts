@@ -1,0 +1,168 @@
+import { MemoryStore } from 'express-rate-limit'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  counter,
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  type Store,
+  slidingWindow,
+} from '../../src/index.ts'
+import { type HitStoreOptions, hitStore } from '../../src/store.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import fc from '../support/fast-check.ts'
+
+/** Hits in windows that open with the first one, in a Map. */
+function counters(clock: ManualClock): Required<HitStoreOptions> {
+  const all = new Map<string, { used: number; end: number }>()
+  const live = (key: string) => {
+    const entry = all.get(key)
+    return entry !== undefined && entry.end > clock.now() ? entry : undefined
+  }
+  const hits = ({ used, end }: { used: number; end: number }) => ({ used, resetAfter: (end - clock.now()) / 1000 })
+  return {
+    hit(key, cost, { window }) {
+      const entry = live(key) ?? { used: 0, end: clock.now() + window * 1000 }
+      entry.used += cost
+      all.set(key, entry)
+      return hits(entry)
+    },
+    unhit(key, cost) {
+      const entry = live(key)
+      if (entry === undefined) return
+      entry.used -= cost
+      if (entry.used === 0) all.delete(key)
+    },
+    read(key) {
+      const entry = live(key)
+      return entry && hits(entry)
+    },
+    forget: (key) => all.delete(key),
+    forgetAll: () => all.clear(),
+    synchronous: true,
+  }
+}
+
+const first = (countRefused = false) => fixedWindow({ limit: 3, window: '1s', align: 'first-request', countRefused })
+
+describe('a hit store', () => {
+  const operation = fc.record({
+    verb: fc.constantFrom('consume', 'consume', 'consume', 'peek', 'refund', 'charge', 'reset', 'reserve', 'clear'),
+    key: fc.constantFrom('ann', 'bob'),
+    cost: fc.constantFrom(1, 1, 1, 2, 4),
+    actual: fc.constantFrom(0, 1, 5),
+    later: fc.constantFrom(0, 0, 300, 999, 1000),
+  })
+
+  test.each([
+    ['a window', first, false],
+    ['a counter', () => counter({ window: '1s' }), true],
+  ])('decides as the memory store does, by %s', async (_, policy: () => Policy, debts) => {
+    await fc.assert(
+      fc.asyncProperty(fc.array(operation, { maxLength: 30 }), async (script) => {
+        const clock = new ManualClock()
+        const stores: Store[] = [memoryStore({ clock: clock.now }), hitStore(counters(clock))]
+        const limiters = stores.map((store) => new RateLimiter({ policies: policy(), store }))
+        for (const { verb, key, cost, actual, later } of script) {
+          if (verb === 'charge' && !debts) continue // debt ends with the window here
+          clock.advance(later)
+          const answers = await Promise.all(
+            limiters.map(async (limiter) => {
+              if (verb === 'clear') return limiter.clear()
+              if (verb === 'reset') return limiter.reset(key)
+              if (verb !== 'reserve') return limiter[verb](key, { cost })
+              const reservation = await limiter.reserve(key, { cost })
+              await reservation.settle(debts ? actual : Math.min(actual, cost))
+              return [reservation.decision, await limiter.peek(key)]
+            }),
+          )
+          expect(answers[1]).toEqual(answers[0])
+        }
+      }),
+    )
+  })
+
+  test('counts refused calls if the policy does, and needs no unhit then', async () => {
+    const { hit } = counters(new ManualClock())
+    const limiter = new RateLimiter({ policies: first(true), store: hitStore({ hit, synchronous: true }) })
+    const used = [1, 2, 3, 4, 5].map(() => limiter.consumeSync('ann'))
+    expect(used.map(({ allowed, policies }) => [allowed, policies[0]?.used])).toEqual([
+      [true, 1],
+      [true, 2],
+      [true, 3],
+      [false, 4],
+      [false, 5],
+    ])
+  })
+
+  test('is the store of another rate limiter', async ({ onTestFinished }) => {
+    vi.useFakeTimers({ now: 0 })
+    onTestFinished(() => void vi.useRealTimers())
+    const theirs = new MemoryStore()
+    theirs.init({ windowMs: 1000 } as never)
+    const hits = ({ totalHits, resetTime }: { totalHits: number; resetTime?: Date | undefined }) => {
+      return { used: totalHits, resetAfter: resetTime === undefined ? undefined : resetTime.getTime() - Date.now() }
+    }
+    const store = hitStore({
+      hit: async (key) => hits(await theirs.increment(key)),
+      unhit: (key) => theirs.decrement(key),
+      read: async (key) => {
+        const entry = await theirs.get(key)
+        return entry && hits(entry)
+      },
+      forget: (key) => theirs.resetKey(key),
+      forgetAll: () => theirs.resetAll(),
+    })
+    const limiter = new RateLimiter({ policies: first(), store })
+    const calls = [await limiter.consume('ann'), await limiter.consume('ann'), await limiter.consume('ann')]
+    vi.setSystemTime(400)
+    const refused = await limiter.consume('ann')
+    expect(calls.map(({ remaining }) => remaining)).toEqual([2, 1, 0])
+    expect([refused.allowed, refused.retryAfter, refused.source]).toEqual([false, 600, 'store'])
+    expect((await theirs.get('ann'))?.totalHits).toBe(3)
+    await limiter.clear()
+    expect((await limiter.consume('ann')).remaining).toBe(2)
+    theirs.shutdown()
+  })
+
+  test('serves one limiter, with one window from the first request', () => {
+    const store = hitStore(counters(new ManualClock()))
+    const limiter = (name: string, policies: Policy | Policy[]) => () => new RateLimiter({ name, policies, store })
+    const refusal = expect.objectContaining({ code: 'HEADGATE_POLICY' })
+    expect(limiter('a', slidingWindow({ limit: 1, window: '1s' }))).toThrow(refusal)
+    expect(limiter('a2', fixedWindow({ limit: 1, window: '1s' }))).toThrow(refusal)
+  })
+
+  test('rejects a second limiter, whose keys would be the same', () => {
+    const store = hitStore(counters(new ManualClock()))
+    new RateLimiter({ name: 'a', policies: first(), store })
+    expect(() => new RateLimiter({ name: 'b', policies: first(), store })).toThrow(
+      expect.objectContaining({ code: 'HEADGATE_POLICY' }),
+    )
+  })
+
+  test('says which function is missing', async () => {
+    const { hit } = counters(new ManualClock())
+    const limiter = new RateLimiter({ policies: first(true), store: hitStore({ hit, synchronous: true }) })
+    const refusal = { code: 'HEADGATE_UNSUPPORTED' }
+    await expect(limiter.peek('ann')).rejects.toMatchObject(refusal)
+    await expect(limiter.reset('ann')).rejects.toMatchObject(refusal)
+    await expect(limiter.refund('ann')).rejects.toMatchObject(refusal)
+    await expect(limiter.clear()).rejects.toMatchObject(refusal)
+    const strict = hitStore({ hit })
+    expect(() => new RateLimiter({ policies: first(), store: strict })).toThrow(/no unhit.*countRefused/)
+  })
+
+  test.each([
+    [{}, 'hit'],
+    [{ hit: 1 }, 'hit'],
+    [{ hit() {}, unhit() {} }, 'read'],
+    [{ hit() {}, add() {} }, 'add'],
+    [{ hit() {}, synchronous: 1 }, 'synchronous'],
+  ])('rejects %j', (options, about) => {
+    expect(() => hitStore(options as never)).toThrow(
+      expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringContaining(about) }),
+    )
+  })
+})

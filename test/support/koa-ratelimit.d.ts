@@ -1,0 +1,4 @@
+declare module 'koa-ratelimit' {
+  const ratelimit: unknown
+  export default ratelimit
+}
