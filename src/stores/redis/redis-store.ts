@@ -1,6 +1,8 @@
 import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.ts'
+import { type Duration, milliseconds } from '../../duration.ts'
 import type { HeadgateError } from '../../errors.ts'
 import { knownOptions, type Names, positiveInteger } from '../../options.ts'
+import { OptimisticStore } from '../optimistic/optimistic-store.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
 import type { Ledger, LedgerTerms, Store } from '../store.ts'
 import { Batcher } from './batcher.ts'
@@ -30,9 +32,26 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    * units may be taken and never spent. Default: no leases.
    */
   leases?: { units: number }
+  /**
+   * `'strict'` asks Redis for every decision. `'optimistic'` asks for none: each process admits its part of what remains, and
+   * reports every `report` (see docs/scale.md). Default `'strict'`.
+   */
+  mode?: 'strict' | 'optimistic'
+  /** How often a process reports in the mode `'optimistic'`, from 1 ms to 1 h. Default `'100ms'`. */
+  report?: Duration
 }
 
-const known: Names<RedisStoreOptions> = ['client', 'time', 'clock', 'batch', 'denyCache', 'leases', ...sharedNames]
+const known: Names<RedisStoreOptions> = [
+  'client',
+  'time',
+  'clock',
+  'batch',
+  'denyCache',
+  'leases',
+  'mode',
+  'report',
+  ...sharedNames,
+]
 
 /** The wire counts the keys and plans of a batch in 16 bits. And while Redis decides one batch, all others wait. */
 const largestBatch = 1000
@@ -41,8 +60,10 @@ const largestBatch = 1000
  * A store in Redis or Valkey: one limit for many processes, where each decision is one atomic script call.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
-export function redisStore(options: RedisStoreOptions): RedisStore {
-  return new RedisStore(options)
+export function redisStore(options: RedisStoreOptions): Store {
+  const store = new RedisStore(options)
+  const period = reportOf(options)
+  return period === undefined ? store : new OptimisticStore(store, period)
 }
 
 export class RedisStore implements Store {
@@ -94,6 +115,22 @@ function batchSizeOf(batch: RedisStoreOptions['batch'] = true): number {
   if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return size
   throw wrong('batch.size', size, `Give at most ${largestBatch}.`)
 }
+
+/** In milliseconds; undefined for the mode `'strict'`. */
+function reportOf({ mode = 'strict', report, leases }: RedisStoreOptions): number | undefined {
+  if (mode !== 'strict' && mode !== 'optimistic') throw wrong('mode', mode, "Give 'strict' or 'optimistic'.")
+  if (mode === 'strict') {
+    if (report === undefined) return undefined
+    throw wrong('report', report, "Give mode: 'optimistic' too, or leave report out.")
+  }
+  if (leases !== undefined)
+    throw wrong('leases', leases, "Leave leases out in the mode 'optimistic', which asks for no units ahead.")
+  const period = milliseconds(report ?? 100, 'redisStore: report', 'HEADGATE_OPTION')
+  if (period <= longestReport) return period
+  throw wrong('report', report, 'Give at most 1 hour.')
+}
+
+const longestReport = 3_600_000
 
 function leaseUnits(leases: { units: number }): number {
   knownOptions('redisStore: leases', leases, ['units'])
