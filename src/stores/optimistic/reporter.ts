@@ -23,7 +23,7 @@ export class Reporter {
     this.clock = clock
     this.period = period
     this.#sleeper = sleeper
-    this.processes = new Processes(store, Math.ceil(Math.max(1_000_000, 3 * period) / 1000))
+    this.processes = new Processes(store, period / 1000, clock, sleeper)
   }
 
   add(scope: ScopeShares): void {
@@ -39,6 +39,7 @@ export class Reporter {
   wake(now: number): void {
     if (this.#sleeping) return
     this.#sleeping = true
+    this.processes.wake(now)
     this.#nextAt = now + this.period
     this.#sleeper(this.period / 1000, () => this.#report())
   }
@@ -46,7 +47,6 @@ export class Reporter {
   #report(): void {
     this.#sleeping = false
     const now = this.clock()
-    this.#watch(this.processes.renew())
     let awake = this.#failedSince !== undefined
     for (const scope of this.#scopes) {
       for (const report of scope.report(now)) this.#watch(report)
