@@ -1,2 +1,2 @@
 export type { IoredisLike, NodeRedisEvalOptions, NodeRedisLike, RedisClient } from './client.ts'
-export { type RedisStore, type RedisStoreOptions, redisStore } from './redis-store.ts'
+export { type RedisStoreOptions, redisStore } from './redis-store.ts'

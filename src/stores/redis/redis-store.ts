@@ -2,6 +2,7 @@ import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.t
 import { type Duration, milliseconds } from '../../duration.ts'
 import type { HeadgateError } from '../../errors.ts'
 import { knownOptions, type Names, positiveInteger } from '../../options.ts'
+import { OptimisticStore } from '../optimistic/optimistic-store.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
 import type { BreakerTerms, Ledger, LedgerTerms, Store } from '../store.ts'
 import { Batcher } from './batcher.ts'
@@ -12,6 +13,7 @@ import { Leases } from './leases.ts'
 import { script } from './lua/script.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
+import { reportPeriod } from './report-period.ts'
 import { Resets } from './resets.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
@@ -46,6 +48,13 @@ export interface RedisStoreOptions extends SharedStoreOptions {
    * be gone without a word. Default `'5s'`; Infinity for never.
    */
   reconnectAfter?: Duration
+  /**
+   * `'strict'` asks Redis for every decision. `'optimistic'` asks for none: each process admits its part of what remains, and
+   * reports every `report` (see docs/scale.md). Default `'strict'`.
+   */
+  mode?: 'strict' | 'optimistic'
+  /** How often a process reports in the mode `'optimistic'`, from 1 ms to 1 h. Default `'100ms'`. */
+  report?: Duration
 }
 
 const known: Names<RedisStoreOptions> = [
@@ -57,6 +66,8 @@ const known: Names<RedisStoreOptions> = [
   'subscriber',
   'leases',
   'reconnectAfter',
+  'mode',
+  'report',
   ...sharedNames,
 ]
 
@@ -67,8 +78,10 @@ const largestBatch = 1000
  * A store in Redis or Valkey: one limit for many processes, where each decision is one atomic script call.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
  */
-export function redisStore(options: RedisStoreOptions): RedisStore {
-  return new RedisStore(options)
+export function redisStore(options: RedisStoreOptions): Store {
+  const store = new RedisStore(options)
+  const period = reportPeriod(options)
+  return period === undefined ? store : new OptimisticStore(store, period)
 }
 
 export class RedisStore implements Store {

@@ -1,0 +1,166 @@
+import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Verdict } from '../../decision.ts'
+import { Demand } from './demand.ts'
+
+/** What a share needs to know of the others. */
+export interface ShareTerms {
+  readonly policies: readonly Policy[]
+  /** In microseconds: how far back demand counts. */
+  readonly demandWindow: number
+  /** A number from 0 to 1, by which parts of a unit are rounded at random. */
+  readonly random: () => number
+}
+
+/** A report that is under way. */
+export interface Sent {
+  /** Units admitted since the last report, by policy. */
+  readonly admitted: readonly number[]
+  /** Units wanted since the last report. */
+  readonly wanted: number
+  /** This process's demand when it was sent. */
+  readonly own: number
+}
+
+/**
+ * What one process may admit of one key until its next report.
+ *
+ * The last answer of the store said how many units remain. This process may admit its part of them: as large as its part
+ * of the demand. While others report too, it takes a little less, because what they have admitted since their last report
+ * does not show yet.
+ */
+export class KeyShare {
+  readonly #terms: ShareTerms
+  readonly #demand: Demand
+  /** Units that may be admitted until the next report, by policy, without those that come back in the meantime. */
+  readonly #credit: number[]
+  /** Units admitted that were not reported, by policy. */
+  readonly #admitted: number[]
+  #wanted = 0
+  /** The verdicts of the last answer; undefined before the first. */
+  #verdicts: readonly Verdict[] | undefined
+  #answeredAt = 0
+  /** This process's part of the demand, from 0 to 1. */
+  #part = 0
+  /** When it was last asked. */
+  usedAt = 0
+  /** True while a report is under way. */
+  reporting = false
+
+  /** @param processes how many share the key, as far as this one knows */
+  constructor(terms: ShareTerms, processes: number) {
+    this.#terms = terms
+    this.#demand = new Demand(terms.demandWindow)
+    this.#credit = terms.policies.map(({ burst, limit }) => {
+      return limit === 0 ? 0 : Math.max(1, Math.floor(burst / processes))
+    })
+    this.#admitted = terms.policies.map(() => 0)
+  }
+
+  admits(n: number, cost: number, now: number): boolean {
+    return cost === 0 || cost <= this.#available(n, now)
+  }
+
+  /** A bucket gives units back all the time, and this process has its part of them too. */
+  #available(n: number, now: number): number {
+    const { algorithm, burst, limit, window } = this.#terms.policies[n] as Policy
+    const credit = this.#credit[n] as number
+    const last = this.#verdicts?.[n]
+    if (last === undefined || algorithm.kind !== 'bucket') return Math.floor(credit)
+    const back = Math.min(burst - last.remaining, (limit * (now - this.#answeredAt)) / (window * 1000))
+    return Math.floor(credit + this.#part * Math.max(0, back))
+  }
+
+  /**
+   * To be called before a call. What was known of the others is out of date after an idle time, so from then on each process has an
+   * equal part.
+   */
+  refresh(now: number, processes: number): void {
+    if (this.#verdicts === undefined || this.reporting || !this.isIdle(now)) return
+    for (const [n, { remaining }] of this.#verdicts.slice(0, -1).entries()) {
+      const equal = remaining === 0 ? 0 : Math.max(1, Math.floor(remaining / processes))
+      this.#credit[n] = Math.min(this.#credit[n] as number, equal)
+    }
+  }
+
+  /** True if nobody has asked for as long as demand counts. */
+  isIdle(now: number): boolean {
+    return now - this.usedAt > this.#terms.demandWindow
+  }
+
+  /** True if the store has its full quota back, as far as this process knows. */
+  isFull(now: number): boolean {
+    const reset = Math.max(0, ...(this.#verdicts ?? []).map(({ resetAfter }) => resetAfter))
+    return now - this.#answeredAt >= reset * 1000
+  }
+
+  /** Notes a call. Only an admitted one takes units. */
+  count(costs: readonly number[], admitted: boolean, now: number): void {
+    const most = Math.max(...costs)
+    this.#wanted += most
+    this.#demand.add(most, now)
+    this.usedAt = now
+    if (!admitted) return
+    for (const [n, cost] of costs.entries()) {
+      this.#credit[n] = (this.#credit[n] as number) - cost
+      this.#admitted[n] = (this.#admitted[n] as number) + cost
+    }
+  }
+
+  /** @param untilReport microseconds until what may be admitted can change */
+  verdict(n: number, allowed: boolean, cost: number, now: number, untilReport: number): Verdict {
+    const { name, limit, burst, window, shadow } = this.#terms.policies[n] as Policy
+    const last = this.#verdicts?.[n]
+    const elapsed = Math.floor(Math.max(0, now - this.#answeredAt) / 1000)
+    const own = this.#admitted[n] as number
+    const reset = own > 0 ? Math.ceil((window * Math.min(own, limit)) / Math.max(1, limit)) : 0
+    const growsIn = Math.max((last?.nextAfter ?? 0) - elapsed, Math.ceil(untilReport / 1000), 1)
+    return {
+      name,
+      allowed,
+      limit,
+      remaining: Math.max(0, this.#available(n, now)),
+      used: (last?.used ?? 0) + own,
+      retryAfter: allowed ? 0 : cost > burst || limit === 0 ? Infinity : growsIn,
+      resetAfter: Math.max((last?.resetAfter ?? 0) - elapsed, reset),
+      shadow,
+    }
+  }
+
+  /** True if there is something to report. */
+  get isDue(): boolean {
+    return this.#wanted > 0 && !this.reporting
+  }
+
+  /** Takes what has to be reported. */
+  send(now: number): Sent {
+    const sent = { admitted: [...this.#admitted], wanted: this.#wanted, own: this.#demand.at(now) }
+    this.#admitted.fill(0)
+    this.#wanted = 0
+    this.reporting = true
+    return sent
+  }
+
+  /**
+   * @param verdicts those of the policies, and the last of the demand by all processes
+   * @param processes how many there are
+   */
+  answered(verdicts: readonly Verdict[], { own }: Sent, now: number, processes: number): void {
+    this.reporting = false
+    this.#verdicts = verdicts
+    this.#answeredAt = now
+    const all = (verdicts.at(-1) as Verdict).used
+    this.#part = all > 0 ? Math.min(1, own / all) : 1
+    const caution = this.#part === 1 ? 1 : (1 + 1 / processes) / 2
+    for (const [n, since] of this.#admitted.entries()) {
+      const { remaining } = verdicts[n] as Verdict
+      this.#credit[n] = this.#part * caution * remaining + this.#terms.random() - since
+    }
+  }
+
+  /** The report did not arrive, so it is due again. */
+  failed({ admitted, wanted }: Sent): void {
+    this.reporting = false
+    this.#wanted += wanted
+    for (const [n, units] of admitted.entries()) this.#admitted[n] = (this.#admitted[n] as number) + units
+  }
+}

@@ -1,0 +1,103 @@
+import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Costs } from '../../algorithms/evaluation.ts'
+import { type Decision, join, type Verdict } from '../../decision.ts'
+import { HeadgateError, shown } from '../../errors.ts'
+import type { MaybePromise } from '../../maybe-promise.ts'
+import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
+import type { KeyShare } from './key-share.ts'
+import type { Reporter } from './reporter.ts'
+import { ScopeShares } from './scope-shares.ts'
+
+/** Where a policy stands: the scope, and the place among the scope's policies. */
+interface Place {
+  readonly scope: number
+  readonly n: number
+}
+
+/** Decides `consume` by this process's shares of the keys. Every other verb goes to the store. */
+export class OptimisticLedger implements Ledger {
+  readonly #exact: Ledger
+  readonly #reporter: Reporter
+  readonly #policies: readonly Policy[]
+  readonly #scopes: readonly ScopeShares[]
+  readonly #places: readonly Place[]
+
+  /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
+  constructor(terms: LedgerTerms, reporter: Reporter) {
+    const { policies, scopes } = terms
+    for (const policy of policies) checkPolicy(policy)
+    this.#exact = reporter.store.open(terms)
+    this.#reporter = reporter
+    this.#policies = policies
+    this.#scopes = scopes.map((scope) => {
+      return new ScopeShares(
+        terms,
+        scope,
+        policies.filter((policy) => policy.scope === scope),
+        reporter,
+      )
+    })
+    this.#places = policies.map((policy) => {
+      const scope = scopes.indexOf(policy.scope)
+      return { scope, n: (this.#scopes[scope] as ScopeShares).policies.indexOf(policy) }
+    })
+  }
+
+  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
+    const now = this.#reporter.clock()
+    const shares = verb === 'consume' ? this.#sharesOf(keys, now) : undefined
+    if (shares === undefined) return this.#exact.decide(verb, keys, costs, options)
+    this.#reporter.check(now)
+    this.#reporter.wake(now)
+    return this.#consume(shares, costs, now, options)
+  }
+
+  reserve(keys: readonly string[], costs: Costs, maxWait: number, options?: ReserveOptions): MaybePromise<Booking> {
+    return this.#exact.reserve(keys, costs, maxWait, options)
+  }
+
+  reset(keys: readonly string[]): MaybePromise<void> {
+    for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string)
+    return this.#exact.reset(keys)
+  }
+
+  #sharesOf(keys: readonly string[], now: number): readonly KeyShare[] | undefined {
+    const shares: KeyShare[] = []
+    for (const [n, scope] of this.#scopes.entries()) {
+      const share = scope.shareOf(keys[n] as string, now)
+      if (share === undefined) return undefined
+      shares.push(share)
+    }
+    return shares
+  }
+
+  #consume(shares: readonly KeyShare[], costs: Costs, now: number, options: DecideOptions | undefined): Decision {
+    const costOf = (index: number) => (typeof costs === 'number' ? costs : (costs[index] as number))
+    const allowed = this.#places.map(({ scope, n }, index) => (shares[scope] as KeyShare).admits(n, costOf(index), now))
+    const admitted = allowed.every((each, index) => each || (this.#policies[index] as Policy).shadow)
+    const byScope = shares.map((): number[] => [])
+    for (const [index, { scope, n }] of this.#places.entries()) {
+      ;(byScope[scope] as number[])[n] = admitted && !allowed[index] ? 0 : costOf(index)
+    }
+    for (const [scope, share] of shares.entries()) share.count(byScope[scope] as number[], admitted, now)
+    const untilReport = this.#reporter.untilNext(now)
+    const verdicts = this.#places.map(({ scope, n }, index): Verdict => {
+      const share = shares[scope] as KeyShare
+      const verdict = share.verdict(n, allowed[index] as boolean, costOf(index), now, untilReport)
+      return options?.nextAfter
+        ? { ...verdict, nextAfter: verdict.resetAfter > 0 ? Math.ceil(untilReport / 1000) : 0 }
+        : verdict
+    })
+    return join(admitted, verdicts, 'store', options?.at ? Math.floor(now / 1000) : undefined)
+  }
+}
+
+function checkPolicy({ name, countRefused, algorithm }: Policy): void {
+  const { punishes, leases, kind } = algorithm
+  if (!countRefused && !punishes && !leases && !kind.startsWith('smooth')) return
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    `The mode 'optimistic' cannot decide the policy ${shown(name)} without asking the store: it has buckets, windows and logs, without ` +
+      'countRefused. Give that policy to a limiter on another redisStore.',
+  )
+}

@@ -1,0 +1,60 @@
+import { concurrency } from '../../algorithms/concurrency.ts'
+import type { Tickets } from '../../algorithms/evaluation.ts'
+import type { Clock } from '../../clock.ts'
+import type { Sleeper } from '../../sleeper.ts'
+import type { Ledger, Store } from '../store.ts'
+
+/** No limiter of a user is named so. */
+const name = '~processes'
+/** How long a process counts that does not renew its unit, in milliseconds. */
+const lease = 60_000
+/** The longest time between two renewals, in milliseconds. */
+const slowest = 10_000
+
+/**
+ * Counts the processes that use a store: each holds a unit in flight, and one that dies frees it by itself. At first it
+ * renews its unit often, because a fleet starts together. It stops when nobody has asked for a minute.
+ */
+export class Processes {
+  readonly #ledger: Ledger
+  readonly #clock: Clock
+  readonly #sleeper: Sleeper
+  readonly #fastest: number
+  #tickets: Tickets | undefined
+  #usedAt = 0
+  #running = false
+  /** How many there are, as far as this one knows. */
+  count = 1
+
+  /** @param fastest the shortest time between two renewals, in milliseconds */
+  constructor(store: Store, fastest: number, clock: Clock, sleeper: Sleeper) {
+    const policies = [concurrency({ limit: 1_000_000, lease })]
+    this.#ledger = store.open({ name, policies, scopes: ['default'] })
+    this.#clock = clock
+    this.#sleeper = sleeper
+    this.#fastest = fastest
+  }
+
+  /** Begins to count, unless it counts already. */
+  wake(now: number): void {
+    this.#usedAt = now
+    if (this.#running) return
+    this.#running = true
+    this.#renewEvery(Math.min(this.#fastest, slowest))
+  }
+
+  #renewEvery(interval: number): void {
+    this.#renew().catch(() => undefined) // the reports tell that the store fails
+    this.#sleeper(interval, () => {
+      this.#running = this.#clock() - this.#usedAt < lease * 1000
+      if (this.#running) this.#renewEvery(Math.min(2 * interval, slowest))
+    })
+  }
+
+  async #renew(): Promise<void> {
+    const renews = this.#tickets
+    const { decision, tickets } = await this.#ledger.reserve(['all'], 1, 0, renews && { renews })
+    this.#tickets = tickets
+    this.count = Math.max(1, decision.policies[0]?.used ?? 1)
+  }
+}

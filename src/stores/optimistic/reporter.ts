@@ -1,0 +1,78 @@
+import type { Clock } from '../../clock.ts'
+import type { Sleeper } from '../../sleeper.ts'
+import type { Store } from '../store.ts'
+import { Processes } from './processes.ts'
+import type { ScopeShares } from './scope-shares.ts'
+
+/** Sends the reports of all limiters of a store, together, once in each period in which there is something to report. */
+export class Reporter {
+  readonly store: Store
+  readonly clock: Clock
+  readonly processes: Processes
+  /** In microseconds. */
+  readonly period: number
+  readonly #sleeper: Sleeper
+  readonly #scopes: ScopeShares[] = []
+  #nextAt = 0
+  #sleeping = false
+  #failedSince: number | undefined
+  #lastError: unknown
+
+  constructor(store: Store, period: number, clock: Clock, sleeper: Sleeper) {
+    this.store = store
+    this.clock = clock
+    this.period = period
+    this.#sleeper = sleeper
+    this.processes = new Processes(store, period / 1000, clock, sleeper)
+  }
+
+  add(scope: ScopeShares): void {
+    this.#scopes.push(scope)
+  }
+
+  /** Microseconds until the next reports. */
+  untilNext(now: number): number {
+    return Math.max(0, this.#nextAt - now)
+  }
+
+  /** Begins a period, unless one is running. */
+  wake(now: number): void {
+    if (this.#sleeping) return
+    this.#sleeping = true
+    this.processes.wake(now)
+    this.#nextAt = now + this.period
+    this.#sleeper(this.period / 1000, () => this.#report())
+  }
+
+  #report(): void {
+    this.#sleeping = false
+    const now = this.clock()
+    let awake = this.#failedSince !== undefined
+    for (const scope of this.#scopes) {
+      for (const report of scope.report(now)) this.#watch(report)
+      if (scope.size > 0) awake = true
+    }
+    if (awake) this.wake(now)
+  }
+
+  #watch(report: Promise<void>): void {
+    report.then(
+      () => {
+        this.#failedSince = undefined
+      },
+      (error) => {
+        this.#failedSince ??= this.clock()
+        this.#lastError = error
+      },
+    )
+  }
+
+  /**
+   * Throws the store's error once reports have failed for three periods, and for 300 ms at least: from then on nothing is
+   * known of the other processes.
+   */
+  check(now: number): void {
+    if (this.#failedSince === undefined) return
+    if (now - this.#failedSince > Math.max(3 * this.period, 300_000)) throw this.#lastError
+  }
+}

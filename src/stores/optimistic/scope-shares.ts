@@ -1,0 +1,77 @@
+import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Ledger, LedgerTerms } from '../store.ts'
+import { demandPolicy } from './demand.ts'
+import { KeyShare, type ShareTerms } from './key-share.ts'
+import type { Reporter } from './reporter.ts'
+
+/** Demand counts for so many periods. */
+const periods = 5
+/** The most keys of a scope that have a share here, at about 500 bytes each. */
+const mostKeys = 100_000
+
+/** The shares of the keys of one scope of a limiter. */
+export class ScopeShares {
+  readonly policies: readonly Policy[]
+  readonly #reporter: Reporter
+  readonly #ledger: Ledger
+  readonly #terms: ShareTerms
+  readonly #shares = new Map<string, KeyShare>()
+
+  /** @param policies those of the scope */
+  constructor(terms: LedgerTerms, scope: string, policies: readonly Policy[], reporter: Reporter) {
+    const window = Math.ceil((periods * reporter.period) / 1000)
+    this.policies = policies
+    this.#reporter = reporter
+    this.#terms = { policies, demandWindow: window * 1000, random: Math.random }
+    this.#ledger = reporter.store.open({
+      ...terms,
+      policies: [...policies, demandPolicy(scope, window)],
+      scopes: [scope],
+    })
+    reporter.add(this)
+  }
+
+  get size(): number {
+    return this.#shares.size
+  }
+
+  /** The share of a key; undefined if there are too many keys. */
+  shareOf(key: string, now: number): KeyShare | undefined {
+    const { count } = this.#reporter.processes
+    const share = this.#shares.get(key)
+    if (share !== undefined) {
+      share.refresh(now, count)
+      return share
+    }
+    if (this.#shares.size >= mostKeys) return undefined
+    const created = new KeyShare(this.#terms, count)
+    this.#shares.set(key, created)
+    return created
+  }
+
+  forget(key: string): void {
+    this.#shares.delete(key)
+  }
+
+  /** Sends what is due, and forgets keys that are idle and full. */
+  *report(now: number): Generator<Promise<void>> {
+    for (const [key, share] of this.#shares) {
+      if (share.isDue) yield this.#send(key, share, now)
+      else if (!share.reporting && share.isIdle(now) && share.isFull(now)) this.#shares.delete(key)
+    }
+  }
+
+  async #send(key: string, share: KeyShare, now: number): Promise<void> {
+    const sent = share.send(now)
+    try {
+      const { policies } = await this.#ledger.decide('charge', [key], [...sent.admitted, sent.wanted], {
+        nextAfter: true,
+      })
+      const { clock, processes } = this.#reporter
+      share.answered(policies, sent, clock(), processes.count)
+    } catch (error) {
+      share.failed(sent)
+      throw error
+    }
+  }
+}
