@@ -2,7 +2,14 @@ import type { Clock } from '../../clock.ts'
 import type { Sleeper } from '../../sleeper.ts'
 import type { Store } from '../store.ts'
 import { Processes } from './processes.ts'
-import type { ScopeShares } from './scope-shares.ts'
+
+/** What has to be reported. */
+export interface Reports {
+  /** How many keys there are. */
+  readonly size: number
+  /** Sends what is due. */
+  report(now: number): Iterable<Promise<void>>
+}
 
 /** Sends the reports of all limiters of a store, together, once in each period in which there is something to report. */
 export class Reporter {
@@ -12,7 +19,7 @@ export class Reporter {
   /** In microseconds. */
   readonly period: number
   readonly #sleeper: Sleeper
-  readonly #scopes: ScopeShares[] = []
+  readonly #scopes: Reports[] = []
   #nextAt = 0
   #sleeping = false
   #failedSince: number | undefined
@@ -26,7 +33,7 @@ export class Reporter {
     this.processes = new Processes(store, period / 1000, clock, sleeper)
   }
 
-  add(scope: ScopeShares): void {
+  add(scope: Reports): void {
     this.#scopes.push(scope)
   }
 

@@ -2,7 +2,7 @@ import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Ledger, LedgerTerms } from '../store.ts'
 import { demandPolicy } from './demand.ts'
 import { KeyShare, type ShareTerms } from './key-share.ts'
-import type { Reporter } from './reporter.ts'
+import type { Reporter, Reports } from './reporter.ts'
 
 /** Demand counts for so many periods. */
 const periods = 5
@@ -10,7 +10,7 @@ const periods = 5
 const mostKeys = 100_000
 
 /** The shares of the keys of one scope of a limiter. */
-export class ScopeShares {
+export class ScopeShares implements Reports {
   readonly policies: readonly Policy[]
   readonly #reporter: Reporter
   readonly #ledger: Ledger
