@@ -30,6 +30,7 @@ rmSync(home, { recursive: true })
 
 function report(done) {
   const megabytes = (bytes) => Math.round(bytes / million)
+  globalThis.gc?.() // what is still used, and not what waits to be collected
   const { rss, heapUsed } = process.memoryUsage()
   console.log(`${done} million: resident ${megabytes(rss)} MB, heap ${megabytes(heapUsed)} MB`)
 }

@@ -33,12 +33,12 @@ function drawTicks(canvas, { from, view, x, width, height, colours }) {
   canvas.fillStyle = colours.quiet
   canvas.strokeStyle = colours.grid
   canvas.font = '11px system-ui, sans-serif'
-  canvas.textAlign = 'center'
   for (let time = Math.max(0, Math.ceil(from / step) * step); time < from + view; time += step) {
     canvas.beginPath()
     canvas.moveTo(x(time), 0)
     canvas.lineTo(x(time), height - 16)
     canvas.stroke()
+    canvas.textAlign = x(time) < 16 ? 'left' : 'center'
     canvas.fillText(timeText(time), x(time), height - 4)
   }
 }
