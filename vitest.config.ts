@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config'
 
 const long = 'test/**/*.long.test.ts'
 /** Tests that use the built package, as a user does. */
-const built = ['test/{package,readme}.test.ts', 'test/examples/*.test.ts']
+const built = ['test/{package,readme,site-programs}.test.ts', 'test/examples/*.test.ts']
 /** Tests that start Redis, PostgreSQL or Memcached, or other processes of Node. */
 const servers = [
   'test/stores/redis/*.test.ts',

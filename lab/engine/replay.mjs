@@ -1,3 +1,4 @@
+import { sameDefinition } from 'headgate/store'
 import { Breakdown } from './breakdown.mjs'
 import { sameLimit } from './same-limit.mjs'
 import { TimeBins } from './time-bins.mjs'
@@ -57,6 +58,7 @@ export class Replay {
 /** One policy, and the same limit by each algorithm. */
 class PolicyReplay {
   #text
+  #policy
   #trial
   #refused = 0
   #longestWait = 0
@@ -65,7 +67,10 @@ class PolicyReplay {
   constructor(text, policy, clock) {
     this.#text = text
     this.#trial = trialOf(policy, clock)
-    this.#others = sameLimit(policy).map(([name, same]) => ({ name, trial: trialOf(same, clock), refused: 0 }))
+    this.#others = sameLimit(policy)
+      .filter(([, same]) => !sameDefinition(same.algorithm, policy.algorithm))
+      .map(([name, same]) => ({ name, trial: trialOf(same, clock), refused: 0 }))
+    this.#policy = policy
   }
 
   admits(key, clients, policy, number) {
@@ -89,13 +94,14 @@ class PolicyReplay {
       clientsTouchedShare: share(touched, clients.size),
       longestWait: this.#longestWait,
       clients: clients.top(policy),
-      algorithms: this.#others.map(({ name, refused }) => ({
-        algorithm: name,
-        admitted: requests - refused,
-        refused,
-        refusedShare: share(refused, requests),
-      })),
+      algorithms: sameLimit(this.#policy).map(([name]) => this.#byAlgorithm(name, requests)),
     }
+  }
+
+  /** What an algorithm refused. One that is not among the others is the policy's own. */
+  #byAlgorithm(name, requests) {
+    const { refused } = this.#others.find((other) => other.name === name) ?? { refused: this.#refused }
+    return { algorithm: name, admitted: requests - refused, refused, refusedShare: share(refused, requests) }
   }
 }
 

@@ -1,0 +1,112 @@
+import { readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { defineConfig } from 'vitepress'
+import llmstxt from 'vitepress-plugin-llms'
+import { codes } from '../errors/codes.mjs'
+
+const root = new URL('../../', import.meta.url)
+const path = (relative) => fileURLToPath(new URL(relative, root))
+
+/** Where the sources are: links that leave the site and the edit link lead there. */
+const repository = process.env.HEADGATE_REPOSITORY ?? 'https://github.com/headgate/headgate'
+
+/** A link of a page to a file beside docs/ leads to the repository. */
+function linkToRepository(markdown) {
+  markdown.core.ruler.push('repository-links', ({ tokens }) => {
+    for (const link of tokens.flatMap(({ children }) => children ?? []).filter(({ type }) => type === 'link_open')) {
+      const target = link.attrGet('href')
+      if (target?.startsWith('../')) link.attrSet('href', `${repository}/blob/main/${target.slice(3)}`)
+    }
+  })
+}
+
+/** The modules as users import them, in one list. */
+function referenceSidebar() {
+  const [{ text, link, items }] = JSON.parse(readFileSync(path('docs/reference/typedoc-sidebar.json'), 'utf8'))
+  const others = items.map((module) => ({ text: `${text}/${module.text}`, link: module.link }))
+  return [{ text: 'Reference', link: '/reference/', items: [{ text, link }, ...others] }]
+}
+
+/** A gate in a channel. */
+const icon =
+  '<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 32 32"><rect width="32" height="32" rx="6" fill="#005d93"/><path d="M6 8h20M10 8v16M22 8v16M10 14h12" stroke="#fff" stroke-width="3" fill="none"/></svg>'
+
+const page = (text, name) => ({ text, link: `/${name}` })
+
+const guide = [
+  {
+    text: 'Start',
+    items: [
+      page('A limiter in 60 seconds', 'start'),
+      page('Choosing an algorithm', 'choosing'),
+      page('Playground', 'playground'),
+      page('The lab', 'lab'),
+    ],
+  },
+  {
+    text: 'Guide',
+    items: [
+      page('The limiter', 'limiter'),
+      page('Algorithms', 'algorithms'),
+      page('Middleware and headers', 'http'),
+      page('Doors', 'doors'),
+      page('Keys and addresses', 'addresses'),
+      page('Pacing', 'pacing'),
+      page('Budgets', 'budgets'),
+      page('Testing', 'testing'),
+    ],
+  },
+  {
+    text: 'Fleet',
+    items: [page('Stores', 'stores'), page('Redis', 'redis'), page('Memory', 'memory'), page('Failure', 'failure')],
+  },
+  {
+    text: 'More',
+    items: [page('Performance', 'performance'), page('Security', 'security')],
+  },
+]
+
+const errorPages = [
+  { text: 'Errors', link: '/errors/', items: Object.keys(codes).map((code) => page(code, `errors/${code}`)) },
+]
+
+export default defineConfig({
+  title: 'headgate',
+  description: 'An exact rate limiter for Node services and fetch runtimes.',
+  lang: 'en',
+  cleanUrls: true,
+  head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
+  lastUpdated: false,
+  // These pages are made from the sources.
+  transformPageData: ({ relativePath, frontmatter }) => {
+    if (/^(reference|errors)\//.test(relativePath)) frontmatter.editLink = false
+  },
+  markdown: {
+    config: linkToRepository,
+    theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
+  },
+  // The home page of the theme has no main landmark: see theme/index.mjs.
+  transformHtml: (html) => html.replace('<div class="VPHome"', '<div role="main" class="VPHome"'),
+  themeConfig: {
+    nav: [
+      page('Guide', 'start'),
+      page('Playground', 'playground'),
+      page('Reference', 'reference/'),
+      page('Errors', 'errors/'),
+    ],
+    sidebar: { '/reference/': referenceSidebar(), '/errors/': errorPages, '/': guide },
+    search: { provider: 'local' },
+    editLink: { pattern: `${repository}/edit/main/docs/:path`, text: 'Edit this page' },
+    outline: [2, 3],
+  },
+  vite: {
+    plugins: [llmstxt({ ignoreFiles: ['reference/**'], sidebar: { '/': guide, '/errors/': errorPages } })],
+    resolve: {
+      // The real package, as it is built: the playground runs what users run.
+      alias: [
+        { find: /^headgate$/, replacement: path('dist/index.js') },
+        { find: /^headgate\/(.+)$/, replacement: path('dist/$1.js') },
+      ],
+    },
+  },
+})

@@ -1,0 +1,20 @@
+import DefaultTheme from 'vitepress/theme'
+import { defineAsyncComponent, nextTick } from 'vue'
+import './style.css'
+
+/** The default theme, and the playground, which is loaded only by the pages that show it. */
+export default {
+  extends: DefaultTheme,
+  enhanceApp({ app, router }) {
+    app.component(
+      'Playground',
+      defineAsyncComponent(() => import('./playground/Playground.vue')),
+    )
+    router.onAfterRouteChanged = () => nextTick(markMain)
+  },
+}
+
+/** The theme's home page has no main landmark. The config marks the page as it is built, and this one after navigation. */
+function markMain() {
+  globalThis.document?.querySelector('.VPHome')?.setAttribute('role', 'main')
+}

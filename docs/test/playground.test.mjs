@@ -1,0 +1,209 @@
+import { policy } from 'headgate'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { simulate, workloadOf } from '../../lab/engine/simulate.mjs'
+import { launch, serve } from './site.mjs'
+
+let site
+let browser
+let page
+let faults
+
+beforeAll(async () => {
+  site = await serve()
+  browser = await launch()
+})
+afterAll(async () => {
+  await browser.close()
+  site.close()
+})
+
+/** Opens the playground with these settings. */
+async function open(settings = {}, options = {}) {
+  page = await browser.newPage({ viewport: { width: 1280, height: 1400 }, ...options })
+  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
+  page.on('pageerror', (error) => faults.push(error.message))
+  await page.goto(`${site.url}/playground?${new URLSearchParams(settings)}`)
+  await page.waitForSelector('[data-lane="B"]')
+}
+
+beforeEach(() => {
+  faults = []
+})
+afterEach(async () => {
+  await page.close()
+  expect(faults, 'errors in the console').toEqual([])
+})
+
+const control = (name) => page.locator(`[data-control="${name}"]`)
+
+/** The numbers of a policy as the page shows them. */
+async function numbersOf(lane) {
+  const number = async (name) =>
+    Number(await page.locator(`[data-lane="${lane}"] [data-number="${name}"]`).textContent())
+  return { admitted: await number('admitted'), refused: await number('refused'), most: await number('most') }
+}
+
+describe('the numbers of the page are those of the core', () => {
+  test.each([
+    ['steady', { rate: 25, seconds: 20, clients: 1, seed: 1 }],
+    ['poisson', { rate: 30, seconds: 30, clients: 3, seed: 7 }],
+    ['boundary', { rate: 20, seconds: 20, clients: 1, seed: 1 }],
+    ['flash-crowd', { rate: 8, seconds: 30, clients: 2, seed: 9 }],
+    ['retry-jitter', { rate: 20, seconds: 30, clients: 60, seed: 3 }],
+  ])('%s', async (workload, terms) => {
+    const policies = { a: '10/1s', b: '7/1s burst 15' }
+    await open({ workload, ...terms, ...policies })
+    await control('finish').click()
+    for (const [lane, text] of Object.entries(policies)) {
+      const made = policy(text)
+      const requests = workloadOf(workload, { ...terms, duration: terms.seconds * 1000 }, made)
+      const { admitted, refused, mostInAnyWindow: most } = await simulate(requests, made, { sharedKey: true })
+      expect(admitted + refused).toBeGreaterThan(50)
+      expect(await numbersOf(lane.toUpperCase())).toEqual({ admitted, refused, most })
+    }
+  })
+})
+
+describe('what the page shows of a state', () => {
+  const bars = async (lane) => page.locator(`[aria-label="Policy ${lane}"] .bar-value`).allTextContents()
+
+  test.each([
+    ['10/1s burst 10', '1.5 / 10'], // half a unit has drained in 50 ms
+    ['10/1s fixed-window', '2 / 10'],
+    ['10/1s sliding-log', '2 / 10'],
+  ])('%s', async (text, second) => {
+    await open({ a: text, workload: 'steady', rate: 20, seconds: 10 })
+    await control('step').click()
+    expect(await bars('A')).toEqual(['1 / 10'])
+    await control('step').click()
+    expect(await bars('A')).toEqual([second])
+  })
+
+  test('the two windows of a sliding window, and the segments', async () => {
+    await open({ a: '10/1s', b: '10/1s segmented-window', workload: 'boundary', seconds: 2 })
+    await control('step').click()
+    await control('step').click()
+    // Ten were admitted just before the end of the first window: now the previous one has ten, and nothing has faded yet.
+    expect(await bars('A')).toEqual(['10 / 10', '0 / 10', '10 / 10'])
+    expect((await bars('B')).slice(0, 2)).toEqual(['0 / 10', '10 / 10'])
+  })
+})
+
+test('the address holds the settings, and opens them again', async () => {
+  await open()
+  await control('workload').selectOption('drawn')
+  await control('policy-A').fill('3/1s sliding-log')
+  await control('policy-A').blur()
+  await control('speed').selectOption('5')
+  await page.getByRole('slider').first().focus()
+  await page.keyboard.press('PageUp')
+  await control('finish').click()
+  const shown = await numbersOf('A')
+  const address = page.url()
+  await page.goto('about:blank')
+  await page.goto(address)
+  await page.waitForSelector('[data-lane="B"]')
+  expect(await control('policy-A').inputValue()).toBe('3/1s sliding-log')
+  expect(await control('workload').inputValue()).toBe('drawn')
+  expect(await control('speed').inputValue()).toBe('5')
+  await control('finish').click()
+  expect(await numbersOf('A')).toEqual(shown)
+})
+
+test('settings of an address that make no sense are the defaults', async () => {
+  await open({ workload: 'quiet', rate: '-1', seconds: 'x', speed: '9', drawn: '1.2', a: 'ten' })
+  expect(await control('workload').inputValue()).toBe('boundary')
+  expect(await control('rate').inputValue()).toBe('20')
+  expect(await page.locator('[data-error="A"]').textContent()).toContain("Write '100/15m'")
+  await control('finish').click()
+  expect((await numbersOf('B')).admitted).toBeGreaterThan(0)
+})
+
+test('a log that is dropped is played, by client address', async () => {
+  await open({ a: '2/1s fixed-window', b: '2/1s' })
+  const lines = Array.from({ length: 60 }, (_, n) => {
+    const second = String(Math.floor(n / 12)).padStart(2, '0')
+    return `198.51.100.${n % 3} - - [05/Mar/2026:09:08:${second} +0000] "GET / HTTP/1.1" 200 12`
+  })
+  const buffer = Buffer.from(`${lines.join('\n')}\nrubbish\n`)
+  await control('file').setInputFiles({ name: 'access.log', mimeType: 'text/plain', buffer })
+  await page.locator('[data-message]', { hasText: 'access.log: 61 lines, 1 of them bad, 3 clients.' }).waitFor()
+  await control('finish').click()
+  // Five seconds, three clients, four requests each.
+  expect(await numbersOf('A')).toEqual({ admitted: 30, refused: 30, most: 2 })
+})
+
+test('the keyboard alone plays, steps and draws', async () => {
+  await open({ workload: 'steady', rate: 30, seconds: 5 })
+  await control('workload').focus()
+  const reached = []
+  for (let n = 0; n < 12; n++) {
+    await page.keyboard.press('Tab')
+    reached.push(await page.evaluate(() => document.activeElement.dataset.control))
+  }
+  expect(reached).toEqual(
+    expect.arrayContaining(['rate', 'seconds', 'play', 'step', 'finish', 'restart', 'speed', 'policy-A', 'policy-B']),
+  )
+  await control('step').focus()
+  await page.keyboard.press('Enter')
+  expect((await numbersOf('A')).admitted).toBe(1)
+  await control('play').focus()
+  await page.keyboard.press('Space')
+  await page.waitForFunction(
+    () => Number(document.querySelector('[data-lane="A"] [data-number="admitted"]').textContent) > 5,
+  )
+  await page.keyboard.press('Space')
+  expect(await control('play').textContent()).toBe('Play')
+})
+
+test('a line is drawn with the pointer', async () => {
+  await open({ workload: 'drawn' })
+  const box = await page.locator('.draw').boundingBox()
+  await page.mouse.move(box.x + 4, box.y + box.height - 4)
+  await page.mouse.down()
+  await page.mouse.move(box.x + box.width / 2, box.y + box.height / 2, { steps: 30 })
+  await page.mouse.up()
+  const rates = await page.getByRole('slider').evaluateAll((all) => all.map((each) => Number(each.ariaValueNow)))
+  expect(rates[0]).toBeLessThan(6)
+  expect(rates[11]).toBeGreaterThan(24)
+  expect(rates.slice(0, 12)).toEqual(rates.slice(0, 12).toSorted((a, b) => a - b))
+})
+
+test('a frame at 100 requests a second takes a small part of the 16 ms that it has', async () => {
+  await open({ workload: 'steady', rate: 100, seconds: 60 })
+  const client = await page.context().newCDPSession(page)
+  await client.send('Performance.enable', { timeDomain: 'threadTicks' }) // CPU time: the machine may be busy
+  const busy = async () => {
+    const { metrics } = await client.send('Performance.getMetrics')
+    return metrics.find(({ name }) => name === 'TaskDuration').value
+  }
+  await control('play').click()
+  await page.waitForTimeout(3000)
+  const before = await busy()
+  const frames = await page.evaluate(async () => {
+    let count = 0
+    const end = performance.now() + 2000
+    while (performance.now() < end) {
+      await new Promise(requestAnimationFrame)
+      count++
+    }
+    return count
+  })
+  const each = ((await busy()) - before) / frames
+  expect(frames).toBeGreaterThan(20)
+  expect(each).toBeLessThan(0.012)
+})
+
+test('a phone shows the whole playground without sideways scrolling', async () => {
+  await open({}, { viewport: { width: 360, height: 740 }, isMobile: true, hasTouch: true })
+  await control('finish').click()
+  expect(await page.evaluate(() => document.documentElement.scrollWidth)).toBeLessThanOrEqual(360)
+})
+
+test('the code of each framework is shown for policy A', async () => {
+  await open({ a: '3/1s sliding-log' })
+  for (const framework of ['Express', 'Fastify', 'Koa', 'Hono', 'No framework']) {
+    await control('framework').selectOption(framework)
+    expect(await page.locator('.code pre').textContent()).toContain("'3/1s sliding-log'")
+  }
+})

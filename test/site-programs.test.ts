@@ -1,0 +1,60 @@
+import { execFile } from 'node:child_process'
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { codeOf } from '../docs/.vitepress/theme/playground/code-of.mjs'
+import { codes } from '../docs/errors/codes.mjs'
+
+/* The programs that the site shows besides those of its pages: of the error codes, and of the playground. */
+
+const run = promisify(execFile)
+const pages = Object.entries(codes)
+const root = new URL('../', import.meta.url)
+// Inside the repository, so that 'headgate' resolves to this package.
+const folder = new URL('.examples-of-site/', root)
+
+beforeAll(() => mkdirSync(folder, { recursive: true }))
+afterAll(() => rmSync(folder, { recursive: true }))
+
+function write(name: string, program: string): URL {
+  const file = new URL(`${name}.mjs`, folder)
+  writeFileSync(file, program)
+  return file
+}
+
+/** Runs a program, and returns the code of the error that it throws. */
+async function thrownBy(name: string, program: string): Promise<string | undefined> {
+  try {
+    await import(/* @vite-ignore */ write(name, program).href)
+    return undefined
+  } catch (error) {
+    return (error as { code?: string }).code ?? String(error)
+  }
+}
+
+test('every error code has a page', () => {
+  const source = readFileSync(new URL('src/errors.ts', root), 'utf8')
+  const declared = [...source.matchAll(/^ {2}\| '(\w+)'/gm)].map(([, code]) => code)
+  expect(pages.map(([code]) => code).toSorted()).toEqual(declared.toSorted())
+})
+
+test.each(pages)(
+  'the first program of %s fails with it, the second one does not fail',
+  async (code, { wrong, right }) => {
+    expect(await thrownBy(`${code}-wrong`, wrong)).toBe(code)
+    expect(await thrownBy(`${code}-right`, right)).toBeUndefined()
+  },
+)
+
+test.each(Object.entries(codeOf('10/1s burst 20')))(
+  'the code of the playground for %s runs',
+  async (framework, code) => {
+    const onAnyPort = code.replace(/\b(listen\(|port: )3000/, '$10')
+    const file = write(
+      `playground-${framework.replaceAll(' ', '-')}`,
+      `${onAnyPort}\nsetImmediate(() => process.exit(0))\n`,
+    )
+    await expect(run(process.execPath, [fileURLToPath(file)])).resolves.toMatchObject({ stderr: '' })
+  },
+)
