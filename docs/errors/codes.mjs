@@ -275,12 +275,12 @@ new RateLimiter({ policies: '10/1m', store }).consumeSync('ann')`,
 import { compareAndSetStore } from 'headgate/store'
 
 const store = compareAndSetStore({ read: async () => undefined, swap: async () => true })
-new RateLimiter({ policies: '10/1m', store }).consumeSync('ann')`,
+new RateLimiter({ name: 'api', policies: '10/1m', store }).consumeSync('ann')`,
     right: `import { RateLimiter } from 'headgate'
 import { compareAndSetStore } from 'headgate/store'
 
 const store = compareAndSetStore({ read: async () => undefined, swap: async () => true })
-await new RateLimiter({ policies: '10/1m', store }).consume('ann')`,
+await new RateLimiter({ name: 'api', policies: '10/1m', store }).consume('ann')`,
   },
   HEADGATE_STATE_SIZE: {
     cause:
@@ -290,12 +290,12 @@ await new RateLimiter({ policies: '10/1m', store }).consume('ann')`,
 import { compareAndSetStore } from 'headgate/store'
 
 const store = compareAndSetStore({ read: async () => undefined, swap: async () => true, maxBytes: 1000 })
-new RateLimiter({ policies: '10000/1h sliding-log', store })`,
+new RateLimiter({ name: 'api', policies: '10000/1h sliding-log', store })`,
     right: `import { RateLimiter } from 'headgate'
 import { compareAndSetStore } from 'headgate/store'
 
 const store = compareAndSetStore({ read: async () => undefined, swap: async () => true, maxBytes: 1000 })
-new RateLimiter({ policies: '10000/1h', store })`,
+new RateLimiter({ name: 'api', policies: '10000/1h', store })`,
   },
   HEADGATE_STORE_TIMEOUT: {
     cause:
@@ -338,6 +338,35 @@ const store = faultyStore(memoryStore())
 store.fail('error')
 const limiter = new RateLimiter({ policies: '10/1m', store, onStoreError: 'allow' })
 await limiter.consume('ann') // let through, not counted`,
+  },
+  HEADGATE_STORE_RECORD: {
+    cause:
+      'What the store has under this key is not a record that this version reads: other code wrote it, or another build. Other keys go on.',
+    fix: 'Give headgate a `prefix` of its own. `limiter.reset(key)` deletes what is there.',
+    wrong: `import { RateLimiter } from 'headgate'
+import { compareAndSetStore } from 'headgate/store'
+
+const store = compareAndSetStore({ read: async () => ({ text: 'hello', version: 1 }), swap: async () => true })
+await new RateLimiter({ name: 'api', policies: '10/1m', store, onStoreError: 'throw' }).consume('ann')`,
+    right: `import { RateLimiter } from 'headgate'
+import { compareAndSetStore } from 'headgate/store'
+
+const store = compareAndSetStore({ read: async () => ({ text: 'hello', version: 1 }), swap: async () => true })
+await new RateLimiter({ name: 'api', policies: '10/1m', store, onStoreError: 'throw' }).reset('ann')`,
+  },
+  HEADGATE_UNSUPPORTED: {
+    cause: 'The store cannot do what was asked, such as `clear` where nobody can list the keys.',
+    fix: 'Reset single keys, or give the limiter another name.',
+    wrong: `import { RateLimiter } from 'headgate'
+import { compareAndSetStore } from 'headgate/store'
+
+const store = compareAndSetStore({ read: async () => undefined, swap: async () => true })
+await new RateLimiter({ name: 'api', policies: '10/1m', store }).clear()`,
+    right: `import { RateLimiter } from 'headgate'
+import { compareAndSetStore } from 'headgate/store'
+
+const store = compareAndSetStore({ read: async () => undefined, swap: async () => true })
+await new RateLimiter({ name: 'api', policies: '10/1m', store }).reset('ann')`,
   },
   HEADGATE_STORE_UNAVAILABLE: {
     cause:

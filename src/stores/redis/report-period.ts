@@ -1,6 +1,12 @@
-import { milliseconds } from '../../duration.ts'
+import { type Duration, milliseconds } from '../../duration.ts'
 import { wrongOption } from '../shared-options.ts'
-import type { RedisStoreOptions } from './redis-store.ts'
+
+/** The options that decide it. */
+interface ModeOptions {
+  mode?: 'strict' | 'optimistic'
+  report?: Duration
+  leases?: object
+}
 
 /** In milliseconds. */
 const longest = 3_600_000
@@ -9,7 +15,7 @@ const longest = 3_600_000
  * How often a process reports, in milliseconds; undefined for the mode `'strict'`.
  * @throws HeadgateError `HEADGATE_OPTION`
  */
-export function reportPeriod({ mode = 'strict', report, leases }: RedisStoreOptions): number | undefined {
+export function reportPeriod({ mode = 'strict', report, leases }: ModeOptions): number | undefined {
   if (mode !== 'strict' && mode !== 'optimistic') throw wrong('mode', mode, "Give 'strict' or 'optimistic'.")
   if (mode === 'strict') {
     if (report === undefined) return undefined
