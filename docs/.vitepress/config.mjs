@@ -41,6 +41,7 @@ const guide = [
       page('Choosing an algorithm', 'choosing'),
       page('Playground', 'playground'),
       page('The lab', 'lab'),
+      page('Moving in', 'moving-in'),
     ],
   },
   {
@@ -58,7 +59,14 @@ const guide = [
   },
   {
     text: 'Fleet',
-    items: [page('Stores', 'stores'), page('Redis', 'redis'), page('Memory', 'memory'), page('Failure', 'failure')],
+    items: [
+      page('Stores', 'stores'),
+      page('Redis', 'redis'),
+      page('Scale', 'scale'),
+      page('Memory', 'memory'),
+      page('Failure', 'failure'),
+      page('In production', 'production'),
+    ],
   },
   {
     text: 'More',
