@@ -19,7 +19,7 @@ const installServers = './test/support/programs.ts'
 function tier(
   name: string,
   include: readonly string[],
-  { exclude = [] as readonly string[], globalSetup = '', testTimeout = 30_000 } = {},
+  { exclude = [] as readonly string[], globalSetup = '', testTimeout = 30_000, env = {} } = {},
 ) {
   return {
     extends: true as const,
@@ -28,12 +28,13 @@ function tier(
       include: [...include],
       exclude: [...exclude],
       testTimeout,
+      env,
       ...(globalSetup === '' ? {} : { globalSetup }),
     },
   }
 }
 
-/** `npm run test:unit` runs the tier `unit`, `npm test` all but `long`, and `npm run test:long` that one. */
+/** `npm run test:unit` runs the tier `unit`, `npm test` all but `every-door` and `long`, and `npm run test:long` those. */
 export default defineConfig({
   resolve: { alias: { '#platform': new URL('./src/platform/node.ts', import.meta.url).pathname } },
   test: {
@@ -47,6 +48,7 @@ export default defineConfig({
       tier('http', http, { exclude: [long] }),
       tier('built', built, { exclude: [long] }),
       tier('servers', servers, { exclude: [long], globalSetup: installServers }),
+      tier('every-door', http, { exclude: [long], env: { HEADGATE_EVERY_DOOR: 'true' } }),
       tier('long', [long], { globalSetup: installServers, testTimeout: 600_000 }),
     ],
   },

@@ -13,6 +13,7 @@
  * - The middleware goes on at once where nothing has to be awaited.
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
+import { whenEnded } from '../../src/http/index.ts'
 import { ipKeyGenerator } from './express/address-key.ts'
 import { configOf } from './express/config.ts'
 import { resolved, secondsLeft, setHeaders } from './express/fields.ts'
@@ -47,7 +48,9 @@ function uncount(config: Config, request: Request, response: Response, { key, re
       logger.error(error, 'express-rate-limit: the store failed to decrement.')
     }
   }
-  response.once('finish', async () => {
+  // A client that resets its HTTP/2 stream makes the response emit 'finish' too.
+  whenEnded(response, async (_status, aborted) => {
+    if (aborted) return
     try {
       const success = await config.requestWasSuccessful(request, response)
       if (success ? skipSuccessfulRequests : skipFailedRequests) await takeBack()
