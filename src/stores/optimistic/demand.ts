@@ -11,7 +11,7 @@ const unlimited = 1_000_000_000
 
 /** The policy that counts the demand of a key by all processes. It refuses nothing. @param window in milliseconds */
 export function demandPolicy(scope: string, window: number): Policy {
-  return slidingWindow({ name: 'demand', scope, limit: unlimited, window: `${window}ms`, shadow: true })
+  return slidingWindow({ name: '~demand', scope, limit: unlimited, window: `${window}ms`, shadow: true })
 }
 
 export class Demand {
