@@ -24,7 +24,7 @@ export function fleetOf(policy, clock, { store = 'memory', processes = 1 } = {})
   }
   const limiters = Array.from(
     { length: processes },
-    () => new RateLimiter({ policies: policy, store: create[store]() }),
+    () => new RateLimiter({ name: 'simulated', policies: policy, store: create[store]() }),
   )
   let turn = 0
   return (key) => {
