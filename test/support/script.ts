@@ -64,7 +64,7 @@ export class Rig {
 
   constructor(create: CreateStore, policies: Policy | readonly Policy[], time: number) {
     this.time = time
-    this.limiter = new RateLimiter({ policies, store: create(() => this.time) })
+    this.limiter = new RateLimiter({ name: 'laws', policies, store: create(() => this.time) })
   }
 }
 

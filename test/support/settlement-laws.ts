@@ -2,7 +2,7 @@
 import { ok, deepStrictEqual as same } from 'node:assert/strict'
 import { describe, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
-import { concurrency, type Policy, RateLimiter, type Reservation } from '../../src/index.ts'
+import { concurrency, type HeadgateError, type Policy, RateLimiter, type Reservation } from '../../src/index.ts'
 import fc from './fast-check.ts'
 import { algorithms } from './promised.ts'
 import { type CreateStore, elapsed, start, step, units } from './script.ts'
@@ -210,11 +210,17 @@ export function describeSettlementLaws(name: string, create: CreateStore, { numR
   })
 }
 
-/** The same policy with a third, with all and with three times its limit. */
+/** The same policy with a third, with all and with three times its limit. A limit that cannot be exact stays as it is. */
 function plansOf(policy: Policy): readonly Policy[] {
   const { limit, burst, name } = policy
   const own = burst === limit ? undefined : burst
-  const at = (times: number) =>
-    withLimit(policy, Math.max(1, Math.floor(limit * times)), own && Math.max(1, Math.floor(own * times)))
+  const at = (times: number) => {
+    try {
+      return withLimit(policy, Math.max(1, Math.floor(limit * times)), own && Math.max(1, Math.floor(own * times)))
+    } catch (error) {
+      if ((error as HeadgateError).code !== 'HEADGATE_INEXACT') throw error
+      return policy
+    }
+  }
   return [at(1), at(1 / 3), at(3)].map((plan) => ({ ...plan, name, label: name }))
 }
