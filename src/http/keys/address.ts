@@ -27,7 +27,8 @@ export function isAddress(text: string): boolean {
   const last = text.lastIndexOf(':')
   if (last === -1) return dottedQuad.test(text)
   if (text.indexOf('%') !== -1) return false
-  return (text.indexOf('.') === -1 || dottedQuad.test(text.slice(last + 1))) && parseIPv6(text) !== undefined
+  const quad = text.indexOf('.')
+  return (quad === -1 || (quad > last && dottedQuad.test(text.slice(last + 1)))) && parseIPv6(text) !== undefined
 }
 
 /** True if these groups are an IPv4 address. */

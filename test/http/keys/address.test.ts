@@ -65,6 +65,11 @@ test('isAddress agrees with isIP of node:net', () => {
   )
 })
 
+test.each(['::ffff:192.0.2.1::ffff:192.0.2.1', '::192.0.2.1:198.51.100.1', '::ffff:192.0.2.1:4711'])(
+  '%s is no address',
+  (text) => expect([isAddress(text), isIP(text)]).toEqual([false, 0]),
+)
+
 describe('a list agrees with BlockList of node:net', () => {
   const bits = (text: string, n: number) => (text.includes(':') ? n : n % 33)
   const range = fc
