@@ -81,21 +81,16 @@ function whole(workload, targets) {
   }))
 }
 
-/** Doors whose applications are those of the suite `sockets`. */
+/** Doors whose applications are those of the suite `sockets`. NestJS takes no message without a socket, so it stands only there. */
 const doors = {
   Hono: 'headgate/hono',
   H3: 'headgate/h3',
   fetch: 'headgate/fetch',
   'node:http': 'headgate/node',
-  NestJS: 'headgate/nest',
 }
-
-/** The package is a link to this repository, which has no packages of Nest: it has to find those of the benchmark. */
-const besideNest = ['--preserve-symlinks']
 
 /** Each client makes its requests at a limit that admits all, or its only one first, and then all are refused. */
 function throughDoor(framework) {
-  const flags = framework === 'NestJS' ? besideNest : []
   const targets = webTargets(framework)
   const rows = whole(framework, targets)
   const refused = Object.entries(targets).map(([target, make]) => ({
@@ -111,7 +106,7 @@ function throughDoor(framework) {
       return timed(loop, false)
     },
   }))
-  return [...rows, ...refused].map((row) => ({ ...row, flags }))
+  return [...rows, ...refused]
 }
 
 const columns = [

@@ -32,7 +32,7 @@ async function serve(framework, target, limit) {
 async function answered(url, status, target) {
   const response = await fetch(url)
   const text = await response.text()
-  const limited = ['x-ratelimit-limit', 'ratelimit-limit'].some((name) => response.headers.has(name))
+  const limited = ['x-ratelimit-limit', 'ratelimit-limit', 'retry-after'].some((name) => response.headers.has(name))
   if (response.status !== status || (status === 200 && text !== 'hello') || limited === (target === 'alone')) {
     throw new Error(`${target}: ${response.status} ${text} ${JSON.stringify([...response.headers])}`)
   }
