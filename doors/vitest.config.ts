@@ -56,6 +56,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: 'contract',
+          env: { HEADGATE_EVERY_DOOR: 'true' },
           dir: '..',
           include: [...contractTests, 'doors/contract/*.test.ts'],
         },
