@@ -12,7 +12,8 @@
  * Google's Doorman divides capacity, and Uber's limiter a quota.
  *
  * Bound: what all processes admit in two periods and two round trips, beyond the limit, for each key. A key that a process
- * has not seen begins with a part as large as that of each other process, and at least with one unit.
+ * has not seen begins with a part as large as that of each other process, and at least with one unit. A process that has not
+ * counted the others yet takes itself for the only one.
  */
 import { type Clock, monotonicClock } from '../../clock.ts'
 import { type Sleeper, timerSleeper } from '../../sleeper.ts'
