@@ -309,7 +309,7 @@ const mutations: readonly Mutations[] = [
     on: ['bucket', 'keep', 'several'],
     changes: [
       ['if loadedBy[key] then unload(loadedBy[key]) end', ''],
-      ['written[key] = false', ''],
+      ['nil, nil, false, nil', 'nil, nil, nil, nil'],
     ],
   },
   {

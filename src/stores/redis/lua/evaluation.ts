@@ -5,7 +5,7 @@
 export const evaluation = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7
 -- The first number of the reply is the time.
-local reply, size = {}, 1
+local reply, size
 -- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Else
 -- \`costs\` may have one for each, and \`cost\` is that of the policy in hand.
 local verb, now, plain, cost, costs, allowed, takes, delay, waits

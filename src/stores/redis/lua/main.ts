@@ -86,8 +86,6 @@ local requests = ARGV[2]
 if byte(requests) == 0 then return redis.error_reply('HEADGATE the response is no longer wanted') end
 margin = unpack('<d', requests, 2) * 1000
 local plans = readPlans()
-read = call('MGET', spread(KEYS))
-if #plans > 1 then loadedBy = {} end
 local serverTime
 
 local function timeNow()
@@ -98,68 +96,72 @@ local function timeNow()
   return serverTime
 end
 
-local position, length = 10, #requests
-local planIndex, verbAndFlags, policies, key, stride, broken
-local more = 0
-while more > 0 or position <= length do
-  local maxWait, id, units
-  if more > 0 then
-    more, key = more - 1, key + stride
-  else
-    planIndex, verbAndFlags, now, cost, key, more, stride, position = unpack('<HBddHHB', requests, position)
-    policies, verb = plans[planIndex], verbAndFlags % 8
-    plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
-    if now < 0 then now = timeNow() end
-  end
-  broken = false
-  for n, scope in ipairs(policies.scopes) do
-    local id = key
-    if n > 1 then id, position = unpack('<H', requests, position) end
-    if verb == RESET then
-      forget(scope, id)
-    elseif scope.key ~= id or scope.provisional then
-      if load(scope, id, now) then broken = true end
-    end
-  end
-  if verb == RESET then
-    respond(1)
-  else
-    maxWait, costs = 0, nil
-    if not plain then
-      verbs = make('verbs')
-      if verbAndFlags % 128 >= 64 then costs, position = verbs.readCosts(#policies, position) end
-      if verb == SETTLE or verb == RENEW then verbs.tickets, position = verbs.readTickets(#policies, position) end
-    end
-    if verb == RESERVE or verb == RENEW then
-      maxWait, id, position = unpack('<dd', requests, position)
-      make('reserve')
-    end
-    if broken then
-      respond(5)
+repeat
+  read, written, readExpiry, writtenExpiry = call('MGET', spread(KEYS)), {}, {}, {}
+  if #plans > 1 then loadedBy = {} end
+  reply, size = {}, 1
+  local position, length, more = 10, #requests, 0
+  local planIndex, verbAndFlags, policies, key, stride, broken
+  while more > 0 or position <= length do
+    local maxWait, id, units
+    if more > 0 then
+      more, key = more - 1, key + stride
     else
-      evaluate(policies, maxWait)
-      if verb == REFUND or verb == SETTLE then
-        verbs.giveBack(policies, verbAndFlags >= 128)
-        if verbAndFlags >= 128 then verbs.countRefusal(policies) end
-      end
-      commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
-      if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id) end
+      planIndex, verbAndFlags, now, cost, key, more, stride, position = unpack('<HBddHHB', requests, position)
+      policies, verb = plans[planIndex], verbAndFlags % 8
+      plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
+      if now < 0 then now = timeNow() end
     end
-    if verbAndFlags % 64 >= 32 then
-      units, position = unpack('<d', requests, position)
-      if not broken then
-        make('lease')
-        lease(policies, units)
+    broken = false
+    for n, scope in ipairs(policies.scopes) do
+      local id = key
+      if n > 1 then id, position = unpack('<H', requests, position) end
+      if verb == RESET then
+        forget(scope, id)
+      elseif scope.key ~= id or scope.provisional then
+        if load(scope, id, now, verb == PEEK) then broken = true end
+      end
+    end
+    if verb == RESET then
+      respond(1)
+    else
+      maxWait, costs = 0, nil
+      if not plain then
+        verbs = make('verbs')
+        if verbAndFlags % 128 >= 64 then costs, position = verbs.readCosts(#policies, position) end
+        if verb == SETTLE or verb == RENEW then verbs.tickets, position = verbs.readTickets(#policies, position) end
+      end
+      if verb == RESERVE or verb == RENEW then
+        maxWait, id, position = unpack('<dd', requests, position)
+        make('reserve')
+      end
+      if broken then
+        respond(5)
+      else
+        evaluate(policies, maxWait)
+        if verb == REFUND or verb == SETTLE then
+          verbs.giveBack(policies, verbAndFlags >= 128)
+          if verbAndFlags >= 128 then verbs.countRefusal(policies) end
+        end
+        commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
+        if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id) end
+      end
+      if verbAndFlags % 64 >= 32 then
+        units, position = unpack('<d', requests, position)
+        if not broken then
+          make('lease')
+          lease(policies, units)
+        end
       end
     end
   end
-end
 
-for _, policies in ipairs(plans) do
-  for _, scope in ipairs(policies.scopes) do
-    if scope.key then unload(scope) end
+  for _, policies in ipairs(plans) do
+    for _, scope in ipairs(policies.scopes) do
+      if scope.key then unload(scope) end
+    end
   end
-end
+until create(now)
 for n = 1, #KEYS do save(n, KEYS[n], now) end
 reply[1] = serverTime or -1
 return reply

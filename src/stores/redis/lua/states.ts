@@ -1,12 +1,17 @@
 /**
  * The keys of a call: each is read once and written once. The policies of one scope have one key loaded at a time, whose
  * states they hold until they load another.
+ *
+ * MGET reads nothing from a key of another type, such as a list. So a key without a value is created, never overwritten. If
+ * that fails, nothing has been written, and the requests are served again: the key is now known to be broken.
  */
 export const states = `
 local margin
 -- By the number of the key: the value that was read, or false; the value to write, or false to delete the key; the
 -- expiry of the value that was read; and that of the value to write.
-local read, written, readExpiry, writtenExpiry = nil, {}, {}, {}
+local read, written, readExpiry, writtenExpiry
+-- By the number of the key: true if its value is known to be of another type.
+local mistyped = {}
 -- By the number of the key: the scope that has it loaded. Only with several plans.
 local loadedBy
 
@@ -40,8 +45,16 @@ local function unload(scope)
   if loadedBy then loadedBy[key] = nil end
 end
 
+-- True if the value of the key is of another type. An empty text changes nothing.
+local function hasOtherType(key)
+  local reply = redis.pcall('SETRANGE', KEYS[key], '0', '')
+  mistyped[key] = type(reply) == 'table' and sub(reply.err, 1, 9) == 'WRONGTYPE'
+  return mistyped[key]
+end
+
 -- Loads the states of a key into the policies of a scope. Returns true if its value is broken: then nothing is loaded.
-local function load(scope, key, now)
+-- @param looks true if nothing will be written, so that the type of the value has to be looked at
+local function load(scope, key, now, looks)
   if scope.key then unload(scope) end
   if loadedBy then
     if loadedBy[key] then unload(loadedBy[key]) end
@@ -59,13 +72,17 @@ local function load(scope, key, now)
     return
   end
   for n = 1, #scope do scope[n].s = nil end
+  local broken
   if value then
     make('parseRecords')
-    if not pcall(parseRecords, scope, value, now) then
-      scope.key = false
-      if loadedBy then loadedBy[key] = nil end
-      return true
-    end
+    broken = not pcall(parseRecords, scope, value, now)
+  else
+    broken = mistyped[key] or (looks and read[key] == false and hasOtherType(key))
+  end
+  if broken then
+    scope.key = false
+    if loadedBy then loadedBy[key] = nil end
+    return true
   end
   for n = 1, #scope do
     if not scope[n].s then
@@ -79,21 +96,48 @@ local function forget(scope, key)
   local loaded = loadedBy and loadedBy[key] or scope.key == key and scope
   if loaded then loaded.key, loaded.changed = false, false end
   if loadedBy then loadedBy[key] = nil end
-  written[key] = false
+  read[key], readExpiry[key], written[key], mistyped[key] = nil, nil, false, nil
 end
 
 local lastLife, lifeText
 
+-- Nil if the key has its full quota: then it needs no value.
+local function lifeOf(key, now)
+  local life = ceil((writtenExpiry[key] - now) / 1000)
+  if life <= 0 then return nil end
+  -- Consecutive keys often have the same life.
+  if life ~= lastLife then lastLife, lifeText = life, format('%d', life) end
+  return lifeText
+end
+
+-- Creates the keys that had no value and need one. Returns false, and creates none, if one of them has a value of another type.
+local function create(now)
+  local failed
+  for key = 1, #KEYS do
+    if read[key] == false and written[key] then
+      local life = lifeOf(key, now)
+      if not life then
+        written[key] = nil
+      elseif not call('SET', KEYS[key], written[key], 'PX', life, 'NX') then
+        mistyped[key], failed = true, true
+      end
+    end
+  end
+  if not failed then return true end
+  for key = 1, #KEYS do
+    if read[key] == false and written[key] and not mistyped[key] then call('DEL', KEYS[key]) end
+  end
+  return false
+end
+
 -- Writes the key if it changed.
 local function save(key, name, now)
   local value = written[key]
-  if value == nil then return end
+  if value == nil or read[key] == false then return end
   if not value then return call('DEL', name) end
   if writtenExpiry[key] == readExpiry[key] and #value == #read[key] then return call('SETRANGE', name, '0', value) end
-  local life = ceil((writtenExpiry[key] - now) / 1000)
-  if life <= 0 then return call('DEL', name) end
-  -- Consecutive keys often have the same life.
-  if life ~= lastLife then lastLife, lifeText = life, format('%d', life) end
-  call('SET', name, value, 'PX', lifeText)
+  local life = lifeOf(key, now)
+  if not life then return call('DEL', name) end
+  call('SET', name, value, 'PX', life)
 end
 `
