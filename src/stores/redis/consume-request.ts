@@ -1,6 +1,7 @@
 import { monotonicClock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
 import type { PackedPlan } from './packed-plan.ts'
+import type { PendingLease } from './pending-lease.ts'
 import type { RedisContext } from './redis-context.ts'
 import { type RequestExtras, ScriptRequest } from './script-request.ts'
 import { decisionOf, type ScriptResponse } from './script-response.ts'
@@ -15,8 +16,8 @@ export class ConsumeRequest extends ScriptRequest {
   readonly #sent: number
   readonly #denyCacheVersion: number
   readonly #leasesVersion: number
-  /** True if the response brought units in addition to the cost. */
-  leased = false
+  /** The lease that this request asks for. */
+  lease: PendingLease | undefined
   decided: (decision: Decision) => void = ignore
 
   constructor(
@@ -48,8 +49,10 @@ export class ConsumeRequest extends ScriptRequest {
     if (!response.allowed && extras.cacheable === true) {
       denyCache?.add(plan, keys, this.#cost, response, this.#sent, this.#denyCacheVersion)
     }
-    this.leased = response.lease !== undefined
-    if (this.leased) leases?.add(plan, keys, response, this.#sent, this.#leasesVersion)
+    if (this.lease !== undefined) {
+      leases?.add(plan, keys, response, this.#sent, this.#leasesVersion)
+      leases?.arrived(this.lease, keys)
+    }
     return decisionOf(plan.policies, response, extras.details)
   }
 }

@@ -7,12 +7,18 @@
  * the window or segment; in a bucket, while what was used before it drains. A log gives no leases, because each of its
  * units comes back at a time of its own.
  *
- * A lease never admits more than the policies allow. It admits less if it expires with units in it: at most
- * `units - 1` for each key and process.
+ * A lease never admits more than the policies allow. It admits less if it expires with units in it: at most those that a
+ * process holds ahead of each key.
+ *
+ *     units ahead   100 --.                .-- 100
+ *                          `--.  half     /       `--.
+ *                              `-- 50 ---'  the next lease is here      by demand: the next one is requested at the half
  */
 import type { Clock } from '../../clock.ts'
 import { type CacheEntry, KeyCache, nameOf } from './key-cache.ts'
+import type { LeaseSize } from './lease-size.ts'
 import type { PackedPlan } from './packed-plan.ts'
+import { PendingLease, type SpentUnits } from './pending-lease.ts'
 import type { ScriptResponse } from './script-response.ts'
 
 export interface Lease extends CacheEntry {
@@ -20,34 +26,37 @@ export interface Lease extends CacheEntry {
   readonly response: ScriptResponse
   /** Units that are not spent yet. */
   units: number
-  /** Units spent since the response. */
+  /** Units spent since the response, less those that were leased before it and not spent then. */
   spent: number
 }
 
-interface PendingLease {
-  readonly plan: PackedPlan
-  readonly done: Promise<boolean>
-  /** The units that no caller waits for yet. */
-  room: number
-}
+/** How much of a new sample the average round trip takes. */
+const smoothing = 1 / 8
 
 export class Leases extends KeyCache<Lease> {
-  readonly #units: number
-  /** The last request for a lease that is under way, by keys. Only calls that wait make another one, so few units stay unspent. */
+  readonly #size: LeaseSize
+  /** The last request for a lease that is under way, by keys. */
   readonly #pending = new Map<string, PendingLease>()
+  /** The average, in microseconds. */
+  #roundTrip = 0
 
-  /** @param units how many units of a key one request takes */
-  constructor(units: number, clock: Clock) {
+  constructor(size: LeaseSize, clock: Clock) {
     super(clock)
-    this.#units = units
+    this.#size = size
+  }
+
+  /** How long a lease has to be valid to be of any use, in microseconds. */
+  get shortestLife(): number {
+    return Math.ceil(this.#size.shortestLife(this.#roundTrip))
+  }
+
+  /** Notes that a call wants units, once for each call. */
+  wants(keys: readonly string[], cost: number): void {
+    this.#size.of(nameOf(keys)).wants(cost, this.clock())
   }
 
   /** Spends leased units, if there are enough of them here. */
-  spend(
-    plan: PackedPlan,
-    keys: readonly string[],
-    cost: number,
-  ): { response: ScriptResponse; elapsed: number } | undefined {
+  spend(plan: PackedPlan, keys: readonly string[], cost: number): SpentUnits | undefined {
     const lease = this.find(keys)
     if (lease === undefined || lease.plan !== plan || lease.units < cost) return undefined
     lease.units -= cost
@@ -61,44 +70,63 @@ export class Leases extends KeyCache<Lease> {
   }
 
   /**
-   * The lease under way that a call of this cost can wait for, as long as it will have units for it: those that come then request
-   * another lease in the same round trip. Resolves with true if it brought units, and rejects as its request does.
+   * The units of a lease under way, if it will have some for a call of this cost: those that come then request another lease in
+   * the same round trip. Resolves with undefined if it brought too few, and rejects as its request does.
    */
-  pending(plan: PackedPlan, keys: readonly string[], cost: number): Promise<boolean> | undefined {
-    if (this.#pending.size === 0 || cost >= this.#units) return undefined
+  waitFor(plan: PackedPlan, keys: readonly string[], cost: number): Promise<SpentUnits | undefined> | undefined {
+    if (this.#pending.size === 0) return undefined
     const pending = this.#pending.get(nameOf(keys))
-    if (pending?.plan !== plan || pending.room < cost) return undefined
-    pending.room -= cost
-    return pending.done
+    return pending?.plan === plan && pending.room >= cost ? pending.claim(cost) : undefined
   }
 
   /** How many units a request of this cost takes; undefined for no lease. */
-  unitsFor(keys: readonly string[], cost: number): number | undefined {
-    const units = this.#units - (this.find(keys)?.units ?? 0)
-    const pending = this.#pending.get(nameOf(keys))
-    // Another lease is requested only if calls already wait for all units of the one under way.
-    return cost >= units || (pending !== undefined && pending.room >= cost) ? undefined : units
+  unitsFor(plan: PackedPlan, keys: readonly string[], cost: number): number | undefined {
+    const extra = this.#extraFor(plan, keys, cost)
+    return extra >= 1 ? cost + extra : undefined
+  }
+
+  /** How many units to request now, although no call needs them yet; 0 for none. */
+  unitsToPrefetch(plan: PackedPlan, keys: readonly string[]): number {
+    if (!this.#size.prefetches || this.#pending.has(nameOf(keys))) return 0
+    const extra = this.#extraFor(plan, keys, 0)
+    return extra > (this.find(keys)?.units ?? 0) ? extra : 0
+  }
+
+  #extraFor(plan: PackedPlan, keys: readonly string[], cost: number): number {
+    const name = nameOf(keys)
+    const now = this.clock()
+    const held = this.find(keys)
+    const pending = this.#pending.get(name)
+    const room = pending?.plan === plan ? pending.room : 0
+    return this.#size.of(name).ahead(cost, now, this.#roundTrip) - (held?.units ?? 0) - room
   }
 
   /**
    * Registers a request for a lease.
-   * @param room how many units it takes beyond its own cost
-   * @param leased returns, after the response, true if it brought units
+   * @param units how many it takes beyond its own cost
    */
-  started(
-    plan: PackedPlan,
-    keys: readonly string[],
-    room: number,
-    response: Promise<unknown>,
-    leased: () => boolean,
-  ): void {
+  request(plan: PackedPlan, keys: readonly string[], units: number): PendingLease {
     const name = nameOf(keys)
-    const over = () => {
-      if (this.#pending.get(name)?.done === done) this.#pending.delete(name)
-    }
-    const done: Promise<boolean> = response.finally(() => over()).then(leased)
-    done.catch(() => {}) // the request rejects to its own caller, and to the calls that wait for the lease
-    this.#pending.set(name, { plan, done, room })
+    const before = this.#pending.get(name)
+    const pending = new PendingLease(plan, units + (before?.plan === plan ? before.room : 0))
+    this.#pending.set(name, pending)
+    return pending
+  }
+
+  /** Settles those who wait for this lease, with the units that are here now. To be called after `add`. */
+  arrived(pending: PendingLease, keys: readonly string[]): void {
+    this.#end(pending, keys)
+    pending.settle((cost) => this.spend(pending.plan, keys, cost))
+  }
+
+  failed(pending: PendingLease, keys: readonly string[], error: unknown): void {
+    this.#end(pending, keys)
+    pending.fail(error)
+  }
+
+  #end(pending: PendingLease, keys: readonly string[]): void {
+    const name = nameOf(keys)
+    if (this.#pending.get(name) === pending) this.#pending.delete(name)
   }
 
   /**
@@ -107,10 +135,14 @@ export class Leases extends KeyCache<Lease> {
    * @param version the version at that time
    */
   add(plan: PackedPlan, keys: readonly string[], response: ScriptResponse, sent: number, version: number): void {
+    const now = this.clock()
+    this.#roundTrip += (now - sent - this.#roundTrip) * (this.#roundTrip === 0 ? 1 : smoothing)
+    if (response.lease === undefined) this.#size.of(nameOf(keys)).pause(now + this.shortestLife)
     if (response.lease === undefined || version !== this.version) return
     const held = this.find(keys)
-    const units = response.lease.units + (held?.plan === plan ? held.units : 0)
+    const before = held?.plan === plan ? held.units : 0
+    const units = response.lease.units + before
     const until = Math.min(sent + response.lease.life, held?.until ?? Infinity)
-    this.set(keys, { plan, response, units, spent: 0, from: sent, until, version })
+    this.set(keys, { plan, response, units, spent: -before, from: sent, until, version })
   }
 }

@@ -66,12 +66,14 @@ export class RedisLedger implements Ledger {
   }
 
   #consume(keys: readonly string[], cost: number, details?: Details): MaybePromise<Decision> {
+    const { leases } = this.#context
+    leases?.wants(keys, cost)
     const local = this.#decideLocally(keys, cost, details)
     if (local !== undefined) return local
-    const lease = this.#context.leases?.pending(this.#plan, keys, cost)
+    const lease = leases?.waitFor(this.#plan, keys, cost)
     if (lease === undefined) return this.#sendConsume(keys, cost, details)
-    const decision = lease.then((leased) => {
-      if (leased) return this.#consume(keys, cost, details)
+    const decision = lease.then((spent) => {
+      if (spent !== undefined) return decisionOf(this.#plan.policies, spent.response, details, spent.elapsed)
       return this.#decideLocally(keys, cost, details) ?? this.#sendConsume(keys, cost, details)
     })
     return this.#context.batcher.within(decision, ({ allowed }) => {
@@ -86,28 +88,36 @@ export class RedisLedger implements Ledger {
     const refusal = this.#cacheable ? denyCache?.refusal(this.#plan, keys, cost) : undefined
     if (refusal) return decisionOf(policies, refusal.response, details, denyCache?.age(refusal))
     const spent = leases?.spend(this.#plan, keys, cost)
-    return spent && decisionOf(policies, spent.response, details, spent.elapsed)
+    if (spent === undefined) return undefined
+    const units = leases?.unitsToPrefetch(this.#plan, keys) ?? 0
+    if (units > 0) this.#sendConsume(keys, 0, undefined, units).catch(() => undefined) // the next call finds out
+    return decisionOf(policies, spent.response, details, spent.elapsed)
   }
 
-  #sendConsume(keys: readonly string[], cost: number, details?: Details): Promise<Decision> {
+  /** @param prefetched units to take ahead; by default as many as the leases want */
+  #sendConsume(keys: readonly string[], cost: number, details?: Details, prefetched?: number): Promise<Decision> {
     const { batcher, clock, leases } = this.#context
     const groups = this.#groups(keys)
-    const lease = groups === undefined ? leases?.unitsFor(keys, cost) : undefined
-    const extras = details === undefined && lease === undefined ? this.#plainExtras : this.#extras(details, lease)
+    const units = groups === undefined ? (prefetched ?? leases?.unitsFor(this.#plan, keys, cost)) : undefined
+    const extras = details === undefined && units === undefined ? this.#plainExtras : this.#extras(details, units)
     const request = new ConsumeRequest(this.#context, this.#plan, keys, cost, clock?.() ?? -1, extras)
     if (groups !== undefined) {
       return this.#send(request, groups).then((response) => request.decide(response))
     }
-    const decision = new Promise<Decision>((resolve, reject) => {
+    const lease = units === undefined ? undefined : leases?.request(this.#plan, keys, units - cost)
+    request.lease = lease
+    return new Promise<Decision>((resolve, reject) => {
       request.decided = resolve
-      request.reject = reject
+      request.reject = (error) => {
+        if (lease !== undefined) leases?.failed(lease, keys, error)
+        reject(error)
+      }
       batcher.send(request)
     })
-    if (lease !== undefined) leases?.started(this.#plan, keys, lease - cost, decision, () => request.leased)
-    return decision
   }
 
-  #extras(details: Details | undefined, lease: number | undefined): RequestExtras {
+  #extras(details: Details | undefined, units: number | undefined): RequestExtras {
+    const lease = units === undefined ? undefined : { units, shortestLife: this.#context.leases?.shortestLife ?? 0 }
     return { details, cacheable: this.#cacheable, lease }
   }
 

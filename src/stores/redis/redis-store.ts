@@ -9,6 +9,7 @@ import { Batcher } from './batcher.ts'
 import { type Connection, connectionOf, type RedisClient } from './client.ts'
 import { DenyCache } from './deny-cache.ts'
 import { encodeId, slotOf } from './keys.ts'
+import { type LeasesOption, leaseSizeOf } from './lease-size.ts'
 import { Leases } from './leases.ts'
 import { script } from './lua/script.ts'
 import type { RedisContext } from './redis-context.ts'
@@ -40,9 +41,10 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   subscriber?: RedisClient
   /**
    * How many units of a key one call takes ahead, for this process to spend locally. That makes fewer calls, but some
-   * units may be taken and never spent. Default: no leases.
+   * units may be taken and never spent. `'auto'` takes as many as the process used in the last 100 ms or three round trips, at
+   * most 1000 or `{ units: 'auto', most }`, and the next ones before these are used up. Default: no leases.
    */
-  leases?: { units: number }
+  leases?: LeasesOption
   /**
    * After how long without any answer to what was sent the client is told to connect anew: the other end of its connection may
    * be gone without a word. Default `'5s'`; Infinity for never.
@@ -102,14 +104,14 @@ export class RedisStore implements Store {
     const clock = clockOf(options)
     const longest = longestDenial(options.denyCache)
     const { prefix, timeout, ttlMargin, breaker } = sharedOptions('redisStore', options)
-    const units = leases === undefined ? undefined : leaseUnits(leases)
+    const size = leases === undefined ? undefined : leaseSizeOf(leases)
     const localClock = clock ?? monotonicClock
     this.timeout = timeout
     this.prefix = prefix
     this.breaker = breaker
     if (connection.cluster) this.shardOf = (keys) => nodesOf(connection, keys)
     const denyCache = longest === 0 ? undefined : new DenyCache(localClock, longest)
-    const leased = units === undefined ? undefined : new Leases(units, localClock)
+    const leased = size === undefined ? undefined : new Leases(size, localClock)
     const onReset = (keys: readonly string[]) => {
       denyCache?.forget(keys)
       leased?.forget(keys)
@@ -176,11 +178,6 @@ function batchSizeOf(batch: RedisStoreOptions['batch'] = true): { size: number; 
 function reconnectTime({ reconnectAfter = 5000 }: RedisStoreOptions): number {
   if (reconnectAfter === Infinity) return Infinity
   return milliseconds(reconnectAfter, 'redisStore: reconnectAfter', 'HEADGATE_OPTION')
-}
-
-function leaseUnits(leases: { units: number }): number {
-  knownOptions('redisStore: leases', leases, ['units'])
-  return positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION')
 }
 
 function wrong(option: string, value: unknown, fix: string): HeadgateError {

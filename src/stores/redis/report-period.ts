@@ -5,7 +5,7 @@ import { wrongOption } from '../shared-options.ts'
 interface ModeOptions {
   mode?: 'strict' | 'optimistic'
   report?: Duration
-  leases?: object
+  leases?: unknown
 }
 
 /** In milliseconds. */

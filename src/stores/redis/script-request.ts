@@ -12,8 +12,8 @@ export interface RequestExtras {
   readonly details?: Details | undefined
   /** True if a refusal has to report when `remaining` grows, so that the deny cache can repeat it until then. */
   readonly cacheable?: boolean
-  /** How many units to take, including the cost of this request. */
-  readonly lease?: number | undefined
+  /** How many units to take, including the cost of this request, if all of them stay taken for so many microseconds. */
+  readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined
   /** True if penalties count this settlement, because another slot refused the same call. */
   readonly punish?: boolean
 }
@@ -117,7 +117,9 @@ export function writeExtras(buffer: Buffer, at: number, { plan, verb, costs, ext
     at = buffer.writeDoubleLE(maxWait, at)
     at = buffer.writeDoubleLE(newReservationId(), at)
   }
-  return lease === undefined ? at : buffer.writeDoubleLE(lease, at)
+  if (lease === undefined) return at
+  at = buffer.writeDoubleLE(lease.units, at)
+  return buffer.writeDoubleLE(lease.shortestLife, at)
 }
 
 function writeTicket(buffer: Buffer, at: number, ticket: Tickets[number]): number {

@@ -634,6 +634,11 @@ describe('options', () => {
     [{ batch: { size: 0 } }, /batch.size/],
     [{ batch: { size: 5000 } }, /batch.size/],
     [{ leases: { units: 0 } }, /leases.units/],
+    [{ leases: { units: 'all' } }, /leases.units/],
+    [{ leases: { units: 5, most: 9 } }, /no option/],
+    [{ leases: { units: 'auto', most: 0 } }, /leases.most/],
+    [{ leases: true }, /leases cannot be/],
+    [{ leases: null }, /leases is null/],
     [{ denyCache: 1 }, /denyCache/],
     [{ unknown: 1 }, /no option/],
   ])('%j throws with the fix', (options, message) => {

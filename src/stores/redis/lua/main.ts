@@ -11,7 +11,7 @@
  * each request "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more
  * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; "<d" a
  * cost for each policy, if they differ; the tickets of a settlement or a renewal; the maxWait of a reservation or renewal
- * and the id for its tickets; the units of a lease.
+ * and the id for its tickets; the units of a lease and how many microseconds it has to last.
  */
 
 /** The algorithms in the order of their numbers on the wire, which start with 1. */
@@ -103,7 +103,7 @@ repeat
   local position, length, more = 10, #requests, 0
   local planIndex, verbAndFlags, policies, key, stride, broken
   while more > 0 or position <= length do
-    local maxWait, id, units
+    local maxWait, id, units, shortestLife
     if more > 0 then
       more, key = more - 1, key + stride
     else
@@ -147,10 +147,10 @@ repeat
         if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id) end
       end
       if verbAndFlags % 64 >= 32 then
-        units, position = unpack('<d', requests, position)
+        units, shortestLife, position = unpack('<dd', requests, position)
         if not broken then
           make('lease')
-          lease(policies, units)
+          lease(policies, units, shortestLife)
         end
       end
     end

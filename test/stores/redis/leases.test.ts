@@ -1,0 +1,236 @@
+/* Leases by demand, on a real Redis: never beyond the limit, and no slower than without them on a distant link. */
+import { Redis } from 'ioredis'
+import { afterAll, beforeEach, describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  type Policy,
+  RateLimiter,
+  segmentedWindow,
+  slidingWindow,
+  tokenBucket,
+} from '../../../src/index.ts'
+import { type RedisStoreOptions, redisStore } from '../../../src/stores/redis/index.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+import fc from '../../support/fast-check.ts'
+import { startProxy } from '../../support/tcp-proxy.ts'
+import { useRedis } from '../../support/use-server.ts'
+
+const { server, client } = await useRedis()
+const closes: (() => void)[] = []
+afterAll(() => {
+  for (const close of closes) close()
+})
+beforeEach(async () => {
+  await client.flushall()
+})
+
+let names = 0
+function fleetOf(size: number, policies: Policy, options: Partial<RedisStoreOptions>, name = `fleet-${names++}`) {
+  return Array.from({ length: size }, () => {
+    const store = redisStore({ client, timeout: '10s', ttlMargin: '1d', ...options })
+    return new RateLimiter({ name, policies, store, onStoreError: 'throw' })
+  })
+}
+
+async function scripts(): Promise<number> {
+  return Number(/cmdstat_evalsha:calls=(\d+)/.exec(await client.info('commandstats'))?.[1] ?? 0)
+}
+
+describe('on a distant link', () => {
+  /** Calls a second of so many callers, each of which calls again as soon as it has its answer. */
+  async function throughput(options: Partial<RedisStoreOptions>, delay: number): Promise<number> {
+    const proxy = await startProxy(server.port)
+    const far = new Redis(proxy.port)
+    closes.push(() => far.disconnect(), proxy.close)
+    proxy.delay = delay
+    const [limiter] = fleetOf(1, fixedWindow({ limit: 100_000_000, window: '1d' }), {
+      client: far,
+      timeout: '2s',
+      ...options,
+    }) as [RateLimiter]
+    await limiter.consume('hot')
+    const end = performance.now() + 2000
+    let calls = 0
+    const caller = async () => {
+      for (; performance.now() < end; calls++) {
+        const { allowed, source } = await limiter.consume('hot')
+        if (!allowed || source !== 'store') throw new Error('a call was not decided by Redis')
+      }
+    }
+    await Promise.all(Array.from({ length: 512 }, caller))
+    return calls / 2
+  }
+
+  test('512 callers of one key get at least what they get without leases', async () => {
+    const without = await throughput({}, 20)
+    const byDemand = await throughput({ leases: 'auto' }, 20)
+    expect(byDemand).toBeGreaterThan(without)
+  })
+
+  test('the next lease is here before the last one is used up, so no call waits', async () => {
+    const proxy = await startProxy(server.port)
+    const far = new Redis(proxy.port)
+    closes.push(() => far.disconnect(), proxy.close)
+    proxy.delay = 20
+    const policies = fixedWindow({ limit: 1_000_000, window: '1d' })
+    const [limiter] = fleetOf(1, policies, { client: far, timeout: '2s', leases: 'auto' }) as [RateLimiter]
+    const waits: number[] = []
+    const calls: Promise<unknown>[] = []
+    // 2000 calls a second for a second.
+    for (let n = 0; n < 400; n++) {
+      for (let each = 0; each < 5; each++) {
+        const began = performance.now()
+        calls.push(limiter.consume('hot').then(() => waits.push(performance.now() - began)))
+      }
+      await new Promise((resolve) => setTimeout(resolve, 2))
+    }
+    await Promise.all(calls)
+    const late = waits.slice(1000).filter((wait) => wait > 10)
+    expect(late.length).toBeLessThan(20)
+  })
+})
+
+/** Who calls, how often at once, and how many milliseconds later the next ones call. */
+const steps = fc.array(
+  fc.record({
+    process: fc.nat({ max: 2 }),
+    calls: fc.integer({ min: 1, max: 60 }),
+    later: fc.oneof({ weight: 6, arbitrary: fc.nat({ max: 30 }) }, { weight: 1, arbitrary: fc.nat({ max: 900 }) }),
+  }),
+  { minLength: 40, maxLength: 120 },
+)
+const most = fc.constantFrom(1, 5, 40, 1000)
+
+describe('whatever comes in whatever order', () => {
+  /** The most units in any span of time, in microseconds, from one call to another. */
+  const bounded: Record<string, { policy: Policy; bound: (from: number, to: number) => number }> = {
+    fixedWindow: {
+      policy: fixedWindow({ limit: 500, window: '1s' }),
+      bound: (from, to) => 500 * (Math.floor(to / 1e6) - Math.floor(from / 1e6) + 1),
+    },
+    slidingWindow: {
+      policy: slidingWindow({ limit: 500, window: '1s' }),
+      bound: (from, to) => (Math.floor(to / 1e6) === Math.floor(from / 1e6) ? 500 : to - from < 1e6 ? 999 : Infinity),
+    },
+    segmentedWindow: {
+      policy: segmentedWindow({ limit: 500, window: '1s', segments: 4 }),
+      bound: (from, to) => (to - from < 1e6 ? 500 : Infinity),
+    },
+    bucket: {
+      policy: tokenBucket({ limit: 500, window: '1s', burst: 500 }),
+      bound: (from, to) => Math.floor(500 + (500 * (to - from)) / 1e6),
+    },
+  }
+
+  test.each(Object.keys(bounded))('%s: three processes never admit more than the limit', async (name) => {
+    const { policy, bound } = bounded[name] as (typeof bounded)[string]
+    let leased = 0
+    await fc.assert(
+      fc.asyncProperty(steps, most, async (steps, most) => {
+        const clock = new ManualClock(1_000_000)
+        const fleet = fleetOf(3, policy, { clock: clock.now, leases: { units: 'auto', most }, denyCache: false })
+        const admitted: { at: number; units: number }[] = []
+        let local = 0
+        for (const [n, { calls, later }] of steps.entries()) {
+          const before = await scripts()
+          // Each process calls at once: what one has ahead meets what another asks for.
+          const decisions = fleet.flatMap((limiter, process) => {
+            const own = process === steps[n]?.process ? calls : 3
+            return Array.from({ length: own }, () => limiter.consume('id'))
+          })
+          const units = (await Promise.all(decisions)).filter(({ allowed }) => allowed).length
+          admitted.push({ at: clock.now(), units })
+          if ((await scripts()) - before < 3) local++
+          clock.advance(later)
+        }
+        if (local > 1) leased++
+        for (const [first, { at: from }] of admitted.entries()) {
+          let sum = 0
+          for (const { at, units } of admitted.slice(first)) {
+            sum += units
+            expect(sum).toBeLessThanOrEqual(bound(from, at))
+          }
+        }
+      }),
+      { numRuns: 6 },
+    )
+    expect(leased).toBeGreaterThan(1)
+  })
+
+  test('one process admits as many as without leases, and three as many less what they hold ahead', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, most, fc.constantFrom(1, 3), async (steps, most, size) => {
+        const clock = new ManualClock(0)
+        const options = { clock: clock.now, denyCache: false }
+        const policy = fixedWindow({ limit: 300, window: '1d' })
+        const totals = []
+        for (const leases of [undefined, { units: 'auto', most } as const]) {
+          const fleet = fleetOf(size, policy, { ...options, ...(leases && { leases }) })
+          let total = 0
+          for (const { process, calls, later } of steps) {
+            const limiter = fleet[process % size] as RateLimiter
+            const decisions = await Promise.all(Array.from({ length: calls }, () => limiter.consume('id')))
+            total += decisions.filter(({ allowed }) => allowed).length
+            clock.advance(later)
+          }
+          totals.push(total)
+        }
+        const [without, byDemand] = totals as [number, number]
+        expect(byDemand).toBeLessThanOrEqual(without)
+        expect(byDemand).toBeGreaterThanOrEqual(size === 1 ? without : without - size * most)
+      }),
+      { numRuns: 6 },
+    )
+  })
+
+  test('no process holds more ahead than the most', async () => {
+    await fc.assert(
+      fc.asyncProperty(steps, most, async (steps, most) => {
+        const clock = new ManualClock(0)
+        const policy = fixedWindow({ limit: 1_000_000, window: '1d' })
+        const [limiter] = fleetOf(1, policy, { clock: clock.now, leases: { units: 'auto', most } }) as [RateLimiter]
+        let total = 0
+        for (const { calls, later } of steps) {
+          await Promise.all(Array.from({ length: calls }, () => limiter.consume('id')))
+          total += calls
+          const ahead = 1_000_000 - (await limiter.peek('id')).remaining - total
+          expect(ahead).toBeGreaterThanOrEqual(0)
+          expect(ahead).toBeLessThanOrEqual(most)
+          clock.advance(later)
+        }
+      }),
+      { numRuns: 6 },
+    )
+  })
+})
+
+test('a key with few calls takes nothing ahead', async () => {
+  const policies = fixedWindow({ limit: 100, window: '1h' })
+  const [limiter] = fleetOf(1, policies, { leases: 'auto' }) as [RateLimiter]
+  for (let n = 1; n < 10; n++) {
+    await limiter.consume('id')
+    expect((await limiter.peek('id')).remaining).toBe(100 - n)
+  }
+})
+
+test('a bucket that is nearly empty all the time gives no leases, which would be lost, and refuses nobody', async () => {
+  const clock = new ManualClock(0)
+  const policies = tokenBucket({ limit: 10_000, window: '1s', burst: 1000 })
+  const [limiter] = fleetOf(1, policies, { clock: clock.now, leases: 'auto' }) as [RateLimiter]
+  for (let n = 0; n < 300; n++) {
+    const decisions = await Promise.all(Array.from({ length: 40 }, () => limiter.consume('id')))
+    expect(decisions.every(({ allowed }) => allowed)).toBe(true)
+    clock.advance(5)
+  }
+})
+
+test('a decision tells what is left, with what is held ahead', async () => {
+  const policies = fixedWindow({ limit: 10_000, window: '1h' })
+  const [limiter] = fleetOf(1, policies, { leases: 'auto' }) as [RateLimiter]
+  const before = await scripts()
+  for (let n = 1; n <= 500; n++) {
+    const { remaining, policies } = await limiter.consume('id')
+    expect([remaining, policies[0]?.used]).toEqual([10_000 - n, n])
+  }
+  expect((await scripts()) - before).toBeLessThan(100)
+})
