@@ -74,9 +74,10 @@ class FailoverLedger implements ShardLedger {
   }
 
   #run<T>(call: Call<T>): MaybePromise<T> {
-    const { ledger, charges, shared } = this.#fallback
+    const { ledger, charges, quota, shared } = this.#fallback
     const { link, reconciler } = shared
     if (link.breaker.closed) {
+      quota.releaseIfFull()
       const settled = reconciler.settle(charges, call.keys)
       return settled === undefined ? link.send(call) : link.sendAfter(settled, call)
     }

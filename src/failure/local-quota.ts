@@ -9,7 +9,7 @@
  *
  * Both are states under the same policies in a memory store, so both lapse by the same arithmetic. Units stay spent when
  * the store has been charged: a store that fails again and again grants no new quota each time. The limiters of one name
- * (`under`) share these states, as they share those of the store.
+ * (`under`) share these states, as they share those of the store. Once all have lapsed, their memory is released.
  */
 import type { Policy } from '../algorithms/algorithm.ts'
 import { withLimit } from '../algorithms/define-policy.ts'
@@ -22,12 +22,23 @@ import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../stores/store.ts'
 
 /** The states of all local quotas of one name. */
-interface SharedStates {
-  readonly instances: number
+interface States {
   readonly store: Store
   spent: Ledger | undefined
   /** One ledger for each policy, by its scope and name, since the store is charged for each policy by itself. */
   readonly charged: Map<string, { readonly scope: string; readonly ledger: Ledger }>
+  /** When all of them are those of new keys, in microseconds. */
+  fullAt: number
+  readonly ledgersOf: WeakMap<LocalQuota, OpenLedgers>
+}
+
+/** What the local quotas of one name share. */
+interface Shared {
+  readonly instances: number
+  readonly maxKeys: number
+  readonly clock: Clock
+  /** Made at the first failure. Most are never needed. */
+  states: States | undefined
 }
 
 interface OpenLedgers {
@@ -39,10 +50,9 @@ export class LocalQuota {
   readonly #terms: LedgerTerms
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly string[]
-  readonly #shared: SharedStates
-  #opened: OpenLedgers | undefined
+  readonly #shared: Shared
 
-  private constructor(terms: LedgerTerms, shared: SharedStates) {
+  private constructor(terms: LedgerTerms, shared: Shared) {
     this.#policies = terms.policies.map((policy) => shareOf(policy, shared.instances))
     this.#terms = { ...terms, policies: this.#policies }
     this.#scopes = terms.scopes
@@ -54,8 +64,7 @@ export class LocalQuota {
    * @param maxKeys of each scope
    */
   static of(terms: LedgerTerms, instances: number, maxKeys: number, clock: Clock): LocalQuota {
-    const store = memoryStore({ maxKeys, clock })
-    return new LocalQuota(terms, { instances, store, spent: undefined, charged: new Map() })
+    return new LocalQuota(terms, { instances, maxKeys, clock, states: undefined })
   }
 
   /** The same states under other policies. */
@@ -63,18 +72,42 @@ export class LocalQuota {
     return new LocalQuota(terms, this.#shared)
   }
 
-  /** Opens the ledgers at the first failure, because most are never needed. */
   get #ledgers(): OpenLedgers {
-    if (this.#opened !== undefined) return this.#opened
-    const shared = this.#shared
-    const spent = shared.spent?.vary?.(this.#terms) ?? shared.store.open(this.#terms)
-    shared.spent ??= spent
-    this.#opened = { spent, charged: this.#policies.map((policy) => this.#openCharged(policy)) }
-    return this.#opened
+    const states = this.#states
+    const known = states.ledgersOf.get(this)
+    if (known !== undefined) return known
+    const spent = states.spent?.vary?.(this.#terms) ?? states.store.open(this.#terms)
+    states.spent ??= spent
+    const charged = this.#policies.map((policy) => this.#openCharged(states, policy))
+    const opened = { spent, charged }
+    states.ledgersOf.set(this, opened)
+    return opened
   }
 
-  #openCharged(policy: Policy): Ledger {
-    const { store, charged } = this.#shared
+  get #states(): States {
+    const { maxKeys, clock } = this.#shared
+    this.#shared.states ??= {
+      store: memoryStore({ maxKeys, clock }),
+      spent: undefined,
+      charged: new Map(),
+      fullAt: 0,
+      ledgersOf: new WeakMap(),
+    }
+    return this.#shared.states
+  }
+
+  /** Releases the states once they are those of new keys: then nothing depends on them. */
+  releaseIfFull(): void {
+    const { states, clock } = this.#shared
+    if (states !== undefined && clock() >= states.fullAt) this.#shared.states = undefined
+  }
+
+  #noteFullAt(resetAfter: number): void {
+    const { states, clock } = this.#shared
+    if (states !== undefined) states.fullAt = Math.max(states.fullAt, clock() + resetAfter * 1000)
+  }
+
+  #openCharged({ store, charged }: States, policy: Policy): Ledger {
     const { scope } = policy
     const id = JSON.stringify([scope, policy.name])
     const terms = { ...this.#terms, policies: [policy], scopes: [scope] }
@@ -87,11 +120,13 @@ export class LocalQuota {
 
   decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
     const decision = this.#ledgers.spent.decide(verb, keys, costs, extras) as Decision
+    this.#noteFullAt(decision.resetAfter)
     return { ...decision, source: 'fallback' }
   }
 
   reserve(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): Booking {
     const booking = this.#ledgers.spent.reserve(keys, costs, maxWait, extras) as Booking
+    this.#noteFullAt(booking.decision.resetAfter)
     return { ...booking, decision: { ...booking.decision, source: 'fallback' } }
   }
 
@@ -131,16 +166,16 @@ export class LocalQuota {
   }
 
   reset(keys: readonly string[]): void {
-    if (this.#shared.spent === undefined) return
+    const { states } = this.#shared
+    if (states === undefined) return
     void this.#ledgers.spent.reset(keys)
-    for (const charged of this.#shared.charged.values()) {
+    for (const charged of states.charged.values()) {
       if (this.#scopes.includes(charged.scope)) void charged.ledger.reset([this.#keyOf(charged, keys)])
     }
   }
 
   clear(): void {
-    void this.#shared.spent?.clear?.()
-    for (const { ledger } of this.#shared.charged.values()) void ledger.clear?.()
+    this.#shared.states = undefined
   }
 
   #keyOf({ scope }: { scope: string }, keys: readonly string[]): string {

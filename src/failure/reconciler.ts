@@ -141,6 +141,7 @@ export class Reconciler {
     }
     this.#running = false
     if (this.size > 0) this.#settleLater()
+    else this.#debts = undefined // also the memory that it has grown to
   }
 }
 
