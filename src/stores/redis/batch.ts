@@ -26,7 +26,7 @@ interface Sender {
   /** Called once, when the batch is settled. */
   settled(batch: Batch, size: number): void
   /** Called when a batch that was sent got no answer in time. */
-  unanswered(): void
+  unanswered(batch: Batch): void
   /** True if a batch that was not sent in time waits on. */
   postpone(batch: Batch): boolean
 }
@@ -52,10 +52,13 @@ export class Batch extends DeadlineItem {
   answersBefore = 0
   /** How often it was postponed. */
   turns = 0
+  /** The slot of its keys in Redis Cluster, else 0. */
+  readonly slot: number
   readonly #sender: Sender
 
-  constructor(sender: Sender) {
+  constructor(sender: Sender, slot: number) {
     super()
+    this.slot = slot
     this.#sender = sender
     this.#bytes = Buffer.allocUnsafe(1024)
     this.#bytes.writeUInt8(1, 0)
@@ -168,7 +171,7 @@ export class Batch extends DeadlineItem {
   expire(error: HeadgateError): void {
     if (!this.sent && this.#sender.postpone(this)) return
     this.withdraw()
-    if (this.sent) this.#sender.unanswered()
+    if (this.sent) this.#sender.unanswered(this)
     this.fail(this.sent ? error : unsent(error, this.#sender.problem()))
   }
 

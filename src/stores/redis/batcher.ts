@@ -46,8 +46,8 @@ export class Batcher {
   #underWay = 0
   /** How many batches were answered in time. */
   #answers = 0
-  /** When the first of the batches was sent that Redis has not answered, in microseconds; undefined if it answers. */
-  #silentSince: number | undefined
+  /** By node: when the first of the batches was sent that it has not answered, in microseconds. Not for a node that answers. */
+  readonly #silentSince = new Map<string, number>()
   #flushing = false
   #polling = false
 
@@ -85,7 +85,7 @@ export class Batcher {
 
   #begin(slot: number): Batch {
     this.options.connection.checkListener()
-    const batch = new Batch(this)
+    const batch = new Batch(this, slot)
     batch.answersBefore = this.#answers
     this.#deadlines.add(batch)
     this.#open.set(slot, batch)
@@ -111,12 +111,13 @@ export class Batcher {
    * Called when a batch was not answered in time. A connection whose other end is gone, without a word, looks like a server that
    * hangs, until the client opens another.
    */
-  unanswered(): void {
+  unanswered({ slot }: Batch): void {
     const { connection, reconnectAfter } = this.options
-    const now = monotonicClock()
-    if (this.#silentSince === undefined || now - this.#silentSince < reconnectAfter * 1000) return
-    this.#silentSince = undefined
-    connection.reconnect()
+    const node = connection.nodeOf(slot)
+    const since = this.#silentSince.get(node)
+    if (since === undefined || monotonicClock() - since < reconnectAfter * 1000) return
+    this.#silentSince.delete(node)
+    connection.reconnect(slot)
   }
 
   /** True if a batch that was not sent may wait on: others were answered since it began to wait. */
@@ -173,16 +174,17 @@ export class Batcher {
       this.#deadlines.add(batch)
     }
     batch.sent = true
-    this.#silentSince ??= monotonicClock()
+    const node = this.options.connection.nodeOf(batch.slot)
+    if (!this.#silentSince.has(node)) this.#silentSince.set(node, monotonicClock())
     this.#sent.push(batch)
     this.#underWay += batch.size
     try {
       const reply = await this.#evaluate(batch.keys, args)
-      this.#silentSince = undefined
+      this.#silentSince.delete(node)
       if (!batch.settled) this.#answers++
       batch.receive(reply)
     } catch (error) {
-      this.#silentSince = undefined
+      this.#silentSince.delete(node)
       batch.fail(this.#causeOf(error))
     }
   }

@@ -35,7 +35,7 @@ export type RedisClient = IoredisLike | NodeRedisLike
 export interface Connection {
   /** True for Redis Cluster, where all keys of one script call have to be in one slot. */
   readonly cluster: boolean
-  /** The master of a slot, as far as the client knows. Only for Redis Cluster. */
+  /** The master of a slot, as far as the client knows. Empty without Redis Cluster. */
   nodeOf(slot: number): string
   /** False while a command would wait in the client for a connection. */
   ready(): boolean
@@ -45,8 +45,8 @@ export interface Connection {
   onLost(listener: Listener): void
   /** Why the client is not ready, or its last error since it was. */
   problem(): unknown
-  /** Makes the client give up its connection and open another one, if it can. */
-  reconnect(): void
+  /** Makes the client give up its connection to the master of a slot and open another one, if it can. */
+  reconnect(slot: number): void
   /** Warns if nobody listens to the client's errors. */
   checkListener(): void
 }
@@ -64,7 +64,10 @@ function can(client: unknown, method: string): boolean {
 }
 
 interface NodeRedisCluster extends NodeRedisLike {
-  readonly slots?: readonly ({ readonly master?: { readonly address?: string } } | undefined)[]
+  readonly slots?: readonly (
+    | { readonly master?: { readonly address?: string; readonly client?: NodeRedisLike } }
+    | undefined
+  )[]
 }
 
 interface NodeRedisClient {
@@ -72,7 +75,7 @@ interface NodeRedisClient {
   connect(): Promise<unknown>
 }
 
-/** Only a single client: the nodes of a cluster and the clients of a pool are not ours to end. */
+/** Only a single client or that of a node: a pool replaces a client that does not answer, and a sentinel hides its own. */
 function reconnectNodeRedis(client: NodeRedisLike): void {
   const single = 'socketEpoch' in client && can(client, 'destroy') && can(client, 'connect')
   if (!single || client.isReady !== true) return
@@ -88,7 +91,7 @@ function nodeRedis(client: NodeRedisLike): Connection {
   return {
     problem: () => errors?.last ?? (client.isOpen === false ? new Error(notConnected) : undefined),
     checkListener: () => errors?.checkListener(),
-    reconnect: () => reconnectNodeRedis(client),
+    reconnect: (slot) => reconnectNodeRedis((client as NodeRedisCluster).slots?.[slot]?.master?.client ?? client),
     cluster: can(client, 'getSlotRandomNode'),
     nodeOf: (slot) => (client as NodeRedisCluster).slots?.[slot]?.master?.address ?? '',
     ready: () => client.isReady ?? client.isOpen ?? true,
@@ -101,13 +104,22 @@ function nodeRedis(client: NodeRedisLike): Connection {
 /** The states in which ioredis queues commands. Not `wait`: in that state the first command opens the connection. */
 const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
-interface IoredisSocket extends IoredisLike {
+interface IoredisNode extends IoredisLike {
   readonly stream?: { destroy?(): void }
+  readonly options?: { readonly host?: string; readonly port?: number }
 }
 
 interface IoredisCluster extends IoredisLike {
   readonly slots?: readonly (readonly string[] | undefined)[]
-  nodes(): IoredisLike[]
+  nodes(): IoredisNode[]
+}
+
+/** The client of the node that has the slot, which a Cluster names by host and port. */
+function nodeClient(client: IoredisLike, slot: number): IoredisNode | undefined {
+  if (client.isCluster !== true) return client
+  const { slots, nodes } = client as IoredisCluster
+  const name = slots?.[slot]?.[0]
+  return nodes.call(client).find(({ options }) => `${options?.host}:${options?.port}` === name)
 }
 
 function ioredis(client: IoredisLike): Connection {
@@ -116,7 +128,7 @@ function ioredis(client: IoredisLike): Connection {
     problem: () => errors?.last,
     checkListener: () => errors?.checkListener(),
     // The socket is destroyed, since one whose other end is gone never ends by itself.
-    reconnect: () => (client as IoredisSocket).stream?.destroy?.(),
+    reconnect: (slot) => nodeClient(client, slot)?.stream?.destroy?.(),
     cluster: client.isCluster === true,
     nodeOf: (slot) => (client as IoredisCluster).slots?.[slot]?.[0] ?? '',
     ready: () => !queueing.has(client.status ?? 'ready'),

@@ -1,38 +1,10 @@
-import { spawn } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
-import { tmpdir } from 'node:os'
-import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { expect, test } from 'vitest'
 import { RateLimiter } from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
-import { freePort } from '../../support/ports.ts'
+import { startSentinel } from '../../support/redis-sentinel.ts'
 import { startRedis } from '../../support/redis-server.ts'
-
-/** A single sentinel that watches one master. It is a quorum of one. */
-async function startSentinel(master: number): Promise<{ port: number; stop: () => void }> {
-  const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-sentinel-'))
-  const file = join(folder, 'sentinel.conf')
-  const settings = [
-    `port ${port}`,
-    'bind 127.0.0.1',
-    `dir ${folder}`,
-    `sentinel monitor gate 127.0.0.1 ${master} 1`,
-    'sentinel down-after-milliseconds gate 500',
-    'sentinel failover-timeout gate 3000',
-  ]
-  writeFileSync(file, settings.join('\n'))
-  const child = spawn('redis-server', [file, '--sentinel'], { stdio: 'ignore' })
-  return {
-    port,
-    stop() {
-      child.kill('SIGKILL')
-      rmSync(folder, { recursive: true, force: true })
-    },
-  }
-}
 
 /** Waits until the condition holds. A failover takes seconds, and calls fail meanwhile. */
 async function until(wanted: () => Promise<boolean>): Promise<void> {
