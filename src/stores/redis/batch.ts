@@ -19,8 +19,8 @@ const noBytes = Buffer.alloc(0)
 
 /** The sender of a batch. */
 interface Sender {
-  /** In milliseconds. */
-  readonly options: { readonly ttlMargin: number }
+  /** The TTL margin is in milliseconds. */
+  readonly options: { readonly ttlMargin: number; readonly script: string }
   /** Why the client has no connection; undefined if it has one. */
   problem(): unknown
   /** Called once, when the batch is settled. */
@@ -177,7 +177,7 @@ export class Batch extends DeadlineItem {
 
   fail(cause: unknown): void {
     if (this.settled) return
-    const error = redisError(cause)
+    const error = redisError(cause, this.#sender.options.script)
     for (const request of this.#settle()) request.reject(error)
   }
 }

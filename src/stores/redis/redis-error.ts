@@ -15,12 +15,25 @@ const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
   [/^READONLY/, 'Connect to the master.'],
 ]
 
-/** The error of a call that failed, with the fix if it is known. @param cause what the client rejected with */
-export function redisError(cause: unknown): HeadgateError {
+/** Redis says at which line of the script it refused a command, and not which command it was. */
+function refusedCommand(text: string, script: string): string {
+  const line = /user_script:\s*(\d+)/.exec(text)?.[1]
+  const command = /\bcall\('([A-Z]+)'/.exec(script.split('\n')[Number(line) - 1] ?? '')?.[1]
+  return command === undefined ? '' : `The command is ${command}. `
+}
+
+/**
+ * The error of a call that failed, with the fix if it is known.
+ * @param cause what the client rejected with
+ * @param script the text of the script that was called
+ */
+export function redisError(cause: unknown, script: string): HeadgateError {
   const error = storeError('Redis', cause)
   const text = cause instanceof Error ? cause.message : String(cause)
   const fix = cause instanceof HeadgateError ? undefined : fixes.find(([pattern]) => pattern.test(text))?.[1]
   return fix === undefined
     ? error
-    : new HeadgateError(error.code, `${error.message.replace(/\.$/, '')}. ${fix}`, { cause })
+    : new HeadgateError(error.code, `${error.message.replace(/\.$/, '')}. ${refusedCommand(text, script)}${fix}`, {
+        cause,
+      })
 }

@@ -611,19 +611,6 @@ describe('leases', () => {
   })
 })
 
-test('a Redis user with the commands that docs/redis.md lists can do everything', async () => {
-  const commands = ['evalsha', 'eval', 'mget', 'set', 'setrange', 'del', 'time'].map((command) => `+${command}`)
-  const connecting = ['+info', '+hello']
-  await client.acl('SETUSER', 'limits', 'reset', 'on', '>secret', '~headgate:*', ...commands, ...connecting)
-  const own = new Redis(server.port, { username: 'limits', password: 'secret' })
-  closes.push(() => own.disconnect())
-  await client.script('FLUSH')
-  const limiter = limiterOf(slidingLog({ limit: 2, window: '1m' }), { client: own })
-  expect((await limiter.consume('id')).remaining).toBe(1)
-  await limiter.reset('id')
-  expect((await limiter.peek('id')).remaining).toBe(2)
-})
-
 describe('options', () => {
   test.each([
     [{ client: {} }, /client must be/],
