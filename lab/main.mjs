@@ -11,6 +11,7 @@ try {
 } catch (error) {
   if (error.name !== 'UsageError' && error.name !== 'HeadgateError') throw error
   console.error(error.message)
+  if (error.help !== undefined) console.error(`See ${error.help}`)
   process.exitCode = 2
 }
 

@@ -81,9 +81,14 @@ export type ErrorCode =
   | 'HEADGATE_TIMEOUT'
   | 'HEADGATE_CLOSED'
 
+/** Where the site is: `homepage` of package.json, which a test compares. */
+const site = 'https://headgate.github.io/headgate'
+
 /** The only error that this package throws: for misuse and broken I/O. A refused call is no error, but a decision. */
 export class HeadgateError extends Error {
   readonly code: ErrorCode
+  /** The address of the page about this code, with its cause and the fix. Node prints it with the error. */
+  readonly help: string
   /** With `HEADGATE_STORE_UNAVAILABLE`: milliseconds until a new attempt makes sense. Else undefined. */
   declare readonly retryAfter?: number
   /** With an error of a store: true if the call certainly did not count. Else undefined. */
@@ -94,6 +99,7 @@ export class HeadgateError extends Error {
     super(message, options)
     this.name = 'HeadgateError'
     this.code = code
+    this.help = `${site}/errors/${code}`
     if (options?.retryAfter !== undefined) this.retryAfter = options.retryAfter
     if (options?.uncounted) this.uncounted = true
   }

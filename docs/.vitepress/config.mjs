@@ -2,13 +2,16 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { defineConfig } from 'vitepress'
 import llmstxt from 'vitepress-plugin-llms'
+import manifest from '../../package.json' with { type: 'json' }
 import { codes } from '../errors/codes.mjs'
 
 const root = new URL('../../', import.meta.url)
 const path = (relative) => fileURLToPath(new URL(relative, root))
 
+/** Where the site is: errors link to it. */
+const home = new URL(manifest.homepage)
 /** Where the sources are: links that leave the site and the edit link lead there. */
-const repository = process.env.HEADGATE_REPOSITORY ?? 'https://github.com/headgate/headgate'
+const repository = manifest.repository.url.replace(/^git\+|\.git$/g, '')
 
 /** A link of a page to a file beside docs/ leads to the repository. */
 function linkToRepository(markdown) {
@@ -82,6 +85,7 @@ export default defineConfig({
   title: 'headgate',
   description: 'An exact rate limiter for Node services and fetch runtimes.',
   lang: 'en',
+  base: `${home.pathname.replace(/\/$/, '')}/`,
   cleanUrls: true,
   head: [['link', { rel: 'icon', href: `data:image/svg+xml,${encodeURIComponent(icon)}` }]],
   lastUpdated: false,
@@ -108,7 +112,9 @@ export default defineConfig({
     outline: [2, 3],
   },
   vite: {
-    plugins: [llmstxt({ ignoreFiles: ['reference/**'], sidebar: { '/': guide, '/errors/': errorPages } })],
+    plugins: [
+      llmstxt({ domain: home.origin, ignoreFiles: ['reference/**'], sidebar: { '/': guide, '/errors/': errorPages } }),
+    ],
     resolve: {
       // The real package, as it is built: the playground runs what users run.
       alias: [

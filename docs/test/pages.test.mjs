@@ -1,10 +1,11 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
-import { createRequire } from 'node:module'
+import { HeadgateError } from 'headgate'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { launch, serve } from './site.mjs'
+import { codes } from '../errors/codes.mjs'
+import { launch, openPage, violationsOf } from './browser.mjs'
+import { serve } from './site.mjs'
 
 const built = new URL('../.vitepress/dist/', import.meta.url)
-const axe = createRequire(import.meta.url).resolve('axe-core/axe.min.js')
 
 let site
 let browser
@@ -34,29 +35,25 @@ const pages = [
 test.each(pages.flatMap((path) => ['light', 'dark'].map((scheme) => ({ path, scheme }))))(
   'axe finds no violation in /$path, $scheme',
   async ({ path, scheme }) => {
-    const page = await browser.newPage({ colorScheme: scheme })
-    const faults = []
-    page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-    page.on('pageerror', (error) => faults.push(error.message))
+    const { page, faults } = await openPage(browser, { colorScheme: scheme })
     await page.goto(`${site.url}/${path}`, { waitUntil: 'networkidle' })
-    await page.addScriptTag({ path: axe })
-    const violations = await page.evaluate(async () => {
-      const { violations } = await globalThis.axe.run(document)
-      return violations.flatMap(({ id, nodes }) => nodes.map(({ html }) => `${id}: ${html.slice(0, 200)}`))
-    })
+    const violations = await violationsOf(page)
     await page.close()
     expect(violations).toEqual([])
     expect(faults).toEqual([])
   },
 )
 
-test('every page of docs/ and every error code is on the site', () => {
+test('every page of docs/ is on the site', () => {
   const names = readdirSync(new URL('../', import.meta.url)).filter((name) => name.endsWith('.md'))
   for (const name of names) expect(existsSync(new URL(name.replace('.md', '.html'), built)), name).toBe(true)
-  const source = readFileSync(new URL('../../src/errors.ts', import.meta.url), 'utf8')
-  for (const [, code] of source.matchAll(/^ {2}\| '(\w+)'/gm)) {
-    expect(existsSync(new URL(`errors/${code}.html`, built)), code).toBe(true)
-  }
+})
+
+test.each(Object.keys(codes))('an error %s links to its page', async (code) => {
+  const { pathname } = new URL(new HeadgateError(code, '').help)
+  const response = await fetch(new URL(pathname, site.url))
+  expect(response.status).toBe(200)
+  expect(await response.text()).toMatch(new RegExp(`<h1[^>]*>${code} [^]*>Cause [^]*>Fix `))
 })
 
 test('the site has llms.txt', () => {
@@ -65,7 +62,7 @@ test('the site has llms.txt', () => {
 
 test('the search finds a page', async () => {
   const page = await browser.newPage()
-  await page.goto(site.url)
+  await page.goto(`${site.url}/`)
   await page.locator('.DocSearch-Button').click()
   await page.locator('#localsearch-input').fill('retryAfter')
   await page.locator('.result').first().waitFor()

@@ -1,7 +1,8 @@
 import { policy } from 'headgate'
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { simulate, workloadOf } from '../../lab/engine/simulate.mjs'
-import { launch, serve } from './site.mjs'
+import { launch, openPage } from './browser.mjs'
+import { serve } from './site.mjs'
 
 let site
 let browser
@@ -19,16 +20,11 @@ afterAll(async () => {
 
 /** Opens the playground with these settings. */
 async function open(settings = {}, options = {}) {
-  page = await browser.newPage({ viewport: { width: 1280, height: 1400 }, ...options })
-  page.on('console', (message) => message.type() === 'error' && faults.push(message.text()))
-  page.on('pageerror', (error) => faults.push(error.message))
+  ;({ page, faults } = await openPage(browser, { viewport: { width: 1280, height: 1400 }, ...options }))
   await page.goto(`${site.url}/playground?${new URLSearchParams(settings)}`)
   await page.waitForSelector('[data-lane="B"]')
 }
 
-beforeEach(() => {
-  faults = []
-})
 afterEach(async () => {
   await page.close()
   expect(faults, 'errors in the console').toEqual([])

@@ -100,6 +100,11 @@ test.each([
   expect([code, stdout]).toEqual([2, ''])
 })
 
+test('a policy that headgate refuses leads to the page of the error', async () => {
+  const { stderr } = await runLab(['replay', madeLog, '--policy', 'ten'])
+  expect(stderr).toMatch(/\nSee https:\S+\/errors\/HEADGATE_POLICY\n$/)
+})
+
 test('a log without any known line says which formats are read', async () => {
   const { code, stderr } = await runLab(['replay', '-', '--policy', '1/1m'], 'a\nb\n')
   expect(stderr).toContain(
