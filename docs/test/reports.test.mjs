@@ -31,6 +31,37 @@ afterAll(async () => {
   rmSync(home, { recursive: true })
 })
 
+test('the report of suggest draws the quantiles of each window, and marks the knees in the grid', async () => {
+  const { page } = await openPage(browser)
+  await page.goto(pathToFileURL(join(home, 'suggest.html')).href)
+  const { grid, windows, touch } = JSON.parse(
+    execFileSync(process.execPath, [join(lab, 'main.mjs'), ...commands.suggest, '--json']),
+  )
+  expect(await page.locator('.bars .bar:not(.axis) > span:first-child').allTextContents()).toEqual(
+    windows.map(({ window }) => window),
+  )
+  // The bar of a window is as long as its most requests, on the logarithmic axis that all bars share.
+  const widths = await page
+    .locator('.bars .bar:not(.axis) .track')
+    .evaluateAll((tracks) =>
+      tracks.map((track) => track.lastElementChild.getBoundingClientRect().right - track.getBoundingClientRect().left),
+    )
+  const logs = windows.map(({ quantiles }) => Math.log10(quantiles.max) + 0.2)
+  for (const [n, width] of widths.entries()) expect(width / widths.at(-1)).toBeCloseTo(logs[n] / logs.at(-1), 1)
+  const knees = windows.map(
+    (_window, n) => grid.find(({ windows }) => windows[n].clientsTouchedShare <= touch)?.limit ?? Number.NaN,
+  )
+  const marked = await page
+    .locator('td.knee')
+    .evaluateAll((cells) =>
+      cells
+        .toSorted((a, b) => a.cellIndex - b.cellIndex)
+        .map((cell) => Number(cell.parentElement.cells[0].textContent.replace(',', ''))),
+    )
+  expect(marked).toEqual(knees)
+  await page.close()
+})
+
 const cases = Object.keys(commands).flatMap((name) => ['light', 'dark'].map((scheme) => ({ name, scheme })))
 
 test.each(cases)(
@@ -47,6 +78,6 @@ test.each(cases)(
     await page.close()
     expect([violations, faults, loaded]).toEqual([[], [], [file]])
     expect(width).toBeLessThanOrEqual(360)
-    expect(charts).toBe(name === 'suggest' ? 0 : 2)
+    expect(charts).toBe(name === 'suggest' ? 6 : 2)
   },
 )

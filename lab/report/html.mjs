@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
+import { barsHtml, cellHtml, escaped } from './pictures.mjs'
 
 const require = createRequire(import.meta.url)
 const uplot = (file) => readFileSync(require.resolve(`uplot/dist/${file}`), 'utf8')
@@ -7,7 +8,7 @@ const own = (file) => readFileSync(new URL(file, import.meta.url), 'utf8')
 
 /** The report as one page that needs no other file. @param {import('./text.mjs').Report} report */
 export function htmlOf({ title, facts, sections }) {
-  const charts = sections.flatMap((section) => section.charts ?? [])
+  const charts = sections.flatMap(({ charts = [], curves = [] }) => [...charts, ...curves])
   return `<!doctype html>
 <html lang="en">
 <head>
@@ -31,12 +32,14 @@ ${own('page-script.js')}</script>
 `
 }
 
-function sectionHtml({ heading, notes = [], tables = [], charts = [] }, all) {
+function sectionHtml({ heading, notes = [], tables = [], charts = [], curves = [], bars = [] }, all) {
   return `<section>
 <h2>${escaped(heading)}</h2>
 ${notes.map((note) => `<p>${escaped(note)}</p>`).join('\n')}
 ${charts.map((chart) => chartHtml(chart, all.indexOf(chart), heading)).join('\n')}
+${bars.length > 0 ? barsHtml(bars, heading) : ''}
 ${tables.map((table) => tableHtml(table, heading)).join('\n')}
+${curves.length > 0 ? curvesHtml(curves, all, heading) : ''}
 </section>`
 }
 
@@ -45,19 +48,24 @@ function chartHtml({ title, series }, number, heading) {
   return `<div class="chart" id="chart-${number}" role="img" aria-label="${escaped(`${heading}, ${title}: ${names}`)}"></div>`
 }
 
-/** A wide table scrolls by itself, also by the keyboard. */
-function tableHtml({ columns, rows }, heading) {
-  const side = columns.map((name) => (name.startsWith('#') ? ' class="number"' : ''))
-  const head = columns.map((name, n) => `<th scope="col"${side[n]}>${escaped(name.replace('#', ''))}</th>`).join('')
-  const cells = (row) => row.map((cell, n) => `<td${side[n]}>${escaped(cell)}</td>`).join('')
-  const label = escaped(`${heading}: ${columns[0]}`)
-  return `<div class="table" role="region" tabindex="0" aria-label="${label}"><table><thead><tr>${head}</tr></thead>
-<tbody>${rows.map((row) => `<tr>${cells(row)}</tr>`).join('\n')}</tbody></table></div>`
+function curvesHtml(curves, all, heading) {
+  return `<p>The share of the clients that each limit touches, and of the requests that it refuses. The dotted line is the share that you
+accept. The knee, the least limit below it, is marked.</p>
+<div class="curves">${curves.map((curve) => chartHtml(curve, all.indexOf(curve), heading)).join('\n')}</div>`
 }
 
-function escaped(text) {
-  return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')
+/** A wide table scrolls by itself, also by the keyboard. */
+function tableHtml({ columns, rows, shades, marked }, heading) {
+  const side = columns.map((name) => (name.startsWith('#') ? ' class="number"' : ''))
+  const head = columns.map((name, n) => `<th scope="col"${side[n]}>${escaped(name.replace('#', ''))}</th>`).join('')
+  const cells = (row, k) => row.map((cell, n) => cellHtml(cell, side[n], shades?.[k][n], marked?.[k][n])).join('')
+  const label = escaped(`${heading}: ${columns[0]}`)
+  return `<div class="table${shades === undefined ? '' : ' grid'}" role="region" tabindex="0" aria-label="${label}"><table><thead><tr>${head}</tr></thead>
+<tbody>${rows.map((row, k) => `<tr>${cells(row, k)}</tr>`).join('\n')}</tbody></table></div>${marked === undefined ? '' : shadesNote}`
 }
+
+const shadesNote =
+  '<p class="fact">The darker a cell, the more clients the limit touches. Outlined: the least limit of each window that touches few enough.</p>'
 
 /** JSON that cannot end the script. */
 function inScript(value) {

@@ -7,7 +7,11 @@ function draw() {
   drawn = charts.map(drawOne)
 }
 
-function drawOne({ title, times, relative, series }, number) {
+function drawOne(chart, number) {
+  return chart.limits === undefined ? drawTimes(chart, number) : drawCurve(chart, number)
+}
+
+function drawTimes({ title, times, relative, series }, number) {
   const place = document.getElementById(`chart-${number}`)
   const style = getComputedStyle(document.documentElement)
   const colours = [style.getPropertyValue('--first'), style.getPropertyValue('--second')]
@@ -27,17 +31,75 @@ function drawOne({ title, times, relative, series }, number) {
       relative
         ? { label: 'second' }
         : { label: 'UTC', value: (_plot, time) => (time === null ? '--' : dayAndTime(time)) },
-      // The second line is dashed as well, for those who see no colours.
-      ...series.map(({ name }, n) => ({
-        label: name,
-        stroke: colours[n],
-        width: 2,
-        points: { show: false },
-        ...(n === 1 ? { dash: [6, 3] } : {}),
-      })),
+      ...series.map((each, n) => lineOf(each, colours[n], n)),
     ],
   }
   return new uPlot(options, [seconds, ...series.map(({ values }) => values)], place)
+}
+
+/** The second line is dashed as well, for those who see no colours. */
+function lineOf({ name }, stroke, n) {
+  return { label: name, stroke, width: 2, points: { show: false }, ...(n === 1 ? { dash: [6, 3] } : {}) }
+}
+
+/** Shares over the limit. Both axes are logarithmic, and that of the shares is linear near 0. */
+function drawCurve({ title, limits, series, level, marked }, number) {
+  const place = document.getElementById(`chart-${number}`)
+  const style = getComputedStyle(document.documentElement)
+  const [quiet, line, text] = ['--quiet', '--line', '--text'].map((name) => style.getPropertyValue(name))
+  const colours = [style.getPropertyValue('--first'), style.getPropertyValue('--second')]
+  const axis = { stroke: quiet, grid: { stroke: line, width: 1 } }
+  const share = (value) => (value === null ? '--' : `${Number(value.toPrecision(3))} %`)
+  const highest = Math.max(...series.flatMap(({ values }) => values), level * 2, 0.1)
+  const options = {
+    title,
+    width: place.clientWidth,
+    height: 240,
+    scales: {
+      x: { time: false, distr: 3, range: () => [1, Math.max(10, limits.at(-1))] },
+      y: { distr: 4, asinh: Math.max(level, 0.01), range: () => [0, highest] },
+    },
+    axes: [
+      axis,
+      {
+        ...axis,
+        size: 64,
+        values: (_plot, values) => values.map((each) => (each === null || each < 0 ? '' : share(each))),
+      },
+    ],
+    series: [
+      { label: 'limit' },
+      ...series.map((each, n) => ({ ...lineOf(each, colours[n], n), value: (_plot, each) => share(each) })),
+    ],
+    hooks: { draw: [(plot) => drawKnee(plot, { level, marked, quiet, text })] },
+  }
+  return new uPlot(options, [limits, ...series.map(({ values }) => values)], place)
+}
+
+/** The level that the reader accepts, and the least limit that keeps below it. */
+function drawKnee(plot, { level, marked, quiet, text }) {
+  const { ctx, bbox } = plot
+  const [x, y] = [plot.valToPos(marked, 'x', true), plot.valToPos(level, 'y', true)]
+  ctx.save()
+  ctx.lineWidth = devicePixelRatio
+  ctx.setLineDash([2 * devicePixelRatio, 4 * devicePixelRatio])
+  ctx.strokeStyle = quiet
+  ctx.beginPath()
+  ctx.moveTo(bbox.left, y)
+  ctx.lineTo(bbox.left + bbox.width, y)
+  ctx.stroke()
+  ctx.setLineDash([])
+  ctx.strokeStyle = text
+  ctx.beginPath()
+  ctx.moveTo(x, bbox.top)
+  ctx.lineTo(x, bbox.top + bbox.height)
+  ctx.stroke()
+  ctx.fillStyle = text
+  ctx.font = `bold ${13 * devicePixelRatio}px system-ui, sans-serif`
+  const right = x > bbox.left + bbox.width * 0.7
+  ctx.textAlign = right ? 'right' : 'left'
+  ctx.fillText(`limit ${marked}`, x + (right ? -6 : 6) * devicePixelRatio, bbox.top + 16 * devicePixelRatio)
+  ctx.restore()
 }
 
 /** Split the axis at whole hours of UTC. */
@@ -54,6 +116,6 @@ draw()
 dark.addEventListener('change', draw)
 addEventListener('resize', () => {
   for (const [n, chart] of drawn.entries()) {
-    chart.setSize({ width: document.getElementById(`chart-${n}`).clientWidth, height: 260 })
+    chart.setSize({ width: document.getElementById(`chart-${n}`).clientWidth, height: chart.height })
   }
 })

@@ -9,15 +9,15 @@ export function suggestReport(result) {
     title: `Limits for ${logName(log)}`,
     facts: [...logFacts(log), `${count(requests)} requests of ${count(clients)} clients, ${span(result)}`],
     sections: [
-      suggested(windows, touch, log.file),
+      suggested(windows, grid, touch, log.file),
       busiest(windows),
-      gridSection(grid),
+      gridSection(grid, touch),
       ...(cautions.length > 0 ? [{ heading: 'Cautions', notes: cautions.map((text) => `- ${text}`) }] : []),
     ],
   }
 }
 
-function suggested(windows, touch, file) {
+function suggested(windows, grid, touch, file) {
   const columns = ['limit', '#refused', '#share', '#clients touched', '#share', 'as a bucket']
   const rows = windows.map(({ suggested }) => [
     suggested.policy,
@@ -36,6 +36,25 @@ function suggested(windows, touch, file) {
       `See what they do: headgate-lab replay ${file} ${policies}`,
     ],
     tables: [{ columns, rows }],
+    curves: windows.map((each, n) => curve(each, grid, n, touch)),
+  }
+}
+
+/** What the limits of one window do, up to the first one that refuses nothing. */
+function curve({ window, suggested }, grid, n, touch) {
+  const points = [suggested, ...grid.map(({ limit, windows }) => ({ limit, ...windows[n] }))]
+  const inOrder = points.sort((a, b) => a.limit - b.limit)
+  const end = inOrder.findIndex(({ refused }) => refused === 0)
+  const shown = end < 0 ? inOrder : inOrder.slice(0, end + 1)
+  return {
+    title: `Limits for a window of ${window}`,
+    limits: shown.map(({ limit }) => limit),
+    series: [
+      { name: 'clients touched', values: shown.map(({ clientsTouchedShare }) => clientsTouchedShare * 100) },
+      { name: 'requests refused', values: shown.map(({ refusedShare }) => refusedShare * 100) },
+    ],
+    level: touch * 100,
+    marked: suggested.limit,
   }
 }
 
@@ -45,14 +64,24 @@ function busiest(windows) {
   return {
     heading: 'The most requests that a client makes in any window',
     notes: ['p99 of 30 means: 99 % of the clients never make more than 30.'],
+    bars: windows.map(({ window, quantiles }) => ({ label: window, quantiles })),
     tables: [{ columns, rows }],
   }
 }
 
-function gridSection(grid) {
+function gridSection(grid, touch) {
   const columns = ['limit', ...grid[0].windows.map(({ window }) => `#${window}`)]
   const cell = ({ refused, refusedShare, clientsTouched }) =>
     refused === 0 ? '-' : `${percent(refusedShare)} / ${count(clientsTouched)}`
   const rows = grid.map(({ limit, windows }) => [count(limit), ...windows.map(cell)])
-  return { heading: 'Requests refused / clients touched, by limit and window', tables: [{ columns, rows }] }
+  const fits = ({ clientsTouchedShare }) => clientsTouchedShare <= touch
+  const shades = grid.map(({ windows }) => [undefined, ...windows.map((each) => each.clientsTouchedShare)])
+  const marked = grid.map(({ windows }, row) => [
+    false,
+    ...windows.map((each, n) => fits(each) && (row === 0 || !fits(grid[row - 1].windows[n]))),
+  ])
+  return {
+    heading: 'Requests refused / clients touched, by limit and window',
+    tables: [{ columns, rows, shades, marked }],
+  }
 }

@@ -5,9 +5,14 @@ import { count, duration, time } from './format.mjs'
  * A report, as every command makes it. A column is its name; one that starts with `#` is aligned to the right. The times of a
  * chart are milliseconds since the epoch, or since the start if `relative`.
  *
- * @typedef {{ columns: string[], rows: string[][] }} Table
+ * Only a page has pictures: the `shades` of a table, from 0 to 1, and the cells that it marks; curves over a limit, in percent, with
+ * a level and a marked limit; and bars of quantiles.
+ *
+ * @typedef {{ columns: string[], rows: string[][], shades?: (number | undefined)[][], marked?: boolean[][] }} Table
  * @typedef {{ title: string, relative?: boolean, times: number[], series: { name: string, values: number[] }[] }} Chart
- * @typedef {{ heading: string, notes?: string[], tables?: Table[], charts?: Chart[] }} Section
+ * @typedef {{ title: string, limits: number[], series: { name: string, values: number[] }[], level: number, marked: number }} Curve
+ * @typedef {{ label: string, quantiles: Record<string, number> }} Bar
+ * @typedef {{ heading: string, notes?: string[], tables?: Table[], charts?: Chart[], curves?: Curve[], bars?: Bar[] }} Section
  * @typedef {{ title: string, facts: string[], sections: Section[] }} Report
  */
 
