@@ -23,11 +23,26 @@ function linkToRepository(markdown) {
   })
 }
 
+/** A column without a name has no header: an empty one is a fault to those who hear a page. */
+function leaveOutEmptyHeaders(markdown) {
+  markdown.core.ruler.push('empty-headers', ({ tokens }) => {
+    for (const [n, { type, content }] of tokens.entries()) {
+      if (type !== 'inline' || content !== '' || tokens[n - 1].type !== 'th_open') continue
+      for (const token of [tokens[n - 1], tokens[n + 1]]) token.tag = 'td'
+    }
+  })
+}
+
 /** The modules as users import them, in one list. */
 function referenceSidebar() {
-  const [{ text, link, items }] = JSON.parse(readFileSync(path('docs/reference/typedoc-sidebar.json'), 'utf8'))
-  const others = items.map((module) => ({ text: `${text}/${module.text}`, link: module.link }))
-  return [{ text: 'Reference', link: '/reference/', items: [{ text, link }, ...others] }]
+  const modules = JSON.parse(readFileSync(path('docs/reference/typedoc-sidebar.json'), 'utf8'))
+  return [{ text: 'Reference', link: '/reference/', items: modules.flatMap((module) => flat(module)) }]
+}
+
+/** A module and those below it, each by its whole name. A folder has no link. */
+function flat({ text, link, items = [] }) {
+  const below = items.flatMap((item) => flat({ ...item, text: `${text}/${item.text}` }))
+  return link === undefined ? below : [{ text, link }, ...below]
 }
 
 /** A gate in a channel. */
@@ -94,7 +109,10 @@ export default defineConfig({
     if (/^(reference|errors)\//.test(relativePath)) frontmatter.editLink = false
   },
   markdown: {
-    config: linkToRepository,
+    config(markdown) {
+      linkToRepository(markdown)
+      leaveOutEmptyHeaders(markdown)
+    },
     theme: { light: 'github-light-high-contrast', dark: 'github-dark-high-contrast' },
   },
   // The home page of the theme has no main landmark: see theme/index.mjs.

@@ -19,34 +19,36 @@ afterAll(async () => {
   site.close()
 })
 
-const pages = [
-  '',
-  'start',
-  'choosing',
-  'playground',
-  'lab',
-  'algorithms',
-  'http',
-  'errors/',
-  'errors/HEADGATE_KEY',
-  'reference/',
-]
+const guide = readdirSync(new URL('../', import.meta.url))
+  .filter((name) => name.endsWith('.md'))
+  .map((name) => name.replace('.md', ''))
+const pages = [...guide.filter((name) => name !== 'index'), '', 'errors/', 'errors/HEADGATE_KEY', 'reference/']
 
-test.each(pages.flatMap((path) => ['light', 'dark'].map((scheme) => ({ path, scheme }))))(
-  'axe finds no violation in /$path, $scheme',
-  async ({ path, scheme }) => {
-    const { page, faults } = await openPage(browser, { colorScheme: scheme })
-    await page.goto(`${site.url}/${path}`, { waitUntil: 'networkidle' })
-    const violations = await violationsOf(page)
-    await page.close()
-    expect(violations).toEqual([])
-    expect(faults).toEqual([])
-  },
-)
+test.each(pages)('axe finds no violation in /%s, light and dark', async (path) => {
+  const { page, faults } = await openPage(browser, { colorScheme: 'light' })
+  await page.goto(`${site.url}/${path}`, { waitUntil: 'networkidle' })
+  const inLight = await violationsOf(page)
+  await page.emulateMedia({ colorScheme: 'dark' })
+  await page.locator('html.dark').waitFor()
+  const inDark = await violationsOf(page, ['color-contrast'])
+  await page.close()
+  expect({ inLight, inDark, faults }).toEqual({ inLight: [], inDark: [], faults: [] })
+})
+
+test('no page scrolls sideways on a phone', async () => {
+  const { page } = await openPage(browser, { viewport: { width: 390, height: 844 }, isMobile: true })
+  const wide = []
+  for (const path of pages) {
+    await page.goto(`${site.url}/${path}`)
+    const width = await page.evaluate(() => document.documentElement.scrollWidth)
+    if (width > 390) wide.push(`${path}: ${width}`)
+  }
+  await page.close()
+  expect(wide).toEqual([])
+})
 
 test('every page of docs/ is on the site', () => {
-  const names = readdirSync(new URL('../', import.meta.url)).filter((name) => name.endsWith('.md'))
-  for (const name of names) expect(existsSync(new URL(name.replace('.md', '.html'), built)), name).toBe(true)
+  for (const name of guide) expect(existsSync(new URL(`${name}.html`, built)), name).toBe(true)
 })
 
 test.each(Object.keys(codes))('an error %s links to its page', async (code) => {
