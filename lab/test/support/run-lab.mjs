@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 
-const main = fileURLToPath(new URL('../../main.mjs', import.meta.url))
+export const main = fileURLToPath(new URL('../../main.mjs', import.meta.url))
 
 export const madeLog = fileURLToPath(new URL('../made.log.gz', import.meta.url))
 
