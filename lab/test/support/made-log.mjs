@@ -11,6 +11,8 @@ const agents = [
 const paths = ['/', '/items', '/items/7?sort=price', '/search?q=shoes', '/login', '/api/v1/items']
 const months = ['Jan', 'Feb', 'Mar', 'Apr', 'May', 'Jun', 'Jul', 'Aug', 'Sep', 'Oct', 'Nov', 'Dec']
 
+const start = Date.UTC(2026, 0, 1, 10)
+
 /** The terms of made.log.gz. */
 export const smallLog = { lines: 1500, clients: 80, perSecond: 3, seed: 2026 }
 
@@ -21,15 +23,40 @@ export const smallLog = { lines: 1500, clients: 80, perSecond: 3, seed: 2026 }
  */
 export function* madeLines({ lines, clients, perSecond, seed }) {
   const random = randomOf(seed)
-  const pick = (from) => from[Math.floor(random() * from.length)]
-  const start = Date.UTC(2026, 0, 1, 10)
   for (let n = 0; n < lines; n++) {
     const client = Math.floor(clients * random() ** 2)
     const time = start + Math.floor(n / perSecond - random() * 2) * 1000
-    const status = random() < 0.05 ? 404 : 200
-    const bytes = Math.floor(random() * 20_000)
-    yield `${address(client)} - - [${stamp(time)}] "GET ${pick(paths)} HTTP/1.1" ${status} ${bytes} "-" "${agents[client % agents.length]}"`
+    yield lineOf(client, time, random)
   }
+}
+
+/**
+ * The lines of a made log of four days: visits of one to 400 requests, with up to 8 s between two of them. Few visits are long. A line is
+ * written up to two seconds after its time.
+ * @param {{ lines: number, clients: number, seed: number }} terms
+ */
+export function visitLines({ lines, clients, seed }) {
+  const random = randomOf(seed)
+  const requests = []
+  while (requests.length < lines) {
+    const client = Math.floor(clients * random())
+    const gap = 8000 * random()
+    let time = start + random() * 4 * 86_400_000
+    for (let left = Math.ceil(400 * random() ** 200); left > 0; left--, time += gap * random())
+      requests.push({ client, time })
+  }
+  requests.length = lines
+  return requests
+    .map((request) => ({ ...request, written: request.time + 2000 * random() }))
+    .sort((a, b) => a.written - b.written)
+    .map(({ client, time }) => lineOf(client, Math.floor(time / 1000) * 1000, random))
+}
+
+function lineOf(client, time, random) {
+  const status = random() < 0.05 ? 404 : 200
+  const bytes = Math.floor(random() * 20_000)
+  const path = paths[Math.floor(random() * paths.length)]
+  return `${address(client)} - - [${stamp(time)}] "GET ${path} HTTP/1.1" ${status} ${bytes} "-" "${agents[client % agents.length]}"`
 }
 
 function address(client) {
