@@ -1,3 +1,4 @@
+import { gzipSync } from 'node:zlib'
 import { policy } from 'headgate'
 import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest'
 import { simulate, workloadOf } from '../../lab/engine/simulate.mjs'
@@ -115,18 +116,58 @@ test('settings of an address that make no sense are the defaults', async () => {
   expect((await numbersOf('B')).admitted).toBeGreaterThan(0)
 })
 
-test('a log that is dropped is played, by client address', async () => {
-  await open({ a: '2/1s fixed-window', b: '2/1s' })
+describe('an access log', () => {
   const lines = Array.from({ length: 60 }, (_, n) => {
     const second = String(Math.floor(n / 12)).padStart(2, '0')
     return `198.51.100.${n % 3} - - [05/Mar/2026:09:08:${second} +0000] "GET / HTTP/1.1" 200 12`
   })
-  const buffer = Buffer.from(`${lines.join('\n')}\nrubbish\n`)
-  await control('file').setInputFiles({ name: 'access.log', mimeType: 'text/plain', buffer })
-  await page.locator('[data-message]', { hasText: 'access.log: 61 lines, 1 of them bad, 3 clients.' }).waitFor()
-  await control('finish').click()
-  // Five seconds, three clients, four requests each.
-  expect(await numbersOf('A')).toEqual({ admitted: 30, refused: 30, most: 2 })
+  const text = `${lines.join('\n')}\nrubbish\n`
+
+  /** Drops a file on the playground, as a browser does: it asks while the file is above, and then drops it. */
+  async function drop(name, bytes) {
+    const transfer = await page.evaluateHandle(
+      ([name, base64]) => {
+        const transfer = new DataTransfer()
+        transfer.items.add(new File([Uint8Array.from(atob(base64), (each) => each.charCodeAt(0))], name))
+        return transfer
+      },
+      [name, Buffer.from(bytes).toString('base64')],
+    )
+    const accepted = await page.locator('.playground').evaluate((element, dataTransfer) => {
+      const over = new DragEvent('dragover', { dataTransfer, bubbles: true, cancelable: true })
+      element.dispatchEvent(over)
+      return over.defaultPrevented // else the browser opens the file instead
+    }, transfer)
+    expect(accepted).toBe(true)
+    await page.locator('[data-lane="B"]').dispatchEvent('drop', { dataTransfer: transfer })
+  }
+
+  const choose = (name, bytes) =>
+    control('file').setInputFiles({ name, mimeType: 'text/plain', buffer: Buffer.from(bytes) })
+
+  test.each([
+    ['dropped', drop, text],
+    ['dropped, compressed', drop, gzipSync(text)],
+    ['chosen', choose, text],
+  ])('that is %s is played, by client address', async (_way, give, bytes) => {
+    await open({ a: '2/1s fixed-window', b: '2/1s' })
+    const sent = []
+    const ofSite = (request) => request.method() === 'GET' && request.url().startsWith(`${site.url}/assets/`)
+    page.on('request', (request) => ofSite(request) || sent.push(request.url()))
+    await give('access.log', bytes)
+    await page.locator('[data-message]', { hasText: 'access.log: 61 lines, 1 of them bad, 3 clients.' }).waitFor()
+    await control('finish').click()
+    // Five seconds, three clients, four requests each.
+    expect(await numbersOf('A')).toEqual({ admitted: 30, refused: 30, most: 2 })
+    expect(sent, 'it stays in the page').toEqual([])
+  })
+
+  test('of no known format changes nothing', async () => {
+    await open({ a: '2/1s fixed-window' })
+    await drop('holiday.txt', 'sun, sea\n')
+    await page.locator('[data-message]', { hasText: 'No line of holiday.txt has a known format.' }).waitFor()
+    expect(await control('workload').inputValue()).toBe('boundary')
+  })
 })
 
 test('the keyboard alone plays, steps and draws', async () => {
@@ -165,29 +206,43 @@ test('a line is drawn with the pointer', async () => {
   expect(rates.slice(0, 12)).toEqual(rates.slice(0, 12).toSorted((a, b) => a - b))
 })
 
-test('a frame at 100 requests a second takes a small part of the 16 ms that it has', async () => {
-  await open({ workload: 'steady', rate: 100, seconds: 60 })
-  const client = await page.context().newCDPSession(page)
-  await client.send('Performance.enable', { timeDomain: 'threadTicks' }) // CPU time: the machine may be busy
-  const busy = async () => {
-    const { metrics } = await client.send('Performance.getMetrics')
-    return metrics.find(({ name }) => name === 'TaskDuration').value
-  }
-  await control('play').click()
-  await page.waitForTimeout(3000)
-  const before = await busy()
-  const frames = await page.evaluate(async () => {
-    let count = 0
-    const end = performance.now() + 2000
-    while (performance.now() < end) {
-      await new Promise(requestAnimationFrame)
-      count++
-    }
-    return count
+describe('at 100 requests a second', () => {
+  /** The milliseconds between the frames of a while. */
+  const intervals = (milliseconds) =>
+    page.evaluate(async (milliseconds) => {
+      const times = []
+      const end = performance.now() + milliseconds
+      while (performance.now() < end) times.push(await new Promise(requestAnimationFrame))
+      return times.slice(1).map((time, n) => time - times[n])
+    }, milliseconds)
+  const median = (numbers) => numbers.toSorted((a, b) => a - b)[Math.floor(numbers.length / 2)]
+
+  // A busy machine may show less than 60. Then the playground must not be slower than the same page that stands still.
+  test('60 frames a second are shown', async () => {
+    await open({ workload: 'steady', rate: 100, seconds: 60 })
+    const still = await intervals(2000)
+    await control('play').click()
+    await page.waitForTimeout(2000) // until the time line is full
+    const playing = await intervals(6000)
+    expect(Number(await page.locator('[data-lane="A"] [data-number="admitted"]').textContent())).toBeGreaterThan(50)
+    expect(median(playing)).toBeLessThan(1.25 * Math.max(1000 / 60, median(still)))
   })
-  const each = ((await busy()) - before) / frames
-  expect(frames).toBeGreaterThan(20)
-  expect(each).toBeLessThan(0.012)
+
+  test('a frame takes a small part of the 16 ms that it has', async () => {
+    await open({ workload: 'steady', rate: 100, seconds: 60 })
+    const client = await page.context().newCDPSession(page)
+    await client.send('Performance.enable', { timeDomain: 'threadTicks' }) // CPU time: the machine may be busy
+    const busy = async () => {
+      const { metrics } = await client.send('Performance.getMetrics')
+      return metrics.find(({ name }) => name === 'TaskDuration').value
+    }
+    await control('play').click()
+    await page.waitForTimeout(3000)
+    const before = await busy()
+    const frames = (await intervals(2000)).length
+    expect(frames).toBeGreaterThan(20)
+    expect(((await busy()) - before) / frames).toBeLessThan(0.012)
+  })
 })
 
 test('a phone shows the whole playground without sideways scrolling', async () => {
