@@ -1,0 +1,50 @@
+import { execFile } from 'node:child_process'
+import { readdirSync, readFileSync } from 'node:fs'
+import { fileURLToPath } from 'node:url'
+import { promisify } from 'node:util'
+
+/* The examples of the README and of docs/. */
+
+export const root: URL = new URL('../../', import.meta.url)
+
+export const pages: readonly string[] = [
+  'README.md',
+  ...readdirSync(new URL('docs/', root))
+    .filter((name) => name.endsWith('.md'))
+    .map((name) => `docs/${name}`),
+]
+
+export interface Example {
+  readonly language: string
+  readonly line: number
+  readonly code: string
+  readonly file: string
+}
+
+/** The code blocks of a page that are marked js or ts, and the file of a folder that each gets. */
+export function examplesOf(page: string, folder: URL): Example[] {
+  const text = readFileSync(new URL(page, root), 'utf8')
+  return [...text.matchAll(/^```(js|ts)\n(.*?)^```$/gms)].map(({ index, 1: language = '', 2: code = '' }) => {
+    const line = text.slice(0, index).split('\n').length + 1
+    const name = `${page.replaceAll(/\W/g, '-')}-${line}.${language === 'js' ? 'mjs' : 'mts'}`
+    return { language, line, code, file: fileURLToPath(new URL(name, folder)) }
+  })
+}
+
+/** A program that checks each `expression // => value`, listens on any free port, and ends. */
+export function programOf(code: string): string {
+  const checked = code
+    .replaceAll(/^(.+?) *\/\/ => (.+)$/gm, 'assert.deepEqual($1, $2)')
+    .replaceAll(/\.listen\(\d+/g, '.listen(0')
+  return `import assert from 'node:assert/strict'\n${checked}\nsetImmediate(() => process.exit(0))\n`
+}
+
+/** Runs the compiler, and returns what it prints: the errors. */
+export async function tsc(args: readonly string[]): Promise<string> {
+  const settings = ['--ignoreConfig', '--module', 'nodenext', '--target', 'es2022', '--skipLibCheck', '--types', 'node']
+  const compiler = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
+  const { stdout } = await promisify(execFile)(process.execPath, [compiler, ...settings, ...args]).catch(
+    (error) => error,
+  )
+  return stdout
+}
