@@ -9,6 +9,7 @@ import {
   tokenBucket,
 } from 'headgate'
 import { ManualClock } from 'headgate/testing'
+import { phases } from '../../lab/engine/driver-phases.mjs'
 
 /*
  * The classic way to show a limiter: a client that calls faster and faster meets a limit of 10 a second. Below the limit,
@@ -19,18 +20,6 @@ import { ManualClock } from 'headgate/testing'
  * and the next phase starts there, with the state as it is. The clock is manual, so the times are exact and four minutes
  * of calls take a moment.
  */
-
-/** How many calls each phase makes, and how many a second the client wants. */
-export const phases = [
-  { calls: 10, wanted: 1 },
-  { calls: 20, wanted: 2 },
-  { calls: 50, wanted: 5 },
-  { calls: 100, wanted: 10 },
-  { calls: 200, wanted: 20 },
-  { calls: 250, wanted: 25 },
-  { calls: 500, wanted: 50 },
-  { calls: 1000, wanted: 100 },
-]
 
 /**
  * A limit of 10 a second by eight algorithms.

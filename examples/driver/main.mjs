@@ -1,5 +1,6 @@
 // npm run example:driver
-import { drive, phases, tenASecond } from './driver.mjs'
+import { phases } from '../../lab/engine/driver-phases.mjs'
+import { drive, tenASecond } from './driver.mjs'
 
 const table = Object.entries(tenASecond()).map(([name, policy]) => ({ name, rows: drive(policy) }))
 const width = Math.max(...table.map(({ name }) => name.length))

@@ -7,6 +7,7 @@
  * The terms of a workload: `rate` requests a second of all clients together, for `duration` milliseconds, by `clients`;
  * `random` from 0 to 1; and the `limit` and `window` (milliseconds) that it attacks.
  */
+import { phases } from './driver-phases.mjs'
 
 export const workloads = {
   steady: { about: 'the same gap between all requests', make: steady },
@@ -87,17 +88,6 @@ function retrying({ clients, duration }, jitter) {
     },
   }
 }
-
-const phases = [
-  { calls: 10, wanted: 1 },
-  { calls: 20, wanted: 2 },
-  { calls: 50, wanted: 5 },
-  { calls: 100, wanted: 10 },
-  { calls: 200, wanted: 20 },
-  { calls: 250, wanted: 25 },
-  { calls: 500, wanted: 50 },
-  { calls: 1000, wanted: 100 },
-]
 
 /** A refused call is tried again every 10 ms. A phase ends one interval after its last admission. */
 function driver({ duration }) {
