@@ -15,7 +15,7 @@ const options = {
   workload: { type: 'string', default: 'poisson', help: 'NAME', about: `${names.join(', ')}, or log` },
   policy: { type: 'string', multiple: true, help: 'POLICY', about: 'a limit to try; give several to compare them' },
   rate: { type: 'string', default: '20', help: 'NUMBER', about: 'requests a second of all clients together' },
-  seconds: { type: 'string', default: '60', help: 'NUMBER', about: 'how long the workload lasts' },
+  seconds: { type: 'string', help: 'NUMBER', about: 'how long the workload lasts (default 60; driver: up to 3600)' },
   clients: { type: 'string', default: '1', help: 'NUMBER', about: 'how many clients there are' },
   shared: { type: 'boolean', about: 'all clients share one limit' },
   processes: { type: 'string', default: '1', help: 'NUMBER', about: 'processes that requests go to in turn' },
@@ -40,9 +40,11 @@ export const simulate = {
 
 async function run(options) {
   const policies = policiesOf(options.policy, use)
+  const name = oneOf(options.workload, 'workload', [...names, 'log'])
+  const seconds = options.seconds ?? (name === 'driver' ? '3600' : '60') // the driver ends by itself, after its last phase
   const terms = {
     rate: numberOf(options.rate, 'rate', 1, 100_000),
-    duration: numberOf(options.seconds, 'seconds', 1, 86_400) * 1000,
+    duration: numberOf(seconds, 'seconds', 1, 86_400) * 1000,
     clients: numberOf(options.clients, 'clients', 1, 1_000_000),
     seed: numberOf(options.seed, 'seed', 0, 2 ** 32 - 1),
   }
@@ -51,7 +53,6 @@ async function run(options) {
     processes: numberOf(options.processes, 'processes', 1, 1000),
     sharedKey: options.shared === true,
   }
-  const name = oneOf(options.workload, 'workload', [...names, 'log'])
   const { log, make } = await workloadMaker(name, terms, options)
   const played = []
   for (const { text, policy } of policies) played.push({ policy: text, ...(await play(make(policy), policy, fleet)) })

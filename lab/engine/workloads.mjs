@@ -9,17 +9,23 @@
  */
 import { phases } from './driver-phases.mjs'
 
+/** `ownRate`: its requests come at a rate of their own, whatever the `rate`. */
 export const workloads = {
   steady: { about: 'the same gap between all requests', make: steady },
   poisson: { about: 'random gaps, as many independent users make', make: poisson },
   bursts: { about: 'every 10 s, the requests of 10 s at once', make: bursts },
-  boundary: { about: 'the limit just before a window ends, and again just after', make: boundary },
+  boundary: { about: 'the limit just before a window ends, and again just after', make: boundary, ownRate: true },
   'flash-crowd': { about: 'ten times the rate, of ten times the clients, in the middle third', make: flashCrowd },
-  retry: { about: 'all clients at once; a refused one returns at exactly retryAfter', make: retry },
-  'retry-jitter': { about: 'the same, and each waits up to a window longer, at random', make: retryJitter },
+  retry: { about: 'all clients at once; a refused one returns at exactly retryAfter', make: retry, ownRate: true },
+  'retry-jitter': {
+    about: 'the same, and each waits up to a window longer, at random',
+    make: retryJitter,
+    ownRate: true,
+  },
   driver: {
     about: 'one client, from 10 calls at 1 a second to 1000 at 100; a refused call is tried again',
     make: driver,
+    ownRate: true,
   },
 }
 

@@ -1,3 +1,4 @@
+import { workloads } from '../engine/workloads.mjs'
 import { count, duration, percent } from './format.mjs'
 import { logFacts } from './replay.mjs'
 
@@ -13,7 +14,10 @@ export function simulateReport({
   log,
   policies,
 }) {
-  const terms = `${count(rate)} requests a second of ${count(clients)} ${clients === 1 ? 'client' : 'clients'} for ${duration(length)}`
+  const who = `${count(clients)} ${clients === 1 ? 'client' : 'clients'}`
+  const terms = workloads[workload]?.ownRate
+    ? `${who}, at most ${duration(length)}`
+    : `${count(rate)} requests a second of ${who} for ${duration(length)}`
   const fleet = `${count(processes)} ${processes === 1 ? 'process' : 'processes'}, store ${store}${sharedKey ? ', one limit for all clients' : ''}`
   return {
     title: `Simulation of the workload ${workload}`,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { fairness } from '../engine/fairness.mjs'
 import { randomOf } from '../engine/random.mjs'
 import { simulate, workloadOf } from '../engine/simulate.mjs'
-import { resultOf } from './support/run-lab.mjs'
+import { resultOf, runLab } from './support/run-lab.mjs'
 
 const terms = { rate: 20, duration: 60_000, clients: 4, seed: 7 }
 
@@ -55,6 +55,21 @@ test('driver: the seconds of its phases at a limit of 10 a second are those of e
   expect(admitted).toBe(2130)
   // 10 s each for the first four phases, then 20, 25, 50 and 100 s at 10 a second.
   expect((overTime.times.at(-1) + overTime.width) / 1000).toBeCloseTo(235, -1)
+})
+
+test('driver: the command plays all of its phases, unless told how long', async () => {
+  const args = ['simulate', '--workload', 'driver', '--policy', '10/1s fixed-window']
+  expect((await resultOf(args)).policies[0].admitted).toBe(2130)
+  expect((await resultOf([...args, '--seconds', '20'])).policies[0].admitted).toBeLessThan(50)
+})
+
+test('the terms name a rate only if the workload has it', async () => {
+  const terms = async (name) => {
+    const { stdout } = await runLab(['simulate', '--workload', name, '--policy', '10/1s', '--clients', '3'])
+    return /^The terms: (.*)$/m.exec(stdout)?.[1]
+  }
+  expect(await terms('steady')).toBe('20 requests a second of 3 clients for 1 m')
+  expect(await terms('retry')).toBe('3 clients, at most 1 m')
 })
 
 test('the same seed makes the same requests, another seed others', async () => {
