@@ -47,6 +47,7 @@
  *
  * - `HEADGATE_QUEUE_FULL`: as many calls wait already as the pacer allows.
  * - `HEADGATE_TIMEOUT`: the call cannot go, or did not go, within its `timeout`.
+ * - `HEADGATE_RUN_TIMEOUT`: the function ran for longer than its `runTimeout`. Its permits are spent.
  * - `HEADGATE_CLOSED`: the pacer was closed.
  */
 export type ErrorCode =
@@ -79,6 +80,7 @@ export type ErrorCode =
   | 'HEADGATE_RATE'
   | 'HEADGATE_QUEUE_FULL'
   | 'HEADGATE_TIMEOUT'
+  | 'HEADGATE_RUN_TIMEOUT'
   | 'HEADGATE_CLOSED'
 
 /** Where the site is: `homepage` of package.json, which a test compares. */

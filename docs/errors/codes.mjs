@@ -420,6 +420,20 @@ const pacer = new Pacer(smoothBursty({ rate: 1, per: '1h' }))
 await pacer.acquire()
 await pacer.tryAcquire(1, { timeout: 10 }) // false`,
   },
+  HEADGATE_RUN_TIMEOUT: {
+    cause: 'A function of `throttle` or `wrap` ran for longer than its `runTimeout`.',
+    fix: 'Allow more time. Pass the signal that the function gets to its requests, so that they end too.',
+    wrong: `import { Pacer } from 'headgate/pacer'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const pacer = new Pacer('10/1s')
+await pacer.throttle((signal) => sleep(60_000, undefined, { signal }), { runTimeout: 10 })`,
+    right: `import { Pacer } from 'headgate/pacer'
+import { setTimeout as sleep } from 'node:timers/promises'
+
+const pacer = new Pacer('10/1s')
+await pacer.throttle((signal) => sleep(1, undefined, { signal }), { runTimeout: '1m' })`,
+  },
   HEADGATE_CLOSED: {
     cause: 'A call came to a pacer after `close`, or still waited when it was closed.',
     fix: 'Close a pacer last, when nothing calls it any more.',

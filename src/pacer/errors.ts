@@ -15,6 +15,13 @@ export function timedOut(timeout: number): HeadgateError {
   )
 }
 
+export function ranTooLong(runTimeout: number): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_RUN_TIMEOUT',
+    `The function ran for longer than ${runTimeout} ms. Its slot is free again. Give a longer runTimeout, or end the work when its signal is aborted.`,
+  )
+}
+
 export function tooLarge(cost: Cost): HeadgateError {
   return new HeadgateError(
     'HEADGATE_COST',

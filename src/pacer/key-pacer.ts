@@ -138,6 +138,8 @@ export class KeyPacer implements QueueOwner {
     this.#hold.watch()
     if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
     events.queued(this, waiter)
+    // Later, because the caller's function may call the pacer.
+    if (waiter.onDelay !== undefined) queueMicrotask(() => waiter.notify())
   }
 
   admit(waiter: Waiter, booking?: Booking): void {

@@ -2,10 +2,13 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { Units } from '../call-arguments.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, invalidOption } from '../errors.ts'
+import { callback } from '../options.ts'
+import type { PacerContext } from './context.ts'
 import { costOf } from './cost.ts'
 import { needsFunction } from './errors.ts'
 import type { KeyPacer } from './key-pacer.ts'
 import { type PacerReservation, reserve } from './reservation.ts'
+import { withRunTimeout } from './run-deadline.ts'
 import { start } from './waiter.ts'
 
 export interface AcquireOptions {
@@ -18,6 +21,11 @@ export interface AcquireOptions {
   timeout?: Duration | undefined
   /** Calls with a higher number go first. Any number. Default 0. Example: `5`. */
   priority?: number | undefined
+  /**
+   * Called once if the call has to wait, when the wait begins. If it throws, the call rejects with that error.
+   * Example: `() => log('delayed')`.
+   */
+  onDelay?: (() => void) | undefined
 }
 
 export interface ThrottleOptions extends AcquireOptions {
@@ -26,6 +34,17 @@ export interface ThrottleOptions extends AcquireOptions {
    * Example: `{ requests: 1, tokens: 2000 }`.
    */
   permits?: Units
+  /**
+   * The longest run, in milliseconds or as text, from the moment at which the function starts. Then the promise rejects
+   * with `HEADGATE_RUN_TIMEOUT`, the function's signal is aborted, and the next function may run. Default: no end.
+   * Example: `'10s'`.
+   */
+  runTimeout?: Duration | undefined
+}
+
+/** Options that limit the run. The function gets a signal. */
+export interface LimitedRun extends ThrottleOptions {
+  runTimeout: Duration
 }
 
 const none: ThrottleOptions = {}
@@ -80,24 +99,37 @@ export abstract class Pace {
    * at this call. Rejects with what the function throws, or as `acquire` does; then the function has not run. Units in flight
    * (`concurrency`) are held until the result's promise settles.
    *
-   * Example: `const response = await pacer.throttle(() => fetch(url))`.
+   * With `runTimeout`, the function gets an `AbortSignal`. It is aborted when the time is up, and when the `signal` of the
+   * options is. The promise rejects with `HEADGATE_RUN_TIMEOUT`, or with `HEADGATE_OPTION` for an invalid time.
+   *
+   * Examples: `await pacer.throttle(() => fetch(url))`,
+   * `await pacer.throttle((signal) => fetch(url, { signal }), { runTimeout: '10s' })`.
    */
-  throttle<T>(run: () => T, options: ThrottleOptions = none): Promise<Awaited<T>> {
-    return this.#enter(undefined, options, run) as Promise<Awaited<T>>
+  throttle<T>(run: (signal: AbortSignal) => T, options: LimitedRun): Promise<Awaited<T>>
+  throttle<T>(run: () => T, options?: ThrottleOptions): Promise<Awaited<T>>
+  throttle<T>(run: (signal: AbortSignal) => T, options: ThrottleOptions = none): Promise<Awaited<T>> {
+    return this.#enter(undefined, options, run as () => T) as Promise<Awaited<T>>
   }
 
   /**
    * Returns a function that is throttled at every call. It keeps `this` and the arguments, and rejects as `throttle` does.
+   * The options may be a function of the arguments. If that throws, the call rejects with its error.
    *
-   * Example: `const get = pacer.wrap((url) => fetch(url))`.
+   * Examples: `const get = pacer.wrap((url) => fetch(url))`,
+   * `const send = pacer.wrap(post, (messages) => ({ permits: messages.length }))`.
    */
   wrap<This, Arguments extends unknown[], Result>(
     run: (this: This, ...args: Arguments) => Result,
-    options: ThrottleOptions = {},
+    options: ThrottleOptions | ((this: This, ...args: Arguments) => ThrottleOptions) = none,
   ): (this: This, ...args: Arguments) => Promise<Awaited<Result>> {
     const pace = this
     return function (this: This, ...args: Arguments) {
-      return pace.throttle(() => run.apply(this, args), options)
+      try {
+        const own = typeof options === 'function' ? options.apply(this, args) : options
+        return pace.throttle(() => run.apply(this, args), own)
+      } catch (error) {
+        return Promise.reject(error)
+      }
     }
   }
 
@@ -150,19 +182,21 @@ export abstract class Pace {
     }
   }
 
-  #enter(permits: Units | undefined, options: ThrottleOptions, run: (() => unknown) | undefined): Promise<unknown> {
+  #enter(permits: Units | undefined, options: ThrottleOptions, given: (() => unknown) | undefined): Promise<unknown> {
     try {
       const keyPacer = this.keyPacer()
       const { signal, priority = 0 } = options
       signal?.throwIfAborted()
       if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
       const { context } = keyPacer
-      if (run === undefined && context.renewals !== undefined) throw needsFunction()
+      if (given === undefined && context.renewals !== undefined) throw needsFunction()
       const { permits: units = 1 } = options
       const cost = costOf(permits === undefined ? units : permits, context.permits.policies)
       const timeout = timeoutOf(options.timeout, 'timeout')
+      const onDelay = callback(options.onDelay, 'onDelay', '() => ...')
+      const run = options.runTimeout === undefined ? given : limitedRun(given, options, context)
       const promise = new Promise(setSettlers)
-      keyPacer.enter({ cost, priority, run, timeout, signal, resolve, reject })
+      keyPacer.enter({ cost, priority, run, timeout, signal, onDelay, resolve, reject })
       return run === undefined ? promise : promise.then(start)
     } catch (error) {
       return Promise.reject(error)
@@ -181,6 +215,15 @@ function setSettlers(resolveIt: (value: unknown) => void, rejectIt: (error: unkn
 function timeoutOf(timeout: Duration | undefined, what: string): number {
   if (timeout === undefined || timeout === Infinity) return Infinity
   return milliseconds(timeout, what, 'HEADGATE_MAX_WAIT', 0)
+}
+
+function limitedRun(
+  run: (() => unknown) | undefined,
+  { runTimeout, signal }: ThrottleOptions,
+  context: PacerContext,
+): (() => unknown) | undefined {
+  if (run === undefined || runTimeout === Infinity) return run
+  return withRunTimeout(run, milliseconds(runTimeout, 'runTimeout', 'HEADGATE_OPTION'), signal, context)
 }
 
 function wrongPriority(priority: unknown): HeadgateError {

@@ -1,6 +1,7 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { PolicyLike } from '../algorithms/shorthand.ts'
 import { HeadgateError, shown } from '../errors.ts'
+import { positiveInteger } from '../options.ts'
 import type { PacerContext } from './context.ts'
 import { Events, oncePerTick, type Progress } from './events.ts'
 import type { Renewals } from './held-units.ts'
@@ -33,8 +34,8 @@ export class Pacer extends Pace {
   readonly #context: PacerContext
   readonly #keyPacers = new Map<string, KeyPacer>()
   readonly #root: KeyPacer
-  /** Resolve the promises of `drain`. */
-  readonly #drained: (() => void)[] = []
+  /** The promises of `drain` and `waitingBelow`. */
+  #promises: { readonly kept: () => boolean; readonly resolve: () => void }[] = []
 
   /**
    * Examples: `new Pacer('10/1s')`, `new Pacer(slidingLog({ limit: 50, window: '1s' }), { maxQueue: 1000 })`,
@@ -121,7 +122,19 @@ export class Pacer extends Pace {
 
   #settled(keyPacer: { readonly key: string; readonly idle: boolean }): void {
     if (keyPacer.key !== rootKey && keyPacer.idle) this.#keyPacers.delete(keyPacer.key)
-    if (this.#drained.length > 0 && this.#free()) for (const resolve of this.#drained.splice(0)) resolve()
+    if (this.#promises.length > 0) this.#keepPromises()
+  }
+
+  #keepPromises(): void {
+    const kept = this.#promises.filter((promise) => promise.kept())
+    if (kept.length === 0) return
+    this.#promises = this.#promises.filter((promise) => !kept.includes(promise))
+    for (const { resolve } of kept) resolve()
+  }
+
+  #when(kept: () => boolean): Promise<void> {
+    if (kept()) return Promise.resolve()
+    return new Promise((resolve) => this.#promises.push({ kept, resolve }))
   }
 
   #free(): boolean {
@@ -177,8 +190,18 @@ export class Pacer extends Pace {
 
   /** Resolves when no call waits or runs. It never rejects. */
   drain(): Promise<void> {
-    if (this.#free()) return Promise.resolve()
-    return new Promise((resolve) => this.#drained.push(resolve))
+    return this.#when(() => this.#free())
+  }
+
+  /**
+   * Resolves when fewer than `count` calls wait, over all keys: for a producer that would be faster than the pace.
+   *
+   * Example: `for (const job of jobs) { await pacer.waitingBelow(100); void pacer.throttle(job) }`.
+   * @throws HeadgateError `HEADGATE_OPTION` unless `count` is a whole number from 1
+   */
+  waitingBelow(count: number): Promise<void> {
+    positiveInteger(count, 'waitingBelow', 'HEADGATE_OPTION')
+    return this.#when(() => this.waiting < count)
   }
 
   /** Rejects all waiting and all later calls with `HEADGATE_CLOSED`. Functions that run already go on. */

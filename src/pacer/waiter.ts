@@ -11,6 +11,8 @@ export interface Call {
   /** How long it may wait, in milliseconds, or Infinity. */
   readonly timeout: number
   readonly signal: AbortSignal | undefined
+  /** Called once when it has to wait. */
+  readonly onDelay: (() => void) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
 }
@@ -56,18 +58,20 @@ export class Waiter implements ListNode<Waiter> {
   readonly run: (() => unknown) | undefined
   readonly resolve: (value: unknown) => void
   readonly reject: (error: unknown) => void
+  readonly onDelay: (() => void) | undefined
   /** Present if a timeout or a signal may end the wait. */
   deadline: WaitDeadline | undefined
   /** Present while its function runs, if units in flight are counted. */
   held: HeldUnits | undefined
 
-  constructor(owner: Owner, { cost, priority, run, resolve, reject }: Call, number: number, now: number) {
+  constructor(owner: Owner, { cost, priority, run, onDelay, resolve, reject }: Call, number: number, now: number) {
     this.owner = owner
     this.cost = cost
     this.priority = priority
     this.since = now
     this.number = number
     this.run = run
+    this.onDelay = onDelay
     this.resolve = resolve
     this.reject = reject
   }
@@ -84,6 +88,15 @@ export class Waiter implements ListNode<Waiter> {
 
   leave(error: unknown): void {
     this.owner.leave(this, error)
+  }
+
+  /** Tells its caller that it has to wait. What that throws ends the wait. */
+  notify(): void {
+    try {
+      this.onDelay?.()
+    } catch (error) {
+      this.leave(error)
+    }
   }
 
   /** Resolves with the time waited, or with the waiter itself if it has a function: see `start`. */
