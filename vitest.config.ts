@@ -11,6 +11,7 @@ const servers = [
   'test/stores/size.test.ts',
   'test/failure/{bursts,causes,faults,half-open*}.test.ts',
   'test/compat/redis.test.ts',
+  'test/moving-in/upstash-ratelimit.test.ts',
   'test/pacer/fleet*.test.ts',
 ]
 const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 'test/pacer/fetch/real-server.test.ts']
