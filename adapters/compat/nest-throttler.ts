@@ -38,7 +38,7 @@ export class HeadgateThrottlerStorage {
   readonly #store: Store
   readonly #onStoreError: OnStoreError
   /** By throttler, window and block. Their limits are plans of one limiter. */
-  readonly #limiters = new Map<string, RateLimiter>()
+  readonly #throttlers = new Map<string, { limit: number; plan: RateLimiter }>()
 
   constructor({ store, onStoreError = 'local' }: ThrottlerStorageOptions = {}) {
     this.#store = store ?? memoryStore({ clock: wallClock })
@@ -67,19 +67,26 @@ export class HeadgateThrottlerStorage {
     return { totalHits: limit + 1, timeToExpire, isBlocked: true, timeToBlockExpire: seconds(wait, ttl) }
   }
 
+  /** The limit of a throttler seldom changes, so its last plan is kept: to find one takes longer than to count. */
   #limiterOf(ttl: number, limit: number, blockDuration: number, throttlerName: string): RateLimiter {
-    const name = encodeURI(`${throttlerName}:${ttl}:${blockDuration}`).slice(-128)
+    const id = `${throttlerName}:${ttl}:${blockDuration}`
+    const known = this.#throttlers.get(id)
+    if (known !== undefined && known.limit === limit) return known.plan
     const policies = slidingLog({ name: hits, limit, window: `${ttl}ms` })
-    const known = this.#limiters.get(name)
-    if (known !== undefined) return known.under(policies)
-    const window = `${ttl}ms`
-    const penalty = { after: 1, within: window, block: `${blockDuration}ms` }
-    const limiter = new RateLimiter({
-      ...{ name, policies, store: this.#store, onStoreError: this.#onStoreError },
-      ...(blockDuration > 0 ? { penalty } : {}),
+    if (known !== undefined) {
+      known.limit = limit
+      known.plan = known.plan.under(policies)
+      return known.plan
+    }
+    const plan = new RateLimiter({
+      name: encodeURI(id).slice(-128),
+      policies,
+      store: this.#store,
+      onStoreError: this.#onStoreError,
+      ...(blockDuration > 0 ? { penalty: { after: 1, within: `${ttl}ms`, block: `${blockDuration}ms` } } : {}),
     })
-    this.#limiters.set(name, limiter)
-    return limiter
+    this.#throttlers.set(id, { limit, plan })
+    return plan
   }
 }
 

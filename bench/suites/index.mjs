@@ -6,6 +6,7 @@ export const names = [
   'memory',
   'full',
   'redis',
+  'compat',
   'pacer',
   'growth',
   'garbage',

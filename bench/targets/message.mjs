@@ -59,3 +59,26 @@ export function requests(addresses, handle, prototypes = {}) {
     return passed
   }
 }
+
+/**
+ * A function that makes one request from an address and resolves to true if it was admitted. Any number may be under way.
+ * @param handle as in `requests`, ends each response
+ */
+export function answers(handle, prototypes = {}) {
+  const { request: ofRequest = IncomingMessage.prototype, response: ofResponse = ServerResponse.prototype } = prototypes
+  const Request = made(IncomingMessage, ofRequest)
+  const Response = made(ServerResponse, ofResponse)
+  Response.prototype.end = function () {
+    this.ended(this.statusCode === 200)
+    return this
+  }
+  return (address) =>
+    new Promise((resolve) => {
+      const request = new Request({ remoteAddress: address, encrypted: false })
+      request.method = 'GET'
+      request.url = '/'
+      const response = new Response(request)
+      response.ended = resolve
+      handle(request, response)
+    })
+}
