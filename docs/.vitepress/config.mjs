@@ -59,7 +59,18 @@ const guide = [
       page('Choosing an algorithm', 'choosing'),
       page('Playground', 'playground'),
       page('The lab', 'lab'),
-      page('Moving in', 'moving-in'),
+      {
+        ...page('Moving in', 'moving-in'),
+        collapsed: true,
+        items: [
+          page('rate-limiter-flexible', 'from-rate-limiter-flexible'),
+          page('@upstash/ratelimit', 'from-upstash-ratelimit'),
+          page('bottleneck', 'from-bottleneck'),
+          page('p-throttle', 'from-p-throttle'),
+          page('p-queue', 'from-p-queue'),
+          page('limiter', 'from-limiter'),
+        ],
+      },
     ],
   },
   {
