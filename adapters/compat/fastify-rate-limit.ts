@@ -7,7 +7,8 @@
  *   `continueExceeding` and `exponentialBackoff` it is a least-recently-used cache, as in the original.
  * - With `exponentialBackoff` a window lasts as long as the client is told, and not only the first `timeWindow` of it.
  * - With `redis`, the counts are kept by `redisStore`, in other keys than those of @fastify/rate-limit. A counter starts
- *   anew once. A call takes at most a second. `continueExceeding` and `exponentialBackoff` need a store in memory.
+ *   anew once. A call takes at most a second. With `continueExceeding` and `exponentialBackoff` they are kept under the same
+ *   keys. These two options are refused with a store of headgate, which a penalty is for.
  * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered.
  * - `store` takes a store of headgate too.
  */

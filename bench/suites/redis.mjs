@@ -14,7 +14,15 @@ const warmUp = { one: 10_000, many: 150_000 }
  */
 export async function traffic(
   make,
-  { client = 'ioredis', flight, calls, keys = manyKeys, limit = open, admits = true },
+  {
+    client = 'ioredis',
+    flight,
+    calls,
+    keys = manyKeys,
+    limit = open,
+    admits = true,
+    warm = flight === 1 ? warmUp.one : warmUp.many,
+  },
 ) {
   const server = await startServer()
   const bare = await connect(client, server.port)
@@ -31,7 +39,7 @@ export async function traffic(
       await Promise.all(Array.from({ length: flight }, worker))
       return admitted
     }
-    await run(flight === 1 ? warmUp.one : warmUp.many)
+    await run(warm)
     const [start, cpu, remote] = [performance.now(), process.cpuUsage(), await serverCpu(bare)]
     const admitted = await run(calls)
     const seconds = (performance.now() - start) / 1000

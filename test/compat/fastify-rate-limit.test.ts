@@ -245,6 +245,14 @@ const scenarios: Record<string, Scenario> = {
     options: () => ({ max: 1, timeWindow: 5000, exponentialBackoff: true }),
     steps: [...times(2), { later: 4999 }, { later: 4999 }, {}],
   },
+  'waits of years': {
+    options: () => ({ max: 1, timeWindow: '1 year', exponentialBackoff: true }),
+    steps: times(5),
+  },
+  'waits beyond exact integers': {
+    options: () => ({ max: 1, timeWindow: '200000 years', exponentialBackoff: true }),
+    steps: times(4),
+  },
   'a store class': {
     options: () => ({ max: 1, store: OwnStore as never }),
     routes: (app) => {

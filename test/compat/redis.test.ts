@@ -81,9 +81,97 @@ describe('@fastify/rate-limit', () => {
     expect(await client.keys('fastify-rate-limit:*')).toHaveLength(2)
   })
 
-  test('refuses to start with what only memory can do', async () => {
-    const options = { redis: client, exponentialBackoff: true }
-    await expect(fastify().register(fastifyCompat, options)).rejects.toThrow(/need counts in memory/)
+  type Plugin = FastifyPluginAsync<RateLimitPluginOptions>
+
+  /** Hits and looks, on the plugin or on a route. */
+  async function playExtending(module: Plugin, options: RateLimitPluginOptions, own?: object): Promise<unknown[]> {
+    const app = fastify()
+    await app.register(module, { max: 2, timeWindow: '1 minute', redis: client, ...options })
+    app.get('/', own === undefined ? {} : { config: { rateLimit: own } as object }, async () => 'hello')
+    const answers: unknown[] = []
+    for (let hits = 0; hits < 6; hits++) {
+      const { statusCode, headers, body } = await app.inject('/')
+      const names = ['x-ratelimit-remaining', 'x-ratelimit-reset', 'retry-after']
+      answers.push([statusCode, ...names.map((name) => rounded(headers[name] ?? 0)), statusCode === 200 ? body : ''])
+    }
+    await app.close()
+    return answers
+  }
+
+  test.each<[string, RateLimitPluginOptions, object | undefined]>([
+    ['windows that refusals begin anew', { continueExceeding: true }, undefined],
+    ['windows that refusals make longer', { exponentialBackoff: true }, undefined],
+    ['windows that the refusals of a route begin anew', {}, { continueExceeding: true }],
+    ['windows that the refusals of a route make longer', {}, { exponentialBackoff: true }],
+    [
+      'windows that the refusals of a route do not make longer',
+      { exponentialBackoff: true },
+      { max: 1, exponentialBackoff: false },
+    ],
+  ])('counts in Redis: %s', async (_, options, own) => {
+    const expected = await playExtending(fastifyOriginal as unknown as Plugin, options, own)
+    const keys = await client.keys('*')
+    await client.flushall()
+    expect(await playExtending(fastifyCompat, options, own)).toEqual(expected)
+    if (options.exponentialBackoff !== true || own === undefined) expect(await client.keys('*')).toEqual(keys)
+  })
+
+  test('a window that refusals make longer ends, and counting begins anew', async () => {
+    const app = fastify()
+    await app.register(fastifyCompat, { max: 1, timeWindow: 50, redis: client, exponentialBackoff: true })
+    app.get('/', async () => 'hello')
+    const statuses = [await app.inject('/'), await app.inject('/')].map(({ statusCode }) => statusCode)
+    expect(statuses).toEqual([200, 429])
+    await expect.poll(() => client.dbsize(), { interval: 5 }).toBe(0)
+    expect((await app.inject('/')).statusCode).toBe(200)
+    await app.close()
+  })
+
+  test('reads without a hit', async () => {
+    const app = fastify()
+    await app.register(fastifyCompat, {
+      max: 2,
+      timeWindow: '1m',
+      redis: client,
+      continueExceeding: true,
+      global: false,
+    })
+    const check = app.createRateLimit()
+    app.get('/', async (request) => [await check(request, { increment: false }), await check(request)])
+    const seen = []
+    for (let calls = 0; calls < 2; calls++) seen.push(...(await app.inject('/')).json())
+    expect(seen.map(({ remaining }) => remaining)).toEqual([2, 1, 1, 0])
+    await app.close()
+  })
+
+  test("passes on the error of Redis's client", async () => {
+    for (const options of [{}, { continueExceeding: true }]) {
+      const bodies: unknown[] = []
+      for (const module of [fastifyOriginal as unknown as Plugin, fastifyCompat]) {
+        const redis = new Redis(server.port, '127.0.0.1').on('error', () => {})
+        const app = fastify()
+        await app.register(module, { max: 2, redis, ...options })
+        app.get('/', async () => 'hello')
+        await app.ready()
+        await redis.quit()
+        const { statusCode, body } = await app.inject('/')
+        bodies.push([statusCode, body])
+        await app.close()
+      }
+      expect(bodies[1]).toEqual(bodies[0])
+    }
+  })
+
+  test('takes no store of headgate for windows that refusals make longer', async () => {
+    const store = redisStore({ client })
+    const options = { store, exponentialBackoff: true }
+    await expect(fastify().register(fastifyCompat, options)).rejects.toThrow(/Leave store out/)
+    const app = fastify()
+    await app.register(fastifyCompat, { store })
+    const route = () =>
+      app.get('/', { config: { rateLimit: { continueExceeding: true } } as object }, async () => 'hello')
+    expect(route).toThrow(/Leave store out/)
+    await app.close()
   })
 })
 

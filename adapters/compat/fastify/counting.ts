@@ -1,6 +1,6 @@
 import type { RouteOptions } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { memoryStore, type Store, wallClock } from '../../../src/index.ts'
+import { HeadgateError, memoryStore, type Store, wallClock } from '../../../src/index.ts'
 import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
 import { type Count, Counters, isHeadgateStore } from '../counters.ts'
 import type { Settings } from './settings.ts'
@@ -16,6 +16,11 @@ export interface Counting {
 
 function hitsOf({ used, resetAfter }: Count): Hits {
   return { current: used, ttl: resetAfter }
+}
+
+/** Throws the error of the store's client, as a store of @fastify/rate-limit does. */
+function clientError(error: unknown): never {
+  throw error instanceof HeadgateError && error.cause instanceof Error ? error.cause : error
 }
 
 /** Counts on a store of headgate. A window of another length has counters of its own. */
@@ -40,11 +45,11 @@ class StoreCounting implements Counting {
 
   hit(key: string, window: number): MaybePromise<Hits> {
     const count = this.#of(window).hit(key)
-    return isPromise(count) ? count.then(hitsOf) : hitsOf(count)
+    return isPromise(count) ? count.then(hitsOf, clientError) : hitsOf(count)
   }
 
-  async read(key: string, window: number): Promise<Hits> {
-    return hitsOf(await this.#of(window).read(key))
+  read(key: string, window: number): Promise<Hits> {
+    return this.#of(window).read(key).then(hitsOf, clientError)
   }
 
   child(settings: Settings): Counting {
@@ -60,7 +65,11 @@ function inMemory({ cache = 5000 }: Settings): Counting {
 }
 
 function countingInMemory(settings: Settings): Counting {
-  return settings.continueExceeding || settings.exponentialBackoff ? new Extending(settings) : inMemory(settings)
+  return extendsWindows(settings) ? new Extending(settings) : inMemory(settings)
+}
+
+function extendsWindows({ continueExceeding, exponentialBackoff }: Settings): boolean {
+  return Boolean(continueExceeding || exponentialBackoff)
 }
 
 /** Counts in memory, in windows that refusals begin anew or make longer. */
@@ -78,7 +87,8 @@ class Extending implements Counting {
     const entry = this.#live(key, now) ?? { current: 0, end: now + window }
     const isNew = entry.current++ === 0
     const over = entry.current - max
-    if (!isNew && over > 0) entry.end = now + (this.#continues ? window : Math.min(window * 2 ** (over - 1), 2 ** 52))
+    const longer = () => Math.min(window * 2 ** (over - 1), Number.MAX_SAFE_INTEGER)
+    if (!isNew && over > 0) entry.end = now + (this.#continues ? window : longer())
     this.#windows.set(key, entry)
     return { current: entry.current, ttl: entry.end - now }
   }
@@ -100,11 +110,28 @@ class Extending implements Counting {
 }
 
 /** Counts on a store of headgate that all limits of the plugin share: each has a name of its own. */
-function onStore(store: Store, name: string): Counting {
+function onStore(store: Store, name: string, settings: Settings): Counting {
+  if (extendsWindows(settings)) throw needsOtherStore()
   return new StoreCounting(
     (window) => new Counters(window, store, `${name}:${window}`),
-    ({ routeInfo }) => onStore(store, `${name}:${nameOf(routeInfo)}`),
+    (own) => onStore(store, `${name}:${nameOf(own.routeInfo)}`, own),
   )
+}
+
+/** Counts in Redis: by `redisStore`, or by a script if refusals make windows longer. */
+async function onRedis({ redis, nameSpace = 'fastify-rate-limit-', ...settings }: Settings): Promise<Counting> {
+  const { redisStore } = await import('../../../src/stores/redis/index.ts')
+  const { ExtendingInRedis } = await import('./extending-in-redis.ts')
+  const store = redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' })
+  const counting = (own: Settings, name: string, prefix: string): Counting => {
+    const child = (nested: Settings) => {
+      const { method, url } = nested.routeInfo ?? {}
+      return counting(nested, `${name}:${nameOf(nested.routeInfo)}`, `${prefix}${method}${url}-`)
+    }
+    if (extendsWindows(own)) return new ExtendingInRedis(redis, prefix, own, child)
+    return new StoreCounting((window) => new Counters(window, store, `${name}:${window}`), child)
+  }
+  return counting(settings, nameSpace, nameSpace)
 }
 
 let unnamed = 0
@@ -149,16 +176,13 @@ class ForeignCounting implements Counting {
 /** Where the limits of a plugin count. */
 export async function countingOf(settings: Settings): Promise<Counting> {
   const { store, redis, nameSpace = 'fastify-rate-limit-' } = settings
-  if (isHeadgateStore(store)) return onStore(store, nameSpace)
+  if (isHeadgateStore(store)) return onStore(store, nameSpace, settings)
   if (store !== undefined) return new ForeignCounting(new (store as FastifyRateLimitStoreCtor)(settings))
-  if (redis === undefined || redis === null) return countingInMemory(settings)
-  if (settings.continueExceeding || settings.exponentialBackoff) throw needsMemory()
-  const { redisStore } = await import('../../../src/stores/redis/index.ts')
-  return onStore(redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' }), nameSpace)
+  return redis === undefined || redis === null ? countingInMemory(settings) : onRedis(settings)
 }
 
-function needsMemory(): TypeError {
+function needsOtherStore(): TypeError {
   return new TypeError(
-    'continueExceeding and exponentialBackoff need counts in memory. Leave redis out, or use a penalty.',
+    'continueExceeding and exponentialBackoff need counts in memory, or the option redis. Leave store out, or use a penalty.',
   )
 }

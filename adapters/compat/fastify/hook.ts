@@ -111,9 +111,18 @@ function refusal(
 ): object {
   settings.onExceeded?.(request, key)
   if (isBanned) settings.onBanReach?.(request, key)
-  const after = ms(ttlInSeconds * 1000, { long: true })
+  const after = waitText(ttlInSeconds * 1000)
   const statusCode = isBanned ? 403 : 429
   const context = { statusCode, ban: isBanned, max, ttl, after }
   if (settings.errorResponseBuilder !== undefined) return settings.errorResponseBuilder(request, context)
   return Object.assign(new Error(`Rate limit exceeded, retry in ${after}`), { statusCode })
+}
+
+const aYear = 365.25 * 24 * 60 * 60 * 1000
+
+/** Windows are at most 366 days, but `exponentialBackoff` makes longer ones. */
+function waitText(milliseconds: number): string {
+  const years = Math.round(milliseconds / aYear)
+  if (milliseconds < aYear) return ms(milliseconds, { long: true })
+  return `${years} ${years === 1 ? 'year' : 'years'}`
 }

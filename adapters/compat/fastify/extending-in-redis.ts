@@ -1,0 +1,64 @@
+import { type Connection, connectionOf } from '../../../src/stores/redis/client.ts'
+import type { Counting } from './counting.ts'
+import type { Settings } from './settings.ts'
+import type { Hits } from './types.ts'
+
+/** Counts a hit, and begins the window anew or makes it longer if there are too many. */
+const hit = `
+  local window, max, continues = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == 'true'
+  local used = redis.call('INCR', KEYS[1])
+  local ttl = redis.call('PTTL', KEYS[1])
+  if ttl >= 0 and used <= max then return { used, ttl } end
+  if ttl >= 0 and not continues then window = math.min(window * 2 ^ (used - max - 1), 2 ^ 53 - 1) end
+  redis.call('PEXPIRE', KEYS[1], string.format('%.0f', window))
+  return { used, window }
+`
+
+const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, redis.call('PTTL', KEYS[1])) }"
+
+/** How long a call may take, in milliseconds. */
+const timeout = 1000
+
+/** Counts in Redis under the keys of @fastify/rate-limit, in windows that refusals begin anew or make longer. */
+export class ExtendingInRedis implements Counting {
+  readonly #connection: Connection
+  readonly #prefix: string
+  readonly #continues: boolean
+  readonly child: (settings: Settings) => Counting
+
+  constructor(
+    client: unknown,
+    prefix: string,
+    { continueExceeding }: Settings,
+    child: (settings: Settings) => Counting,
+  ) {
+    this.#connection = connectionOf(client)
+    this.#prefix = prefix
+    this.#continues = continueExceeding === true
+    this.child = child
+  }
+
+  hit(key: string, window: number, max: number): Promise<Hits> {
+    return this.#ask(hit, key, [window, max, this.#continues])
+  }
+
+  read(key: string): Promise<Hits> {
+    return this.#ask(read, key, [])
+  }
+
+  async #ask(script: string, key: string, args: unknown[]): Promise<Hits> {
+    // ioredis takes Buffers for bytes, and any other array for several arguments.
+    const bytes = args.map((arg) => Buffer.from(String(arg)))
+    let timer: NodeJS.Timeout | undefined
+    const late = new Promise<never>((_, reject) => {
+      timer = setTimeout(() => reject(new Error(`Redis did not reply within ${timeout} ms.`)), timeout)
+    })
+    try {
+      const reply = this.#connection.eval(script, [this.#prefix + key], bytes)
+      const [current, ttl] = (await Promise.race([reply, late])) as [number, number]
+      return { current, ttl }
+    } finally {
+      clearTimeout(timer)
+    }
+  }
+}
