@@ -1,4 +1,3 @@
-import { createRequire } from 'node:module'
 import fastifyPeer from '@fastify/rate-limit'
 import express from 'express'
 import expressPeer from 'express-rate-limit'
@@ -22,9 +21,9 @@ import { answers } from './message.mjs'
 const anHour = 3_600_000
 const timeout = '30s'
 
-const load = createRequire(import.meta.url)
-const NestMemory = () => new (load('@nestjs/throttler').ThrottlerStorageService)()
-const NestRedis = (client) => new (load('@nest-lab/throttler-storage-redis').ThrottlerStorageRedisService)(client)
+const nestMemory = async () => new (await import('@nestjs/throttler')).ThrottlerStorageService()
+const nestRedis = async (client) =>
+  new (await import('@nest-lab/throttler-storage-redis')).ThrottlerStorageRedisService(client)
 
 const expressApp = express()
 function throughExpress(middleware) {
@@ -66,8 +65,8 @@ const fastifyOn = (module) => async (bare, limit) => {
   return answers((request, response) => app.routing(request, response))
 }
 
-const nestOn = (storage) => (bare, limit) => {
-  const throttler = storage(bare)
+const nestOn = (storage) => async (bare, limit) => {
+  const throttler = await storage(bare)
   return async (key) => !(await throttler.increment(key, anHour, limit, anHour, 'default')).isBlocked
 }
 const nestCompat = (bare) =>
@@ -85,7 +84,7 @@ export const pairs = {
     'headgate/compat/fastify-rate-limit': fastifyOn(fastifyCompat),
   },
   'NestJS, one hit': {
-    '@nestjs/throttler': nestOn((bare) => (bare ? NestRedis(bare.client) : NestMemory())),
+    '@nestjs/throttler': nestOn((bare) => (bare ? nestRedis(bare.client) : nestMemory())),
     'headgate/compat/nest-throttler': nestOn(nestCompat),
   },
 }
