@@ -45,6 +45,8 @@ export class KeyShare {
   usedAt = 0
   /** True while a report is under way. */
   reporting = false
+  /** True if the store has no record of this key that it can read. */
+  broken = false
 
   /** @param processes how many share the key, as far as this one knows */
   constructor(terms: ShareTerms, processes: number) {
@@ -87,8 +89,9 @@ export class KeyShare {
     return now - this.usedAt > this.#terms.demandWindow
   }
 
-  /** True if the store has its full quota back, as far as this process knows. */
-  isFull(now: number): boolean {
+  /** True if the store has its full quota back, as far as this process knows, and nobody asks. */
+  isForgettable(now: number): boolean {
+    if (this.reporting || this.broken || !this.isIdle(now)) return false
     const reset = Math.max(0, ...(this.#verdicts ?? []).map(({ resetAfter }) => resetAfter))
     return now - this.#answeredAt >= reset * 1000
   }
@@ -128,7 +131,7 @@ export class KeyShare {
 
   /** True if there is something to report. */
   get isDue(): boolean {
-    return this.#wanted > 0 && !this.reporting
+    return this.#wanted > 0 && !this.reporting && !this.broken
   }
 
   /** Takes what has to be reported. */

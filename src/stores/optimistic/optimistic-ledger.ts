@@ -5,6 +5,7 @@ import { HeadgateError, shown } from '../../errors.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import type { KeyShare } from './key-share.ts'
+import { Outage } from './outage.ts'
 import type { Reporter } from './reporter.ts'
 import { ScopeShares } from './scope-shares.ts'
 
@@ -18,6 +19,7 @@ interface Place {
 export class OptimisticLedger implements Ledger {
   readonly #exact: Ledger
   readonly #reporter: Reporter
+  readonly #outage: Outage
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly ScopeShares[]
   readonly #places: readonly Place[]
@@ -28,6 +30,7 @@ export class OptimisticLedger implements Ledger {
     for (const policy of policies) checkPolicy(policy)
     this.#exact = reporter.store.open(terms)
     this.#reporter = reporter
+    this.#outage = new Outage(reporter.period)
     this.#policies = policies
     this.#scopes = scopes.map((scope) => {
       return new ScopeShares(
@@ -35,6 +38,7 @@ export class OptimisticLedger implements Ledger {
         scope,
         policies.filter((policy) => policy.scope === scope),
         reporter,
+        this.#outage,
       )
     })
     this.#places = policies.map((policy) => {
@@ -46,10 +50,16 @@ export class OptimisticLedger implements Ledger {
   decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
     const now = this.#reporter.clock()
     const shares = verb === 'consume' ? this.#sharesOf(keys, now) : undefined
-    if (shares === undefined) return this.#exact.decide(verb, keys, costs, options)
-    this.#reporter.check(now)
+    if (shares === undefined) return this.#decideExactly(verb, keys, costs, options)
+    this.#outage.check(now)
     this.#reporter.wake(now)
     return this.#consume(shares, costs, now, options)
+  }
+
+  async #decideExactly(...[verb, keys, costs, options]: Parameters<Ledger['decide']>): Promise<Decision> {
+    const decision = await this.#exact.decide(verb, keys, costs, options)
+    for (const [n, scope] of this.#scopes.entries()) scope.mended(keys[n] as string)
+    return decision
   }
 
   reserve(keys: readonly string[], costs: Costs, maxWait: number, options?: ReserveOptions): MaybePromise<Booking> {

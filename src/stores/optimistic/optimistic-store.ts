@@ -26,6 +26,7 @@ export class OptimisticStore implements Store {
   readonly timeout?: number
   readonly prefix?: string
   readonly breaker?: Partial<BreakerTerms>
+  declare readonly shardOf?: (keys: readonly string[]) => string
   readonly #reporter: Reporter
 
   /**
@@ -34,6 +35,7 @@ export class OptimisticStore implements Store {
    */
   constructor(exact: Store, period: number, clock: Clock = monotonicClock, sleeper: Sleeper = timerSleeper(true)) {
     const { timeout, prefix, breaker } = exact
+    if (exact.shardOf !== undefined) this.shardOf = (keys) => exact.shardOf?.(keys) as string
     Object.assign(this, { ...(timeout && { timeout }), ...(prefix && { prefix }), ...(breaker && { breaker }) })
     this.#reporter = new Reporter(exact, period * 1000, clock, sleeper)
   }

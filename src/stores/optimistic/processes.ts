@@ -25,6 +25,7 @@ export class Processes {
   #running = false
   /** How many there are, as far as this one knows. */
   count = 1
+  #countedAt = 0
 
   /** @param fastest the shortest time between two renewals, in milliseconds */
   constructor(store: Store, fastest: number, clock: Clock, sleeper: Sleeper) {
@@ -55,6 +56,11 @@ export class Processes {
     const renews = this.#tickets
     const { decision, tickets } = await this.#ledger.reserve(['all'], 1, 0, renews && { renews })
     this.#tickets = tickets
-    this.count = Math.max(1, decision.policies[0]?.used ?? 1)
+    const counted = Math.max(1, decision.policies[0]?.used ?? 1)
+    // A store that came back empty counts few until all have renewed. They count for as long as they would in the store.
+    const now = this.#clock()
+    if (counted < this.count && now - this.#countedAt < lease * 1000) return
+    this.count = counted
+    this.#countedAt = now
   }
 }

@@ -8,7 +8,7 @@ export interface Reports {
   /** How many keys there are. */
   readonly size: number
   /** Sends what is due. */
-  report(now: number): Iterable<Promise<void>>
+  report(now: number): void
 }
 
 /** Sends the reports of all limiters of a store, together, once in each period in which there is something to report. */
@@ -22,8 +22,6 @@ export class Reporter {
   readonly #scopes: Reports[] = []
   #nextAt = 0
   #sleeping = false
-  #failedSince: number | undefined
-  #lastError: unknown
 
   constructor(store: Store, period: number, clock: Clock, sleeper: Sleeper) {
     this.store = store
@@ -54,32 +52,11 @@ export class Reporter {
   #report(): void {
     this.#sleeping = false
     const now = this.clock()
-    let awake = this.#failedSince !== undefined
+    let awake = false
     for (const scope of this.#scopes) {
-      for (const report of scope.report(now)) this.#watch(report)
+      scope.report(now)
       if (scope.size > 0) awake = true
     }
     if (awake) this.wake(now)
-  }
-
-  #watch(report: Promise<void>): void {
-    report.then(
-      () => {
-        this.#failedSince = undefined
-      },
-      (error) => {
-        this.#failedSince ??= this.clock()
-        this.#lastError = error
-      },
-    )
-  }
-
-  /**
-   * Throws the store's error once reports have failed for three periods, and for 300 ms at least: from then on nothing is
-   * known of the other processes.
-   */
-  check(now: number): void {
-    if (this.#failedSince === undefined) return
-    if (now - this.#failedSince > Math.max(3 * this.period, 300_000)) throw this.#lastError
   }
 }

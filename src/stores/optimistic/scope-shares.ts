@@ -1,7 +1,9 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
+import { HeadgateError } from '../../errors.ts'
 import type { Ledger, LedgerTerms } from '../store.ts'
 import { demandPolicy } from './demand.ts'
 import { KeyShare, type ShareTerms } from './key-share.ts'
+import type { Outage } from './outage.ts'
 import type { Reporter, Reports } from './reporter.ts'
 
 /** Demand counts for so many periods. */
@@ -13,15 +15,17 @@ const mostKeys = 100_000
 export class ScopeShares implements Reports {
   readonly policies: readonly Policy[]
   readonly #reporter: Reporter
+  readonly #outage: Outage
   readonly #ledger: Ledger
   readonly #terms: ShareTerms
   readonly #shares = new Map<string, KeyShare>()
 
   /** @param policies those of the scope */
-  constructor(terms: LedgerTerms, scope: string, policies: readonly Policy[], reporter: Reporter) {
+  constructor(terms: LedgerTerms, scope: string, policies: readonly Policy[], reporter: Reporter, outage: Outage) {
     const window = Math.ceil((periods * reporter.period) / 1000)
     this.policies = policies
     this.#reporter = reporter
+    this.#outage = outage
     this.#terms = { policies, demandWindow: window * 1000, random: Math.random }
     this.#ledger = reporter.store.open({
       ...terms,
@@ -35,13 +39,13 @@ export class ScopeShares implements Reports {
     return this.#shares.size
   }
 
-  /** The share of a key; undefined if there are too many keys. */
+  /** The share of a key; undefined if there are too many keys, or if the store has to say what is wrong with this one. */
   shareOf(key: string, now: number): KeyShare | undefined {
     const { count } = this.#reporter.processes
     const share = this.#shares.get(key)
     if (share !== undefined) {
       share.refresh(now, count)
-      return share
+      return share.broken ? undefined : share
     }
     if (this.#shares.size >= mostKeys) return undefined
     const created = new KeyShare(this.#terms, count)
@@ -49,15 +53,20 @@ export class ScopeShares implements Reports {
     return created
   }
 
+  /** To be called when the store has decided on a key. */
+  mended(key: string): void {
+    if (this.#shares.get(key)?.broken) this.#shares.delete(key)
+  }
+
   forget(key: string): void {
     this.#shares.delete(key)
   }
 
   /** Sends what is due, and forgets keys that are idle and full. */
-  *report(now: number): Generator<Promise<void>> {
+  report(now: number): void {
     for (const [key, share] of this.#shares) {
-      if (share.isDue) yield this.#send(key, share, now)
-      else if (!share.reporting && share.isIdle(now) && share.isFull(now)) this.#shares.delete(key)
+      if (share.isDue) void this.#send(key, share, now)
+      else if (share.isForgettable(now)) this.#shares.delete(key)
     }
   }
 
@@ -69,9 +78,12 @@ export class ScopeShares implements Reports {
       })
       const { clock, processes } = this.#reporter
       share.answered(policies, sent, clock(), processes.count)
+      this.#outage.reported()
     } catch (error) {
       share.failed(sent)
-      throw error
+      // A broken record concerns its key alone.
+      share.broken = error instanceof HeadgateError && error.code === 'HEADGATE_STORE_RECORD'
+      if (!share.broken) this.#outage.failed(error, this.#reporter.clock())
     }
   }
 }

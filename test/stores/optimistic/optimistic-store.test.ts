@@ -2,12 +2,14 @@ import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
   concurrency,
   fixedWindow,
+  HeadgateError,
   memoryStore,
   RateLimiter,
   type Store,
   smoothBursty,
   tokenBucket,
 } from '../../../src/index.ts'
+import type { Ledger } from '../../../src/store.ts'
 import { OptimisticStore } from '../../../src/stores/optimistic/optimistic-store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { asyncStore } from '../../support/async-store.ts'
@@ -208,4 +210,114 @@ test('a penalty: a clear error', () => {
     expect.objectContaining({ code: 'HEADGATE_POLICY' }),
   )
   expect(state.calls).toBe(0)
+})
+
+describe('a store that fails in part', () => {
+  /** A store whose calls on some keys reject with these errors. */
+  function partly(shardOf?: (keys: readonly string[]) => string) {
+    const clock = new ManualClock()
+    const exact = memoryStore({ clock: clock.now })
+    const failing = new Map<string, Error>()
+    const behind: Store = {
+      synchronous: false,
+      ...(shardOf && { shardOf }),
+      open(terms) {
+        const ledger = exact.open(terms)
+        const check = (keys: readonly string[]) => {
+          const error = keys.map((key) => failing.get(key)).find((each) => each !== undefined)
+          if (error !== undefined) throw error
+        }
+        return {
+          decide: async (verb, keys, ...rest) => {
+            check(keys)
+            return ledger.decide(verb, keys, ...rest)
+          },
+          reserve: async (keys, ...rest) => ledger.reserve(keys, ...rest),
+          reset: async (keys) => {
+            for (const key of keys) failing.delete(key)
+            return ledger.reset(keys)
+          },
+        }
+      },
+    }
+    const store = new OptimisticStore(behind, 100, clock.now, clock.sleeper)
+    const options = { name: 'api', policies: '100/1h fixed-window', store, storeTimeout: Infinity } as const
+    return { clock, failing, limiter: new RateLimiter({ ...options, onStoreError: 'throw' }) }
+  }
+
+  test('a broken record is an error of its key alone, until a reset', async () => {
+    const { clock, failing, limiter } = partly()
+    const code = 'HEADGATE_STORE_RECORD'
+    failing.set('bad', new HeadgateError(code, 'no record'))
+    await calls(limiter, 3, 'bad')
+    for (let period = 0; period < 20; period++) {
+      expect(await calls(limiter, 2, 'good')).toBe('11')
+      await clock.pass('100ms')
+      await clock.pass('1ms') // the answer is here
+      await expect(limiter.consume('bad')).rejects.toMatchObject({ code })
+    }
+    expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
+    await limiter.reset('bad')
+    expect(await calls(limiter, 2, 'bad')).toBe('11')
+    // Or after a reset by another process.
+    failing.set('bad', new HeadgateError(code, 'no record'))
+    await clock.pass('200ms')
+    await clock.pass('1ms')
+    await expect(limiter.consume('bad')).rejects.toMatchObject({ code })
+    failing.clear()
+    await limiter.consume('bad')
+    expect(await calls(limiter, 2, 'bad')).toBe('11')
+  })
+
+  test('a shard that fails is an error of its keys alone', async () => {
+    const { clock, failing, limiter } = partly(([key]) => (key === 'lost' ? 'one' : 'other'))
+    await calls(limiter, 1, 'lost')
+    await calls(limiter, 1, 'well')
+    await clock.pass('100ms')
+    failing.set('lost', new Error('the shard is down'))
+    const lost: string[] = []
+    for (let period = 0; period < 20; period++) {
+      expect(await calls(limiter, 2, 'well')).toBe('11')
+      lost.push(await calls(limiter, 1, 'lost').catch(({ message }) => message))
+      await clock.pass('100ms')
+    }
+    expect(lost[0]).toBe('1')
+    expect(lost.slice(5).every((each) => each === 'the shard is down')).toBe(true)
+  })
+})
+
+test('a store that came back empty does not hide the other processes', async () => {
+  const clock = new ManualClock()
+  let exact = asyncStore(memoryStore({ clock: clock.now }))
+  const opened = new Map<string, Ledger>()
+  const behind: Store = {
+    synchronous: false,
+    open(terms) {
+      const name = JSON.stringify([terms.name, terms.policies.map(({ name }) => name)])
+      const ledger = () => opened.get(name) ?? opened.set(name, exact.open(terms)).get(name)
+      return {
+        decide: async (...args) => (ledger() as Ledger).decide(...args),
+        reserve: async (...args) => (ledger() as Ledger).reserve(...args),
+        reset: async (...args) => (ledger() as Ledger).reset(...args),
+      }
+    },
+  }
+  const fleet = Array.from({ length: 8 }, () => {
+    const store = new OptimisticStore(behind, 100, clock.now, clock.sleeper)
+    return new RateLimiter({ name: 'api', policies: '80/1h fixed-window', store, storeTimeout: Infinity })
+  })
+  for (let n = 0; n < 40; n++) {
+    for (const limiter of fleet) await limiter.consume('warm')
+    await clock.pass('100ms')
+  }
+  exact = asyncStore(memoryStore({ clock: clock.now }))
+  opened.clear()
+  // They renew their units one after the other, and the first finds itself alone.
+  let most = 0
+  for (let period = 0; period < 200; period++) {
+    await clock.pass('50ms')
+    const admitted = await Promise.all(fleet.map((limiter) => calls(limiter, 80, `new-${period}`)))
+    most = Math.max(most, admitted.join('').replaceAll('0', '').length)
+  }
+  expect(most).toBe(80)
 })
