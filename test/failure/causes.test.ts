@@ -8,6 +8,7 @@ import { type HeadgateError, RateLimiter, type Store, type StoreStateEvent } fro
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { forgetWarnings } from '../../src/warn.ts'
+import { lockedUser, startPostgres } from '../support/postgres-server.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { startProxy } from '../support/tcp-proxy.ts'
 import { useServer } from '../support/use-server.ts'
@@ -15,6 +16,7 @@ import { useServer } from '../support/use-server.ts'
 const open = await useServer(startRedis())
 const locked = await useServer(startRedis())
 await locked.command('CONFIG', 'SET', 'requirepass', 'secret')
+const postgres = await useServer(startPostgres())
 const closes: (() => unknown)[] = []
 let warned: ReturnType<typeof vi.spyOn>
 
@@ -145,10 +147,14 @@ test('node-redis that nobody connected', async () => {
   await tellsCause(redisStore({ client, prefix: 'causes', timeout: 60 }), /await client\.connect\(\)/)
 })
 
-test('Postgres that refuses connections', async () => {
-  const pool = new Pool({ host: '127.0.0.1', port: 1 })
+test.each([
+  ['that refuses connections', { port: 1 }, /ECONNREFUSED/],
+  ['on an unknown host', { host: 'no-such-host.invalid' }, /ENOTFOUND|EAI_AGAIN/],
+  ['with a wrong password', { user: lockedUser, password: 'wrong' }, /28P01|password authentication failed/],
+])('Postgres %s', async (_, options, cause) => {
+  const pool = new Pool({ ...postgres.config, ...options })
   closes.push(() => pool.end())
-  await tellsCause(postgresStore({ pool, prefix: 'causes', timeout: 60 }), /ECONNREFUSED/, false)
+  await tellsCause(postgresStore({ pool, prefix: 'causes', timeout: '1s' }), cause, false)
 })
 
 test('a limiter that refuses or lets through says so', async () => {

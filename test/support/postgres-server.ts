@@ -3,7 +3,7 @@
  * PostgreSQL refuses to run as root: then it runs as the user that its package creates.
  */
 import { type ChildProcess, execFileSync, type SpawnOptions, spawn } from 'node:child_process'
-import { chownSync, mkdtempSync, rmSync } from 'node:fs'
+import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, type ClientConfig } from 'pg'
@@ -12,6 +12,8 @@ import { programPath } from './programs.ts'
 
 const host = '127.0.0.1'
 const user = 'headgate'
+/** A user whose password is never right. */
+export const lockedUser = 'locked'
 
 export interface PostgresServer {
   readonly port: number
@@ -30,6 +32,8 @@ export async function startPostgres(): Promise<PostgresServer> {
   const options: SpawnOptions = { ...owner, cwd: folder, stdio: 'ignore' }
   const init = ['-D', folder, '-U', user, '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
   execFileSync(programPath('initdb') as string, init, options)
+  const access = join(folder, 'pg_hba.conf')
+  writeFileSync(access, `host all ${lockedUser} all scram-sha-256\n${readFileSync(access)}`)
   const config = { host, port, user, database: 'postgres' }
   const settings = [
     ...['fsync=off', 'full_page_writes=off', `listen_addresses=${host}`, `port=${port}`, 'unix_socket_directories='],
