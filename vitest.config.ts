@@ -9,7 +9,7 @@ const servers = [
   'test/stores/redis/*.test.ts',
   'test/stores/{cluster,fleet,memcached,postgres}*.test.ts',
   'test/stores/size.test.ts',
-  'test/failure/{bursts,causes,faults,half-open*}.test.ts',
+  'test/failure/{bursts,causes,drills,faults,half-open*}.test.ts',
   'test/compat/redis.test.ts',
   'test/moving-in/upstash-ratelimit.test.ts',
   'test/pacer/fleet*.test.ts',
