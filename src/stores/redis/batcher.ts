@@ -1,15 +1,20 @@
-import { createHash } from 'node:crypto'
 import { setImmediate } from 'node:timers'
 import { monotonicClock } from '../../clock.ts'
 import { Deadlines } from '../deadlines.ts'
 import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
 import { slotOf } from './keys.ts'
-import type { ScriptRequest } from './script-request.ts'
+import type { Message } from './message.ts'
+import { OpenBatches } from './open-batches.ts'
+import { PlainMessage } from './plain-message.ts'
+import type { Script } from './script.ts'
+import { isPlainRequest, type ScriptRequest } from './script-request.ts'
+import { WholeMessage } from './whole-message.ts'
 
 export interface BatcherOptions {
   readonly connection: Connection
-  readonly script: string
+  /** The whole script, which decides anything. */
+  readonly script: Script
   /** How long a request may take, in milliseconds. */
   readonly timeout: number
   /** In milliseconds. */
@@ -28,6 +33,9 @@ const trustedRate = 5
 /** How many timeouts a call waits for its turn at most, as long as Redis answers others in time. */
 const mostTurns = 10
 
+/** A batch of at most this many requests is sent at once if nothing is under way. */
+const few = 4
+
 /** How often the batcher looks for a connection while it has none, in milliseconds. */
 const reconnectPoll = 2
 
@@ -36,14 +44,17 @@ export class Batcher {
   readonly options: BatcherOptions
   readonly problem: () => unknown
   readonly #deadlines: Deadlines
-  readonly #sha: string
-  /** The batches that still grow, by the slot of their keys; without Redis Cluster there is one, in slot 0. */
-  #open = new Map<number, Batch>()
+  /** The batches that still grow, by the slot of their keys; without Redis Cluster all are in slot 0. */
+  #open = new Map<number, OpenBatches>()
   /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
   #ready: Batch[] = []
   readonly #sent: Batch[] = []
+  /** The plain scripts that Redis was given. */
+  readonly #known = new WeakSet<Script>()
   /** How many requests these have. */
   #underWay = 0
+  /** How many requests the last batch had that was settled. */
+  #lastSize = 0
   /** How many batches were answered in time. */
   #answers = 0
   /** By node: when the first of the batches was sent that it has not answered, in microseconds. Not for a node that answers. */
@@ -55,7 +66,6 @@ export class Batcher {
     this.options = options
     this.problem = () => (options.connection.ready() ? undefined : options.connection.problem())
     this.#deadlines = new Deadlines('Redis', options.timeout)
-    this.#sha = createHash('sha1').update(options.script).digest('hex')
     options.connection.onLost(() => {
       for (const batch of this.#sent) batch.withdraw()
     })
@@ -63,19 +73,45 @@ export class Batcher {
 
   /** Requests of one turn of the event loop travel together. */
   send(request: ScriptRequest): void {
-    const { connection, size, most } = this.options
-    const slot = connection.cluster ? slotOf(request.keys[0] as string) : 0
-    const batch = this.#open.get(slot) ?? this.#begin(slot)
-    batch.add(request)
+    const batch = this.#batchFor(request)
+    const { size, most } = this.options
     // A burst must not wait for itself: the more batches wait for their turn, the larger is the next one.
     const waiting = this.#ready.length
     if (batch.size < size || (waiting > 0 && batch.size < Math.min(most, size * 2 ** waiting))) {
       this.#flushLater()
       return
     }
-    this.#open.delete(slot)
+    this.#openOf(request).remove(batch)
     this.#ready.push(batch)
     if (size === 1) this.#sendReady()
+  }
+
+  #openOf({ keys }: ScriptRequest): OpenBatches {
+    const slot = this.options.connection.cluster ? slotOf(keys[0] as string) : 0
+    let open = this.#open.get(slot)
+    if (open === undefined) {
+      open = new OpenBatches(slot)
+      this.#open.set(slot, open)
+    }
+    return open
+  }
+
+  /** The open batch that has taken this request. */
+  #batchFor(request: ScriptRequest): Batch {
+    const open = this.#openOf(request)
+    const { plan } = request
+    const script = open.whole === undefined && isPlainRequest(request) ? plan.plain : undefined
+    if (script !== undefined) {
+      const batch = open.plain.get(plan)
+      if (batch === undefined) return open.keep(plan, this.#begin(new PlainMessage(request, script), open.slot))
+      if (batch.message.add(request)) return batch
+    }
+    // Requests of one turn keep their order: those before this one are sent first.
+    this.#ready.push(...open.plain.values())
+    open.plain.clear()
+    open.whole ??= this.#begin(new WholeMessage(this.options.ttlMargin), open.slot)
+    open.whole.message.add(request)
+    return open.whole
   }
 
   /** Keeps one deadline over several requests that follow each other. */
@@ -83,19 +119,20 @@ export class Batcher {
     return this.#deadlines.bound(answer, late)
   }
 
-  #begin(slot: number): Batch {
+  #begin(message: Message, slot: number): Batch {
     this.options.connection.checkListener()
-    const batch = new Batch(this, slot)
+    const batch = new Batch(this, message, slot)
     batch.answersBefore = this.#answers
     this.#deadlines.add(batch)
-    this.#open.set(slot, batch)
     return batch
   }
 
   #flushLater(): void {
     if (this.#flushing) return
     this.#flushing = true
-    setImmediate(() => this.#flush())
+    // With few calls at once, there is little to collect and nothing to overlap.
+    if (this.#underWay === 0 && this.#lastSize <= few) queueMicrotask(this.#flush)
+    else setImmediate(this.#flush)
   }
 
   /**
@@ -130,10 +167,10 @@ export class Batcher {
     return true
   }
 
-  #flush(): void {
+  readonly #flush = (): void => {
     this.#flushing = false
     if (this.#busy) return
-    this.#ready.push(...this.#open.values())
+    for (const open of this.#open.values()) this.#ready.push(...open.all())
     // A new Map: one that is cleared or grows replaces its table, and the old table, once in V8's old generation, would
     // keep the new one and all it refers to alive until the next full collection.
     this.#open = new Map()
@@ -167,7 +204,8 @@ export class Batcher {
   }
 
   async #run(batch: Batch): Promise<void> {
-    const args = batch.args()
+    const { keys, script = this.options.script, size } = batch.message
+    const args = batch.message.args()
     if (batch.turns > 0 || this.#answers !== batch.answersBefore) {
       // It had to wait for its turn, so its time begins now.
       this.#deadlines.remove(batch)
@@ -177,9 +215,9 @@ export class Batcher {
     const node = this.options.connection.nodeOf(batch.slot)
     if (!this.#silentSince.has(node)) this.#silentSince.set(node, monotonicClock())
     this.#sent.push(batch)
-    this.#underWay += batch.size
+    this.#underWay += size
     try {
-      const reply = await this.#evaluate(batch.keys, args)
+      const reply = await this.#evaluate(script, keys, args)
       this.#silentSince.delete(node)
       if (!batch.settled) this.#answers++
       batch.receive(reply)
@@ -200,23 +238,32 @@ export class Batcher {
     this.#deadlines.remove(batch)
     const at = this.#sent.indexOf(batch)
     if (at < 0) {
-      if (this.#open.get(0) === batch) this.#open.delete(0)
+      this.#open.get(0)?.remove(batch)
       return
     }
     const last = this.#sent.pop() as Batch
     if (last !== batch) this.#sent[at] = last
     this.#underWay -= size
+    this.#lastSize = size
     if (this.#ready.length > 0 || this.#open.size > 0) this.#flushLater()
   }
 
-  /** Retries only if Redis does not have the script, which then certainly did not run. */
-  async #evaluate(keys: string[], args: Buffer[]): Promise<unknown> {
-    const { connection, script } = this.options
+  /**
+   * Retries only if Redis does not have the script, which then certainly did not run. The first call brings its text, so that a
+   * batch behind it cannot overtake it.
+   */
+  async #evaluate(script: Script, keys: string[], args: (string | Buffer)[]): Promise<unknown> {
+    const { connection } = this.options
+    const { sha, text } = script
+    if (script !== this.options.script && !this.#known.has(script)) {
+      this.#known.add(script)
+      return connection.eval(text, keys, args)
+    }
     try {
-      return await connection.evalSha(this.#sha, keys, args)
+      return await connection.evalSha(sha, keys, args)
     } catch (error) {
       if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-      return connection.eval(script, keys, args)
+      return connection.eval(text, keys, args)
     }
   }
 }

@@ -39,8 +39,8 @@ export interface Connection {
   nodeOf(slot: number): string
   /** False while a command would wait in the client for a connection. */
   ready(): boolean
-  evalSha(sha: string, keys: string[], args: Uint8Array[]): Promise<unknown>
-  eval(script: string, keys: string[], args: Uint8Array[]): Promise<unknown>
+  evalSha(sha: string, keys: string[], args: (string | Uint8Array)[]): Promise<unknown>
+  eval(script: string, keys: string[], args: (string | Uint8Array)[]): Promise<unknown>
   /** Calls the listener when a connection is lost: the client may then send again what it has already sent. */
   onLost(listener: Listener): void
   /** Why the client is not ready, or its last error since it was. */

@@ -3,6 +3,7 @@ import type { Algorithm, Policy } from '../../algorithms/algorithm.ts'
 import type { StateRule } from '../../algorithms/carry.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { kinds } from './lua/script.ts'
+import type { PlainScript } from './plain-scripts.ts'
 
 /** Every key has the id once for each policy. The few names of one limiter do not collide in this many bytes. */
 const idBytes = 4
@@ -15,6 +16,8 @@ export interface PackedPlan {
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
+  /** The script of this plan alone, for the calls that are most. */
+  plain?: PlainScript | undefined
 }
 
 /** The id of a policy's state in the value of a key. It depends on the name alone: other numbers find the state. */
@@ -72,9 +75,8 @@ function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] 
   return withSpan.includes(kind) ? [span, ...parameters] : parameters
 }
 
-/** How the records of a policy begin and how their numbers are packed (see lua/records.ts). */
-function recordFormats(policy: Policy, kind: number, numbers: readonly number[]): Buffer[] {
-  const { slots, grows } = policy.algorithm
+/** The head of a policy's records (see lua/records.ts): the length of the definition, the policy's id, and the definition. */
+function headOf(policy: Policy, kind: number, numbers: readonly number[]): Buffer {
   const definition = Buffer.concat([Buffer.from([kind]), ...numbers.map(compact)])
   if (definition.length > 255) {
     throw new HeadgateError(
@@ -82,7 +84,13 @@ function recordFormats(policy: Policy, kind: number, numbers: readonly number[])
       `redisStore: the numbers of policy ${shown(policy.name)} take more than 255 bytes in a key. Give it fewer of them.`,
     )
   }
-  const head = Buffer.concat([Buffer.from([definition.length]), policyId(policy), definition])
+  return Buffer.concat([Buffer.from([definition.length]), policyId(policy), definition])
+}
+
+/** How the records of a policy begin and how their numbers are packed (see lua/records.ts). */
+function recordFormats(policy: Policy, kind: number, numbers: readonly number[]): Buffer[] {
+  const { slots, grows } = policy.algorithm
+  const head = headOf(policy, kind, numbers)
   if (grows) return [head, ...Array.from({ length: 4 }, () => Buffer.alloc(0))]
   const fractions = isSmooth(policy.algorithm)
   const formats = (count: number): Buffer[] => {
@@ -91,6 +99,13 @@ function recordFormats(policy: Policy, kind: number, numbers: readonly number[])
     return [begin, Buffer.from(`<c${begin.length}${format}`)]
   }
   return [head, ...formats(slots), ...formats(slots - 1)]
+}
+
+/** How a policy's record begins if its last number is 0, for a plain script. */
+export function plainHead(policy: Policy): Buffer {
+  const { algorithm } = policy
+  const head = headOf(policy, kinds.indexOf(algorithm.kind) + 1, definitionOf(algorithm))
+  return recordHead(head, 7 * (algorithm.slots - 1))
 }
 
 function recordHead(head: Buffer, size: number): Buffer {

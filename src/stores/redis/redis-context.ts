@@ -2,6 +2,7 @@ import type { Clock } from '../../clock.ts'
 import type { Batcher } from './batcher.ts'
 import type { DenyCache } from './deny-cache.ts'
 import type { Leases } from './leases.ts'
+import type { PlainScripts } from './plain-scripts.ts'
 import type { Resets } from './resets.ts'
 
 /** The parts and settings that the ledgers of one Redis store share. */
@@ -12,6 +13,7 @@ export interface RedisContext {
   readonly cluster: boolean
   /** The time of decisions; undefined for the time of Redis. */
   readonly clock: Clock | undefined
+  readonly plainScripts: PlainScripts
   readonly denyCache: DenyCache | undefined
   readonly leases: Leases | undefined
   /** Present if other processes are told of resets. */

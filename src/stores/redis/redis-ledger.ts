@@ -29,6 +29,7 @@ export class RedisLedger implements Ledger {
     this.#cacheable =
       context.denyCache !== undefined &&
       !policies.some(({ countRefused, algorithm }) => countRefused && !algorithm.punishes)
+    this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable)
     this.#plainExtras = { cacheable: this.#cacheable }
   }
 

@@ -12,10 +12,12 @@ import { encodeId, slotOf } from './keys.ts'
 import { type LeasesOption, leaseSizeOf } from './lease-size.ts'
 import { Leases } from './leases.ts'
 import { script } from './lua/script.ts'
+import { PlainScripts } from './plain-scripts.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 import { reportPeriod } from './report-period.ts'
 import { Resets } from './resets.ts'
+import { Script } from './script.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. You close it yourself. */
@@ -86,6 +88,14 @@ export function redisStore(options: RedisStoreOptions): Store {
   return period === undefined ? store : new OptimisticStore(store, period)
 }
 
+/** The scripts of a store; the tests change them. */
+export interface Scripts {
+  readonly whole: Script
+  readonly changePlain: (text: string) => string
+}
+
+const scripts: Scripts = { whole: new Script(script), changePlain: (text) => text }
+
 export class RedisStore implements Store {
   readonly synchronous = false
   /** How long a call may take, in milliseconds. */
@@ -96,8 +106,7 @@ export class RedisStore implements Store {
   declare readonly shardOf?: (keys: readonly string[]) => string
   readonly #context: RedisContext
 
-  /** @param text another script, for tests that change it */
-  constructor(options: RedisStoreOptions, text: string = script) {
+  constructor(options: RedisStoreOptions, { whole, changePlain }: Scripts = scripts) {
     knownOptions('redisStore', options, known)
     const { client, leases, subscriber } = options
     const connection = connectionOf(client)
@@ -119,7 +128,7 @@ export class RedisStore implements Store {
     this.#context = {
       batcher: new Batcher({
         connection,
-        script: text,
+        script: whole,
         timeout,
         ttlMargin,
         reconnectAfter: reconnectTime(options),
@@ -128,6 +137,7 @@ export class RedisStore implements Store {
       prefix,
       cluster: connection.cluster,
       clock,
+      plainScripts: new PlainScripts(ttlMargin, changePlain),
       denyCache,
       leases: leased,
       resets: subscriber === undefined ? undefined : new Resets(client, subscriber, `${prefix}:resets`, onReset),

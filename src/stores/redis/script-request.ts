@@ -1,6 +1,7 @@
 import type { Costs, Details, Tickets, Verb } from '../../algorithms/evaluation.ts'
 import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { PackedPlan } from './packed-plan.ts'
+import { cacheableFlag, nextFlag } from './request-flags.ts'
 import type { ScriptResponse } from './script-response.ts'
 
 /** The parameters of a request besides its keys and its costs. */
@@ -57,8 +58,6 @@ export class ScriptRequest {
 
 /** The numbers that stand for the verbs in the script. */
 const verbs = { consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 } as const
-const nextFlag = 8
-const cacheableFlag = 16
 const leaseFlag = 32
 const costsFlag = 64
 const punishFlag = 128
@@ -86,6 +85,12 @@ const bare: readonly ScriptRequest['verb'][] = ['consume', 'charge', 'refund', '
 /** True if the request has one key and nothing follows it on the wire: then a repetition of it is only counted. */
 export function isRepeatable({ verb, plan }: ScriptRequest, verbAndFlags: number): boolean {
   return verbAndFlags < leaseFlag && bare.includes(verb) && plan.scopes.length === 1
+}
+
+/** True if a plain script can decide it. */
+export function isPlainRequest({ plan, verb, costs, extras }: ScriptRequest): boolean {
+  const { lease, cacheable = false } = extras
+  return verb === 'consume' && typeof costs === 'number' && lease === undefined && cacheable === plan.plain?.cacheable
 }
 
 /**

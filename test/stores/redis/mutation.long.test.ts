@@ -7,6 +7,7 @@ import { describe, expect, test } from 'vitest'
 import { carryRules, type StateRule } from '../../../src/algorithms/carry.ts'
 import type { Policy } from '../../../src/index.ts'
 import { assemble, type Part, parts } from '../../../src/stores/redis/lua/script.ts'
+import { Script as LuaScript } from '../../../src/stores/redis/script.ts'
 import { type algorithms, compare, plansOf, policiesOf, type Script, scripts } from '../../support/differential.ts'
 import fc from '../../support/fast-check.ts'
 import { redisSubject } from '../../support/redis-subject.ts'
@@ -411,7 +412,12 @@ describe.each(mutations)('$part', ({ part, on, of, changes }) => {
         const rule = [...carryRules, 'retune' as const].find((each) => each === name)
         const policies = rule === undefined ? policiesOf(name as Parameters<typeof policiesOf>[0]) : plansOf(of)
         const property = fc.asyncProperty<[Policy[] | Policy[][], Script]>(policies, scripts, (all, script) =>
-          compare(redisSubject(client, text), all, script, rule),
+          compare(
+            redisSubject(client, { whole: new LuaScript(text), changePlain: (plain) => plain }),
+            all,
+            script,
+            rule,
+          ),
         )
         return (await fc.check(property, { numRuns, seed: 7, endOnFailure: true })).failed
       }

@@ -1,13 +1,5 @@
-/** Restates algorithms/exact-math.ts, and gives names to the functions that every other part calls. */
-export const exactMath = `
-local floor, ceil, max, min, never = math.floor, math.ceil, math.max, math.min, math.huge
-local sub, byte, char, rep, concat = string.sub, string.byte, string.char, string.rep, table.concat
-local call, format = redis.call, string.format
-local pack, unpack, spread = struct.pack, struct.unpack, unpack
-local maxSafe, maxFactor = 9007199254740991, 35184372088832
--- How far the clocks of machines may differ: effective-time.ts.
-local clockSkew = 60000000
-
+/** Restates mulDiv of algorithms/exact-math.ts. */
+export const mulDiv = `
 local function mulDiv(a, b, c)
   local product = a * b
   if product <= maxSafe then return floor(product / c) end
@@ -22,7 +14,19 @@ local function mulDiv(a, b, c)
   end
   return quotient
 end
+`
 
+/** Restates algorithms/exact-math.ts, and gives names to the functions that every other part calls. */
+export const exactMath: string = `
+local floor, ceil, max, min, never = math.floor, math.ceil, math.max, math.min, math.huge
+local sub, byte, char, rep, concat = string.sub, string.byte, string.char, string.rep, table.concat
+local call, format = redis.call, string.format
+local pack, unpack, spread = struct.pack, struct.unpack, unpack
+local maxSafe, maxFactor = 9007199254740991, 35184372088832
+-- How far the clocks of machines may differ: effective-time.ts.
+local clockSkew = 60000000
+
+${mulDiv}
 -- Functions that most calls do not need are made on first use, because each function made costs time at every call.
 local makers, made = {}, {}
 

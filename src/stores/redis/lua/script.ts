@@ -78,14 +78,16 @@ export type Part =
   | 'main'
 
 /**
- * Puts the parts together, without comments and indentation, which the server does not need.
+ * Puts the parts together.
  * @param changed parts that replace those of the same name; the tests change some
  */
 export function assemble(changed: Readonly<Partial<Record<Part, string>>>): string {
-  return Object.values({ ...parts, ...changed })
-    .join('')
-    .replace(/^\s*(--.*)?\n/gm, '')
-    .replace(/^ +/gm, '')
+  return compact(Object.values({ ...parts, ...changed }).join(''))
+}
+
+/** The text without comments and indentation, which the server does not need. */
+export function compact(text: string): string {
+  return text.replace(/^\s*(--.*)?\n/gm, '').replace(/^ +/gm, '')
 }
 
 export const script: string = assemble(parts)

@@ -1,0 +1,23 @@
+import type { Script } from './script.ts'
+import type { ScriptRequest } from './script-request.ts'
+
+/** The requests of one script call, as the script reads them. */
+export interface Message {
+  /** The script that decides; undefined for the whole script. */
+  readonly script: Script | undefined
+  /** Each key once. */
+  readonly keys: string[]
+  /** The requests in the order of the reply. */
+  readonly requests: readonly ScriptRequest[]
+  /** How many requests there are. */
+  readonly size: number
+  /** Adds a request. Returns false, and adds nothing, if it does not fit. */
+  add(request: ScriptRequest): boolean
+  args(): (string | Buffer)[]
+  /**
+   * Takes the requests back from a client that has not sent them yet, or that sends them again. Clients keep the very
+   * bytes that they were given, and the script does nothing if the first byte tells it so. (ioredis sends commands again whose
+   * connection broke before the reply, although Redis may have run them.)
+   */
+  withdraw(): void
+}

@@ -1,0 +1,12 @@
+import { createHash } from 'node:crypto'
+
+/** A Lua script and the name that Redis gives it. */
+export class Script {
+  readonly text: string
+  readonly sha: string
+
+  constructor(text: string) {
+    this.text = text
+    this.sha = createHash('sha1').update(text).digest('hex')
+  }
+}

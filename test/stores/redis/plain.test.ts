@@ -1,0 +1,124 @@
+/* The script of one plan (lua/plain/), beside the whole script that decides the same. */
+import { describe, expect, test } from 'vitest'
+import { fixedWindow, type Policy, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../../src/index.ts'
+import { redisStore } from '../../../src/stores/redis/index.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+import { useRedis } from '../../support/use-server.ts'
+
+const { client } = await useRedis()
+let names = 0
+
+function limiterOf(policies: Policy | Policy[], clock?: ManualClock, name = `plain-${names++}`): RateLimiter {
+  const time = clock === undefined ? {} : { clock: clock.now }
+  return new RateLimiter({ name, policies, store: redisStore({ client, timeout: '30s', ...time }) })
+}
+
+const keyOf = (limiter: RateLimiter, id: string) => `headgate:${limiter.name}:{${id}}`
+
+/** How often Redis has run scripts, and how many it keeps. */
+async function scripts(): Promise<{ calls: number; kept: number }> {
+  const stats = await client.info('commandstats')
+  const calls = ['eval', 'evalsha'].map((command) =>
+    Number(new RegExp(`cmdstat_${command}:calls=(\\d+)`).exec(stats)?.[1] ?? 0),
+  )
+  const kept = /number_of_cached_scripts:(\d+)/.exec(await client.info('memory'))?.[1]
+  return { calls: calls.reduce((sum, each) => sum + each), kept: Number(kept) }
+}
+
+const policies = {
+  bucket: tokenBucket({ limit: 10, window: '10s' }),
+  interval: tokenBucket({ limit: 10, window: '10s', refill: 'interval' }),
+  fixedWindow: fixedWindow({ limit: 10, window: '10s' }),
+  slidingWindow: slidingWindow({ limit: 10, window: '10s' }),
+  two: [tokenBucket({ limit: 10, window: '10s' }), slidingWindow({ name: 'minute', limit: 50, window: '1m' })],
+}
+
+describe.each(Object.entries(policies))('%s', (_, plan) => {
+  test('a value lives as long as the whole script lets it live', async () => {
+    const clock = new ManualClock()
+    const [plain, whole] = [limiterOf(plan, clock), limiterOf(plan, clock)]
+    for (const later of [0, 0, 700, 1, 2500, 9000, 10_000, 59_000, 61_000]) {
+      clock.advance(later)
+      // A peek in the same turn makes the call travel with it, to the whole script.
+      const [decision, [same]] = await Promise.all([
+        plain.consume('ann', { cost: 3 }),
+        Promise.all([whole.consume('ann', { cost: 3 }), whole.peek('other')]),
+      ])
+      expect(decision).toEqual(same)
+      const ends = await Promise.all([plain, whole].map((limiter) => client.pexpiretime(keyOf(limiter, 'ann'))))
+      expect(Math.abs((ends[0] as number) - (ends[1] as number))).toBeLessThan(900)
+      expect(ends[0]).toBeGreaterThan(0)
+      const values = await Promise.all([plain, whole].map((limiter) => client.getBuffer(keyOf(limiter, 'ann'))))
+      expect(values[0]).toEqual(values[1])
+    }
+  })
+
+  test('leaves one script on the server beside the whole one', async () => {
+    await limiterOf(slidingLog({ limit: 1, window: '1s' })).consume('ann')
+    const before = await scripts()
+    const limiter = limiterOf(plan)
+    for (let n = 0; n < 20; n++) await Promise.all([limiter.consume('ann'), limiter.consume('bob')])
+    await limiter.peek('ann')
+    const { kept } = await scripts()
+    expect(kept - before.kept).toBeLessThanOrEqual(1)
+  })
+})
+
+test('calls of one turn are decided in their order, whichever script decides them', async () => {
+  const limiter = limiterOf(fixedWindow({ limit: 2, window: '1h' }))
+  const calls = [
+    limiter.consume('ann'),
+    limiter.consume('ann'),
+    limiter.consume('ann'),
+    limiter.reset('ann'),
+    limiter.consume('ann'),
+    limiter.peek('ann'),
+    limiter.consume('bob', { cost: 2 }),
+    limiter.consume('ann', { cost: 1 }),
+    limiter.consume('ann'),
+  ] as const
+  const decisions = await Promise.all(calls)
+  expect(decisions.map((decision) => decision?.remaining)).toEqual([1, 0, 0, undefined, 1, 1, 0, 0, 0])
+  expect(decisions.map((decision) => decision?.allowed)).toEqual([
+    true, true, false, undefined, true, true, true, true, false,
+  ]) // biome-ignore format: one line for each list
+})
+
+test('several calls on one key in a batch count one by one', async () => {
+  const clock = new ManualClock()
+  const limiter = limiterOf(tokenBucket({ limit: 5, window: '1s' }), clock)
+  const ids = ['a', 'b', 'a', 'a', 'c', 'b', 'a', 'a', 'a', 'c']
+  const decisions = await Promise.all(ids.map((id) => limiter.consume(id)))
+  expect(decisions.map(({ remaining }) => remaining)).toEqual([4, 4, 3, 2, 4, 3, 1, 0, 0, 3])
+  expect(decisions.map(({ retryAfter }) => retryAfter)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 200, 0])
+})
+
+test('a key with an open reservation is left to the whole script, which costs one more call in a second', async () => {
+  const limiter = limiterOf(tokenBucket({ limit: 100, window: '1h' }))
+  const reservation = await limiter.reserve('ann', { cost: 10 })
+  const before = (await scripts()).calls
+  for (let n = 1; n <= 10; n++) expect((await limiter.consume('ann')).remaining).toBe(90 - n)
+  expect((await scripts()).calls - before).toBeLessThanOrEqual(12)
+  await reservation.settle(5)
+  expect((await limiter.consume('ann')).remaining).toBe(84)
+  expect((await limiter.consume('bob')).remaining).toBe(99)
+})
+
+test('a key of another plan is carried over', async () => {
+  const clock = new ManualClock()
+  const store = redisStore({ client, timeout: '30s', clock: clock.now })
+  const small = new RateLimiter({ name: 'plans', policies: fixedWindow({ name: 'w', limit: 2, window: '1h' }), store })
+  const large = small.under(fixedWindow({ name: 'w', limit: 5, window: '1h' }))
+  const left = async (limiter: RateLimiter) => (await limiter.consume('ann')).remaining
+  expect([await left(small), await left(large), await left(small), await left(large)]).toEqual([1, 3, 0, 2])
+})
+
+test('the plans beyond the first 32 of a store are decided by the whole script', async () => {
+  const before = await scripts()
+  const store = redisStore({ client, timeout: '30s' })
+  for (let limit = 1; limit <= 50; limit++) {
+    const limiter = new RateLimiter({ name: `many-${limit}`, policies: fixedWindow({ limit, window: '1h' }), store })
+    expect((await limiter.consume('ann')).remaining).toBe(limit - 1)
+  }
+  expect((await scripts()).kept - before.kept).toBeLessThanOrEqual(33)
+})
