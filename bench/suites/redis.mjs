@@ -1,7 +1,7 @@
 import { connect, serverCpu } from '../lib/redis-client.mjs'
 import { startServer } from '../lib/redis-server.mjs'
 import { defineSuite } from '../lib/suite.mjs'
-import { anyClient, blocking, floors, ioredisOnly, ours, variants } from '../targets/redis.mjs'
+import { anyClient, batched, blocking, floors, ioredisOnly, ours, variants } from '../targets/redis.mjs'
 
 const open = 1_000_000_000
 const manyKeys = 10_000
@@ -132,6 +132,8 @@ const table = { metric: 'perSecond', columns, ratio }
 const joined = 'ioredis, 64 in flight, 10,000 keys'
 const packaged = 'node-redis, 64 in flight, 10,000 keys'
 const single = 'ioredis, 1 in flight'
+/** The workloads of other numbers in flight. */
+const flights = [4, 16, 256, 1024].map((flight) => ({ flight, name: `ioredis, ${flight} in flight, 10,000 keys` }))
 const refused = 'ioredis, 64 in flight, one hot key, refused'
 const hot = 'ioredis, 64 in flight, one hot key, admitted'
 const alone = 'ioredis, 1 in flight, one hot key, admitted'
@@ -151,6 +153,7 @@ export default defineSuite({
       metric: 'roundTripUs',
       ratio: { to: 'EVALSHA of a bare bucket', label: 'time, to EVALSHA' },
     },
+    ...flights.map(({ name }) => ({ ...table, name })),
     { ...table, name: hot },
     {
       ...table,
@@ -171,7 +174,11 @@ export default defineSuite({
   cases: [
     ...cases(
       joined,
-      { ...all, headgate: { ...ours, ...pick(variants, ['headgate tokenBucket, batch: false']) } },
+      {
+        ...all,
+        floor: { ...floors, ...batched },
+        headgate: { ...ours, ...pick(variants, ['headgate tokenBucket, batch: false']) },
+      },
       {
         flight: 64,
         calls: 100_000,
@@ -184,6 +191,13 @@ export default defineSuite({
       { client: 'redis', flight: 64, calls: 100_000 },
     ),
     ...cases(single, { ...all, headgate: pick(ours, one.headgate) }, { flight: 1, calls: 10_000 }),
+    ...flights.flatMap(({ flight, name }) =>
+      cases(
+        name,
+        { ...all, floor: { ...floors, ...batched }, headgate: pick(ours, one.headgate) },
+        { flight, calls: flight < 16 ? 20_000 : 60_000 },
+      ),
+    ),
     ...cases(
       hot,
       {
