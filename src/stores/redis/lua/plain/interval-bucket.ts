@@ -22,8 +22,15 @@ end
   wait: (cost) =>
     `shortWait(spent${n} - (${capacity} - ${cost}), start${n} - at${n}, ${rate}, ${per}, ${cost} <= ${capacity})`,
   take: `
-if spent${n} == 0 then start${n} = ${aligned ? `at${n} - at${n} % ${per}` : `at${n}`} end
+if spent${n} == 0 then start${n} = ${opens(n, per, aligned)} end
 spent${n} = spent${n} + cost
+last${n} = at${n}
+`,
+  count: `
+if spent${n} == 0 then start${n} = ${opens(n, per, aligned)} end
+local filled${n} = cost > ${capacity} and ${capacity} or spent${n} + cost
+if filled${n} > ${capacity} then filled${n} = ${capacity} end
+if filled${n} > spent${n} then spent${n} = filled${n} end
 last${n} = at${n}
 `,
   report: `
@@ -32,3 +39,8 @@ remaining, used = ${capacity} - spent${n}, spent${n}
 if remaining < 0 then remaining = 0 end
 `,
 })
+
+/** The start of an interval that opens now. */
+function opens(n: number, per: number, aligned: boolean): string {
+  return aligned ? `at${n} - at${n} % ${per}` : `at${n}`
+}

@@ -43,7 +43,7 @@ export function isPlain(policies: readonly Policy[], scopes: readonly string[]):
   return (
     scopes.length === 1 &&
     policies.length <= mostPolicies &&
-    policies.every(({ algorithm, countRefused, shadow }) => algorithm.kind in makers && !countRefused && !shadow)
+    policies.every(({ algorithm, shadow }) => algorithm.kind in makers && !shadow)
   )
 }
 
@@ -125,7 +125,7 @@ ${each(({ step: { state } }) => `${state.join(', ')} = ${state.map(() => '0').jo
     local before, written, fullAt = size, false, 0
 ${each(({ n, step }) => `local at${n} = now < last${n} and last${n} or now\n${step.advance}`)}
     for _ = 1, calls do
-${each(({ n, step }) => `local wait${n} = ${step.wait('cost')}\nif wait${n} > 0 then wait${n} = wait${n} + (at${n} - now) end`)}
+${each((part) => `local ${wait(part)}`)}
       local allowed = ${join(({ n }) => `wait${n} == 0`)}
       size = size + 1
       if allowed then
@@ -134,6 +134,7 @@ ${each(({ n, step }) => `local wait${n} = ${step.wait('cost')}\nif wait${n} > 0 
 ${each(({ step }) => step.take)}
       else
         reply[size] = 0
+${parts.map(count).join('')}
       end
       fullAt = 0
 ${each((part) => respond(part, cacheable))}
@@ -176,6 +177,14 @@ function grainOf([first, ...more]: readonly Part[]): number | undefined {
   return first === undefined || more.length > 0
     ? undefined
     : Math.max(1_000_000, Math.floor(first.policy.algorithm.span / 16))
+}
+
+function wait({ n, step }: Part): string {
+  return `wait${n} = ${step.wait('cost')}\nif wait${n} > 0 then wait${n} = wait${n} + (at${n} - now) end`
+}
+
+function count(part: Part): string {
+  return part.policy.countRefused ? `${part.step.count}\n${wait(part)}\nwritten = true\n` : ''
 }
 
 /** Responds with the numbers of a policy, as the whole script does. */

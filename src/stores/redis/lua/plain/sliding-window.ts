@@ -31,6 +31,12 @@ end
 current${n} = current${n} + cost
 last${n} = at${n}
 `,
+  count: `
+local counted${n} = 35184372088832 - current${n}
+if cost < counted${n} then counted${n} = cost end
+current${n} = current${n} + counted${n}
+last${n} = at${n}
+`,
   report: `
 used = current${n}
 if previous${n} > 0 then used = used + (previous${n} - mulDiv(previous${n}, at${n} - start${n}, ${span})) end

@@ -16,6 +16,8 @@ export interface PlainStep {
   /** An expression: how long a call of `cost` has to wait; 0 is now. */
   wait(cost: string): string
   readonly take: string
+  /** Counts a refused call of `cost`. */
+  readonly count: string
   /** Sets `remaining`, `reset` and `used`. */
   readonly report: string
 }
