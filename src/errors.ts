@@ -125,6 +125,14 @@ export function storeError(store: string, cause: unknown): HeadgateError {
   return new HeadgateError('HEADGATE_STORE', `${store} failed: ${reason}`, { cause })
 }
 
+/** The error of `clear` on a store that cannot find the keys of a limiter. */
+export function cannotClear(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    'This store cannot list the keys of a limiter, so it cannot forget all of them. Reset single keys, or give the limiter another name.',
+  )
+}
+
 /** A value as an error message shows it: short, and without calling any code of the value. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)

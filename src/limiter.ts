@@ -3,7 +3,7 @@ import type { PenaltyOptions } from './algorithms/penalty.ts'
 import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
-import { HeadgateError } from './errors.ts'
+import { cannotClear, HeadgateError } from './errors.ts'
 import { healthOf } from './failure/failover-ledger.ts'
 import type { Health } from './failure/health.ts'
 import { PlanOptions, type PolicyLikes, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
@@ -125,9 +125,11 @@ export class RateLimiter {
   }
 
   /**
-   * Forgets every key of the limiter, under every plan. Memory stores can do it, and every store whose ledgers have `clear`.
+   * Forgets every key of the limiter, under every plan. In Redis and Postgres it deletes them in steps, while other calls go on: a
+   * key that is used meanwhile may stay.
    *
-   * Rejects with HeadgateError `HEADGATE_UNSUPPORTED` on another store, and with the store's error if it fails.
+   * Rejects with HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached, and with the
+   * store's error if it fails.
    */
   async clear(): Promise<void> {
     const ledger = this.#ledger
@@ -205,13 +207,6 @@ export function limiters(options: Omit<RateLimiterOptions, 'policies'>): (polici
   const plans = readPlans<RateLimiter>(options)
   plans.registerName()
   return (policies) => limiterUnder(plans, policies)
-}
-
-function cannotClear(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_UNSUPPORTED',
-    'This store cannot forget all keys of a limiter. Reset single keys, or give the limiter another name.',
-  )
 }
 
 function needsPromise(): HeadgateError {

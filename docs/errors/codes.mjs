@@ -355,7 +355,7 @@ const store = compareAndSetStore({ read: async () => ({ text: 'hello', version: 
 await new RateLimiter({ name: 'api', policies: '10/1m', store, onStoreError: 'throw' }).reset('ann')`,
   },
   HEADGATE_UNSUPPORTED: {
-    cause: 'The store cannot do what was asked, such as `clear` where nobody can list the keys.',
+    cause: 'The store cannot do what was asked, such as `clear` on a store that cannot list its keys.',
     fix: 'Reset single keys, or give the limiter another name.',
     wrong: `import { RateLimiter } from 'headgate'
 import { compareAndSetStore } from 'headgate/store'

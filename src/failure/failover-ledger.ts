@@ -38,11 +38,15 @@ class FailoverLedger implements ShardLedger {
     if (fallback.ledger.clear !== undefined) this.clear = () => this.#clear()
   }
 
-  /** What keys owe the store is what they spent here, so they owe nothing then. */
+  /** It takes as long as there are keys, so no deadline of a call applies. */
   async #clear(): Promise<void> {
-    const { ledger, quota, shared } = this.#fallback
-    quota.clear()
-    await shared.link.request(() => ledger.clear?.())
+    this.forgetAll()
+    await this.#fallback.ledger.clear?.()
+  }
+
+  /** What keys owe the store is what they spent here, so they owe nothing then. */
+  forgetAll(): void {
+    this.#fallback.quota.clear()
   }
 
   /** Other policies have a ledger of their own in the store. They share the local states, debts and counters. */

@@ -1,5 +1,6 @@
 import type { Costs } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
+import { cannotClear } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../stores/store.ts'
 import type { Health } from './health.ts'
@@ -9,6 +10,8 @@ export interface ShardLedger extends Ledger {
   vary(terms: LedgerTerms): ShardLedger
   /** Forgets what the keys spent locally, owe and are owed. */
   forget(keys: readonly string[]): void
+  /** Forgets what all keys spent locally and owe. */
+  forgetAll(): void
   health(): Health
 }
 
@@ -65,6 +68,14 @@ export class ShardedLedger implements Ledger {
   reset(keys: readonly string[]): MaybePromise<void> {
     for (const { ledger } of this.#shards.values()) ledger.forget(keys)
     return this.#of(keys).reset(keys)
+  }
+
+  /** The ledger of any shard clears all of them. */
+  async clear(): Promise<void> {
+    for (const { ledger } of this.#shards.values()) ledger.forgetAll()
+    const { ledger } = this.#shard(this.#shardOf(['']), [])
+    if (ledger.clear === undefined) throw cannotClear()
+    await ledger.clear()
   }
 
   /** The state of the worst shard, and the sums. A shard that has no keys any more, after a failover, does not count. */

@@ -10,12 +10,12 @@ const escapedInId = /[^\w.:@-]/g
 const escapedInName = /[^\w.-]/g
 
 /** A longer encoding is replaced by its digest. */
-const longest = 128
+export const longestEncoding = 128
 
 function encode(text: string, escaped: RegExp): string {
   if (text === '') return '%'
   const encoded = text.replace(escaped, (unit) => `%${unit.charCodeAt(0).toString(16).padStart(4, '0')}`)
-  return encoded.length <= longest ? encoded : digest(new TextEncoder().encode(encoded))
+  return encoded.length <= longestEncoding ? encoded : digest(new TextEncoder().encode(encoded))
 }
 
 /** `#` and SHA-256 in 43 characters. No other encoding begins with `#`. */

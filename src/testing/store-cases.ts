@@ -4,7 +4,7 @@ import { tokenBucket } from '../algorithms/token-bucket.ts'
 import type { Decision } from '../decision.ts'
 import { book, decide, RateLimiter } from '../limiter.ts'
 import type { Store } from '../stores/store.ts'
-import { assertEqual } from './assert.ts'
+import { assertEqual, assertTrue } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 
 /** The store and the clock of one test. */
@@ -98,6 +98,31 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     const scoped = new RateLimiter({ name: 'scoped', policies, store })
     assertEqual((await scoped.consume({ s: 't:x', 's:t': 'x', t: 'x' })).allowed, true)
     assertEqual((await scoped.consume({ s: 'x', 's:t': 't:x', t: 's:x' })).allowed, true)
+  },
+
+  'clear, if the store has it, forgets every key of a limiter under every plan, and no other key': async ({
+    store,
+  }) => {
+    const window = '1h'
+    const policies = ['s', 's:t'].map((scope) => fixedWindow({ name: scope, scope, limit: 1, window }))
+    const [limiter, other] = ['a', 'a:s'].map((name) => new RateLimiter({ name, policies, store }))
+    const plan = limiter?.under(fixedWindow({ name: 'plan', scope: 'plan', limit: 1, window }))
+    const keys = hostileKeys.map((key) => ({ s: key, 's:t': `${key}:x` }))
+    for (const each of [limiter, other]) await Promise.all(keys.map((key) => each?.consume(key)))
+    await plan?.consume('k')
+    const cleared = await limiter?.clear().then(
+      () => true,
+      (error: Error & { code?: string }) => error.code !== 'HEADGATE_UNSUPPORTED' && Promise.reject(error),
+    )
+    if (!cleared) return
+    const decisions = await Promise.all(keys.map((key) => limiter?.consume(key)))
+    assertTrue(
+      decisions.every((decision) => decision?.allowed),
+      'every key has its full quota',
+    )
+    assertEqual((await plan?.consume('k'))?.allowed, true, 'under every plan')
+    const others = await Promise.all(keys.map((key) => other?.consume(key)))
+    assertTrue(!others.some((decision) => decision?.allowed), 'another limiter forgets nothing')
   },
 
   'a window of 60 days is exact': async ({ store, at }) => {

@@ -37,6 +37,31 @@ function limiterOf(options: Partial<PostgresStoreOptions> = {}, policies = [hund
   return new BareLimiter({ name: `own-${names++}`, policies, store })
 }
 
+test('clear deletes the rows of one limiter, more than fit one step, while calls go on', async () => {
+  const store = postgresStore({ pool, timeout: '5s' })
+  const [limiter, other] = [`own-${names++}`, `own-${names++}`].map(
+    (name) => new RateLimiter({ name, policies: hundred, store }),
+  ) as [RateLimiter, RateLimiter]
+  const keys = Array.from({ length: 1200 }, (_, n) => `user-${n}`)
+  await Promise.all(keys.map((key) => limiter.consume(key)))
+  await other.consume('user-1')
+  const [, later] = await Promise.all([
+    limiter.clear(),
+    Promise.all(keys.slice(0, 51).map((key) => other.consume(key))),
+  ])
+  expect(later.every(({ allowed }) => allowed)).toBe(true)
+  expect((await Promise.all(keys.map((key) => limiter.peek(key)))).every(({ remaining }) => remaining === 100)).toBe(
+    true,
+  )
+  expect((await other.peek('user-1')).remaining).toBe(98)
+})
+
+test('clear says so if the keys of a limiter are digests', async () => {
+  const store = postgresStore({ pool, prefix: 'p'.repeat(100) })
+  const limiter = new RateLimiter({ name: 'n'.repeat(60), policies: hundred, store })
+  await expect(limiter.clear()).rejects.toMatchObject({ code: 'HEADGATE_UNSUPPORTED' })
+})
+
 /** Locks rows, as a process that stops in a transaction would. Returns a function that releases them. */
 async function lockRows(...keys: string[]): Promise<() => Promise<void>> {
   const client = new Client(server.config)

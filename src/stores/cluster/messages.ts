@@ -10,7 +10,7 @@ import type { Booking, DecideOptions, DecideVerb, LedgerTerms, ReserveOptions } 
 
 /** One call of a ledger. */
 export interface LedgerRequest {
-  readonly verb: DecideVerb | 'reserve' | 'reset'
+  readonly verb: DecideVerb | 'reserve' | 'reset' | 'clear'
   readonly keys: readonly string[]
   readonly costs: Costs
   /** How long a reservation may wait, in microseconds. */

@@ -51,6 +51,7 @@ export class PrimaryStore implements Store {
       decide: (...call) => ledger.decide(...call),
       reserve: (...call) => ledger.reserve(...call),
       reset: (keys) => ledger.reset(keys),
+      clear: () => ledger.clear?.(),
     }
   }
 
@@ -96,5 +97,6 @@ async function carryOut(ledger: Ledger, request: LedgerRequest): Promise<Booking
   const [tickets, renews] = [options.tickets, options.renews].map(unpackTickets)
   if (verb === 'reserve') return ledger.reserve(keys, costs, maxWait, { ...options, renews })
   if (verb === 'reset') return ledger.reset(keys) as undefined
+  if (verb === 'clear') return ledger.clear?.() as undefined
   return { decision: await ledger.decide(verb, keys, costs, { ...options, tickets }), wait: 0, tickets: undefined }
 }

@@ -138,6 +138,10 @@ class WorkerLedger implements Ledger {
     await this.#send({ verb: 'reset', keys, costs: 1, maxWait: 0, options: {} })
   }
 
+  async clear(): Promise<void> {
+    await this.#send({ verb: 'clear', keys: [], costs: 1, maxWait: 0, options: {} })
+  }
+
   async #send(request: LedgerRequest): Promise<Booking> {
     return (await this.#store.send(this.#terms, request)) as Booking
   }

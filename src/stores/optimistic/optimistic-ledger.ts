@@ -23,12 +23,15 @@ export class OptimisticLedger implements Ledger {
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly ScopeShares[]
   readonly #places: readonly Place[]
+  /** Absent if the store behind it cannot forget all keys. */
+  readonly clear?: () => Promise<void>
 
   /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
   constructor(terms: LedgerTerms, reporter: Reporter) {
     const { policies, scopes } = terms
     for (const policy of policies) checkPolicy(policy)
     this.#exact = reporter.store.open(terms)
+    if (this.#exact.clear !== undefined) this.clear = () => this.#clear()
     this.#reporter = reporter
     this.#outage = new Outage(reporter.period)
     this.#policies = policies
@@ -69,6 +72,12 @@ export class OptimisticLedger implements Ledger {
   reset(keys: readonly string[]): MaybePromise<void> {
     for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string)
     return this.#exact.reset(keys)
+  }
+
+  async #clear(): Promise<void> {
+    for (const scope of this.#scopes) scope.forgetAll()
+    await this.#exact.clear?.()
+    for (const scope of this.#scopes) scope.forgetAll() // what was admitted meanwhile was reported to keys that are gone
   }
 
   #sharesOf(keys: readonly string[], now: number): readonly KeyShare[] | undefined {

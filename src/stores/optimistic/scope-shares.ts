@@ -62,6 +62,10 @@ export class ScopeShares implements Reports {
     this.#shares.delete(key)
   }
 
+  forgetAll(): void {
+    this.#shares.clear()
+  }
+
   /** Sends what is due, and forgets keys that are idle and full. */
   report(now: number): void {
     for (const [key, share] of this.#shares) {

@@ -5,7 +5,7 @@ import { KeyQueue } from '../records/key-queue.ts'
 import { RecordStore } from '../records/record-store.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions } from '../shared-options.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
-import { migrationError } from './error.ts'
+import { errorOf, migrationError } from './error.ts'
 import { Sql } from './sql.ts'
 import { TransactionRunner } from './transaction-runner.ts'
 
@@ -74,6 +74,10 @@ export class PostgresStore extends RecordStore {
       clock: options.clock === undefined ? wallClock : checkClock(options.clock),
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
       deadlines: new Deadlines('Postgres', timeout),
+      clear: (start) =>
+        runner.clear(start).catch((cause) => {
+          throw errorOf(cause)
+        }),
     })
     this.#pool = pool
     this.#table = table

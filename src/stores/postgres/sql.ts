@@ -7,6 +7,9 @@ const name = new RegExp(`^(?:(${part})\\.)?(${part})$`)
 /** The most expired rows that are deleted at once. */
 const sweptAtOnce = 200
 
+/** The most rows that `clear` deletes at once. */
+const clearedAtOnce = 500
+
 /** A row to be saved. */
 export interface Saved {
   readonly key: string
@@ -112,6 +115,19 @@ export class Sql {
     return (
       `delete from ${this.#table} where key = any (array(select key from ${this.#table} ` +
       `where expires < now() limit ${sweptAtOnce} for update skip locked))`
+    )
+  }
+
+  /**
+   * Deletes some of the keys after one key and before another, in order. The result has the last one; null if there was
+   * none. The rows are locked in their order, so that no two transactions wait for each other.
+   */
+  clear(after: string, before: string, quote: Quote): string {
+    const within = `key > ${quote(after)} and key < ${quote(before)}`
+    return (
+      `with page as (select key from ${this.#table} where ${within} order by key limit ${clearedAtOnce} for update), ` +
+      `gone as (delete from ${this.#table} where key = any (array(select key from page)) returning key) ` +
+      'select max(key) as last from page'
     )
   }
 

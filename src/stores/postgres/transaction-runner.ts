@@ -40,6 +40,9 @@ const maxTasks = 64
 /** How many rows are saved, or created for refused calls, between two sweeps. A sweep deletes more rows than that. */
 const sweepEvery = 100
 
+/** How long one step of `clear` may take, in milliseconds. */
+const longestStep = 10_000
+
 export class TransactionRunner {
   readonly #options: TransactionRunnerOptions
   #tasks: Task[] = []
@@ -59,6 +62,19 @@ export class TransactionRunner {
     const promises = jobs.map(start)
     this.#startTransactions()
     return promises
+  }
+
+  /** Deletes every key that begins so, some at a time, while transactions go on. `start` ends with a colon. */
+  async clear(start: string): Promise<void> {
+    const { pool, sql } = this.#options
+    const end = `${start.slice(0, -1)};` // the character after the colon
+    for (let last: unknown = start; typeof last === 'string'; ) {
+      const after = last
+      const statement = (client: PostgresClient) =>
+        client.query(sql.clear(after, end, (each) => client.escapeLiteral(each)))
+      const { rows } = (await withClient(pool, longestStep, statement)) as Rows
+      last = rows[0]?.last
+    }
   }
 
   #startTransactions(): void {

@@ -16,4 +16,6 @@ export interface RecordContext {
   readonly queue: KeyQueue
   /** The most bytes that the store holds for a key, if it has a bound. */
   readonly size?: SizeLimit | undefined
+  /** Deletes every key that begins so, if the store can list its keys. */
+  readonly clear?: (start: string) => Promise<void>
 }

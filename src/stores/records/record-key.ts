@@ -1,11 +1,21 @@
-import { digest, encodeId, encodeName } from '../encode.ts'
+import { digest, encodeId, encodeName, longestEncoding } from '../encode.ts'
 
 /** The longest key that every store takes: Memcached's limit is 250 bytes. */
 const longestKey = 250
 
+/** The prefix of all record keys of a limiter. */
+export function limiterStart(prefix: string, limiter: string): string {
+  return `${prefix}:${encodeName(limiter)}:`
+}
+
 /** The prefix of the record keys of a limiter's scope. */
 export function recordKeyStart(prefix: string, limiter: string, scope: string): string {
-  return `${prefix}:${encodeName(limiter)}:${encodeName(scope)}:`
+  return `${limiterStart(prefix, limiter)}${encodeName(scope)}:`
+}
+
+/** True if no key of the scope is so long that its digest takes its place. */
+export function keepsStart(start: string): boolean {
+  return start.length + longestEncoding <= longestKey
 }
 
 /** The key of a record: prefix:limiter:scope:id, or prefix:#digest if that is too long. ASCII, without spaces. */

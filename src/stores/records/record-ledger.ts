@@ -1,10 +1,11 @@
 import { type Costs, unitsBack } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
+import { HeadgateError } from '../../errors.ts'
 import { PendingCall } from '../deadlines.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import type { RecordCall } from './job.ts'
 import type { RecordContext } from './record-context.ts'
-import { recordKey, recordKeyStart } from './record-key.ts'
+import { keepsStart, limiterStart, recordKey, recordKeyStart } from './record-key.ts'
 import { ScopedEvaluation } from './scoped-evaluation.ts'
 
 const ignore = (): void => {}
@@ -17,6 +18,8 @@ export class RecordLedger implements Ledger {
   readonly #parts: readonly ScopedEvaluation[]
   /** The prefix of the keys of each scope. */
   readonly #keyStarts: readonly string[]
+  /** Absent if the store cannot list its keys. */
+  readonly clear?: () => Promise<void>
 
   constructor(terms: LedgerTerms, context: RecordContext) {
     const { name, policies, scopes } = terms
@@ -29,6 +32,8 @@ export class RecordLedger implements Ledger {
       return new ScopedEvaluation({ ...terms, policies: own, scopes: [scope] })
     })
     this.#keyStarts = scopes.map((scope) => recordKeyStart(context.prefix, name, scope))
+    const { clear, prefix } = context
+    if (clear !== undefined) this.clear = async () => clear(this.#wholeStart(limiterStart(prefix, name)))
   }
 
   async decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): Promise<Decision> {
@@ -55,6 +60,16 @@ export class RecordLedger implements Ledger {
     const call = { verb: 'reset', costs: 1, maxWait: 0, options: undefined } as const
     await Promise.all(
       this.#recordKeys(keys).map((key, n) => this.#call(this.#parts[n] as ScopedEvaluation, [key], call)),
+    )
+  }
+
+  /** @throws HeadgateError `HEADGATE_UNSUPPORTED` if some keys do not begin so */
+  #wholeStart(start: string): string {
+    if (this.#keyStarts.every(keepsStart)) return start
+    throw new HeadgateError(
+      'HEADGATE_UNSUPPORTED',
+      'clear cannot find the keys of this limiter: its prefix, name and scope are so long that the store keeps digests. ' +
+        'Reset single keys, or shorten one of them.',
     )
   }
 

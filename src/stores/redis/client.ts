@@ -3,6 +3,7 @@
  */
 import { invalidOption } from '../../errors.ts'
 import { errorsOf } from './client-errors.ts'
+import { ioredisScan, nodeRedisScan } from './key-scan.ts'
 
 type Listener = () => void
 
@@ -31,6 +32,18 @@ export interface NodeRedisLike {
 
 export type RedisClient = IoredisLike | NodeRedisLike
 
+/** The commands that find and delete keys. */
+export interface KeyScan {
+  /** For each master, a function that looks at its next keys. The cursor begins and ends with `'0'`. */
+  masters(): Promise<readonly ((cursor: string, pattern: string, count: number) => Promise<KeyPage>)[]>
+  unlink(keys: readonly string[]): Promise<unknown>
+}
+
+export interface KeyPage {
+  readonly cursor: string
+  readonly keys: readonly string[]
+}
+
 /** The methods that the store needs from a client. */
 export interface Connection {
   /** True for Redis Cluster, where all keys of one script call have to be in one slot. */
@@ -49,6 +62,8 @@ export interface Connection {
   reconnect(slot: number): void
   /** Warns if nobody listens to the client's errors. */
   checkListener(): void
+  /** Undefined if the client cannot list keys. */
+  readonly keyScan: KeyScan | undefined
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` if it is not a client of one of these libraries */
@@ -98,6 +113,7 @@ function nodeRedis(client: NodeRedisLike): Connection {
     evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
     eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
     onLost: () => {}, // it never sends a command twice
+    keyScan: can(client, 'scan') || can(client, 'nodeClient') ? nodeRedisScan(client) : undefined,
   }
 }
 
@@ -134,6 +150,7 @@ function ioredis(client: IoredisLike): Connection {
     ready: () => !queueing.has(client.status ?? 'ready'),
     evalSha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    keyScan: can(client, 'scan') ? ioredisScan(client) : undefined,
     onLost(listener) {
       const known = listeners.get(client)
       if (known !== undefined) known.add(listener)

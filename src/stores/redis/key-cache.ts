@@ -51,6 +51,12 @@ export class KeyCache<Entry extends CacheEntry> {
     this.version++
     for (const key of keys) this.#entries.delete(key)
   }
+
+  /** Removes the entries of all keys that begin so. */
+  forgetAll(start: string): void {
+    this.version++
+    for (const name of this.#entries.keys()) if (name.startsWith(start)) this.#entries.delete(name)
+  }
 }
 
 /** One name for the keys of a call. No key of a state contains a line feed. */

@@ -11,7 +11,12 @@ export { encodeId } from '../encode.ts'
 /** The prefix of the keys of a limiter's scope, up to and including the opening brace. */
 export function keyStart(prefix: string, limiter: string, scope: string): string {
   const within = scope === defaultScope ? '' : `${encodeName(scope)}:`
-  return `${prefix}:${encodeName(limiter)}:${within}{`
+  return `${limiterStart(prefix, limiter)}${within}{`
+}
+
+/** The prefix of all keys of a limiter. */
+export function limiterStart(prefix: string, limiter: string): string {
+  return `${prefix}:${encodeName(limiter)}:`
 }
 
 const slots = 16384

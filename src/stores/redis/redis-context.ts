@@ -1,5 +1,6 @@
 import type { Clock } from '../../clock.ts'
 import type { Batcher } from './batcher.ts'
+import type { Connection } from './client.ts'
 import type { DenyCache } from './deny-cache.ts'
 import type { Leases } from './leases.ts'
 import type { PlainScripts } from './plain-scripts.ts'
@@ -8,6 +9,7 @@ import type { Resets } from './resets.ts'
 /** The parts and settings that the ledgers of one Redis store share. */
 export interface RedisContext {
   readonly batcher: Batcher
+  readonly connection: Connection
   readonly prefix: string
   /** True if keys in different slots need two phases. */
   readonly cluster: boolean

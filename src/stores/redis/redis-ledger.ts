@@ -2,10 +2,12 @@ import type { Costs, Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
+import { clearKeys } from './clear-keys.ts'
 import { ConsumeRequest } from './consume-request.ts'
-import { encodeId, keyStart } from './keys.ts'
+import { encodeId, keyStart, limiterStart } from './keys.ts'
 import { type PackedPlan, packPlan } from './packed-plan.ts'
 import type { RedisContext } from './redis-context.ts'
+import { redisError } from './redis-error.ts'
 import { type RequestExtras, ScriptRequest } from './script-request.ts'
 import { decisionOf, type ScriptResponse } from './script-response.ts'
 import { type SlotGroup, SlotGroups } from './slot-groups.ts'
@@ -14,6 +16,8 @@ import { type Send, sendInTwoPhases } from './two-phase.ts'
 export class RedisLedger implements Ledger {
   readonly #context: RedisContext
   readonly #plan: PackedPlan
+  /** The prefix of all keys of the limiter, under any plan. */
+  readonly #start: string
   /** The prefix of the keys of each scope. */
   readonly #keyStarts: readonly string[]
   readonly #slotGroups: SlotGroups
@@ -24,6 +28,7 @@ export class RedisLedger implements Ledger {
   constructor({ name, policies, scopes, onChange = 'keep' }: LedgerTerms, context: RedisContext) {
     this.#context = context
     this.#plan = packPlan(policies, scopes, onChange)
+    this.#start = limiterStart(context.prefix, name)
     this.#keyStarts = scopes.map((scope) => keyStart(context.prefix, name, scope))
     this.#slotGroups = new SlotGroups(this.#plan, onChange)
     this.#cacheable =
@@ -59,6 +64,24 @@ export class RedisLedger implements Ledger {
     const stateKeys = this.#stateKeys(keys)
     await this.#sendOther(this.#request('reset', stateKeys, 1))
     this.#context.resets?.publish(stateKeys)
+  }
+
+  async clear(): Promise<void> {
+    const { connection, resets } = this.#context
+    this.#forgetAll()
+    try {
+      await clearKeys(connection, this.#start)
+    } catch (cause) {
+      throw redisError(cause)
+    } finally {
+      this.#forgetAll()
+      resets?.publishAll(this.#start)
+    }
+  }
+
+  #forgetAll(): void {
+    this.#context.denyCache?.forgetAll(this.#start)
+    this.#context.leases?.forgetAll(this.#start)
   }
 
   #stateKeys(keys: readonly string[]): readonly string[] {

@@ -125,7 +125,12 @@ export class RedisStore implements Store {
       denyCache?.forget(keys)
       leased?.forget(keys)
     }
+    const onClear = (start: string) => {
+      denyCache?.forgetAll(start)
+      leased?.forgetAll(start)
+    }
     this.#context = {
+      connection,
       batcher: new Batcher({
         connection,
         script: whole,
@@ -140,7 +145,8 @@ export class RedisStore implements Store {
       plainScripts: new PlainScripts(ttlMargin, changePlain),
       denyCache,
       leases: leased,
-      resets: subscriber === undefined ? undefined : new Resets(client, subscriber, `${prefix}:resets`, onReset),
+      resets:
+        subscriber === undefined ? undefined : new Resets(client, subscriber, `${prefix}:resets`, onReset, onClear),
     }
   }
 

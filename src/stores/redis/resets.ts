@@ -24,6 +24,9 @@ interface NodeRedisSubscriber {
 /** No key of a state contains a line feed. */
 const separator = '\n'
 
+/** What stands for all keys that begin with the text before it. No key of a state ends with it. */
+const all = '*'
+
 export class Resets {
   readonly #publisher: Publisher
   readonly #channel: string
@@ -37,11 +40,15 @@ export class Resets {
     subscriber: RedisClient,
     channel: string,
     onReset: (keys: readonly string[]) => void,
+    onClear: (start: string) => void,
   ) {
     checkSubscriber(client, subscriber)
     this.#publisher = client as unknown as Publisher
     this.#channel = channel
-    const listener: Listener = (message) => onReset(message.split(separator))
+    const listener: Listener = (message) => {
+      if (message.endsWith(all)) onClear(message.slice(0, -all.length))
+      else onReset(message.split(separator))
+    }
     listen(subscriber, channel, listener).catch((error: unknown) => {
       warnOnce(
         'HEADGATE_SUBSCRIBER',
@@ -53,6 +60,11 @@ export class Resets {
   /** Nobody waits for it. */
   publish(keys: readonly string[]): void {
     this.#publisher.publish(this.#channel, keys.join(separator)).catch(() => undefined)
+  }
+
+  /** Tells that all keys which begin so were reset. */
+  publishAll(start: string): void {
+    this.publish([start + all])
   }
 }
 

@@ -50,6 +50,18 @@ describe.each(clients)('%s', (name, client) => {
     expect(decisions.slice(0, 300).every(({ allowed }) => allowed)).toBe(true)
   })
 
+  test('clear deletes the keys on every master', async () => {
+    const store = redisStore({ client, timeout: '10s' })
+    const limiter = new RateLimiter({ name: `${name}-clear`, policies: fixedWindow({ limit: 1, window: '1h' }), store })
+    const users = Array.from({ length: 300 }, (_, n) => `user-${n}`)
+    const admitted = async () =>
+      (await Promise.all(users.map((user) => limiter.consume(user)))).filter(({ allowed }) => allowed).length
+    expect(await admitted()).toBe(300)
+    expect(await admitted()).toBe(0)
+    await limiter.clear()
+    expect(await admitted()).toBe(300)
+  })
+
   test('scopes in different slots: all or nothing, with the same decisions as the memory store', async () => {
     const clock = new ManualClock()
     const policies = [

@@ -57,6 +57,37 @@ test('a reset by one process takes the leased units of the others', async () => 
   expect((await b.peek('bob')).remaining).toBe(10)
 })
 
+test.each(['ioredis', 'node-redis'])('%s: clear forgets the keys of one limiter, in every process', async (name) => {
+  const before = await listeners()
+  const [a, b] = [await limiterOf(name), await limiterOf(name)]
+  await expect.poll(listeners).toBe(before + 2)
+  const keys = Array.from({ length: 3000 }, (_, n) => `user-${n}`)
+  await Promise.all(keys.map((key) => b.consume(key)))
+  for (let n = 0; n < 21; n++) await a.consume('ann')
+  expect((await a.consume('ann')).allowed).toBe(false)
+  await client.set(`headgate:${name}-other:{ann}`, 'kept')
+  await b.clear()
+  await expect.poll(async () => (await a.consume('ann')).allowed, { timeout: 300, interval: 5 }).toBe(true)
+  expect(await client.keys(`headgate:${name}:*`)).toEqual([`headgate:${name}:{ann}`])
+  expect(await client.keys(`headgate:${name}-other:*`)).toHaveLength(1)
+})
+
+test('clear finds the keys behind a keyPrefix of ioredis', async () => {
+  const own = new Redis(server.port, { keyPrefix: 'app[1]*:' })
+  closes.push(() => own.disconnect())
+  const limiter = new RateLimiter({ name: 'prefixed', policies: '1/1h', store: redisStore({ client: own }) })
+  await limiter.consume('ann')
+  expect(await client.exists('app[1]*:headgate:prefixed:{ann}')).toBe(1)
+  await limiter.clear()
+  expect(await client.exists('app[1]*:headgate:prefixed:{ann}')).toBe(0)
+})
+
+test('a client without scan rejects clear with the reason', async () => {
+  const bare = { evalSha: async () => [0], eval: async () => [0] }
+  const limiter = new RateLimiter({ name: 'bare', policies: '1/1h', store: redisStore({ client: bare }) })
+  await expect(limiter.clear()).rejects.toMatchObject({ code: 'HEADGATE_UNSUPPORTED' })
+})
+
 test('a subscriber that cannot subscribe is a warning, and a subscriber that is the client is an error', async () => {
   const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
   const own = await connect('node-redis')

@@ -1,0 +1,47 @@
+/*
+ * Deletes the keys of a limiter in steps, so that Redis serves other calls in between: SCAN looks at some keys, and UNLINK
+ * frees those that match in the background. A key that is written meanwhile may stay.
+ */
+import { HeadgateError } from '../../errors.ts'
+import { Deadlines } from '../deadlines.ts'
+import type { Connection, KeyScan } from './client.ts'
+
+/** How many keys of the server one step looks at. */
+const scannedAtOnce = 1000
+
+/** How long one step may take, in milliseconds. */
+const stepTimeout = 10_000
+
+/**
+ * Deletes every key that begins so, on every master.
+ * @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys
+ */
+export async function clearKeys({ keyScan, cluster }: Connection, start: string): Promise<void> {
+  if (keyScan === undefined) {
+    throw new HeadgateError(
+      'HEADGATE_UNSUPPORTED',
+      'This Redis client has no commands scan and unlink, so clear cannot find the keys. Reset single keys.',
+    )
+  }
+  const deadlines = new Deadlines('Redis', stepTimeout, 'Some keys may be left. Call clear again.')
+  const within = <T>(answer: Promise<T>): Promise<T> => deadlines.bound(answer)
+  const scans = await within(keyScan.masters())
+  await Promise.all(scans.map((scan) => clearMaster(keyScan, scan, start, cluster, within)))
+}
+
+async function clearMaster(
+  { unlink }: KeyScan,
+  scan: Awaited<ReturnType<KeyScan['masters']>>[number],
+  start: string,
+  cluster: boolean,
+  within: <T>(answer: Promise<T>) => Promise<T>,
+): Promise<void> {
+  let cursor = '0'
+  do {
+    const page = await within(scan(cursor, `${start}*`, scannedAtOnce))
+    // In Redis Cluster, the keys of one command have to be in one slot.
+    if (cluster) await within(Promise.all(page.keys.map((key) => unlink([key]))))
+    else if (page.keys.length > 0) await within(unlink(page.keys))
+    cursor = page.cursor
+  } while (cursor !== '0')
+}
