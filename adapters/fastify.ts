@@ -48,7 +48,7 @@ declare module 'fastify' {
   }
 }
 
-/** A plugin with its limiter, for `peek`, `reset` and `health()`. */
+/** A plugin with its limiter, for `peek`, `reset`, `block` and `health()`. */
 export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
   readonly limiter: Limiter
   /**

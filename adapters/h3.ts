@@ -19,7 +19,7 @@ import { answerOf } from './web-answer.ts'
 
 export { type H3OwnOptions, h3Framework }
 
-/** A middleware with its limiter, for `peek`, `reset` and `health()`. */
+/** A middleware with its limiter, for `peek`, `reset`, `block` and `health()`. */
 export type H3Middleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
 type Policies = WithOwn<PolicyArgument<H3Event, H3Event>, H3OwnOptions>

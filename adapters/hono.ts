@@ -26,7 +26,7 @@ export interface RateLimitVariables {
   rateLimit: RequestDecision | undefined
 }
 
-/** A middleware with its limiter, for `peek`, `reset` and `health()`. */
+/** A middleware with its limiter, for `peek`, `reset`, `block` and `health()`. */
 export type HonoMiddleware<Limiter = RateLimiter> = MiddlewareHandler<{ Variables: RateLimitVariables }> & {
   readonly limiter: Limiter
 }

@@ -104,7 +104,7 @@ export const koaFramework: Framework<Context, Context> = {
   },
 }
 
-/** A middleware with its limiter, for `peek`, `reset` and `health()`. */
+/** A middleware with its limiter, for `peek`, `reset`, `block` and `health()`. */
 export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
 type Options = GuardOptions<Context, Context>

@@ -34,6 +34,24 @@ function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
   )
 }
 
+/**
+ * One key for each scope; undefined for a scope that a record does not name.
+ * @throws HeadgateError `HEADGATE_KEY` unless it names at least one scope, and no unknown one
+ */
+export function someKeysOf(key: Key, scopes: readonly string[]): readonly (string | undefined)[] {
+  if (typeof key === 'string') return keysOf(key, scopes)
+  const names = typeof key === 'object' && key !== null ? Object.keys(key) : []
+  if (names.length > 0 && names.every((name) => scopes.includes(name) && typeof key[name] === 'string')) {
+    return scopes.map((scope) => (names.includes(scope) ? key[scope] : undefined))
+  }
+  throw new HeadgateError(
+    'HEADGATE_KEY',
+    `A key must be a string, or a record of strings by scope, got ${shown(key)}` +
+      `${names.length > 0 ? ` with ${names.map(shown).join(' and ')}` : ''}. The scopes are ` +
+      `${scopes.map(shown).join(' and ')}, of which a record names at least one.`,
+  )
+}
+
 function example(scopes: readonly string[]): string {
   return scopes.length === 1
     ? `'203.0.113.7'`

@@ -49,6 +49,16 @@ export interface Verdict {
   readonly nextAfter?: number
 }
 
+/** The block of a key: see `RateLimiter.block`. */
+export interface Blocked {
+  /** When it ends, in milliseconds since the epoch by the store's clock. Infinity for a block that lasts until it is lifted. */
+  readonly until: number
+  /** The scope of the blocked key. If several keys of the call are blocked, that of the block that ends last. */
+  readonly scope: string
+  /** The reason that was given, if any. It is for you: no response shows it. */
+  readonly reason?: string
+}
+
 /**
  * The decision about a call: the joint decision of all enforced policies, and the verdict of each policy. Times are as in
  * `Verdict`.
@@ -74,7 +84,7 @@ export interface Decision {
   readonly resetAfter: number
   /**
    * The name of the binding policy. If the call is refused, the policy with the longest wait; else the policy with the
-   * least remaining. In the examples above it is `'1h'`.
+   * least remaining. In the examples above it is `'1h'`. If a block by hand refuses the call, it is `'block'`.
    */
   readonly policy: string
   /** One verdict per policy, in the limiter's order. */
@@ -86,6 +96,11 @@ export interface Decision {
    * if the call has the option `at`.
    */
   readonly at?: number
+  /**
+   * Only present if a key of the call is blocked by hand. Then `consume`, `reserve` and `peek` are refused, nothing remains, and
+   * the verdicts are those of a peek.
+   */
+  readonly blocked?: Blocked
 }
 
 /**

@@ -28,6 +28,7 @@
  *
  * Some verbs also reject with:
  *
+ * - `HEADGATE_BLOCK`: the duration or the reason of `block` is invalid, or a store in memory has too many blocks.
  * - `HEADGATE_MAX_WAIT`: the `maxWait` of `reserve` is not from 0 to 366 days.
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
  * - `HEADGATE_UNSUPPORTED`: the store cannot do it, such as `clear` on a store that cannot forget all keys.
@@ -65,6 +66,7 @@ export type ErrorCode =
   | 'HEADGATE_OPTION'
   | 'HEADGATE_COST'
   | 'HEADGATE_KEY'
+  | 'HEADGATE_BLOCK'
   | 'HEADGATE_MAX_WAIT'
   | 'HEADGATE_HEADERS_SENT'
   | 'HEADGATE_THROWN'
@@ -130,6 +132,14 @@ export function cannotClear(): HeadgateError {
   return new HeadgateError(
     'HEADGATE_UNSUPPORTED',
     'This store cannot list the keys of a limiter, so it cannot forget all of them. Reset single keys, or give the limiter another name.',
+  )
+}
+
+/** The error of `block` and `unblock` on a store that keeps no blocks. */
+export function cannotBlock(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    'This store cannot block keys. Use a memory store, redisStore, postgresStore or memcachedStore.',
   )
 }
 

@@ -16,7 +16,7 @@ export { type SmoothBurstyOptions, smoothBursty } from './algorithms/smooth-burs
 export { type SmoothWarmingUpOptions, smoothWarmingUp } from './algorithms/smooth-warming-up.ts'
 export { type TokenBucketOptions, tokenBucket } from './algorithms/token-bucket.ts'
 export { type Clock, wallClock } from './clock.ts'
-export type { Decision, Source, Verdict } from './decision.ts'
+export type { Blocked, Decision, Source, Verdict } from './decision.ts'
 export type { Duration } from './duration.ts'
 export { type ErrorCode, HeadgateError } from './errors.ts'
 export type { BreakerState, StoreStateEvent } from './failure/breaker.ts'
@@ -55,7 +55,14 @@ export { byCookie } from './http/keys/by-cookie.ts'
 export { byIp } from './http/keys/by-ip.ts'
 export { combine } from './http/keys/combine.ts'
 export { byHeader, byParam, byRoute } from './http/keys/extractors.ts'
-export { type CostOptions, type Key, RateLimiter, type ReserveOptions, type Units } from './limiter.ts'
+export {
+  type BlockOptions,
+  type CostOptions,
+  type Key,
+  RateLimiter,
+  type ReserveOptions,
+  type Units,
+} from './limiter.ts'
 export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
 export type { MaybePromise } from './maybe-promise.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'

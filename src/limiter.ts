@@ -1,9 +1,10 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import type { PenaltyOptions } from './algorithms/penalty.ts'
-import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
+import { type BlockOptions, blockTime, reasonOf } from './block-arguments.ts'
+import { type CostOptions, costOf, costsOf, type Key, keysOf, someKeysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
-import { cannotClear, HeadgateError } from './errors.ts'
+import { cannotBlock, cannotClear, HeadgateError } from './errors.ts'
 import { healthOf } from './failure/failover-ledger.ts'
 import type { Health } from './failure/health.ts'
 import { PlanOptions, type PolicyLikes, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
@@ -13,6 +14,7 @@ import type { Plans } from './plans.ts'
 import { Reservation } from './reservation.ts'
 import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.ts'
 
+export type { BlockOptions } from './block-arguments.ts'
 export type { CostOptions, Key, Units } from './call-arguments.ts'
 
 export interface ReserveOptions extends CostOptions {
@@ -122,6 +124,42 @@ export class RateLimiter {
    */
   async reset(key: Key): Promise<void> {
     return this.#ledger.reset(keysOf(key, this.scopes))
+  }
+
+  /**
+   * Blocks a key by hand: `consume`, `reserve` and `peek` are refused until the block ends, under every plan. A record of keys
+   * may name some scopes only; a call is refused if any of its keys is blocked. A second block of a key replaces the first,
+   * and `reset` lifts it. The decision has `blocked`, its `policy` is `'block'`, and nothing is counted.
+   *
+   *     await limiter.block('203.0.113.7', '1h', { reason: 'scans for passwords' })
+   *     await limiter.block({ user: 'ann' }, Infinity) // until it is lifted
+   *
+   * @param duration milliseconds or text such as `'1h'`, at most 366 days; Infinity for a block without an end
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BLOCK` for an invalid argument, with `HEADGATE_UNSUPPORTED` on a
+   * store that cannot block, and with the store's error if it fails. Then the key is blocked in this process only, for as long
+   * as it decides by itself (`onStoreError: 'local'`).
+   */
+  async block(key: Key, duration: Duration, options?: BlockOptions): Promise<void> {
+    const time = blockTime(duration)
+    const reason = reasonOf(options)
+    const keys = someKeysOf(key, this.scopes)
+    const ledger = this.#ledger
+    if (ledger.block === undefined) throw cannotBlock()
+    return ledger.block(keys, time, reason)
+  }
+
+  /**
+   * Lifts the block of a key, also one by the penalty, which counts refusals anew then. What is known of past blocks stays,
+   * and so do the units that the key has used.
+   *
+   * Rejects as `block` does.
+   */
+  async unblock(key: Key): Promise<void> {
+    const keys = someKeysOf(key, this.scopes)
+    const ledger = this.#ledger
+    if (ledger.unblock === undefined) throw cannotBlock()
+    return ledger.unblock(keys)
   }
 
   /**

@@ -45,7 +45,7 @@ interface Settings {
  *
  * Long polling of socket.io is no upgrade: limit it as requests, or allow `transports: ['websocket']` only.
  *
- * @returns the limiter, for `peek`, `reset` and `health()`
+ * @returns the limiter, for `peek`, `reset`, `block` and `health()`
  * @throws HeadgateError if a policy or an option is invalid
  */
 export function limitConnections(

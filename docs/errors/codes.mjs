@@ -165,6 +165,17 @@ await new RateLimiter({ policies: '10/1m' }).consume(user.id)`,
 const user = { id: undefined }
 await new RateLimiter({ policies: '10/1m' }).consume(user.id ?? 'anonymous')`,
   },
+  HEADGATE_BLOCK: {
+    cause:
+      'The duration of `block` is not from 1 ms to 366 days, nor Infinity, or its reason is longer than 200 characters. Or a store in memory has 100,000 blocked keys already.',
+    fix: 'Give a duration with its unit, or Infinity until `unblock`. For more blocks, use Redis or Postgres.',
+    wrong: `import { RateLimiter } from 'headgate'
+
+await new RateLimiter({ policies: '10/1m' }).block('ann', '10y')`,
+    right: `import { RateLimiter } from 'headgate'
+
+await new RateLimiter({ policies: '10/1m' }).block('ann', Infinity, { reason: 'asked to stay away' })`,
+  },
   HEADGATE_MAX_WAIT: {
     cause: 'The `maxWait` of `reserve` is negative, too long, or not understood.',
     fix: 'Give milliseconds, or a text with a unit.',

@@ -92,6 +92,14 @@ export class Penalty implements Algorithm {
     s[i + 2] = 0
   }
 
+  unblock(s: Numbers, i: number, at: number): void {
+    this.take(s, i, at)
+    if ((s[i + 2] as number) === 0 && (s[i + 4] as number) <= at) return
+    s[i] = at
+    s[i + 2] = 0
+    s[i + 4] = Math.min(s[i + 4] as number, at)
+  }
+
   /** A refusal stays counted, whatever is given back. */
   refund(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)

@@ -23,6 +23,8 @@ export interface StateOperations {
    * more permissive in sum. A full store merges keys this way. `at` is the later of the two effective times.
    */
   merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
+  /** Ends a block, and counts refusals anew. Past blocks stay known. Only where refusals are punished. */
+  unblock?(s: Numbers, i: number, at: number): void
   /** Makes a merged state the state of one key from this call on. An interval that opens with a call opens with this one. */
   reopen?(s: Numbers, i: number, at: number): void
   /** How many numbers `condense` writes at most. Only for an algorithm whose states grow. */

@@ -32,10 +32,29 @@ class FailoverLedger implements ShardLedger {
 
   /** Absent if the store cannot forget all keys. */
   readonly clear?: () => Promise<void>
+  /** Absent if the store cannot block keys. */
+  readonly block?: NonNullable<Ledger['block']>
+  readonly unblock?: NonNullable<Ledger['unblock']>
 
   constructor(fallback: Fallback) {
+    const { block, unblock } = fallback.ledger
     this.#fallback = fallback
+    if (block !== undefined) this.block = (...terms) => this.#block(...terms)
+    if (unblock !== undefined) this.unblock = (keys) => this.#unblock(keys)
     if (fallback.ledger.clear !== undefined) this.clear = () => this.#clear()
+  }
+
+  /** The key is blocked in the local quota too, for the time in which the store fails. */
+  async #block(...block: Parameters<NonNullable<Ledger['block']>>): Promise<void> {
+    const { ledger, quota, shared } = this.#fallback
+    quota.block(...block)
+    await shared.link.request(() => ledger.block?.(...block))
+  }
+
+  async #unblock(keys: readonly (string | undefined)[]): Promise<void> {
+    const { ledger, quota, shared } = this.#fallback
+    quota.unblock(keys)
+    await shared.link.request(() => ledger.unblock?.(keys))
   }
 
   /** It takes as long as there are keys, so no deadline of a call applies. */

@@ -174,6 +174,20 @@ export class LocalQuota {
     }
   }
 
+  /** As many keys as fit: the store may have more blocks than the memory of one process. */
+  block(...block: Parameters<NonNullable<Ledger['block']>>): void {
+    try {
+      void this.#ledgers.spent.block?.(...block)
+      this.#noteFullAt(block[1] / 1000)
+    } catch (error) {
+      if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_BLOCK') throw error
+    }
+  }
+
+  unblock(keys: readonly (string | undefined)[]): void {
+    if (this.#shared.states !== undefined) void this.#ledgers.spent.unblock?.(keys)
+  }
+
   clear(): void {
     this.#shared.states = undefined
   }

@@ -1,6 +1,6 @@
 import type { Costs } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
-import { cannotClear } from '../errors.ts'
+import { cannotBlock, cannotClear } from '../errors.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../stores/store.ts'
 import type { Health } from './health.ts'
@@ -70,6 +70,19 @@ export class ShardedLedger implements Ledger {
     return this.#of(keys).reset(keys)
   }
 
+  /** The local quota, where the keys are blocked too, is one for all shards. */
+  async block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): Promise<void> {
+    const { ledger } = this.#shard(this.#shardOf(present(keys)), [])
+    if (ledger.block === undefined) throw cannotBlock()
+    await ledger.block(keys, duration, reason)
+  }
+
+  async unblock(keys: readonly (string | undefined)[]): Promise<void> {
+    const { ledger } = this.#shard(this.#shardOf(present(keys)), [])
+    if (ledger.unblock === undefined) throw cannotBlock()
+    await ledger.unblock(keys)
+  }
+
   /** The ledger of any shard clears all of them. */
   async clear(): Promise<void> {
     for (const { ledger } of this.#shards.values()) ledger.forgetAll()
@@ -90,4 +103,8 @@ export class ShardedLedger implements Ledger {
     const lastError = worst.lastError ?? all.find((health) => health.lastError !== undefined)?.lastError
     return { ...worst, lastError, errors: sum(({ errors }) => errors), owing: sum(({ owing }) => owing) }
   }
+}
+
+function present(keys: readonly (string | undefined)[]): readonly string[] {
+  return keys.filter((key) => key !== undefined)
 }

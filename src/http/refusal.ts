@@ -61,9 +61,9 @@ export class Refusal<Request, Response> {
     return this.#send(response, refusalBody(decision, status, framework.header(request, 'accept'), this.#labels))
   }
 
-  /** True during a block, also if another policy makes the key wait longer. */
-  #isBlock({ policies }: Decision): boolean {
-    return policies.some(({ name, allowed }) => name === this.#penaltyName && !allowed)
+  /** True during a block, by hand or by the penalty, also if another policy makes the key wait longer. */
+  #isBlock({ policies, blocked }: Decision): boolean {
+    return blocked !== undefined || policies.some(({ name, allowed }) => name === this.#penaltyName && !allowed)
   }
 
   /** True from `refuse` lets the request go on. */

@@ -12,6 +12,7 @@
  */
 import { LRUCache } from 'lru-cache'
 import type { Algorithm, Policy } from '../algorithms/algorithm.ts'
+import { isBlockable, withBlock } from '../algorithms/block.ts'
 import { carry, hasFullQuota } from '../algorithms/carry.ts'
 import { type Costs, Evaluation, effectiveTime, type PolicyEvaluation, type Verb } from '../algorithms/evaluation.ts'
 import { newReservationId } from '../algorithms/reservation-id.ts'
@@ -20,6 +21,7 @@ import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
+import { Blocks } from './blocks.ts'
 import { encodeId } from './encode.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from './store.ts'
 
@@ -66,13 +68,22 @@ class LruLedger implements Ledger {
   readonly #maxKeys: number
   /** By scope. */
   readonly #caches: Map<string, Cache>
+  /** The keys that are blocked by hand, under any plan. */
+  readonly #blocks: Blocks
   #evaluation: Evaluation
 
-  constructor(terms: LedgerTerms, clock: Clock, maxKeys: number, caches: Map<string, Cache> = new Map()) {
+  constructor(
+    terms: LedgerTerms,
+    clock: Clock,
+    maxKeys: number,
+    caches: Map<string, Cache> = new Map(),
+    blocks = new Blocks(),
+  ) {
     this.#terms = terms
     this.#clock = clock
     this.#maxKeys = maxKeys
     this.#caches = caches
+    this.#blocks = blocks
     this.#evaluation = new Evaluation(terms.policies)
   }
 
@@ -90,9 +101,24 @@ class LruLedger implements Ledger {
     return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
+  /** A call on a blocked key is a peek, whose decision is then refused. */
   #run(verb: Verb, keys: readonly string[], costs: Costs, maxWait: number, extras?: DecideOptions): Decision {
-    const evaluation = this.#evaluation
     const now = this.#clock()
+    const block = this.#blocks.find(this.#terms.scopes, keys, now, verb !== 'peek')
+    if (block === undefined) return this.#evaluate(verb, keys, costs, maxWait, now, extras)
+    const refuses = isBlockable(verb)
+    return withBlock(this.#evaluate(refuses ? 'peek' : verb, keys, costs, maxWait, now, extras), block, refuses)
+  }
+
+  #evaluate(
+    verb: Verb,
+    keys: readonly string[],
+    costs: Costs,
+    maxWait: number,
+    now: number,
+    extras?: DecideOptions,
+  ): Decision {
+    const evaluation = this.#evaluation
     for (const policy of evaluation.policies) this.#load(policy, this.#idOf(policy, keys), now)
     evaluation.evaluate(verb, now, costs, maxWait, extras?.tickets)
     if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
@@ -132,15 +158,33 @@ class LruLedger implements Ledger {
 
   reset(keys: readonly string[]): void {
     for (const [n, scope] of this.#terms.scopes.entries()) this.#cacheOf(scope).delete(encodeId(keys[n] as string))
+    this.#blocks.delete(this.#terms.scopes, keys)
+  }
+
+  block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): void {
+    this.#blocks.set(this.#terms.scopes, keys, this.#clock(), duration, reason)
+  }
+
+  /** Ends the block, and those that penalties have given. */
+  unblock(keys: readonly (string | undefined)[]): void {
+    const now = this.#clock()
+    this.#blocks.delete(this.#terms.scopes, keys)
+    for (const [n, scope] of this.#terms.scopes.entries()) {
+      const states = keys[n] === undefined ? undefined : this.#cacheOf(scope).get(encodeId(keys[n]))
+      for (const { algorithm, s } of states?.values() ?? []) {
+        algorithm.unblock?.(s, 0, effectiveTime(algorithm, s[0] as number, now))
+      }
+    }
   }
 
   clear(): void {
     for (const cache of this.#caches.values()) cache.clear()
+    this.#blocks.clear()
   }
 
   /** Another plan: the same keys under other policies. */
   vary(terms: LedgerTerms): Ledger {
-    return new LruLedger(terms, this.#clock, this.#maxKeys, this.#caches)
+    return new LruLedger(terms, this.#clock, this.#maxKeys, this.#caches, this.#blocks)
   }
 
   /** The same policies with other limits. All states are adopted now: until now they have drained at the old rates. */

@@ -83,6 +83,16 @@ export interface Ledger {
   /** Optional. Forgets the states of every key of the limiter. Without it, `limiter.clear()` rejects. */
   clear?(): MaybePromise<void>
   /**
+   * Optional. Blocks keys: from now on a call on one of them is refused by `consume`, `reserve` and `peek`, until the block
+   * ends. A second block of a key replaces the first, and `reset` lifts it. The decisions of all other verbs tell it too.
+   * Without it, `limiter.block()` rejects.
+   * @param keys one for each scope; undefined for a scope that is left alone
+   * @param duration in whole microseconds; Infinity for a block without an end
+   */
+  block?(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): MaybePromise<void>
+  /** Optional. Lifts the blocks of these keys, also those of penalties, which count anew then. */
+  unblock?(keys: readonly (string | undefined)[]): MaybePromise<void>
+  /**
    * Optional. Continues with the same policies under other limits, and adopts every state. Implement it only if no
    * one else can reach the states: its caller relies on knowing every booking.
    */

@@ -11,12 +11,30 @@ const pauses = [
   0, 0, 0, 0.001, 0.7, 1, 33, 100, 142.857, 250, 500, 999, 1000, 1100, 2500, 5000, -0.001, -300, -900, -7000,
 ]
 
-type Verb = 'consume' | 'peek' | 'refund' | 'charge' | 'reserve' | 'settle' | 'release' | 'renew' | 'reset'
+type Verb =
+  | 'consume'
+  | 'peek'
+  | 'refund'
+  | 'charge'
+  | 'reserve'
+  | 'settle'
+  | 'release'
+  | 'renew'
+  | 'reset'
+  | 'block'
+  | 'unblock'
 
 const verbs: readonly Verb[] = [
   ...(['consume', 'consume', 'consume', 'consume', 'consume', 'peek', 'refund', 'charge'] as const),
   ...(['reserve', 'reserve', 'reserve', 'settle', 'settle', 'settle', 'release', 'renew', 'reset'] as const),
 ]
+
+/** A clock that goes far back meets states that a store may have forgotten, which another one kept. */
+const shortPauses = pauses.filter((pause) => pause > -1000)
+
+/** A block refuses most calls, so it is seldom. */
+const blockVerbs: readonly Verb[] = [...verbs, ...verbs, 'block', 'unblock', 'unblock', 'unblock']
+const blockTimes = [1, 100, 700, 1000, 2500, Infinity]
 
 /** Which of the open reservations is settled or renewed: any of them, in no order. */
 const places = [0, 1, 2, 3, 5]
@@ -33,16 +51,22 @@ interface Open {
 /**
  * Runs one timeline of every verb on two limiters that share a clock, and asserts that both return the same. The timeline
  * looks random and is always the same, so that a failure can be reproduced.
+ * @param blocks true for a timeline in which keys are blocked
  */
-export async function compareLimiters(clock: ManualClock, limiter: RateLimiter, reference: RateLimiter): Promise<void> {
+export async function compareLimiters(
+  clock: ManualClock,
+  limiter: RateLimiter,
+  reference: RateLimiter,
+  blocks = false,
+): Promise<void> {
   const pick = picker()
   const open: Open[] = []
   let history = ''
   for (let step = 0; step < steps; step++) {
-    clock.set(clock.milliseconds + pick(pauses))
+    clock.set(clock.milliseconds + pick(blocks ? shortPauses : pauses))
     const key = { user: pick(['u', 'v']), address: pick(['a', 'b']) }
     const cost = pick([0, 0, 0, 1]) === 0 ? pick([1, 1, 1, 2, 3, 5, 8, 20]) : costs(limiter, pick)
-    const verb = pick(verbs)
+    const verb = pick(blocks ? blockVerbs : verbs)
     const keys = limiter.scopes.length === 1 ? key.user : key
     history = `${history}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${JSON.stringify(cost)}`.slice(
       -1000,
@@ -67,6 +91,12 @@ export async function compareLimiters(clock: ManualClock, limiter: RateLimiter, 
     } else if (verb === 'renew') {
       const { actual, expected } = open[pick(places)] ?? {}
       same(await actual?.renew(), await expected?.renew())
+    } else if (verb === 'block') {
+      const time = pick(blockTimes)
+      const some = limiter.scopes.length === 1 ? key.user : pick([key, { user: key.user }, { address: key.address }])
+      await Promise.all([limiter.block(some, time), reference.block(some, time)])
+    } else if (verb === 'unblock') {
+      await Promise.all([limiter.unblock(keys), reference.unblock(keys)])
     } else {
       await Promise.all([limiter.reset(keys), reference.reset(keys)])
     }
@@ -76,7 +106,8 @@ export async function compareLimiters(clock: ManualClock, limiter: RateLimiter, 
 
 /** A cost for each policy, which may leave it alone. */
 function costs({ policies }: RateLimiter, pick: Pick): Units {
-  return Object.fromEntries(policies.map(({ name }) => [name, pick([0, 1, 1, 2, 5])]))
+  const named = policies.filter(({ algorithm }) => !algorithm.punishes)
+  return Object.fromEntries(named.map(({ name }) => [name, pick([0, 1, 1, 2, 5])]))
 }
 
 /** Corrects both to the actual cost. If a reservation had a cost for each policy, a number could only cancel it. */

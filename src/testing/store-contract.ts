@@ -13,6 +13,7 @@ import type { PolicyOptions } from '../policy.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
 import { assertEqual, assertTrue } from './assert.ts'
+import { blockCases, canBlock } from './block-cases.ts'
 import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
 import { reservationCases } from './reservation-cases.ts'
@@ -31,7 +32,8 @@ export interface StoreContract {
 
 /**
  * Declares the tests that every store must pass. Every algorithm and verb returns what the memory store returns. Several
- * policies and scopes commit together or not at all. Reservations are settled exactly, in any order. Keys and limiters
+ * policies and scopes commit together or not at all. Reservations are settled exactly, in any order. Blocks hold exactly as
+ * long as they last, if the store has them. Keys and limiters
  * never share a state. Concurrent calls are decided one at a time. No test sleeps: the time is a `ManualClock`, which also goes back.
  *
  *     import { test } from 'node:test'
@@ -67,7 +69,10 @@ export function testStore({ name, create, test, close }: StoreContract): void {
   declare('all algorithms in one limiter: the same decisions as the memory store', (fixture) =>
     checkDecisions(fixture, all),
   )
-  for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases })) declare(what, run)
+  declare('blocks by hand and by a penalty: the same decisions as the memory store', (fixture) =>
+    checkBlocks(fixture, all),
+  )
+  for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases, ...blockCases })) declare(what, run)
 }
 
 const start = Date.UTC(2026, 0, 1)
@@ -101,10 +106,22 @@ async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): 
   assertEqual((await limiter.peek('k')).remaining, policy.burst, 'a key with its full quota again')
 }
 
+/** The same with blocks, if the store has them. */
+async function checkBlocks({ store, clock }: StoreFixture, policies: readonly Policy[]): Promise<void> {
+  const options = { policies: scoped(policies), penalty: { after: 3, within: '2s', block: ['1s', '4s'] } }
+  const limiter = new RateLimiter({ name: 'contract', ...options, store })
+  if (!(await canBlock(limiter))) return
+  const reference = new RateLimiter({ ...options, store: memoryStore({ clock: clock.now }) })
+  await compareLimiters(clock, limiter, reference, true)
+}
+
+function scoped(policies: readonly Policy[]): Policy[] {
+  return policies.map((policy, n) => ({ ...policy, scope: n % 2 === 0 ? 'user' : 'address' }))
+}
+
 /** Plays one timeline on the store and on a memory store, which is the reference. The clock goes back at times. */
 async function checkDecisions({ store, clock }: StoreFixture, policies: readonly Policy[]): Promise<void> {
-  const scoped = policies.map((policy, n) => ({ ...policy, scope: n % 2 === 0 ? 'user' : 'address' }))
-  const limiter = new RateLimiter({ name: 'contract', policies: scoped, store })
-  const reference = new RateLimiter({ policies: scoped, store: memoryStore({ clock: clock.now }) })
+  const limiter = new RateLimiter({ name: 'contract', policies: scoped(policies), store })
+  const reference = new RateLimiter({ policies: scoped(policies), store: memoryStore({ clock: clock.now }) })
   await compareLimiters(clock, limiter, reference)
 }

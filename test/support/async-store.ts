@@ -13,6 +13,8 @@ export function asyncStore(store: Store): Store {
         decide: async (...call) => later(() => ledger.decide(...call)),
         reserve: async (...call) => later(() => ledger.reserve(...call)),
         reset: async (...call) => later(() => ledger.reset(...call)),
+        block: async (...call) => later(() => ledger.block?.(...call)),
+        unblock: async (...call) => later(() => ledger.unblock?.(...call)),
       }
     },
   }

@@ -115,6 +115,7 @@ const operation = fc.record({
     { weight: 6, arbitrary: fc.constantFrom('consume', 'reserve', 'settle') },
     { weight: 3, arbitrary: fc.constantFrom('reserve', 'settle', 'renew') },
     { weight: 2, arbitrary: fc.constantFrom('charge', 'refund', 'peek', 'reset') },
+    { weight: 1, arbitrary: fc.constantFrom('block', 'unblock', 'unblock') },
   ),
   ids: fc.tuple(fc.nat(3), fc.nat(3)).map((ids) => ids.map((id) => (id === 0 ? 1 : 0))),
   cost: fc.oneof({ weight: 4, arbitrary: fc.integer({ min: 1, max: 4 }) }, fc.integer({ min: 1, max: 30 })),
@@ -135,6 +136,12 @@ const operation = fc.record({
   maxWait: fc.constantFrom(0, 1000, 7000, 10_000, 100_000, 1_000_000),
   details: fc.record({ at: fc.boolean(), nextAfter: fc.boolean() }),
   plan: fc.nat(2),
+  block: fc.record({
+    duration: fc.constantFrom(1000, 7000, 10_000, 100_000, 300_000, Infinity),
+    reason: fc.constantFrom(undefined, 'scans', 'é'.repeat(200)),
+    /** Which scope alone; 2 for each. */
+    scope: fc.nat(2),
+  }),
 })
 
 export const scripts = fc.record({
@@ -245,7 +252,10 @@ export async function compare(
       costs = counts.map((count, n) => count - (typeof reserved === 'number' ? reserved : (reserved[n] as number)))
       if (!again) reservations.splice(reservations.indexOf(old as Reserved), 1)
     }
+    const some = keys.map((key, n) => (operation.block.scope === 2 || n === operation.block.scope ? key : undefined))
     const results = ledgers.map((ledger, n): unknown => {
+      if (verb === 'block') return ledger.block?.(some, operation.block.duration, operation.block.reason)
+      if (verb === 'unblock') return ledger.unblock?.(some)
       if (verb === 'reset') return ledger.reset(keys)
       const tickets = verb === 'settle' ? (old as Reserved).bookings[n]?.tickets : undefined
       return ledger.decide(verb, keys, costs, { ...details, tickets })

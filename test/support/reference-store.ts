@@ -1,6 +1,16 @@
 import type { Algorithm } from '../../src/algorithms/algorithm.ts'
+import {
+  type Block,
+  blockAt,
+  type CallBlock,
+  callBlock,
+  isBlockable,
+  longerBlock,
+  newBlock,
+  withBlock,
+} from '../../src/algorithms/block.ts'
 import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
-import { type Costs, Evaluation } from '../../src/algorithms/evaluation.ts'
+import { type Costs, Evaluation, effectiveTime, type Verb } from '../../src/algorithms/evaluation.ts'
 import { byDefinition, sameDefinition } from '../../src/algorithms/revive.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../../src/store.ts'
@@ -29,6 +39,8 @@ interface Kept {
 type States = Map<string, Map<string, Kept>>
 
 export class ReferenceLedger implements Ledger {
+  /** By scope and key. */
+  readonly #blocks: Map<string, Block>
   readonly #terms: LedgerTerms
   readonly #clock: Clock
   readonly #evaluation: Evaluation
@@ -37,7 +49,14 @@ export class ReferenceLedger implements Ledger {
   /** The id that was given to reservations last: the same ones in every run. */
   readonly #ids: { last: number }
 
-  constructor(terms: LedgerTerms, clock: Clock, states: States = new Map(), ids: { last: number } = { last: 0 }) {
+  constructor(
+    terms: LedgerTerms,
+    clock: Clock,
+    states: States = new Map(),
+    ids: { last: number } = { last: 0 },
+    blocks: Map<string, Block> = new Map(),
+  ) {
+    this.#blocks = blocks
     this.#ids = ids
     this.#terms = terms
     this.#clock = clock
@@ -46,7 +65,7 @@ export class ReferenceLedger implements Ledger {
   }
 
   vary(terms: LedgerTerms): ReferenceLedger {
-    return new ReferenceLedger(terms, this.#clock, this.#states, this.#ids)
+    return new ReferenceLedger(terms, this.#clock, this.#states, this.#ids, this.#blocks)
   }
 
   /** The last written states of a scope's key. */
@@ -60,19 +79,54 @@ export class ReferenceLedger implements Ledger {
   }
 
   decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
+    const block = this.#blockOf(keys, verb)
+    const refuses = block !== undefined && isBlockable(verb)
     this.#load(keys)
-    this.#evaluation.evaluate(verb, this.#clock(), costs, 0, extras?.tickets)
+    this.#evaluation.evaluate(refuses ? 'peek' : verb, this.#clock(), costs, 0, extras?.tickets)
     if (verb === 'refund' || verb === 'settle') this.#evaluation.giveBack()
     const decision = this.#evaluation.commit('store', extras)
     this.#save(keys)
-    return decision
+    return block === undefined ? decision : withBlock(decision, block, refuses)
+  }
+
+  #blockOf(keys: readonly string[], verb: Verb): CallBlock | undefined {
+    const now = this.#clock()
+    const found = keys.map((key, n) => {
+      const scope = this.#terms.scopes[n] as string
+      const kept = this.#blocks.get(JSON.stringify([scope, key]))
+      const block = kept && blockAt(kept, now)
+      if (block && verb !== 'peek') this.#blocks.set(JSON.stringify([scope, key]), block)
+      return block && callBlock(scope, block, now)
+    })
+    return found.reduce(longerBlock)
+  }
+
+  block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): void {
+    for (const name of this.#names(keys)) this.#blocks.set(name, newBlock(this.#clock(), duration, reason))
+  }
+
+  unblock(keys: readonly (string | undefined)[]): void {
+    for (const name of this.#names(keys)) {
+      this.#blocks.delete(name)
+      for (const { algorithm, s } of this.#states.get(name)?.values() ?? []) {
+        const from = byDefinition(algorithm)
+        from.unblock?.(s, 0, effectiveTime(from, s[0] as number, this.#clock()))
+      }
+    }
+  }
+
+  #names(keys: readonly (string | undefined)[]): string[] {
+    return this.#terms.scopes.flatMap((scope, n) => (keys[n] === undefined ? [] : [JSON.stringify([scope, keys[n]])]))
   }
 
   reserve(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): Booking {
-    this.#load(keys)
     const verb = extras?.renews === undefined ? 'reserve' : 'renew'
-    this.#evaluation.evaluate(verb, this.#clock(), costs, maxWait, extras?.renews)
-    const decision = this.#evaluation.commit('store', extras)
+    const block = this.#blockOf(keys, verb)
+    const refuses = block !== undefined && isBlockable(verb)
+    this.#load(keys)
+    this.#evaluation.evaluate(refuses ? 'peek' : verb, this.#clock(), costs, maxWait, extras?.renews)
+    const committed = this.#evaluation.commit('store', extras)
+    const decision = block === undefined ? committed : withBlock(committed, block, refuses)
     const tickets = decision.allowed ? this.#evaluation.tickets(++this.#ids.last) : undefined
     this.#save(keys)
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
@@ -81,7 +135,10 @@ export class ReferenceLedger implements Ledger {
   }
 
   reset(keys: readonly string[]): void {
-    for (const [n, scope] of this.#terms.scopes.entries()) this.#states.delete(JSON.stringify([scope, keys[n]]))
+    for (const name of this.#names(keys)) {
+      this.#states.delete(name)
+      this.#blocks.delete(name)
+    }
   }
 
   #kept(scope: string, key: string): Map<string, Kept> {

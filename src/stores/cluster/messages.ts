@@ -10,12 +10,15 @@ import type { Booking, DecideOptions, DecideVerb, LedgerTerms, ReserveOptions } 
 
 /** One call of a ledger. */
 export interface LedgerRequest {
-  readonly verb: DecideVerb | 'reserve' | 'reset' | 'clear'
-  readonly keys: readonly string[]
+  readonly verb: DecideVerb | 'reserve' | 'reset' | 'clear' | 'block' | 'unblock'
+  /** For `block` and `unblock`, null for a scope that is left alone. */
+  readonly keys: readonly (string | null)[]
   readonly costs: Costs
   /** How long a reservation may wait, in microseconds. */
   readonly maxWait: number
   readonly options: DecideOptions & ReserveOptions
+  /** For `block`. The duration is in microseconds, and null for a block without an end. */
+  readonly block?: { readonly duration: number | null; readonly reason?: string }
 }
 
 /** The requests of a worker in one turn of the event loop. */
@@ -91,8 +94,12 @@ export function unpackTickets(tickets: Tickets | undefined): Tickets | undefined
 }
 
 function unpackDecision(decision: Decision): Decision {
+  const { blocked } = decision
   const retryAfter = decision.retryAfter ?? Infinity
-  return { ...decision, retryAfter, policies: decision.policies.map(unpackVerdict) }
+  const policies = decision.policies.map(unpackVerdict)
+  if (blocked === undefined) return { ...decision, retryAfter, policies }
+  const resetAfter = decision.resetAfter ?? Infinity
+  return { ...decision, retryAfter, resetAfter, policies, blocked: { ...blocked, until: blocked.until ?? Infinity } }
 }
 
 function unpackVerdict(verdict: Verdict): Verdict {

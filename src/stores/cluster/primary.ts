@@ -52,6 +52,8 @@ export class PrimaryStore implements Store {
       reserve: (...call) => ledger.reserve(...call),
       reset: (keys) => ledger.reset(keys),
       clear: () => ledger.clear?.(),
+      block: (...block) => ledger.block?.(...block),
+      unblock: (keys) => ledger.unblock?.(keys),
     }
   }
 
@@ -93,7 +95,11 @@ export class PrimaryStore implements Store {
 }
 
 async function carryOut(ledger: Ledger, request: LedgerRequest): Promise<Booking | undefined> {
-  const { verb, keys, costs, maxWait, options } = request
+  const { verb, costs, maxWait, options, block } = request
+  const some = request.keys.map((key) => key ?? undefined)
+  if (verb === 'block') return ledger.block?.(some, block?.duration ?? Infinity, block?.reason) as undefined
+  if (verb === 'unblock') return ledger.unblock?.(some) as undefined
+  const keys = request.keys as readonly string[]
   const [tickets, renews] = [options.tickets, options.renews].map(unpackTickets)
   if (verb === 'reserve') return ledger.reserve(keys, costs, maxWait, { ...options, renews })
   if (verb === 'reset') return ledger.reset(keys) as undefined

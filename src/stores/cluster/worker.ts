@@ -138,6 +138,16 @@ class WorkerLedger implements Ledger {
     await this.#send({ verb: 'reset', keys, costs: 1, maxWait: 0, options: {} })
   }
 
+  async block(keys: readonly (string | undefined)[], time: number, reason: string | undefined): Promise<void> {
+    const duration = time === Infinity ? null : time // JSON has no Infinity
+    const block = { duration, ...(reason !== undefined && { reason }) }
+    await this.#send({ verb: 'block', keys: keys.map(orNull), costs: 1, maxWait: 0, options: {}, block })
+  }
+
+  async unblock(keys: readonly (string | undefined)[]): Promise<void> {
+    await this.#send({ verb: 'unblock', keys: keys.map(orNull), costs: 1, maxWait: 0, options: {} })
+  }
+
   async clear(): Promise<void> {
     await this.#send({ verb: 'clear', keys: [], costs: 1, maxWait: 0, options: {} })
   }
@@ -145,6 +155,10 @@ class WorkerLedger implements Ledger {
   async #send(request: LedgerRequest): Promise<Booking> {
     return (await this.#store.send(this.#terms, request)) as Booking
   }
+}
+
+function orNull(key: string | undefined): string | null {
+  return key ?? null
 }
 
 /** Only what the primary needs: functions do not travel. */

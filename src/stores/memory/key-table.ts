@@ -10,7 +10,7 @@
 import type { Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
 import { nothing, type OverflowLocation, type OverflowTable } from './overflow-table.ts'
-import { idleTime, quotaLeft, type State, type StateRows } from './state.ts'
+import { idleTime, quotaLeft, type State, type StateRows, timeOf } from './state.ts'
 
 /** How many keys a table holds. */
 export interface Capacity {
@@ -120,6 +120,17 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     if (row !== blank) this.#release(row)
     this.#overflow?.release(this.recall(key))
     if (this.recall(key) !== nothing) this.claim(key, nothing, now)
+  }
+
+  /** Ends the block that a penalty has given the key. */
+  unblock(key: string, now: number): void {
+    const known = this.find(key)
+    const found = known === blank ? this.recall(key) : nothing
+    if (known === blank && found === nothing) return
+    const row = known === blank ? this.claim(key, found, now) : known
+    for (const state of this.states.read(row)) {
+      state.policy.algorithm.unblock?.(state.s, state.i, timeOf(state, now))
+    }
   }
 
   /** Forgets all keys. */

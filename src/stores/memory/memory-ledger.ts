@@ -1,9 +1,11 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
+import { isBlockable, withBlock } from '../../algorithms/block.ts'
 import type { StateRule } from '../../algorithms/carry.ts'
 import { type Costs, Evaluation, type PolicyEvaluation, type Verb } from '../../algorithms/evaluation.ts'
 import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { Clock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
+import { Blocks } from '../blocks.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanScope, multiPlanTable } from './multi-plan-scope.ts'
@@ -26,15 +28,23 @@ export class MemoryLedger implements Ledger {
   private only: Scope | undefined
   /** Undefined while there is one plan. */
   private tables: SharedTables | undefined
+  /** The keys that are blocked by hand, under any plan. */
+  private readonly blocks: Blocks
 
-  /** @param tables the keys of a ledger whose plans this one joins */
-  constructor(terms: LedgerTerms, capacity: Capacity, clock: Clock, tables?: SharedTables) {
+  /** @param joined the keys and blocks of a ledger whose plans this one joins */
+  constructor(
+    terms: LedgerTerms,
+    capacity: Capacity,
+    clock: Clock,
+    joined?: { readonly tables: SharedTables; readonly blocks: Blocks },
+  ) {
     this.clock = clock
     this.capacity = capacity
     this.rule = terms.onChange ?? 'keep'
     this.scopeNames = terms.scopes
     this.evaluation = new Evaluation(terms.policies)
-    this.tables = tables
+    this.tables = joined?.tables
+    this.blocks = joined?.blocks ?? new Blocks()
     this.scopes = terms.scopes.map((scope) => this.newScope(scope))
     this.only = onlyOf(this.scopes)
   }
@@ -57,6 +67,7 @@ export class MemoryLedger implements Ledger {
   }
 
   decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
+    if (this.blocks.size > 0) return this.runUnlessBlocked(verb, keys, costs, 0, extras)
     return this.run(verb, keys, costs, 0, extras)
   }
 
@@ -64,11 +75,26 @@ export class MemoryLedger implements Ledger {
     const { renews } = extras
     const decision =
       renews === undefined
-        ? this.run('reserve', keys, costs, maxWait, extras)
+        ? this.runUnlessBlocked('reserve', keys, costs, maxWait, extras)
         : this.run('renew', keys, costs, 0, { ...extras, tickets: renews })
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     const { delay } = this.evaluation
     return { decision, wait: Math.ceil(delay / 1000), delay, tickets: this.evaluation.tickets(newReservationId()) }
+  }
+
+  private runUnlessBlocked(
+    verb: Verb,
+    keys: readonly string[],
+    costs: Costs,
+    maxWait: number,
+    extras?: DecideOptions,
+  ): Decision {
+    const { blocks } = this
+    const block = blocks.size === 0 ? undefined : blocks.find(this.scopeNames, keys, this.clock(), verb !== 'peek')
+    if (block === undefined) return this.run(verb, keys, costs, maxWait, extras)
+    const refuses = isBlockable(verb)
+    const decision = this.run(refuses ? 'peek' : verb, keys, costs, maxWait, extras)
+    return withBlock(decision, block, refuses)
   }
 
   private run(verb: Verb, keys: readonly string[], costs: Costs, maxWait: number, extras?: DecideOptions): Decision {
@@ -128,10 +154,25 @@ export class MemoryLedger implements Ledger {
   reset(keys: readonly string[]): void {
     const now = this.clock()
     for (const [n, scope] of this.scopes.entries()) scope.forget(keys[n] as string, now)
+    this.blocks.delete(this.scopeNames, keys)
+  }
+
+  block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): void {
+    this.blocks.set(this.scopeNames, keys, this.clock(), duration, reason)
+  }
+
+  unblock(keys: readonly (string | undefined)[]): void {
+    const now = this.clock()
+    this.blocks.delete(this.scopeNames, keys)
+    for (const [n, { table }] of this.scopes.entries()) {
+      const key = keys[n]
+      if (key !== undefined) table.unblock(key, now)
+    }
   }
 
   clear(): void {
     for (const table of this.keyTables) table.clear()
+    this.blocks.clear()
   }
 
   retune(policies: readonly Policy[]): void {
@@ -142,7 +183,7 @@ export class MemoryLedger implements Ledger {
 
   vary(terms: LedgerTerms): Ledger {
     this.tables ??= this.shareTables()
-    return new MemoryLedger(terms, this.capacity, this.clock, this.tables)
+    return new MemoryLedger(terms, this.capacity, this.clock, { tables: this.tables, blocks: this.blocks })
   }
 
   private shareTables(): SharedTables {

@@ -1,5 +1,6 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Verdict } from '../../decision.ts'
+import type { CallBlock } from '../../algorithms/block.ts'
+import type { Blocked, Decision, Verdict } from '../../decision.ts'
 import { Demand } from './demand.ts'
 
 /** What a share needs to know of the others. */
@@ -19,6 +20,8 @@ export interface Sent {
   readonly wanted: number
   /** This process's demand when it was sent. */
   readonly own: number
+  /** How often this process had changed the block of the key. */
+  readonly changes: number
 }
 
 /**
@@ -47,6 +50,10 @@ export class KeyShare {
   reporting = false
   /** True if the store has no record of this key that it can read. */
   broken = false
+  /** The block of the key, as far as this process knows. Its times are by the local clock. */
+  #block: CallBlock | undefined
+  /** How often this process has changed the block: the answer to a report from before a change does not know of it. */
+  #blockChanges = 0
 
   /** @param processes how many share the key, as far as this one knows */
   constructor(terms: ShareTerms, processes: number) {
@@ -56,6 +63,17 @@ export class KeyShare {
       return limit === 0 ? 0 : Math.max(1, Math.floor(burst / processes))
     })
     this.#admitted = terms.policies.map(() => 0)
+  }
+
+  setBlock(block: CallBlock | undefined): void {
+    this.#block = block
+    this.#blockChanges++
+  }
+
+  blockAt(now: number): CallBlock | undefined {
+    const block = this.#block
+    if (block === undefined || block.until <= now) return undefined
+    return { ...block, wait: block.until - now }
   }
 
   admits(n: number, cost: number, now: number): boolean {
@@ -136,7 +154,8 @@ export class KeyShare {
 
   /** Takes what has to be reported. */
   send(now: number): Sent {
-    const sent = { admitted: [...this.#admitted], wanted: this.#wanted, own: this.#demand.at(now) }
+    const changes = this.#blockChanges
+    const sent = { admitted: [...this.#admitted], wanted: this.#wanted, own: this.#demand.at(now), changes }
     this.#admitted.fill(0)
     this.#wanted = 0
     this.reporting = true
@@ -144,11 +163,17 @@ export class KeyShare {
   }
 
   /**
-   * @param verdicts those of the policies, and the last of the demand by all processes
+   * @param decision with the verdicts of the policies, the last of them that of the demand by all processes
    * @param processes how many there are
    */
-  answered(verdicts: readonly Verdict[], { own }: Sent, now: number, processes: number): void {
+  answered(
+    { policies: verdicts, blocked, at }: Decision,
+    { own, changes }: Sent,
+    now: number,
+    processes: number,
+  ): void {
     this.reporting = false
+    if (changes === this.#blockChanges) this.#block = blocked && localBlock(blocked, at as number, now)
     this.#verdicts = verdicts
     this.#answeredAt = now
     const all = (verdicts.at(-1) as Verdict).used
@@ -166,4 +191,10 @@ export class KeyShare {
     this.#wanted += wanted
     for (const [n, units] of admitted.entries()) this.#admitted[n] = (this.#admitted[n] as number) + units
   }
+}
+
+/** @param at the time of the store in milliseconds, when the local clock showed `now` */
+function localBlock({ until, scope, reason }: Blocked, at: number, now: number): CallBlock {
+  const wait = 1000 * (until - at)
+  return { scope, wait, until: now + wait, reason }
 }

@@ -1,4 +1,5 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
+import { type CallBlock, longerBlock, withBlock } from '../../algorithms/block.ts'
 import type { Costs } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import { HeadgateError, shown } from '../../errors.ts'
@@ -25,12 +26,19 @@ export class OptimisticLedger implements Ledger {
   readonly #places: readonly Place[]
   /** Absent if the store behind it cannot forget all keys. */
   readonly clear?: () => Promise<void>
+  /** Absent if the store behind it cannot block keys. */
+  readonly block?: NonNullable<Ledger['block']>
+  readonly unblock?: NonNullable<Ledger['unblock']>
+  readonly #scopeNames: readonly string[]
 
   /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
   constructor(terms: LedgerTerms, reporter: Reporter) {
     const { policies, scopes } = terms
     for (const policy of policies) checkPolicy(policy)
     this.#exact = reporter.store.open(terms)
+    this.#scopeNames = scopes
+    if (this.#exact.block !== undefined) this.block = (...block) => this.#block(...block)
+    if (this.#exact.unblock !== undefined) this.unblock = (keys) => this.#unblock(keys)
     if (this.#exact.clear !== undefined) this.clear = () => this.#clear()
     this.#reporter = reporter
     this.#outage = new Outage(reporter.period)
@@ -74,6 +82,26 @@ export class OptimisticLedger implements Ledger {
     return this.#exact.reset(keys)
   }
 
+  /** This process refuses the key from now on, and the others after their next report. */
+  async #block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): Promise<void> {
+    const now = this.#reporter.clock()
+    this.#setBlocks(keys, (scope) => ({ scope, wait: duration, until: now + duration, reason }))
+    await this.#exact.block?.(keys, duration, reason)
+  }
+
+  async #unblock(keys: readonly (string | undefined)[]): Promise<void> {
+    await this.#exact.unblock?.(keys)
+    this.#setBlocks(keys, () => undefined)
+  }
+
+  #setBlocks(keys: readonly (string | undefined)[], blockOf: (scope: string) => CallBlock | undefined): void {
+    const now = this.#reporter.clock()
+    for (const [n, key] of keys.entries()) {
+      const share = key === undefined ? undefined : this.#scopes[n]?.shareOf(key, now)
+      share?.setBlock(blockOf(this.#scopeNames[n] as string))
+    }
+  }
+
   async #clear(): Promise<void> {
     for (const scope of this.#scopes) scope.forgetAll()
     await this.#exact.clear?.()
@@ -93,7 +121,9 @@ export class OptimisticLedger implements Ledger {
   #consume(shares: readonly KeyShare[], costs: Costs, now: number, options: DecideOptions | undefined): Decision {
     const costOf = (index: number) => (typeof costs === 'number' ? costs : (costs[index] as number))
     const allowed = this.#places.map(({ scope, n }, index) => (shares[scope] as KeyShare).admits(n, costOf(index), now))
-    const admitted = allowed.every((each, index) => each || (this.#policies[index] as Policy).shadow)
+    const block = shares.map((share) => share.blockAt(now)).reduce(longerBlock)
+    const enough = allowed.every((each, index) => each || (this.#policies[index] as Policy).shadow)
+    const admitted = enough && block === undefined
     const byScope = shares.map((): number[] => [])
     for (const [index, { scope, n }] of this.#places.entries()) {
       ;(byScope[scope] as number[])[n] = admitted && !allowed[index] ? 0 : costOf(index)
@@ -107,7 +137,8 @@ export class OptimisticLedger implements Ledger {
         ? { ...verdict, nextAfter: verdict.resetAfter > 0 ? Math.ceil(untilReport / 1000) : 0 }
         : verdict
     })
-    return join(admitted, verdicts, 'store', options?.at ? Math.floor(now / 1000) : undefined)
+    const decision = join(admitted, verdicts, 'store', options?.at ? Math.floor(now / 1000) : undefined)
+    return block === undefined ? decision : withBlock(decision, block, true)
   }
 }
 

@@ -70,19 +70,20 @@ export class ScopeShares implements Reports {
   report(now: number): void {
     for (const [key, share] of this.#shares) {
       if (share.isDue) void this.#send(key, share, now)
-      else if (share.isForgettable(now)) this.#shares.delete(key)
+      else if (share.isForgettable(now) && share.blockAt(now) === undefined) this.#shares.delete(key)
     }
   }
 
   async #send(key: string, share: KeyShare, now: number): Promise<void> {
     const sent = share.send(now)
     try {
-      const { policies } = await this.#ledger.decide('charge', [key], [...sent.admitted, sent.wanted], {
+      const decision = await this.#ledger.decide('charge', [key], [...sent.admitted, sent.wanted], {
         nextAfter: true,
+        at: true,
       })
       const { clock, processes } = this.#reporter
-      share.answered(policies, sent, clock(), processes.count)
-      this.#outage.reported()
+        share.answered(decision, sent, clock(), processes.count)
+        this.#outage.reported()
     } catch (error) {
       share.failed(sent)
       // A broken record concerns its key alone.

@@ -2,6 +2,7 @@
  * A job is the calls on the same keys of one limiter that are carried out together. It reads the keys once, evaluates the
  * calls in their order, and saves once.
  */
+import { type CallBlock, callBlock, isBlockable, longerBlock, withBlock } from '../../algorithms/block.ts'
 import { type Costs, Evaluation, unitsBack, type Verb } from '../../algorithms/evaluation.ts'
 import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { HeadgateError } from '../../errors.ts'
@@ -10,9 +11,18 @@ import type { Booking, DecideOptions } from '../store.ts'
 import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
 import type { Scope, ScopedEvaluation } from './scoped-evaluation.ts'
 
+/** What `block` does to a key. */
+interface BlockTerms {
+  /** In microseconds. */
+  readonly duration: number
+  readonly reason: string | undefined
+}
+
 /** One call of a ledger. */
 export interface RecordCall {
-  readonly verb: Verb | 'reset'
+  readonly verb: Verb | 'reset' | 'block' | 'unblock'
+  /** For `block`. */
+  readonly block?: BlockTerms
   readonly costs: Costs
   /** The time of the call by this process's clock, in microseconds: for stores that do not report their own time. */
   readonly now: number
@@ -87,15 +97,32 @@ export class Job {
     }
     const { evaluation, scopes, onChange } = this.scoped
     for (const [n, { policies }] of scopes.entries()) records[n]?.load(policies, now, onChange)
-    evaluation.evaluate(verb, now, costs, maxWait, options?.tickets)
+    if (verb === 'block' || verb === 'unblock') {
+      changeBlock(records, call, now)
+      return undefined
+    }
+    const block = this.#blockOf(records, now, verb !== 'peek')
+    const refused = block !== undefined && isBlockable(verb)
+    evaluation.evaluate(refused ? 'peek' : verb, now, costs, maxWait, options?.tickets)
     if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
-    const decision = evaluation.commit('store', options)
+    const found = evaluation.commit('store', options)
+    const decision = block === undefined ? found : withBlock(found, block, refused)
     // A call on several keys may have to be withdrawn from one of them.
     const settled = verb === 'reserve' || verb === 'renew' || this.keys.length > 1
     const tickets = evaluation.takes && settled ? evaluation.tickets(newReservationId()) : undefined
     for (const [n, { policies }] of scopes.entries()) records[n]?.update(policies, now)
     const { delay } = evaluation
     return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
+  }
+
+  /** The longest block of the keys. */
+  #blockOf(records: readonly KeyRecord[], now: number, writes: boolean): CallBlock | undefined {
+    let longest: CallBlock | undefined
+    for (const [n, { name }] of this.scoped.scopes.entries()) {
+      const block = records[n]?.blockAt(now, writes)
+      if (block !== undefined) longest = longerBlock(longest, callBlock(name, block, now))
+    }
+    return longest
   }
 
   /** Gives each caller its result. */
@@ -130,6 +157,13 @@ export class Job {
       record.update(evaluation.policies, now)
     }
     return record.save(now)
+  }
+}
+
+function changeBlock(records: readonly KeyRecord[], { block }: RecordCall, now: number): void {
+  for (const record of records) {
+    if (block === undefined) record.unblock(now)
+    else record.block(now, block.duration, block.reason)
   }
 }
 

@@ -5,10 +5,13 @@
  *      |    name    kind, span, parameters           full again at (us)  state
  *      version
  *
+ * A block by hand is the state under the name '', which no policy can have: when it was made, when it ends, and the reason.
+ *
  * A policy whose numbers have changed takes over the state that it left. The state of an unknown policy, of another
  * deploy that runs at the same time, is kept as it is until the key has its full quota again under that policy.
  */
 import { type Algorithm, type Numbers, Report } from '../../algorithms/algorithm.ts'
+import { type Block, blockAt, isPast, newBlock } from '../../algorithms/block.ts'
 import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
 import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { type Definition, revive, sameDefinition } from '../../algorithms/revive.ts'
@@ -18,6 +21,10 @@ const version = 1
 
 type PackedDefinition = readonly [kind: string, span: number, ...parameters: number[]]
 type PackedState = readonly [name: string, definition: PackedDefinition, fullAt: number, state: number[]]
+type PackedBlock = readonly [from: number, until: number, reason?: string]
+
+/** Stands for the block among the names of policies. */
+const blockName = ''
 
 /** One state, with the numbers of the policy that wrote it. */
 interface SavedState {
@@ -43,8 +50,9 @@ export class KeyRecord {
   /** By the policy's name. */
   readonly #states: Map<string, SavedState>
   readonly #found: boolean
-  /** The names of the policies of the plans that wrote. */
+  /** The names of the policies of the plan. */
   readonly #used = new Set<string>()
+  #block: Block | undefined
   /** True if the record has to be saved. */
   changed = false
 
@@ -55,7 +63,9 @@ export class KeyRecord {
    */
   constructor(text: string | undefined, replaced = false) {
     this.#found = text !== undefined
-    this.#states = new Map(text === undefined || replaced ? [] : parse(text).map(stateOf))
+    const packed = text === undefined || replaced ? [] : parse(text)
+    this.#states = new Map(packed.filter(([name]) => name !== blockName).map(stateOf))
+    this.#block = blockOf(packed.find(([name]) => name === blockName))
   }
 
   /** Gives each policy its state. A state that was written under other numbers is carried over. */
@@ -65,6 +75,7 @@ export class KeyRecord {
 
   #load(evaluation: PolicyEvaluation, now: number, onChange: StateRule): void {
     const { policy, algorithm } = evaluation
+    this.#used.add(policy.name)
     const saved = this.#states.get(policy.name)
     const same = saved !== undefined && sameDefinition(saved.definition, algorithm)
     const from = saved && !same ? revive(saved.definition) : undefined
@@ -87,7 +98,6 @@ export class KeyRecord {
     if (!policies.some(({ wrote, wroteForeign }) => wrote || wroteForeign)) return
     this.changed = true
     for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of policies) {
-      this.#used.add(policy.name)
       if (wrote) this.#set(policy.name, algorithm, s, now)
       else if (wroteForeign && foreign !== undefined) this.#set(policy.name, foreign.algorithm, foreign.s, now)
     }
@@ -97,9 +107,38 @@ export class KeyRecord {
     this.#states.set(name, { definition: algorithm, fullAt: fullAt(algorithm, s, now), s: s as number[] })
   }
 
+  /** The block of the key; undefined if it is over. @param writes false for a call that may write nothing */
+  blockAt(now: number, writes: boolean): Block | undefined {
+    const block = this.#block && blockAt(this.#block, now)
+    if (block !== undefined && block !== this.#block && writes) {
+      this.#block = block
+      this.changed = true
+    }
+    return block
+  }
+
+  block(now: number, duration: number, reason: string | undefined): void {
+    this.#block = newBlock(now, duration, reason)
+    this.changed = true
+  }
+
+  /** Lifts the block, and those that penalties have given, under the policies of other deploys too. */
+  unblock(now: number): void {
+    if (this.#block !== undefined) this.changed = true
+    this.#block = undefined
+    for (const [name, { definition, s }] of this.#states) {
+      const from = revive(definition)
+      if (from?.unblock === undefined) continue
+      from.unblock(s, 0, effectiveTime(from, s[0] as number, now))
+      this.#set(name, from, s, now)
+      this.changed = true
+    }
+  }
+
   /** Gives the key its full quota, under the policies of other deploys too. */
   reset(): void {
     this.#states.clear()
+    this.#block = undefined
     this.changed = this.#found
   }
 
@@ -112,8 +151,25 @@ export class KeyRecord {
       states.push([name, [kind, span, ...parameters], fullAt, s])
       latest = Math.max(latest, fullAt)
     }
+    const block = this.#block
+    if (block !== undefined && !isPast(block, now)) {
+      states.push(packBlock(block))
+      latest = Math.max(latest, block.until)
+    }
     return { text: JSON.stringify([version, ...states]), life: latest - now }
   }
+}
+
+/** A build that knows no blocks keeps it as the state of another deploy's policy, until it ends. */
+function packBlock({ from, until, reason }: Block): PackedState {
+  const packed: PackedBlock = reason === undefined ? [from, until] : [from, until, reason]
+  return [blockName, ['block', 0], until, packed as unknown as number[]]
+}
+
+function blockOf(packed: PackedState | undefined): Block | undefined {
+  if (packed === undefined) return undefined
+  const [from, until, reason] = packed[3] as unknown as PackedBlock
+  return { from, until, reason }
 }
 
 function parse(text: string): readonly PackedState[] {

@@ -8,6 +8,8 @@ import type { RecordContext } from './record-context.ts'
 import { keepsStart, limiterStart, recordKey, recordKeyStart } from './record-key.ts'
 import { ScopedEvaluation } from './scoped-evaluation.ts'
 
+type CallTerms = Omit<RecordCall, 'pending' | 'now' | 'late'>
+
 const ignore = (): void => {}
 
 export class RecordLedger implements Ledger {
@@ -57,10 +59,26 @@ export class RecordLedger implements Ledger {
   }
 
   async reset(keys: readonly string[]): Promise<void> {
-    const call = { verb: 'reset', costs: 1, maxWait: 0, options: undefined } as const
-    await Promise.all(
-      this.#recordKeys(keys).map((key, n) => this.#call(this.#parts[n] as ScopedEvaluation, [key], call)),
-    )
+    await this.#change(keys, { verb: 'reset', costs: 1, maxWait: 0, options: undefined })
+  }
+
+  async block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): Promise<void> {
+    await this.#change(keys, { verb: 'block', costs: 1, maxWait: 0, options: undefined, block: { duration, reason } })
+  }
+
+  async unblock(keys: readonly (string | undefined)[]): Promise<void> {
+    await this.#change(keys, { verb: 'unblock', costs: 1, maxWait: 0, options: undefined })
+  }
+
+  /** Changes the record of each key by itself. */
+  async #change(keys: readonly (string | undefined)[], call: CallTerms): Promise<void> {
+    const { prefix } = this.#context
+    const change = (key: string | undefined, n: number) => {
+      if (key === undefined) return undefined
+      const recordKeys = [recordKey(prefix, this.#keyStarts[n] as string, key)]
+      return this.#call(this.#parts[n] as ScopedEvaluation, recordKeys, call)
+    }
+    await Promise.all(keys.map(change))
   }
 
   /** @throws HeadgateError `HEADGATE_UNSUPPORTED` if some keys do not begin so */
@@ -90,7 +108,8 @@ export class RecordLedger implements Ledger {
     )
     const verdicts = new Map(decisions.flatMap(({ policies }) => policies.map((verdict) => [verdict.name, verdict])))
     const policies = this.#policies.map(({ name }) => verdicts.get(name) as Verdict)
-    return join(true, policies, 'store', decisions[0]?.at)
+    const { at, blocked } = longestBlocked(decisions)
+    return { ...join(true, policies, 'store', at), ...(blocked && { blocked }) }
   }
 
   /** Those of the policies of one scope. */
@@ -103,11 +122,7 @@ export class RecordLedger implements Ledger {
     return keys.map((key, n) => recordKey(this.#context.prefix, this.#keyStarts[n] as string, key))
   }
 
-  #call(
-    scoped: ScopedEvaluation,
-    keys: readonly string[],
-    call: Omit<RecordCall, 'pending' | 'now' | 'late'>,
-  ): Promise<Booking | undefined> {
+  #call(scoped: ScopedEvaluation, keys: readonly string[], call: CallTerms): Promise<Booking | undefined> {
     const { deadlines, queue } = this.#context
     const now = this.#context.clock()
     const late = (booking: Booking) => this.#takeBack(keys, call, booking)
@@ -142,4 +157,10 @@ export class RecordLedger implements Ledger {
     const tickets = this.#partOf(n, booking.tickets)
     return { verb: 'settle', costs: unitsBack(tickets), options: { tickets } }
   }
+}
+
+/** The decision that tells the longest block; the first one if none is blocked. */
+function longestBlocked(decisions: readonly Decision[]): Decision {
+  const until = ({ blocked }: Decision) => blocked?.until ?? 0
+  return decisions.reduce((longest, each) => (until(each) > until(longest) ? each : longest))
 }

@@ -4,6 +4,7 @@ import type { LedgerTerms } from '../store.ts'
 
 /** The part of an evaluation whose states are in one record. */
 export interface Scope {
+  readonly name: string
   readonly policies: readonly PolicyEvaluation[]
   /** The index of each of these policies among all of the evaluation. */
   readonly places: readonly number[]
@@ -20,7 +21,7 @@ export class ScopedEvaluation {
     this.evaluation = new Evaluation(policies)
     this.scopes = scopes.map((scope) => {
       const places = [...policies.keys()].filter((n) => policies[n]?.scope === scope)
-      return { places, policies: places.map((n) => this.evaluation.policies[n] as PolicyEvaluation) }
+      return { name: scope, places, policies: places.map((n) => this.evaluation.policies[n] as PolicyEvaluation) }
     })
   }
 }

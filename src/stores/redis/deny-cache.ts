@@ -62,14 +62,19 @@ export class DenyCache extends KeyCache<CachedRefusal> {
     sent: number,
     version: number,
   ): void {
-    if (!response.repeats || version !== this.version || !isExhausted(plan, response.reports)) return
-    let life = this.#longest
+    if (!response.repeats || version !== this.version || !onlyTimeChanges(plan, response)) return
+    let life = Math.min(this.#longest, response.block?.wait ?? Infinity)
     for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
     const now = this.clock()
     // The life counts from when the request was sent: no call is refused here that Redis would admit.
     const until = sent + life
     if (now < until) this.set(keys, { plan, cost, response, from: now, until, version })
   }
+}
+
+/** True if no call can change the refusal: each of the keys is blocked, or has nothing left. */
+function onlyTimeChanges(plan: PackedPlan, { reports, block }: ScriptResponse): boolean {
+  return (block !== undefined && plan.scopes.length === 1) || isExhausted(plan, reports)
 }
 
 /** True if every scope has a policy that refuses and has nothing left. */

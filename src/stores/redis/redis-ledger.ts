@@ -66,13 +66,39 @@ export class RedisLedger implements Ledger {
     this.#context.resets?.publish(stateKeys)
   }
 
+  block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): Promise<void> {
+    return this.#change('block', keys, { block: { duration, reason } })
+  }
+
+  unblock(keys: readonly (string | undefined)[]): Promise<void> {
+    return this.#change('unblock', keys)
+  }
+
+  /** Changes each key by itself. */
+  async #change(
+    verb: 'block' | 'unblock',
+    keys: readonly (string | undefined)[],
+    extras?: RequestExtras,
+  ): Promise<void> {
+    const stateKeys: string[] = []
+    const requests = keys.flatMap((key, n) => {
+      if (key === undefined) return []
+      const stateKey = `${this.#keyStarts[n]}${encodeId(key)}}`
+      stateKeys.push(stateKey)
+      const plan = this.#slotGroups.part([this.#plan.scopes[n] as string])
+      return new ScriptRequest(plan, verb, [stateKey], 1, this.#context.clock?.() ?? -1, extras)
+    })
+    await Promise.all(requests.map((request) => this.#sendOther(request)))
+    this.#context.resets?.publish(stateKeys)
+  }
+
   async clear(): Promise<void> {
     const { connection, resets } = this.#context
     this.#forgetAll()
     try {
       await clearKeys(connection, this.#start)
     } catch (cause) {
-      throw redisError(cause)
+      throw redisError(cause, '')
     } finally {
       this.#forgetAll()
       resets?.publishAll(this.#start)
@@ -162,10 +188,10 @@ export class RedisLedger implements Ledger {
     }
   }
 
-  /** Leased units are lost only with the state that they were taken from. */
+  /** Leased units are lost only with the state that they were taken from, and when nobody may spend them. */
   #forget(verb: ScriptRequest['verb'], keys: readonly string[]): void {
     this.#context.denyCache?.forget(keys)
-    if (verb === 'reset') this.#context.leases?.forget(keys)
+    if (verb === 'reset' || verb === 'block') this.#context.leases?.forget(keys)
   }
 
   #send(request: ScriptRequest, groups: readonly SlotGroup[] | undefined): Promise<ScriptResponse> {

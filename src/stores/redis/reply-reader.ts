@@ -1,6 +1,9 @@
-import type { Tickets } from '../../algorithms/evaluation.ts'
+import { callBlock, forever, isBlockable } from '../../algorithms/block.ts'
+import type { Tickets, Verb } from '../../algorithms/evaluation.ts'
 import type { ScriptRequest } from './script-request.ts'
-import type { PolicyReport, ScriptResponse } from './script-response.ts'
+import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
+
+const nothing = { delay: 0, reports: [], tickets: undefined, lease: undefined, block: undefined }
 
 /** Reads the flat reply to one batch, request by request in their order. */
 export class ReplyReader {
@@ -24,23 +27,43 @@ export class ReplyReader {
     const { plan, verb, now: requestTime, extras } = request
     const { details, cacheable, lease } = extras
     const now = requestTime < 0 ? this.#now : requestTime
-    const outcome = this.#next()
-    if (outcome === 5) return undefined
+    const first = this.#next()
+    if (first === 5) return undefined
+    const block = first === 6 ? this.#block(request, now) : undefined
+    const outcome = block === undefined ? first : this.#next()
     const allowed = outcome === 1 || outcome === 2
     const repeats = outcome === 0
-    if (verb === 'reset') return { now, allowed, repeats, delay: 0, reports: [], tickets: undefined, lease: undefined }
-    const delay = verb === 'reserve' ? this.#next() : 0
+    if (verb === 'reset' || verb === 'block' || verb === 'unblock') return { now, allowed, repeats, ...nothing }
+    const delay = verb === 'reserve' && !block?.refuses ? this.#next() : 0
     const hasNext = details?.nextAfter === true || (cacheable === true && !allowed)
     const reports: PolicyReport[] = []
     for (const { burst } of plan.policies) {
       const wait = outcome === 2 ? 0 : this.#next()
-      const first = this.#next()
-      const remaining = first < 0 ? -first - 1 : first
-      const used = first < 0 ? this.#next() : burst - remaining
+      const left = this.#next()
+      const remaining = left < 0 ? -left - 1 : left
+      const used = left < 0 ? this.#next() : burst - remaining
       reports.push({ wait, remaining, used, reset: this.#next(), next: hasNext ? this.#next() : undefined })
     }
     const tickets = allowed && (verb === 'reserve' || verb === 'renew') ? this.#tickets(request) : undefined
-    return { now, allowed, repeats, delay, reports, tickets, lease: lease === undefined ? undefined : this.#lease() }
+    return {
+      now,
+      allowed,
+      repeats,
+      delay,
+      reports,
+      tickets,
+      lease: lease === undefined ? undefined : this.#lease(),
+      block,
+    }
+  }
+
+  /** The block of one of the keys: its end (-1 for none), the number of its scope, and the reason, which may be empty. */
+  #block({ plan, verb }: ScriptRequest, now: number): ResponseBlock {
+    const end = this.#next()
+    const until = end < 0 ? forever : end
+    const scope = plan.scopes[this.#next() - 1] as string
+    const reason = String(this.#reply[this.#at++]) || undefined
+    return { ...callBlock(scope, { from: now, until, reason }, now), refuses: isBlockable(verb as Verb) }
   }
 
   /** A policy that takes nothing in a renewal keeps its ticket. */

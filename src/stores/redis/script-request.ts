@@ -15,9 +15,13 @@ export interface RequestExtras {
   readonly cacheable?: boolean
   /** How many units to take, including the cost of this request, if all of them stay taken for so many microseconds. */
   readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined
+  /** For a block: in microseconds, Infinity for no end. */
+  readonly block?: { readonly duration: number; readonly reason: string | undefined }
   /** True if penalties count this settlement, because another slot refused the same call. */
   readonly punish?: boolean
 }
+
+type RequestVerb = Verb | 'reset' | 'block' | 'unblock'
 
 const none: RequestExtras = {}
 const ignore = (): void => {}
@@ -25,7 +29,7 @@ const ignore = (): void => {}
 /** One request of a ledger to the script. */
 export class ScriptRequest {
   readonly plan: PackedPlan
-  readonly verb: Verb | 'reset'
+  readonly verb: RequestVerb
   /** The keys of the states, one for each scope of the plan. */
   readonly keys: readonly string[]
   readonly costs: Costs
@@ -57,14 +61,19 @@ export class ScriptRequest {
 }
 
 /** The numbers that stand for the verbs in the script. */
-const verbs = { consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 } as const
+const verbs = {
+  ...{ consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 },
+  // A reset with a flag, because three bits have no more verbs.
+  ...{ block: 5 + 8, unblock: 5 + 16 },
+} as const
 const leaseFlag = 32
 const costsFlag = 64
 const punishFlag = 128
 
 /** The most bytes that a request takes on the wire. */
-export function largestSizeOf({ plan }: ScriptRequest): number {
-  return 46 + 2 * plan.scopes.length + 33 * plan.policies.length
+export function largestSizeOf({ plan, extras: { block } }: ScriptRequest): number {
+  const blockBytes = block === undefined ? 0 : 10 + Buffer.byteLength(block.reason ?? '')
+  return 46 + 2 * plan.scopes.length + 33 * plan.policies.length + blockBytes
 }
 
 /** The verb, and a flag for each extra. */
@@ -80,7 +89,7 @@ export function verbAndFlags({ verb, costs, extras }: ScriptRequest): number {
 }
 
 /** Requests that nothing follows on the wire. */
-const bare: readonly ScriptRequest['verb'][] = ['consume', 'charge', 'refund', 'peek', 'reset']
+const bare: readonly ScriptRequest['verb'][] = ['consume', 'charge', 'refund', 'peek', 'reset', 'unblock']
 
 /** True if the request has one key and nothing follows it on the wire: then a repetition of it is only counted. */
 export function isRepeatable({ verb, plan }: ScriptRequest, verbAndFlags: number): boolean {
@@ -113,7 +122,7 @@ export function writeHead(
 
 /** Writes what follows the keys, and returns where the next request begins. */
 export function writeExtras(buffer: Buffer, at: number, { plan, verb, costs, extras }: ScriptRequest): number {
-  const { maxWait = 0, tickets, lease } = extras
+  const { maxWait = 0, tickets, lease, block } = extras
   if (typeof costs !== 'number') for (const cost of costs) at = buffer.writeDoubleLE(cost, at)
   if (verb === 'settle' || verb === 'renew') {
     for (const n of plan.policies.keys()) at = writeTicket(buffer, at, tickets?.[n])
@@ -122,9 +131,18 @@ export function writeExtras(buffer: Buffer, at: number, { plan, verb, costs, ext
     at = buffer.writeDoubleLE(maxWait, at)
     at = buffer.writeDoubleLE(newReservationId(), at)
   }
+  if (block !== undefined) at = writeBlock(buffer, at, block)
   if (lease === undefined) return at
   at = buffer.writeDoubleLE(lease.units, at)
   return buffer.writeDoubleLE(lease.shortestLife, at)
+}
+
+type BlockTerms = NonNullable<RequestExtras['block']>
+
+function writeBlock(buffer: Buffer, at: number, { duration, reason = '' }: BlockTerms): number {
+  at = buffer.writeDoubleLE(duration, at)
+  const bytes = buffer.write(reason, at + 2)
+  return buffer.writeUInt16LE(bytes, at) + bytes
 }
 
 function writeTicket(buffer: Buffer, at: number, ticket: Tickets[number]): number {

@@ -1,4 +1,5 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
+import { type CallBlock, withBlock } from '../../algorithms/block.ts'
 import type { Details, Tickets } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 
@@ -26,6 +27,13 @@ export interface ScriptResponse {
   readonly tickets: Tickets | undefined
   /** Units that were taken in addition to the cost, and how many microseconds all of them stay taken. */
   readonly lease: { readonly units: number; readonly life: number } | undefined
+  /** Present if one of the keys is blocked. */
+  readonly block: ResponseBlock | undefined
+}
+
+export interface ResponseBlock extends CallBlock {
+  /** True if the call is refused because of it. */
+  readonly refuses: boolean
 }
 
 /**
@@ -38,13 +46,15 @@ export function decisionOf(
   details?: Details,
   elapsed = 0,
 ): Decision {
-  const { now, allowed, reports } = response
+  const { now, allowed, reports, block } = response
   const next = details?.nextAfter === true
   const verdicts =
     reports.length === 1
       ? [verdictOf(policies[0] as Policy, reports[0] as PolicyReport, next, elapsed)]
       : reports.map((report, n) => verdictOf(policies[n] as Policy, report, next, elapsed))
-  return join(allowed, verdicts, 'store', details?.at ? Math.floor((now + elapsed) / 1000) : undefined)
+  const decision = join(allowed, verdicts, 'store', details?.at ? Math.floor((now + elapsed) / 1000) : undefined)
+  if (block === undefined) return decision
+  return withBlock(decision, { ...block, wait: block.wait - elapsed }, block.refuses)
 }
 
 function verdictOf({ name, limit, shadow }: Policy, report: PolicyReport, next: boolean, elapsed: number): Verdict {

@@ -32,13 +32,14 @@ export class SlotGroups {
     if (bySlot.size === 1) return undefined
     const { scopes, policies } = this.#whole
     return [...bySlot.values()].map((indexes) => {
-      const plan = this.#part(indexes.map((index) => scopes[index] as string))
+      const plan = this.part(indexes.map((index) => scopes[index] as string))
       const places = plan.policies.map((policy) => policies.indexOf(policy))
       return { plan, keys: indexes.map((index) => keys[index] as string), places }
     })
   }
 
-  #part(scopes: readonly string[]): PackedPlan {
+  /** The plan of these scopes alone. */
+  part(scopes: readonly string[]): PackedPlan {
     const name = JSON.stringify(scopes)
     let plan = this.#parts.get(name)
     if (plan === undefined) {

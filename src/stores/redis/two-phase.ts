@@ -10,10 +10,11 @@
  * refused that would otherwise be admitted. If this process or the connection dies in between, they stay taken. And a
  * renewal that one slot refuses holds its units in the other slots until their leases end.
  */
-import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation.ts'
+import { isBlockable } from '../../algorithms/block.ts'
+import { type Costs, type Tickets, unitsBack, type Verb } from '../../algorithms/evaluation.ts'
 import { allOf } from '../../maybe-promise.ts'
 import { type RequestExtras, ScriptRequest } from './script-request.ts'
-import type { PolicyReport, ScriptResponse } from './script-response.ts'
+import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
 
 const ignore = (): void => {}
@@ -33,10 +34,12 @@ export async function sendInTwoPhases(
     throw error
   })
   const allowed = responses.every((response) => response.allowed)
+  // A call on a blocked key counts nothing, in no slot.
+  const punish = !responses.some(({ block }) => block?.refuses)
   if (!allowed && takes) {
     await allOf(
       groups.map(async (group, n) => {
-        responses[n] = await giveBack(send, whole, group, responses[n] as ScriptResponse)
+        responses[n] = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
       }),
     )
   }
@@ -92,15 +95,16 @@ async function giveBack(
   whole: ScriptRequest,
   group: SlotGroup,
   response: ScriptResponse,
+  punish: boolean,
 ): Promise<ScriptResponse> {
   if (!response.allowed) return response
   const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.cacheable === true }
-  const after = await send(undo(whole, group, response.tickets, { details, punish: true }))
+  const after = await send(undo(whole, group, response.tickets, { details, punish }))
   const reports = after.reports.map((report, n) => ({
     ...report,
     wait: report.wait || (response.reports[n]?.wait ?? 0),
   }))
-  return { ...after, allowed: true, reports }
+  return { ...after, allowed: true, reports, block: response.block }
 }
 
 /** The request that gives back what one slot took: exactly, by its tickets. A charge has none, and a refused one counts nothing. */
@@ -131,9 +135,11 @@ function joined(
   const reports: PolicyReport[] = []
   const tickets: Tickets[number][] = []
   let delay = 0
+  let block: ResponseBlock | undefined
   for (const [g, { places }] of groups.entries()) {
     const response = responses[g] as ScriptResponse
     delay = Math.max(delay, response.delay)
+    if (response.block !== undefined && response.block.wait > (block?.wait ?? 0)) block = response.block
     for (const [n, place] of places.entries()) {
       reports[place] = response.reports[n] as PolicyReport
       tickets[place] = response.tickets?.[n]
@@ -148,5 +154,6 @@ function joined(
     reports,
     tickets: allowed && (whole.verb === 'reserve' || whole.verb === 'renew') ? tickets : undefined,
     lease: undefined,
+    block: block && { ...block, refuses: isBlockable(whole.verb as Verb) },
   }
 }

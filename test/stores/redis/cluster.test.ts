@@ -50,6 +50,25 @@ describe.each(clients)('%s', (name, client) => {
     expect(decisions.slice(0, 300).every(({ allowed }) => allowed)).toBe(true)
   })
 
+  test('a block of one scope refuses calls on keys in several slots, and counts nothing in the others', async () => {
+    const store = redisStore({ client, timeout: '10s' })
+    const policies = ['ip', 'user'].map((scope) =>
+      fixedWindow({ name: scope, scope, limit: 9, window: '1h', countRefused: scope === 'ip' }),
+    )
+    const penalty = { after: 1, within: '1h', block: '1h' }
+    const limiter = new RateLimiter({ name: `${name}-blocks`, policies, penalty, store })
+    for (let n = 0; n < 10; n++) {
+      const keys = { ip: `ip-${n}`, user: `user-${n}` }
+      await limiter.block({ user: keys.user }, '1h', { reason: 'why' })
+      const refused = await limiter.consume(keys)
+      expect(refused).toMatchObject({ allowed: false, policy: 'block', blocked: { scope: 'user', reason: 'why' } })
+      expect((await limiter.reserve(keys)).decision.blocked?.scope).toBe('user')
+      await limiter.unblock(keys)
+      const admitted = await limiter.consume(keys)
+      expect([admitted.allowed, admitted.policies[0]?.remaining]).toEqual([true, 8])
+    }
+  })
+
   test('clear deletes the keys on every master', async () => {
     const store = redisStore({ client, timeout: '10s' })
     const limiter = new RateLimiter({ name: `${name}-clear`, policies: fixedWindow({ limit: 1, window: '1h' }), store })

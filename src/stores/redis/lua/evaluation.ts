@@ -4,6 +4,8 @@
  */
 export const evaluation = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7
+-- A RESET with a flag: a block, and else what lifts it.
+local BLOCK = 13
 -- The first number of the reply is the time.
 local reply, size
 -- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Else

@@ -11,7 +11,7 @@
  * each request "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more
  * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; "<d" a
  * cost for each policy, if they differ; the tickets of a settlement or a renewal; the maxWait of a reservation or renewal
- * and the id for its tickets; the units of a lease and how many microseconds it has to last.
+ * and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
  */
 
 /** The algorithms in the order of their numbers on the wire, which start with 1. */
@@ -101,7 +101,7 @@ repeat
   if #plans > 1 then loadedBy = {} end
   reply, size = {}, 1
   local position, length, more = 10, #requests, 0
-  local planIndex, verbAndFlags, policies, key, stride, broken
+  local planIndex, verbAndFlags, policies, key, stride, broken, blocked
   while more > 0 or position <= length do
     local maxWait, id, units, shortestLife
     if more > 0 then
@@ -112,18 +112,27 @@ repeat
       plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
       if now < 0 then now = timeNow() end
     end
-    broken = false
+    broken, blocked = false, false
     for n, scope in ipairs(policies.scopes) do
       local id = key
       if n > 1 then id, position = unpack('<H', requests, position) end
       if verb == RESET then
-        forget(scope, id)
-      elseif scope.key ~= id or scope.provisional then
-        if load(scope, id, now, verb == PEEK) then broken = true end
+        if verbAndFlags == RESET then forget(scope, id) end
+      else
+        if (scope.key ~= id or scope.provisional) and load(scope, id, now, verb == PEEK) then broken = true end
+        if scope.block then blocked = true end
       end
     end
     if verb == RESET then
-      respond(1)
+      if verbAndFlags ~= RESET then
+        local blocks, block, duration, reason = make('blocks')
+        if verbAndFlags == BLOCK then
+          duration, reason, position = unpack('<dHc0', requests, position)
+          block = blocks.new(now, duration, reason)
+        end
+        broken = blocks.replace(policies.scopes[1], key, block)
+      end
+      respond(broken and 5 or 1)
     else
       maxWait, costs = 0, nil
       if not plain then
@@ -138,7 +147,11 @@ repeat
       if broken then
         respond(5)
       else
+        -- A call on a blocked key is a peek, which is then refused.
+        blocked = blocked and make('blocks').respond(policies) and (verb == CONSUME or verb == RESERVE or verb == PEEK)
+        if blocked then verb = PEEK end
         evaluate(policies, maxWait)
+        if blocked then allowed = false end
         if verb == REFUND or verb == SETTLE then
           verbs.giveBack(policies, verbAndFlags >= 128)
           if verbAndFlags >= 128 then verbs.countRefusal(policies) end

@@ -49,6 +49,12 @@ function makers.penalty()
     s[3] = 0
   end
 
+  function penalty.unblock(p, s, at)
+    penalty.take(p, s, at)
+    if s[3] == 0 and s[5] <= at then return end
+    s[1], s[3], s[5] = at, 0, min(s[5], at)
+  end
+
   function penalty.refund(p, s, at)
     penalty.take(p, s, at)
   end

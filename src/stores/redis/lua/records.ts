@@ -21,6 +21,8 @@ export const records = `
 local narrow, wide = 254, 255
 -- The kind of an algorithm is below this number. A build that writes records in another layout adds it to the kind.
 local layouts = 32
+-- The kind of a block by hand, which no algorithm has.
+local blockKind = 31
 local carry, revive, define, effectiveTime, parseRecords
 
 local function newState(p)
@@ -138,23 +140,34 @@ function makers.parseRecords()
     return char(narrow) .. head .. pack('<I4', #bytes) .. bytes
   end
 
-  -- Loads the states of these policies from a value, and keeps the records of other policies as they are.
-  function parseRecords(scope, value, now)
-    local policyOf, others = {}, nil
-    for _, p in ipairs(scope) do policyOf[sub(p.head, 2, 5)] = p end
+  -- Calls \`visit\` with each record of a value: its id and definition, where its state is, and the record.
+  local function each(value, visit)
     local at, length = 1, #value
     while at <= length do
       local form, defined = byte(value, at, at + 1)
       local id, definition = sub(value, at + 2, at + 5), sub(value, at + 6, at + 5 + defined)
-      local start, size, p = at + 6 + defined, form, policyOf[id]
+      local start, size = at + 6 + defined, form
       if form < 7 or byte(definition) >= layouts then error('unknown layout') end
       if form >= narrow then size, start = unpack('<I4', value, start) end
       if start + size - 1 > length then error('cut record') end
-      if p and sub(p.head, 6) == definition then
+      visit(id, definition, start, size, form, sub(value, at, start + size - 1))
+      at = start + size
+    end
+  end
+
+  -- Loads the states of these policies from a value, and keeps the records of other policies as they are.
+  function parseRecords(scope, value, now)
+    local policyOf, others = {}, nil
+    for _, p in ipairs(scope) do policyOf[sub(p.head, 2, 5)] = p end
+    each(value, function(id, definition, start, size, form, record)
+      local p = policyOf[id]
+      if byte(definition) == blockKind then
+        scope.block = make('blocks').read(value, start, size)
+      elseif p and sub(p.head, 6) == definition then
         p.s = unpackState(p, value, start, size, form)
       else
         make('carry')
-        local record, from = sub(value, at, start + size - 1), revive(definition)
+        local from = revive(definition)
         local s = from and unpackState(from, value, start, size, form)
         local expires = from and fullAtOf(from, s, now) or now
         if p then
@@ -164,11 +177,10 @@ function makers.parseRecords()
           others[#others + 1] = { record, expires }
         end
       end
-      at = start + size
-    end
+    end)
     scope.others = others
   end
 
-  return { pack = packAny }
+  return { pack = packAny, each = each, unpackState = unpackState, fullAt = fullAtOf }
 end
 `

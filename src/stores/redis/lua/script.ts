@@ -3,6 +3,7 @@
  * same functions in the same order.
  */
 
+import { blocks } from './blocks.ts'
 import { bookings } from './bookings.ts'
 import { bucket } from './bucket.ts'
 import { carry } from './carry.ts'
@@ -33,6 +34,7 @@ export const parts: Readonly<Record<Part, string>> = {
   states,
   evaluation,
   verbs,
+  blocks,
   carry,
   leases,
   bookings,
@@ -59,6 +61,7 @@ export type Part =
   | 'states'
   | 'evaluation'
   | 'verbs'
+  | 'blocks'
   | 'carry'
   | 'leases'
   | 'bookings'

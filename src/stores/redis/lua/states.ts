@@ -20,7 +20,7 @@ local loadedBy
 local function packValue(scope)
   local first, others, expiry = scope[1], scope.others, scope.fullAt
   local value = packRecord(first, first.s)
-  if not scope[2] and not others and not scope.provisional then
+  if not scope[2] and not others and not scope.provisional and not scope.block then
     local grain = first.grain
     return value, grain and ceil((expiry + margin) / grain) * grain or expiry + margin
   end
@@ -31,6 +31,10 @@ local function packValue(scope)
   for _, other in ipairs(others or {}) do
     value = value .. other[1]
     expiry = max(expiry, other[2])
+  end
+  if scope.block then
+    value = value .. scope.block.record
+    expiry = max(expiry, scope.block.till)
   end
   return value, expiry + margin
 end
@@ -60,7 +64,7 @@ local function load(scope, key, now, looks)
     if loadedBy[key] then unload(loadedBy[key]) end
     loadedBy[key] = scope
   end
-  scope.key, scope.provisional, scope.others = key, false, nil
+  scope.key, scope.provisional, scope.others, scope.block = key, false, nil, nil
   local value, first = written[key], scope[1]
   if value == nil then value = read[key] end
   if value and readRecords(scope, value) then
