@@ -1,10 +1,10 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import type { PenaltyOptions } from './algorithms/penalty.ts'
-import { type BlockOptions, blockTime, reasonOf } from './block-arguments.ts'
+import { type BlockOptions, blockKeys, unblockKeys } from './block-keys.ts'
 import { type CostOptions, costOf, costsOf, type Key, keysOf, someKeysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
-import { cannotBlock, cannotClear, HeadgateError } from './errors.ts'
+import { cannotClear, HeadgateError } from './errors.ts'
 import { healthOf } from './failure/failover-ledger.ts'
 import type { Health } from './failure/health.ts'
 import { PlanOptions, type PolicyLikes, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
@@ -14,7 +14,7 @@ import type { Plans } from './plans.ts'
 import { Reservation } from './reservation.ts'
 import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.ts'
 
-export type { BlockOptions } from './block-arguments.ts'
+export type { BlockOptions } from './block-keys.ts'
 export type { CostOptions, Key, Units } from './call-arguments.ts'
 
 export interface ReserveOptions extends CostOptions {
@@ -141,12 +141,7 @@ export class RateLimiter {
    * as it decides by itself (`onStoreError: 'local'`).
    */
   async block(key: Key, duration: Duration, options?: BlockOptions): Promise<void> {
-    const time = blockTime(duration)
-    const reason = reasonOf(options)
-    const keys = someKeysOf(key, this.scopes)
-    const ledger = this.#ledger
-    if (ledger.block === undefined) throw cannotBlock()
-    return ledger.block(keys, time, reason)
+    return blockKeys(this.#ledger, someKeysOf(key, this.scopes), duration, options)
   }
 
   /**
@@ -156,10 +151,7 @@ export class RateLimiter {
    * Rejects as `block` does.
    */
   async unblock(key: Key): Promise<void> {
-    const keys = someKeysOf(key, this.scopes)
-    const ledger = this.#ledger
-    if (ledger.unblock === undefined) throw cannotBlock()
-    return ledger.unblock(keys)
+    return unblockKeys(this.#ledger, someKeysOf(key, this.scopes))
   }
 
   /**

@@ -10,7 +10,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ['entry points', /^src\/(index|store)\.ts$/],
   ['http', /^src\/http\//],
   ['testing', /^src\/testing\//],
-  ['limiter', /^src\/(limiter|limiter-options|call-arguments|plans|reservation|settlement)\.ts$/],
+  ['limiter', /^src\/(limiter|limiter-options|call-arguments|block-keys|plans|reservation|settlement)\.ts$/],
   ['failure', /^src\/failure\//],
   ['stores', /^src\/stores\//],
   ['algorithms', /^src\/algorithms\//],

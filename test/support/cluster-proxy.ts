@@ -52,6 +52,9 @@ export async function startWorker(serialization: 'json' | 'advanced' = 'json'): 
       decide: (...call) => ask('decide', call),
       reserve: (...call) => ask('reserve', call),
       reset: (...call) => ask('reset', call),
+      clear: (...call) => ask('clear', call),
+      block: (...call) => ask('block', call),
+      unblock: (...call) => ask('unblock', call),
     }
   }
 

@@ -82,8 +82,8 @@ export class ScopeShares implements Reports {
         at: true,
       })
       const { clock, processes } = this.#reporter
-        share.answered(decision, sent, clock(), processes.count)
-        this.#outage.reported()
+      share.answered(decision, sent, clock(), processes.count)
+      this.#outage.reported()
     } catch (error) {
       share.failed(sent)
       // A broken record concerns its key alone.

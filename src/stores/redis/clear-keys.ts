@@ -4,7 +4,8 @@
  */
 import { HeadgateError } from '../../errors.ts'
 import { Deadlines } from '../deadlines.ts'
-import type { Connection, KeyScan } from './client.ts'
+import type { Connection } from './client.ts'
+import type { KeyScan } from './key-scan.ts'
 
 /** How many keys of the server one step looks at. */
 const scannedAtOnce = 1000

@@ -3,7 +3,7 @@
  */
 import { invalidOption } from '../../errors.ts'
 import { errorsOf } from './client-errors.ts'
-import { ioredisScan, nodeRedisScan } from './key-scan.ts'
+import { ioredisScan, type KeyScan, nodeRedisScan } from './key-scan.ts'
 
 type Listener = () => void
 
@@ -31,18 +31,6 @@ export interface NodeRedisLike {
 }
 
 export type RedisClient = IoredisLike | NodeRedisLike
-
-/** The commands that find and delete keys. */
-export interface KeyScan {
-  /** For each master, a function that looks at its next keys. The cursor begins and ends with `'0'`. */
-  masters(): Promise<readonly ((cursor: string, pattern: string, count: number) => Promise<KeyPage>)[]>
-  unlink(keys: readonly string[]): Promise<unknown>
-}
-
-export interface KeyPage {
-  readonly cursor: string
-  readonly keys: readonly string[]
-}
 
 /** The methods that the store needs from a client. */
 export interface Connection {

@@ -1,4 +1,14 @@
-import type { IoredisLike, KeyPage, KeyScan, NodeRedisLike } from './client.ts'
+/** The commands that find and delete keys. */
+export interface KeyScan {
+  /** For each master, a function that looks at its next keys. The cursor begins and ends with `'0'`. */
+  masters(): Promise<readonly ((cursor: string, pattern: string, count: number) => Promise<KeyPage>)[]>
+  unlink(keys: readonly string[]): Promise<unknown>
+}
+
+interface KeyPage {
+  readonly cursor: string
+  readonly keys: readonly string[]
+}
 
 interface IoredisKeys {
   readonly options?: { readonly keyPrefix?: string }
@@ -12,7 +22,7 @@ interface IoredisClusterKeys extends IoredisKeys {
 }
 
 /** ioredis puts its `keyPrefix` before the keys of commands, but not before patterns. */
-export function ioredisScan(client: IoredisLike): KeyScan {
+export function ioredisScan(client: object): KeyScan {
   const keys = client as unknown as IoredisClusterKeys
   const prefix = keys.options?.keyPrefix ?? ''
   const literal = prefix.replace(/[\\*?[\]]/g, '\\$&')
@@ -39,7 +49,7 @@ interface NodeRedisClusterKeys extends NodeRedisKeys {
   nodeClient?(node: object): Promise<NodeRedisKeys> | NodeRedisKeys
 }
 
-export function nodeRedisScan(client: NodeRedisLike): KeyScan {
+export function nodeRedisScan(client: object): KeyScan {
   const keys = client as unknown as NodeRedisClusterKeys
   const scanOf =
     (node: NodeRedisKeys) =>
