@@ -143,6 +143,16 @@ export function cannotBlock(): HeadgateError {
   )
 }
 
+/** The error of `inspect` or `list` on a store whose ledgers do not have it. */
+export function cannotShow(method: 'inspect' | 'list'): HeadgateError {
+  const why =
+    method === 'inspect'
+      ? 'This store cannot show what it keeps of a key. Use peek(key), or give its ledgers the method inspect(keys) (headgate/store).'
+      : 'This store cannot list its keys: Memcached, for one, has no command for it. Use inspect(key), or keep the keys in a ' +
+        'memory store, Redis or Postgres.'
+  return new HeadgateError('HEADGATE_UNSUPPORTED', `limiter.${method}: ${why}`)
+}
+
 /** A value as an error message shows it: short, and without calling any code of the value. */
 export function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}...` : value)

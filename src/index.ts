@@ -55,6 +55,9 @@ export { byCookie } from './http/keys/by-cookie.ts'
 export { byIp } from './http/keys/by-ip.ts'
 export { combine } from './http/keys/combine.ts'
 export { byHeader, byParam, byRoute } from './http/keys/extractors.ts'
+export type { Inspection } from './inspection/inspection.ts'
+export type { InspectedNumbers } from './inspection/numbers.ts'
+export type { PolicyInspection, TimedUnits } from './inspection/policy-inspection.ts'
 export {
   type BlockOptions,
   type CostOptions,
@@ -67,6 +70,7 @@ export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
 export type { MaybePromise } from './maybe-promise.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'
 export type { Reservation } from './reservation.ts'
+export type { ListedKey, ListOptions } from './shown-keys.ts'
 export { type LruStoreOptions, lruStore } from './stores/lru.ts'
 export {
   type MemoryStore,

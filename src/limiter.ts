@@ -7,11 +7,13 @@ import { type Duration, milliseconds } from './duration.ts'
 import { cannotClear, HeadgateError } from './errors.ts'
 import { healthOf } from './failure/failover-ledger.ts'
 import type { Health } from './failure/health.ts'
+import type { Inspection } from './inspection/inspection.ts'
 import { PlanOptions, type PolicyLikes, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { knownOptions } from './options.ts'
 import type { Plans } from './plans.ts'
 import { Reservation } from './reservation.ts'
+import { inspect, type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
 import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.ts'
 
 export type { BlockOptions } from './block-keys.ts'
@@ -114,6 +116,31 @@ export class RateLimiter {
    */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
     return this.#ledger.decide('peek', keysOf(key, this.scopes), costsOf(costOf(options), this.policies))
+  }
+
+  /**
+   * What the store has of the key now, under each policy, in words and numbers: why it is refused, and for how long. Changes
+   * nothing. A key that the store does not know has its full quota.
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, `HEADGATE_UNSUPPORTED` on a store that cannot show its
+   * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
+   */
+  async inspect(key: Key): Promise<Inspection> {
+    return inspect(this.#shown, keysOf(key, this.scopes))
+  }
+
+  /**
+   * The keys below their full quota, each with its inspection. Some keys are read at a time, so the store is never blocked. A
+   * key that comes or goes meanwhile may be listed or not. Example: `for await (const { key } of limiter.list({ limit: 50 }))`.
+   * The iterator rejects with the store's error if the store fails.
+   * @throws HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached, or `HEADGATE_OPTION`
+   */
+  list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
+    return list(this.#shown, options)
+  }
+
+  get #shown(): ShownLimiter {
+    return { ledger: this.#ledger, policies: this.policies, scopes: this.scopes, onChange: this.#plans.onChange }
   }
 
   /**

@@ -42,7 +42,7 @@ export class Plans<Limiter extends object> {
   readonly name: string
   readonly store: Store
   readonly penalty: PenaltyOptions | undefined
-  readonly #onChange: CarryRule
+  readonly onChange: CarryRule
   readonly #failure: FailoverOptions
   #nameToRegister: boolean
   #first: Ledger | undefined
@@ -54,7 +54,7 @@ export class Plans<Limiter extends object> {
     this.name = name
     this.store = store
     this.penalty = penalty
-    this.#onChange = onChange
+    this.onChange = onChange
     this.#failure = failure
     this.#nameToRegister = uniqueName
   }
@@ -70,7 +70,7 @@ export class Plans<Limiter extends object> {
 
   /** Opens a ledger for the policies. All ledgers of the name reach the same states. */
   open(policies: readonly Policy[], scopes: readonly string[]): Ledger {
-    const terms = { name: this.name, policies, scopes, onChange: this.#onChange }
+    const terms = { name: this.name, policies, scopes, onChange: this.onChange }
     if (this.#first !== undefined) return this.#first.vary?.(terms) ?? openLedger(this.store, terms, this.#failure)
     this.#first = openLedger(this.store, terms, this.#failure)
     return this.#first

@@ -8,6 +8,7 @@ export { type Definition, revive, sameDefinition } from './algorithms/revive.ts'
 export type { StateOperations } from './algorithms/state-operations.ts'
 export type { Clock } from './clock.ts'
 export { type Blocked, type Decision, join, type Source, type Verdict } from './decision.ts'
+export type { KeptKey, KeptListing, KeptState, KeyPage } from './inspection/kept-key.ts'
 export { isPromise, type MaybePromise } from './maybe-promise.ts'
 export { Blocks } from './stores/blocks.ts'
 export {

@@ -158,7 +158,8 @@ export class ResetCall extends Call<void> {
   }
 }
 
-function unavailable(cause: unknown, retryAfter: number): HeadgateError {
+/** The error of a call with `onStoreError: 'deny'`. */
+export function unavailable(cause: unknown, retryAfter: number): HeadgateError {
   return new HeadgateError(
     'HEADGATE_STORE_UNAVAILABLE',
     `The store cannot decide, and onStoreError is 'deny'. Try again in ${retryAfter} ms; the cause is the store's error.`,

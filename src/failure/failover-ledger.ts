@@ -11,6 +11,7 @@
 import type { Costs } from '../algorithms/evaluation.ts'
 import { monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
+import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { timerSleeper } from '../sleeper.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../stores/store.ts'
@@ -22,6 +23,7 @@ import { LocalQuota } from './local-quota.ts'
 import type { FailoverOptions } from './on-store-error.ts'
 import { Reconciler } from './reconciler.ts'
 import { ShardedLedger, type ShardLedger } from './sharded-ledger.ts'
+import { inspectKeys, listKeys } from './shown-keys.ts'
 import { StoreLink } from './store-link.ts'
 
 /** The most keys of each scope that are decided locally, at about 400 bytes each. */
@@ -30,6 +32,9 @@ const maxKeys = 100_000
 class FailoverLedger implements ShardLedger {
   readonly #fallback: Fallback
 
+  /** Absent if the store cannot show its keys. */
+  readonly inspect?: (keys: readonly string[]) => Promise<readonly KeptKey[]>
+  readonly list?: (scope: string, from: unknown) => Promise<KeyPage>
   /** Absent if the store cannot forget all keys. */
   readonly clear?: () => Promise<void>
   /** Absent if the store cannot block keys. */
@@ -41,6 +46,8 @@ class FailoverLedger implements ShardLedger {
     this.#fallback = fallback
     if (block !== undefined) this.block = (...terms) => this.#block(...terms)
     if (unblock !== undefined) this.unblock = (keys) => this.#unblock(keys)
+    if (fallback.ledger.inspect !== undefined) this.inspect = (keys) => inspectKeys(fallback, keys)
+    if (fallback.ledger.list !== undefined) this.list = (scope, from) => listKeys(fallback, scope, from)
     if (fallback.ledger.clear !== undefined) this.clear = () => this.#clear()
   }
 

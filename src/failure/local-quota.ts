@@ -18,6 +18,7 @@ import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision, Verdict } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
+import type { KeptKey } from '../inspection/kept-key.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../stores/store.ts'
 
@@ -163,6 +164,11 @@ export class LocalQuota {
       return units
     })
     return { decision, overcharged }
+  }
+
+  inspect(keys: readonly string[]): readonly KeptKey[] {
+    const kept = this.#ledgers.spent.inspect?.(keys) as readonly KeptKey[]
+    return kept.map((key) => ({ ...key, policies: this.#policies }))
   }
 
   reset(keys: readonly string[]): void {

@@ -46,6 +46,11 @@ export class Reconciler {
     return this.#debts?.size ?? 0
   }
 
+  /** True if the key may owe units to the store. */
+  owes(scope: string, key: string): boolean {
+    return this.#debts?.peek(nameOf(scope, key)) !== undefined
+  }
+
   /** Notes that these keys spend units locally. */
   note(charges: StoreCharges, keys: readonly string[]): void {
     for (const [n, scope] of charges.scopes.entries()) {

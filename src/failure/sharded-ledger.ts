@@ -1,6 +1,7 @@
 import type { Costs } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
-import { cannotBlock, cannotClear } from '../errors.ts'
+import { cannotBlock, cannotClear, cannotShow } from '../errors.ts'
+import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../stores/store.ts'
 import type { Health } from './health.ts'
@@ -89,6 +90,19 @@ export class ShardedLedger implements Ledger {
     const { ledger } = this.#shard(this.#shardOf(['']), [])
     if (ledger.clear === undefined) throw cannotClear()
     await ledger.clear()
+  }
+
+  inspect(keys: readonly string[]): MaybePromise<readonly KeptKey[]> {
+    const { ledger } = this.#shard(this.#shardOf(keys), keys)
+    if (ledger.inspect === undefined) throw cannotShow('inspect')
+    return ledger.inspect(keys)
+  }
+
+  /** The keys of all shards, which the ledger of any shard lists. */
+  list(scope: string, from: unknown): MaybePromise<KeyPage> {
+    const { ledger } = this.#shard(this.#shardOf(['']), [])
+    if (ledger.list === undefined) throw cannotShow('list')
+    return ledger.list(scope, from)
   }
 
   /** The state of the worst shard, and the sums. A shard that has no keys any more, after a failover, does not count. */

@@ -61,5 +61,15 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     size,
   })
   const queue = new KeyQueue((jobs) => jobs.map((job) => runner.run(job)), timeout)
-  return new RecordStore({ prefix, timeout, breaker, clock, queue, deadlines: new Deadlines(name, timeout), size })
+  const deadlines = new Deadlines(name, timeout)
+  return new RecordStore({
+    prefix,
+    timeout,
+    breaker,
+    clock,
+    queue,
+    deadlines,
+    size,
+    read: (keys) => runner.read(keys),
+  })
 }

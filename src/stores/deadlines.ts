@@ -144,6 +144,17 @@ export class Deadlines {
     })
   }
 
+  /** The same for an answer to a question that counts nothing. */
+  reading<T>(answer: Promise<T>): Promise<T> {
+    return this.promise((call) => {
+      call.sent = false
+      answer.then(
+        (value) => call.resolve(value),
+        (error) => call.reject(error),
+      )
+    })
+  }
+
   /** A promise for a new pending call, which `start` gets. */
   promise<T>(start: (call: PendingCall<T>) => void): Promise<T> {
     return new Promise((resolve, reject) => {

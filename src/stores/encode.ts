@@ -27,6 +27,17 @@ export function encodeId(id: string): string {
   return encode(id, escapedInId)
 }
 
+/** The id that was encoded, or its hash if that is all there is. */
+export function decodeId(encoded: string): { key: string } | { hash: string } {
+  return encoded.startsWith('#') ? { hash: encoded } : { key: decodeName(encoded) }
+}
+
+/** The name that was encoded; the hash of a long one as it is. */
+export function decodeName(encoded: string): string {
+  if (encoded === '%') return ''
+  return encoded.replace(/%([0-9a-f]{4})/g, (_, unit: string) => String.fromCharCode(Number.parseInt(unit, 16)))
+}
+
 /** Encodes the name of a limiter or a scope. */
 export function encodeName(name: string): string {
   return encode(name, escapedInName)

@@ -16,13 +16,14 @@ import { isBlockable, withBlock } from '../algorithms/block.ts'
 import { carry, hasFullQuota } from '../algorithms/carry.ts'
 import { type Costs, Evaluation, effectiveTime, type PolicyEvaluation, type Verb } from '../algorithms/evaluation.ts'
 import { newReservationId } from '../algorithms/reservation-id.ts'
-import { byDefinition, sameDefinition } from '../algorithms/revive.ts'
+import { byDefinition, type Definition, sameDefinition } from '../algorithms/revive.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
+import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
 import { knownOptions, positiveInteger } from '../options.ts'
 import { Blocks } from './blocks.ts'
-import { encodeId } from './encode.ts'
+import { decodeId, encodeId } from './encode.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from './store.ts'
 
 export interface LruStoreOptions {
@@ -34,6 +35,9 @@ export interface LruStoreOptions {
   /** Whole microseconds since the epoch. Default: a monotonic clock. */
   clock?: Clock
 }
+
+/** How many keys are listed at once. */
+const pageSize = 100
 
 /** The cache is built on a Map, which has at most 2^24 entries. */
 const mostKeys = 2 ** 24 - 1
@@ -60,6 +64,10 @@ interface KeyState {
 
 /** The keys of one scope. Each has a state for each of its policies, by the policy's name. */
 type Cache = LRUCache<string, Map<string, KeyState>>
+
+function definitionOf({ kind, span, parameters }: Algorithm): Definition {
+  return { kind, span, parameters }
+}
 
 /** One limiter under one plan. Its other plans have ledgers of their own, on the same caches. */
 class LruLedger implements Ledger {
@@ -180,6 +188,24 @@ class LruLedger implements Ledger {
   clear(): void {
     for (const cache of this.#caches.values()) cache.clear()
     this.#blocks.clear()
+  }
+
+  /** Looks without using: the order of the cache stays. */
+  inspect(keys: readonly string[]): readonly KeptKey[] {
+    return this.#terms.scopes.map((scope, n) => this.#kept(scope, encodeId(keys[n] as string)))
+  }
+
+  #kept(scope: string, id: string): KeptKey {
+    const states = [...(this.#cacheOf(scope).peek(id) ?? [])]
+    const kept = states.map(([name, { algorithm, s }]) => ({ name, definition: definitionOf(algorithm), s: s.slice() }))
+    return { now: this.#clock(), states: kept }
+  }
+
+  /** @param from the ids that are left of those that were there at first: the order changes while they are listed */
+  list(scope: string, from: unknown): KeyPage {
+    const ids = (from as readonly string[] | undefined) ?? [...this.#cacheOf(scope).keys()]
+    const keys = ids.slice(0, pageSize).map((id) => ({ ...decodeId(id), kept: this.#kept(scope, id) }))
+    return { keys, next: ids.length > pageSize ? ids.slice(pageSize) : undefined }
   }
 
   /** Another plan: the same keys under other policies. */

@@ -6,6 +6,7 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { StateRule } from '../algorithms/carry.ts'
 import type { Costs, Details, Tickets, Verb } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
+import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 
 /** The limiter whose states a store keeps. */
@@ -92,6 +93,17 @@ export interface Ledger {
   block?(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): MaybePromise<void>
   /** Optional. Lifts the blocks of these keys, also those of penalties, which count anew then. */
   unblock?(keys: readonly (string | undefined)[]): MaybePromise<void>
+  /**
+   * Optional. What the store keeps of these keys: one for each scope. It changes nothing and creates no key. Without it,
+   * `limiter.inspect()` rejects.
+   */
+  inspect?(keys: readonly string[]): MaybePromise<readonly KeptKey[]>
+  /**
+   * Optional. Some of the keys that the store keeps for a scope, from where the page before ended. A key that is there all the
+   * while is on at least one page. Keys without a state may be left out. Without it, `limiter.list()` throws.
+   * @param from `next` of the page before; undefined for the first page
+   */
+  list?(scope: string, from: unknown): MaybePromise<KeyPage>
   /**
    * Optional. Continues with the same policies under other limits, and adopts every state. Implement it only if no
    * one else can reach the states: its caller relies on knowing every booking.

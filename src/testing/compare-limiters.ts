@@ -1,4 +1,6 @@
-import type { Units } from '../call-arguments.ts'
+import type { Key, Units } from '../call-arguments.ts'
+import { HeadgateError } from '../errors.ts'
+import type { Inspection } from '../inspection/inspection.ts'
 import type { RateLimiter } from '../limiter.ts'
 import type { Reservation } from '../reservation.ts'
 import { assertEqual } from './assert.ts'
@@ -101,6 +103,18 @@ export async function compareLimiters(
       await Promise.all([limiter.reset(keys), reference.reset(keys)])
     }
     same(await limiter.peek(keys), await reference.peek(keys))
+    const inspection = await inspectionOf(limiter, keys)
+    if (inspection !== undefined) same({ ...inspection, notes: [] }, await reference.inspect(keys))
+  }
+}
+
+/** Undefined if the store cannot show its keys. */
+async function inspectionOf(limiter: RateLimiter, keys: Key): Promise<Inspection | undefined> {
+  try {
+    return await limiter.inspect(keys)
+  } catch (error) {
+    if (error instanceof HeadgateError && error.code === 'HEADGATE_UNSUPPORTED') return undefined
+    throw error
   }
 }
 

@@ -86,6 +86,29 @@ test.each(['json', 'advanced'] as const)(
   },
 )
 
+test.each(['json', 'advanced'] as const)(
+  'a worker shows and lists the keys of the primary, by %s',
+  async (serialization) => {
+    const name = `shown-${serialization}`
+    const own = new RateLimiter({
+      name: 'api',
+      policies: ['100/1h', slidingLog({ limit: 9, window: '1m' })],
+      store: primary({ name }),
+    })
+    const worker = new RateLimiter({
+      name: 'api',
+      policies: own.policies,
+      store: (await started(serialization)).store(name),
+    })
+    for (let n = 0; n < 450; n++) own.consumeSync(`key ${n}`, { cost: n < 50 ? 9 : 1 })
+    const [remote, local] = [await worker.inspect('key 7'), await own.inspect('key 7')]
+    expect(remote.policies.map(({ used }) => used)).toEqual(local.policies.map(({ used }) => used))
+    const keys: (string | undefined)[] = []
+    for await (const { key } of worker.list({ refused: true })) keys.push(key)
+    expect(new Set(keys)).toEqual(new Set(Array.from({ length: 50 }, (_, n) => `key ${n}`)))
+  },
+)
+
 test('a call to a primary without the store rejects at the timeout, and the error says what to do', async () => {
   const store = (await started()).store('nobody', 100)
   const limiter = new BareLimiter({ name: 'api', policies: [hundred], store })

@@ -55,6 +55,8 @@ export async function startWorker(serialization: 'json' | 'advanced' = 'json'): 
       clear: (...call) => ask('clear', call),
       block: (...call) => ask('block', call),
       unblock: (...call) => ask('unblock', call),
+      inspect: (...call) => ask('inspect', call),
+      list: (...call) => ask('list', call),
     }
   }
 

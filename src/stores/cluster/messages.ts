@@ -6,11 +6,12 @@ import type { Costs, Tickets } from '../../algorithms/evaluation.ts'
 import { revive } from '../../algorithms/revive.ts'
 import type { Decision, Verdict } from '../../decision.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../errors.ts'
+import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import type { Booking, DecideOptions, DecideVerb, LedgerTerms, ReserveOptions } from '../store.ts'
 
 /** One call of a ledger. */
 export interface LedgerRequest {
-  readonly verb: DecideVerb | 'reserve' | 'reset' | 'clear' | 'block' | 'unblock'
+  readonly verb: DecideVerb | 'reserve' | 'reset' | 'clear' | 'block' | 'unblock' | 'inspect' | 'list'
   /** For `block` and `unblock`, null for a scope that is left alone. */
   readonly keys: readonly (string | null)[]
   readonly costs: Costs
@@ -19,6 +20,8 @@ export interface LedgerRequest {
   readonly options: DecideOptions & ReserveOptions
   /** For `block`. The duration is in microseconds, and null for a block without an end. */
   readonly block?: { readonly duration: number | null; readonly reason?: string }
+  /** For `list`: the scope, and where the page before ended. */
+  readonly listed?: readonly [scope: string, from?: unknown]
 }
 
 /** The requests of a worker in one turn of the event loop. */
@@ -35,8 +38,11 @@ interface Failure {
   readonly message: string
 }
 
-/** The booking is null for a reset, and if the call failed. */
-export type LedgerResponse = readonly [id: number, booking: Booking | null, failure?: Failure]
+/** What a ledger returns: a booking, or what it shows of keys. */
+export type LedgerResult = Booking | readonly KeptKey[] | KeyPage
+
+/** The result is null for a reset, and if the call failed. */
+export type LedgerResponse = readonly [id: number, result: LedgerResult | null, failure?: Failure]
 
 export interface ResponseMessage {
   readonly headgate: string
@@ -85,7 +91,11 @@ function unpackPolicy(packed: Policy): Policy {
 }
 
 /** Restores what JSON turns into null: Infinity, and a ticket that is undefined. */
-export function unpackBooking({ decision, tickets, ...waits }: Booking): Booking {
+export function unpackResult(result: LedgerResult): LedgerResult {
+  return 'decision' in result ? unpackBooking(result) : result
+}
+
+function unpackBooking({ decision, tickets, ...waits }: Booking): Booking {
   return { ...waits, decision: unpackDecision(decision), tickets: unpackTickets(tickets) }
 }
 

@@ -1,11 +1,12 @@
 import cluster, { type Worker } from 'node:cluster'
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, shown } from '../../errors.ts'
-import type { Booking, Ledger, LedgerTerms, Store } from '../store.ts'
+import type { Ledger, LedgerTerms, Store } from '../store.ts'
 import {
   isRequestMessage,
   type LedgerRequest,
   type LedgerResponse,
+  type LedgerResult,
   packTerms,
   type RequestMessage,
   type ResponseMessage,
@@ -54,6 +55,7 @@ export class PrimaryStore implements Store {
       clear: () => ledger.clear?.(),
       block: (...block) => ledger.block?.(...block),
       unblock: (keys) => ledger.unblock?.(keys),
+      ...shownBy(ledger),
     }
   }
 
@@ -94,12 +96,22 @@ export class PrimaryStore implements Store {
   }
 }
 
-async function carryOut(ledger: Ledger, request: LedgerRequest): Promise<Booking | undefined> {
-  const { verb, costs, maxWait, options, block } = request
+/** What the ledger shows of keys, if it can. */
+function shownBy(ledger: Ledger): Pick<Ledger, 'inspect' | 'list'> {
+  return {
+    ...(ledger.inspect && { inspect: ledger.inspect.bind(ledger) }),
+    ...(ledger.list && { list: ledger.list.bind(ledger) }),
+  }
+}
+
+async function carryOut(ledger: Ledger, request: LedgerRequest): Promise<LedgerResult | undefined> {
+  const { verb, costs, maxWait, options, block, listed } = request
   const some = request.keys.map((key) => key ?? undefined)
   if (verb === 'block') return ledger.block?.(some, block?.duration ?? Infinity, block?.reason) as undefined
   if (verb === 'unblock') return ledger.unblock?.(some) as undefined
   const keys = request.keys as readonly string[]
+  if (verb === 'inspect') return ledger.inspect?.(keys)
+  if (verb === 'list') return listed && ledger.list?.(...(listed as [string, unknown]))
   const [tickets, renews] = [options.tickets, options.renews].map(unpackTickets)
   if (verb === 'reserve') return ledger.reserve(keys, costs, maxWait, { ...options, renews })
   if (verb === 'reset') return ledger.reset(keys) as undefined

@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers'
 import type { Costs, Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import { HeadgateError, storeError } from '../../errors.ts'
+import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import { Deadlines, type PendingCall } from '../deadlines.ts'
 import type {
   Booking,
@@ -13,9 +14,16 @@ import type {
   ReserveOptions,
   Store,
 } from '../store.ts'
-import { isResponseMessage, type LedgerRequest, packTerms, type RequestMessage, unpackBooking } from './messages.ts'
+import {
+  isResponseMessage,
+  type LedgerRequest,
+  type LedgerResult,
+  packTerms,
+  type RequestMessage,
+  unpackResult,
+} from './messages.ts'
 
-type PendingRequest = PendingCall<Booking | undefined>
+type PendingRequest = PendingCall<LedgerResult | undefined>
 
 /** The side that sends requests: those of one turn of the event loop travel in one message. */
 export class WorkerStore implements Store {
@@ -55,7 +63,7 @@ export class WorkerStore implements Store {
     this.#onDisconnect()
   }
 
-  send(terms: string, request: LedgerRequest): Promise<Booking | undefined> {
+  send(terms: string, request: LedgerRequest): Promise<LedgerResult | undefined> {
     return this.#deadlines.promise((pending) => {
       const id = this.#nextId++
       this.#pending.set(id, pending)
@@ -83,10 +91,10 @@ export class WorkerStore implements Store {
 
   readonly #onMessage = (message: unknown): void => {
     if (!isResponseMessage(message, this.#name)) return
-    for (const [id, booking, failure] of message.responses) {
+    for (const [id, result, failure] of message.responses) {
       const pending = this.#remove(id)
       if (failure !== undefined) pending?.reject(new HeadgateError(failure.code, failure.message))
-      else pending?.resolve(booking === null ? undefined : unpackBooking(booking))
+      else pending?.resolve(result === null ? undefined : unpackResult(result))
     }
   }
 
@@ -152,8 +160,16 @@ class WorkerLedger implements Ledger {
     await this.#send({ verb: 'clear', keys: [], costs: 1, maxWait: 0, options: {} })
   }
 
-  async #send(request: LedgerRequest): Promise<Booking> {
-    return (await this.#store.send(this.#terms, request)) as Booking
+  async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
+    return this.#send({ verb: 'inspect', keys, costs: 1, maxWait: 0, options: {} })
+  }
+
+  async list(scope: string, from: unknown): Promise<KeyPage> {
+    return this.#send({ verb: 'list', keys: [], costs: 1, maxWait: 0, options: {}, listed: [scope, from] })
+  }
+
+  async #send<Result extends LedgerResult = Booking>(request: LedgerRequest): Promise<Result> {
+    return (await this.#store.send(this.#terms, request)) as Result
   }
 }
 

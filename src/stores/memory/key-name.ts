@@ -11,6 +11,11 @@ export function keyName(key: string): string {
   return key.length > longestKey ? digest(utf16(key)).padStart(longestKey + 1, '#') : key
 }
 
+/** The key of a name, or its hash if that is all there is. */
+export function keyOfName(name: string): { key: string } | { hash: string } {
+  return name.length > longestKey ? { hash: name.slice(name.lastIndexOf('#')) } : { key: name }
+}
+
 /** The UTF-16 units of a key. In UTF-8 all lone surrogates would become the same character. */
 function utf16(key: string): Uint8Array {
   return new Uint8Array(Uint16Array.from({ length: key.length }, (_, n) => key.charCodeAt(n)).buffer)

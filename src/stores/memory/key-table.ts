@@ -78,6 +78,17 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     return row === undefined ? blank : row
   }
 
+  /** The keys in the next rows, at most `size` of them. `next` is the row to go on from; undefined after the last row. */
+  rowsFrom(from: number, size: number): { rows: { name: string; row: number }[]; next: number | undefined } {
+    const rows: { name: string; row: number }[] = []
+    let row = Math.max(from, blank + 1)
+    for (; row < this.#keyOf.length && rows.length < size; row++) {
+      const name = this.#keyOf[row]
+      if (name !== undefined) rows.push({ name, row })
+    }
+    return { rows, next: row < this.#keyOf.length ? row : undefined }
+  }
+
   /** Finds a key that has no row in the overflow table. */
   recall(key: string): OverflowLocation {
     return this.#overflow === undefined ? nothing : this.#overflow.find(keyName(key))

@@ -5,8 +5,10 @@ import { type Costs, Evaluation, type PolicyEvaluation, type Verb } from '../../
 import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { Clock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
+import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import { Blocks } from '../blocks.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
+import { keptKey, keptPage } from './kept-keys.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanScope, multiPlanTable } from './multi-plan-scope.ts'
 import type { MultiPlanStates } from './multi-plan-states.ts'
@@ -168,6 +170,16 @@ export class MemoryLedger implements Ledger {
       const key = keys[n]
       if (key !== undefined) table.unblock(key, now)
     }
+  }
+
+  inspect(keys: readonly string[]): readonly KeptKey[] {
+    const now = this.clock()
+    return this.scopes.map(({ table }, n) => keptKey(table, keys[n] as string, now))
+  }
+
+  list(scope: string, from: unknown): KeyPage {
+    const { table } = this.scopes[this.scopeNames.indexOf(scope)] as Scope
+    return keptPage(table, from, this.clock())
   }
 
   clear(): void {

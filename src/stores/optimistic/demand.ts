@@ -9,9 +9,12 @@ import { slidingWindow } from '../../algorithms/sliding-window.ts'
 /** More units than anybody wants in one window. */
 const unlimited = 1_000_000_000
 
+/** No policy of a user is named so. */
+export const demandName = '~demand'
+
 /** The policy that counts the demand of a key by all processes. It refuses nothing. @param window in milliseconds */
 export function demandPolicy(scope: string, window: number): Policy {
-  return slidingWindow({ name: '~demand', scope, limit: unlimited, window: `${window}ms`, shadow: true })
+  return slidingWindow({ name: demandName, scope, limit: unlimited, window: `${window}ms`, shadow: true })
 }
 
 export class Demand {

@@ -147,6 +147,11 @@ export class KeyShare {
     }
   }
 
+  /** Units admitted since the last report, by the policy that has most. */
+  get unreported(): number {
+    return Math.max(0, ...this.#admitted)
+  }
+
   /** True if there is something to report. */
   get isDue(): boolean {
     return this.#wanted > 0 && !this.reporting && !this.broken

@@ -3,8 +3,10 @@ import { type CallBlock, longerBlock, withBlock } from '../../algorithms/block.t
 import type { Costs } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import { HeadgateError, shown } from '../../errors.ts'
+import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
+import { demandName } from './demand.ts'
 import type { KeyShare } from './key-share.ts'
 import { Outage } from './outage.ts'
 import type { Reporter } from './reporter.ts'
@@ -30,6 +32,9 @@ export class OptimisticLedger implements Ledger {
   readonly block?: NonNullable<Ledger['block']>
   readonly unblock?: NonNullable<Ledger['unblock']>
   readonly #scopeNames: readonly string[]
+  /** Absent if the store behind it cannot do it. */
+  readonly inspect?: (keys: readonly string[]) => Promise<readonly KeptKey[]>
+  readonly list?: (scope: string, from: unknown) => Promise<KeyPage>
 
   /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
   constructor(terms: LedgerTerms, reporter: Reporter) {
@@ -40,6 +45,8 @@ export class OptimisticLedger implements Ledger {
     if (this.#exact.block !== undefined) this.block = (...block) => this.#block(...block)
     if (this.#exact.unblock !== undefined) this.unblock = (keys) => this.#unblock(keys)
     if (this.#exact.clear !== undefined) this.clear = () => this.#clear()
+    if (this.#exact.inspect !== undefined) this.inspect = (keys) => this.#inspect(keys)
+    if (this.#exact.list !== undefined) this.list = (scope, from) => this.#list(scope, from)
     this.#reporter = reporter
     this.#outage = new Outage(reporter.period)
     this.#policies = policies
@@ -108,6 +115,25 @@ export class OptimisticLedger implements Ledger {
     for (const scope of this.#scopes) scope.forgetAll() // what was admitted meanwhile was reported to keys that are gone
   }
 
+  /** The store's states, and what this process has admitted since its last report. */
+  async #inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
+    const kept = (await this.#exact.inspect?.(keys)) ?? []
+    return kept.map((key, n) => {
+      const units = this.#scopes[n]?.unreported(keys[n] as string) ?? 0
+      const own =
+        units > 0
+          ? ` This process has admitted ${units} ${units === 1 ? 'unit' : 'units'} that it has not reported.`
+          : ''
+      const period = `Processes admit by their shares and report every ${this.#reporter.period / 1000} ms.`
+      return { ...withoutDemand(key), notes: [...(key.notes ?? []), period + own] }
+    })
+  }
+
+  async #list(scope: string, from: unknown): Promise<KeyPage> {
+    const { keys, next } = (await this.#exact.list?.(scope, from)) ?? { keys: [] }
+    return { keys: keys.map((listed) => ({ ...listed, kept: withoutDemand(listed.kept) })), next }
+  }
+
   #sharesOf(keys: readonly string[], now: number): readonly KeyShare[] | undefined {
     const shares: KeyShare[] = []
     for (const [n, scope] of this.#scopes.entries()) {
@@ -140,6 +166,11 @@ export class OptimisticLedger implements Ledger {
     const decision = join(admitted, verdicts, 'store', options?.at ? Math.floor(now / 1000) : undefined)
     return block === undefined ? decision : withBlock(decision, block, true)
   }
+}
+
+/** The demand is no policy of the limiter. */
+function withoutDemand(kept: KeptKey): KeptKey {
+  return { ...kept, states: kept.states.filter(({ name }) => name !== demandName) }
 }
 
 function checkPolicy({ name, countRefused, algorithm }: Policy): void {

@@ -58,6 +58,11 @@ export class ScopeShares implements Reports {
     if (this.#shares.get(key)?.broken) this.#shares.delete(key)
   }
 
+  /** Units that this process has admitted of a key since its last report, by the policy that has most. */
+  unreported(key: string): number {
+    return this.#shares.get(key)?.unreported ?? 0
+  }
+
   forget(key: string): void {
     this.#shares.delete(key)
   }

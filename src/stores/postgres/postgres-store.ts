@@ -6,6 +6,7 @@ import { RecordStore } from '../records/record-store.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions } from '../shared-options.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
 import { errorOf, migrationError } from './error.ts'
+import { RowReader } from './row-reader.ts'
 import { Sql } from './sql.ts'
 import { TransactionRunner } from './transaction-runner.ts'
 
@@ -67,11 +68,15 @@ export class PostgresStore extends RecordStore {
       transactions: positiveInteger(options.transactions ?? 4, `${store}: transactions`, 'HEADGATE_OPTION'),
       usesStoreTime: options.clock === undefined,
     })
+    const own = options.clock === undefined ? undefined : checkClock(options.clock)
+    const reader = new RowReader(pool, sql, timeout, own)
     super({
       prefix,
       timeout,
       breaker,
-      clock: options.clock === undefined ? wallClock : checkClock(options.clock),
+      clock: own ?? wallClock,
+      read: (keys) => reader.read(keys),
+      page: (start, after) => reader.page(start, after),
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
       deadlines: new Deadlines('Postgres', timeout),
       clear: (start) =>

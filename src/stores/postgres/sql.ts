@@ -10,6 +10,9 @@ const sweptAtOnce = 200
 /** The most rows that `clear` deletes at once. */
 const clearedAtOnce = 500
 
+/** How many rows are listed at once. */
+export const pageSize = 200
+
 /** A row to be saved. */
 export interface Saved {
   readonly key: string
@@ -71,6 +74,15 @@ export class Sql {
     return (
       `begin isolation level read committed read only; set local statement_timeout = ${this.#timeout}; ` +
       `${this.#select(keys, quote)}; ${now}; commit`
+    )
+  }
+
+  /** Reads the next records after a key that are still needed, of keys from `start` to before `end`. The last results are as of `read`. */
+  page(after: string, end: string, quote: Quote): string {
+    return (
+      `begin isolation level read committed read only; set local statement_timeout = ${this.#timeout}; ` +
+      `select key, record from ${this.#table} where key > ${quote(after)} and key < ${quote(end)} ` +
+      `and record is not null and expires > now() order by key limit ${pageSize}; ${now}; commit`
     )
   }
 

@@ -16,6 +16,7 @@ import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
 import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { type Definition, revive, sameDefinition } from '../../algorithms/revive.ts'
 import { HeadgateError, shown } from '../../errors.ts'
+import type { KeptState } from '../../inspection/kept-key.ts'
 
 const version = 1
 
@@ -181,6 +182,19 @@ function parse(text: string): readonly PackedState[] {
     'HEADGATE_STORE_RECORD',
     `The text under this key is no record of this version: ${shown(text)}. Choose another prefix, or delete it with reset(key).`,
   )
+}
+
+/**
+ * The states of a record, for those who only look.
+ * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
+ */
+export function keptStates(text: string | undefined): KeptState[] {
+  if (text === undefined) return []
+  return parse(text).map(([name, [kind, span, ...parameters], , s]) => ({
+    name,
+    definition: { kind, span, parameters },
+    s,
+  }))
 }
 
 function stateOf([name, [kind, span, ...parameters], fullAt, s]: PackedState): [name: string, state: SavedState] {

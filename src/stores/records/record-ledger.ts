@@ -1,9 +1,12 @@
 import { type Costs, unitsBack } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import { HeadgateError } from '../../errors.ts'
+import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import { PendingCall } from '../deadlines.ts'
+import { decodeId } from '../encode.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import type { RecordCall } from './job.ts'
+import { keptStates } from './key-record.ts'
 import type { RecordContext } from './record-context.ts'
 import { keepsStart, limiterStart, recordKey, recordKeyStart } from './record-key.ts'
 import { ScopedEvaluation } from './scoped-evaluation.ts'
@@ -22,6 +25,9 @@ export class RecordLedger implements Ledger {
   readonly #keyStarts: readonly string[]
   /** Absent if the store cannot list its keys. */
   readonly clear?: () => Promise<void>
+  readonly #scopes: readonly string[]
+  /** Absent if the store cannot list its keys. */
+  readonly list?: (scope: string, from: unknown) => Promise<KeyPage>
 
   constructor(terms: LedgerTerms, context: RecordContext) {
     const { name, policies, scopes } = terms
@@ -36,6 +42,9 @@ export class RecordLedger implements Ledger {
     this.#keyStarts = scopes.map((scope) => recordKeyStart(context.prefix, name, scope))
     const { clear, prefix } = context
     if (clear !== undefined) this.clear = async () => clear(this.#wholeStart(limiterStart(prefix, name)))
+    this.#scopes = scopes
+    const { page } = context
+    if (page !== undefined) this.list = (scope, from) => this.#list(page, scope, from)
   }
 
   async decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): Promise<Decision> {
@@ -89,6 +98,25 @@ export class RecordLedger implements Ledger {
       'clear cannot find the keys of this limiter: its prefix, name and scope are so long that the store keeps digests. ' +
         'Reset single keys, or shorten one of them.',
     )
+  }
+
+  async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
+    const { deadlines, read } = this.#context
+    const { texts, now } = await deadlines.reading(read(this.#recordKeys(keys)))
+    return texts.map((text) => ({ now, states: keptStates(text) }))
+  }
+
+  async #list(page: NonNullable<RecordContext['page']>, scope: string, from: unknown): Promise<KeyPage> {
+    const start = this.#keyStarts[this.#scopes.indexOf(scope)] as string
+    const { keys, texts, now, more } = await this.#context.deadlines.reading(page(start, (from as string) ?? start))
+    const listed = keys.flatMap((key, n) => {
+      try {
+        return { ...decodeId(key.slice(start.length)), kept: { now, states: keptStates(texts[n]) } }
+      } catch {
+        return [] // another program's text: no decision reads it either
+      }
+    })
+    return { keys: listed, next: more ? keys.at(-1) : undefined }
   }
 
   /** Gives back to each key by itself: what one key gets back never depends on another. */

@@ -14,6 +14,7 @@ import { HeadgateError, shown, storeError } from '../../errors.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import { emptyText, type Job, type Write } from './job.ts'
 import type { SavedText } from './key-record.ts'
+import type { ReadTexts } from './record-context.ts'
 import { checkRecordSize, type SizeLimit } from './size-limit.ts'
 
 /** The text that a store has under a key. */
@@ -62,6 +63,16 @@ export class SwapRunner<Version> {
 
   constructor(options: SwapRunnerOptions<Version>) {
     this.#options = options
+  }
+
+  /** The texts of these keys, for those who only look. */
+  async read(keys: readonly string[]): Promise<ReadTexts> {
+    try {
+      const found = await Promise.all(keys.map((key) => this.#read(key)))
+      return { texts: found.map((each) => each?.text), now: this.#storeTime(found) ?? this.#options.clock() }
+    } catch (cause) {
+      throw storeError(this.#options.size.store, cause)
+    }
   }
 
   async run(job: Job): Promise<void> {

@@ -119,6 +119,11 @@ export class Batcher {
     return this.#deadlines.bound(answer, late)
   }
 
+  /** The same for a question that is no request. */
+  reading<T>(answer: Promise<T>): Promise<T> {
+    return this.#deadlines.reading(answer)
+  }
+
   #begin(message: Message, slot: number): Batch {
     this.options.connection.checkListener()
     const batch = new Batch(this, message, slot)

@@ -21,7 +21,7 @@ export interface PackedPlan {
 }
 
 /** The id of a policy's state in the value of a key. It depends on the name alone: other numbers find the state. */
-export function policyId({ name }: Policy): Buffer {
+export function policyId({ name }: { readonly name: string }): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, idBytes)
 }
 
@@ -68,7 +68,7 @@ function isSmooth({ kind }: Algorithm): boolean {
 }
 
 /** Kinds whose span does not follow from their parameters. */
-const withSpan = ['slidingWindow', 'segmentedWindow', 'slidingLog', 'concurrency']
+export const withSpan: readonly string[] = ['slidingWindow', 'segmentedWindow', 'slidingLog', 'concurrency']
 
 /** The numbers that define an algorithm of its kind. */
 function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] {

@@ -1,9 +1,11 @@
 import type { Costs, Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
+import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import { clearKeys } from './clear-keys.ts'
 import { ConsumeRequest } from './consume-request.ts'
+import { KeptKeys } from './kept-keys.ts'
 import { encodeId, keyStart, limiterStart } from './keys.ts'
 import { type PackedPlan, packPlan } from './packed-plan.ts'
 import type { RedisContext } from './redis-context.ts'
@@ -21,15 +23,20 @@ export class RedisLedger implements Ledger {
   /** The prefix of the keys of each scope. */
   readonly #keyStarts: readonly string[]
   readonly #slotGroups: SlotGroups
+  readonly #kept: KeptKeys
+  readonly #scopes: readonly string[]
   /** True if a refusal changes no state, so that the deny cache can repeat it. */
   readonly #cacheable: boolean
   readonly #plainExtras: RequestExtras
 
-  constructor({ name, policies, scopes, onChange = 'keep' }: LedgerTerms, context: RedisContext) {
+  constructor(terms: LedgerTerms, context: RedisContext) {
+    const { name, policies, scopes, onChange = 'keep' } = terms
     this.#context = context
     this.#plan = packPlan(policies, scopes, onChange)
     this.#start = limiterStart(context.prefix, name)
     this.#keyStarts = scopes.map((scope) => keyStart(context.prefix, name, scope))
+    this.#scopes = scopes
+    this.#kept = new KeptKeys(terms, this.#plan, context)
     this.#slotGroups = new SlotGroups(this.#plan, onChange)
     this.#cacheable =
       context.denyCache !== undefined &&
@@ -108,6 +115,14 @@ export class RedisLedger implements Ledger {
   #forgetAll(): void {
     this.#context.denyCache?.forgetAll(this.#start)
     this.#context.leases?.forgetAll(this.#start)
+  }
+
+  inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
+    return this.#kept.inspect(this.#stateKeys(keys))
+  }
+
+  list(scope: string, from: unknown): Promise<KeyPage> {
+    return this.#kept.list(this.#keyStarts[this.#scopes.indexOf(scope)] as string, from)
   }
 
   #stateKeys(keys: readonly string[]): readonly string[] {

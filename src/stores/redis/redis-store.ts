@@ -13,6 +13,7 @@ import { type LeasesOption, leaseSizeOf } from './lease-size.ts'
 import { Leases } from './leases.ts'
 import { script } from './lua/script.ts'
 import { PlainScripts } from './plain-scripts.ts'
+import { RecordReader } from './record-reader.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 import { reportPeriod } from './report-period.ts'
@@ -139,6 +140,7 @@ export class RedisStore implements Store {
         reconnectAfter: reconnectTime(options),
         ...batchSizeOf(options.batch),
       }),
+      reader: new RecordReader(connection),
       prefix,
       cluster: connection.cluster,
       clock,

@@ -1,0 +1,122 @@
+/*
+ * What a limiter knows of a key, in words and numbers. The stores return states with the definitions of the algorithms
+ * that wrote them (`Ledger.inspect`), and everything else is made here, for all stores alike.
+ */
+import type { Policy } from '../algorithms/algorithm.ts'
+import { carry, hasFullQuota, type StateRule } from '../algorithms/carry.ts'
+import { revive, sameDefinition } from '../algorithms/revive.ts'
+import type { Source } from '../decision.ts'
+import type { KeptKey, KeptState } from './kept-key.ts'
+import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
+import { termsOf } from './terms.ts'
+import { timeText } from './words.ts'
+
+/**
+ * A key as its store has it now. Nothing is changed by looking. Durations are milliseconds, rounded up; times are
+ * milliseconds since the epoch. A key that the store does not know has its full quota under every policy.
+ */
+export interface Inspection {
+  /** True if a call of cost 1 would be refused now. */
+  readonly refused: boolean
+  /** The time until a call of cost 1 is admitted; 0 for now, Infinity for never. */
+  readonly retryAfter: number
+  /** The answer in a sentence: `'Refused for 340 ms more by the policy "1s".'` */
+  readonly words: string
+  /** One for each policy of the limiter, in its order. */
+  readonly policies: readonly PolicyInspection[]
+  /** States of the key that other deploys and plans of the limiter have left, and that still count there. */
+  readonly others: readonly PolicyInspection[]
+  /** The time of the last call that changed the key; undefined if the store does not know the key. */
+  readonly lastUsedAt: number | undefined
+  /** The time of the store. */
+  readonly at: number
+  /** As in a decision: `'store'`; `'fallback'` or `'open'` if the store failed. */
+  readonly source: Source
+  /** False if the numbers are an upper bound of what is used. `notes` say why. */
+  readonly exact: boolean
+  /** What the numbers do not show, in whole sentences: units taken ahead, decisions that are not reported yet. */
+  readonly notes: readonly string[]
+}
+
+/** @param kept one for each scope */
+export function inspectionOf(
+  policies: readonly Policy[],
+  scopes: readonly string[],
+  rule: StateRule,
+  kept: readonly KeptKey[],
+): Inspection {
+  const inspected = policies.map((policy) => {
+    const key = kept[scopes.indexOf(policy.scope)] as KeptKey
+    return inspectOwn(key.policies?.find(({ name }) => name === policy.name) ?? policy, key, rule)
+  })
+  const others = kept.flatMap((key, n) => {
+    const names = policies.filter(({ scope }) => scope === scopes[n]).map(({ name }) => name)
+    return key.states
+      .filter(({ name }) => name === undefined || !names.includes(name))
+      .flatMap((state) => inspectState(state, key.now))
+  })
+  const [first] = kept as [KeptKey, ...KeptKey[]]
+  return { ...joined(inspected, others), ...sourceOf(kept), at: Math.floor(first.now / 1000) }
+}
+
+/** A key whose limiter is not known, by the definitions that are kept with its states. */
+export function inspectionOfStates(kept: KeptKey): Inspection {
+  const policies = kept.states.flatMap((state) => inspectState(state, kept.now))
+  return { ...joined(policies, []), ...sourceOf([kept]), at: Math.floor(kept.now / 1000) }
+}
+
+function sourceOf(kept: readonly KeptKey[]): Pick<Inspection, 'source' | 'exact' | 'notes'> {
+  const source = kept.map((key) => key.source ?? 'store').find((each) => each !== 'store') ?? 'store'
+  const notes = [...new Set(kept.flatMap((key) => key.notes ?? []))]
+  return { source, exact: !kept.some(({ atMost }) => atMost), notes }
+}
+
+function joined(policies: readonly PolicyInspection[], others: readonly PolicyInspection[]) {
+  const enforced = policies.filter(({ shadow }) => !shadow)
+  const retryAfter = Math.max(0, ...enforced.map((policy) => policy.retryAfter))
+  const binding = enforced.find((policy) => policy.retryAfter === retryAfter)
+  const times = [...policies, ...others].flatMap(({ lastUsedAt }) => lastUsedAt ?? [])
+  const lastUsedAt = times.length === 0 ? undefined : Math.max(...times)
+  return {
+    refused: retryAfter > 0,
+    retryAfter,
+    words: sentence(retryAfter, binding, policies, lastUsedAt),
+    policies,
+    others,
+    lastUsedAt,
+  }
+}
+
+function sentence(
+  retryAfter: number,
+  binding: PolicyInspection | undefined,
+  policies: readonly PolicyInspection[],
+  lastUsedAt: number | undefined,
+): string {
+  if (retryAfter === Infinity) return `Refused by the policy "${binding?.name}", which never admits a call.`
+  if (retryAfter > 0) return `Refused for ${timeText(retryAfter * 1000)} more by the policy "${binding?.name}".`
+  if (lastUsedAt === undefined) return 'Admitted: nothing is known of the key, so it has its full quota.'
+  const reset = Math.max(0, ...policies.map(({ resetAfter }) => resetAfter))
+  return reset > 0 ? `Admitted; the full quota is back in ${timeText(reset * 1000)}.` : 'Admitted, with the full quota.'
+}
+
+/** A state that was left under other numbers counts as the next decision would count it. */
+function inspectOwn(policy: Policy, { now, states }: KeptKey, rule: StateRule): PolicyInspection {
+  const { algorithm } = policy
+  const state = states.find(({ name }) => name === policy.name)
+  if (state !== undefined && sameDefinition(state.definition, algorithm))
+    return inspectPolicy(policy, state.s, now, false)
+  const from = state && revive(state.definition)
+  if (from === undefined) return inspectPolicy(policy, new Array(algorithm.slots).fill(0), now, false)
+  const { s } = state as KeptState
+  const carried = carry(s.slice(), from, algorithm, now, rule)
+  return inspectPolicy(policy, carried, now, !hasFullQuota(s.slice(), 0, from, now))
+}
+
+/** Empty for a state that no longer counts, or of an algorithm that this version does not know. */
+function inspectState({ name, hash, definition, s }: KeptState, now: number): PolicyInspection[] {
+  const algorithm = revive(definition)
+  if (algorithm === undefined || hasFullQuota(s.slice(), 0, algorithm, now)) return []
+  const shown = name ?? `#${hash}`
+  return [inspectPolicy({ name: shown, ...termsOf(definition), shadow: false, algorithm }, s, now, false)]
+}

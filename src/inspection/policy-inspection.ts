@@ -1,0 +1,127 @@
+import { type Algorithm, Report } from '../algorithms/algorithm.ts'
+import { Bucket } from '../algorithms/bucket.ts'
+import { effectiveTime } from '../algorithms/effective-time.ts'
+import { IntervalBucket } from '../algorithms/interval-bucket.ts'
+import { Penalty } from '../algorithms/penalty.ts'
+import { SlidingLog } from '../algorithms/sliding-log.ts'
+import { Smooth } from '../algorithms/smooth.ts'
+import { bookedOf, type InspectedNumbers, leasesOf, numbersOf, type UnitsAt } from './numbers.ts'
+import { wordsOf } from './words.ts'
+
+/** Units that leave or act at a later time. */
+export interface TimedUnits {
+  readonly units: number
+  /** In milliseconds from now, rounded up. */
+  readonly after: number
+}
+
+/** The state of a key under one policy. Durations are milliseconds, rounded up; times are milliseconds since the epoch. */
+export interface PolicyInspection {
+  /** The policy's name; `#` and a hash if the store keeps no more of it, and the limiter has no policy of that hash. */
+  readonly name: string
+  /** The kind of the algorithm, such as `'bucket'` of token bucket, leaky bucket and GCRA. */
+  readonly kind: string
+  readonly limit: number
+  readonly window: number
+  readonly burst: number
+  readonly shadow: boolean
+  /** As in a verdict: the units that count now. Of a penalty, the refusals that are counted. */
+  readonly used: number
+  /** The largest cost that is admitted now. */
+  readonly remaining: number
+  /** The time until a call of cost 1 is admitted; 0 for now, Infinity for never. */
+  readonly retryAfter: number
+  /** The time until the key has its full quota again. */
+  readonly resetAfter: number
+  /** The units beyond the limit that time has to pay off, from charges. */
+  readonly debt: number
+  /** With `concurrency`: when the lease of each unit in flight ends. */
+  readonly inFlight?: readonly TimedUnits[]
+  /** Units of reservations that wait for their time. Included in `used`. */
+  readonly booked: readonly TimedUnits[]
+  /** True if there may be reservations that are not settled yet. Stores keep no list of them. */
+  readonly reservations: boolean
+  /** When the state was last written by a call; undefined if the key has none. */
+  readonly lastUsedAt: number | undefined
+  /** True if the state was left under other numbers, and is shown as it counts under these. */
+  readonly carried: boolean
+  /** The state in a sentence: `'7 of 10 units are used; one comes back every 100 ms, the next in 40 ms.'` */
+  readonly words: string
+  /** The numbers of the algorithm, such as `level`, or `windowStart` and `current`; see docs/limiter.md. */
+  readonly numbers: InspectedNumbers
+}
+
+/** The policy that a state is inspected under. */
+export interface InspectedPolicy {
+  readonly name: string
+  readonly limit: number
+  /** In milliseconds. */
+  readonly window: number
+  readonly burst: number
+  readonly shadow: boolean
+  readonly algorithm: Algorithm
+}
+
+const report = new Report()
+
+/** @param state at its first number; all zeros for a key without one @param now microseconds */
+export function inspectPolicy(
+  policy: InspectedPolicy,
+  state: readonly number[],
+  now: number,
+  carried: boolean,
+): PolicyInspection {
+  const { algorithm, name, limit, window, burst, shadow } = policy
+  const s = state.slice()
+  const at = effectiveTime(algorithm, s[0] as number, now)
+  const lag = at - now
+  const isNew = s.every((number) => number === 0)
+  if (!isNew) algorithm.take(s, 0, at, 0, 0) // a cost of 0 brings the state to `at`
+  algorithm.report(s, 0, at, report)
+  const { used, remaining } = report
+  const reset = report.reset === 0 ? 0 : report.reset + lag
+  const waitFor = (cost: number) => {
+    const wait = algorithm.wait(s, 0, at, cost)
+    return wait === 0 ? 0 : wait + lag
+  }
+  const retry = waitFor(1)
+  const next = remaining >= burst ? 0 : waitFor(remaining + 1)
+  const debt = debtOf(algorithm, s, used, limit)
+  const leases = leasesOf(algorithm, s)
+  const booked = bookedOf(algorithm, s, at)
+  const later = (all: readonly UnitsAt[]) => all.map(({ units, time }) => ({ units, after: ceil(time - now) }))
+  return {
+    name,
+    kind: algorithm.kind,
+    limit,
+    window,
+    burst,
+    shadow,
+    used,
+    remaining,
+    retryAfter: ceil(retry),
+    resetAfter: ceil(reset),
+    debt,
+    ...(leases && { inFlight: later(leases) }),
+    booked: later(booked),
+    reservations: algorithm.idSlot !== undefined && (s[algorithm.idSlot] as number) > 0,
+    lastUsedAt: isNew ? undefined : Math.floor((state[0] as number) / 1000),
+    carried,
+    words: wordsOf({ algorithm, s, at, now, burst, used, debt, retry, next, reset, leases, booked }),
+    numbers: numbersOf(algorithm, s, at),
+  }
+}
+
+/** Booked units are no debt. Neither are units in flight beyond a limit that was lowered, nor what Guava's limiters let the next call pay. */
+function debtOf(algorithm: Algorithm, s: readonly number[], used: number, limit: number): number {
+  if (algorithm instanceof Bucket || algorithm instanceof IntervalBucket)
+    return Math.max(0, Math.ceil(((s[1] as number) - algorithm.capacity) / algorithm.weight))
+  if (algorithm.leases || algorithm instanceof Penalty || algorithm instanceof Smooth) return 0
+  if (algorithm instanceof SlidingLog) return Math.max(0, used - algorithm.limit)
+  return algorithm.kind === 'closed' ? 0 : Math.max(0, used - limit)
+}
+
+/** Microseconds as milliseconds, rounded up. */
+function ceil(microseconds: number): number {
+  return Math.ceil(microseconds / 1000)
+}

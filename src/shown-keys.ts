@@ -1,0 +1,111 @@
+import { LRUCache } from 'lru-cache'
+import type { Policy } from './algorithms/algorithm.ts'
+import type { CarryRule } from './algorithms/carry.ts'
+import { cannotShow, invalidOption, shown } from './errors.ts'
+import { type Inspection, inspectionOf } from './inspection/inspection.ts'
+import type { KeptListing } from './inspection/kept-key.ts'
+import { flag, knownOptions, type Names, positiveInteger } from './options.ts'
+import type { Ledger } from './stores/store.ts'
+
+export interface ListOptions {
+  /** True for the keys only that a call of cost 1 would be refused for now. Default false. */
+  refused?: boolean
+  /** The most keys. Default: all. Example: 50. */
+  limit?: number
+  /** The keys of this scope only. Default: those of every scope, one scope after the other. Example: `'user'`. */
+  scope?: string
+}
+
+/** A key that a store keeps. */
+export interface ListedKey {
+  /** The key; undefined if the store keeps it hashed, because it is long. */
+  readonly key: string | undefined
+  /** The hash in place of the key; undefined if the key is known. */
+  readonly hash: string | undefined
+  readonly scope: string
+  /** The key under the policies of its scope, as of when it was read. */
+  readonly inspection: Inspection
+}
+
+/** What of a limiter shows its keys. */
+export interface ShownLimiter {
+  readonly ledger: Ledger
+  readonly policies: readonly Policy[]
+  readonly scopes: readonly string[]
+  readonly onChange: CarryRule
+}
+
+/** The most keys that are remembered, so that none of them is listed twice. */
+const remembered = 100_000
+
+export async function inspect(
+  { ledger, policies, scopes, onChange }: ShownLimiter,
+  keys: readonly string[],
+): Promise<Inspection> {
+  if (ledger.inspect === undefined) throw cannotShow('inspect')
+  return inspectionOf(policies, scopes, onChange, await ledger.inspect(keys))
+}
+
+const known: Names<ListOptions> = ['refused', 'limit', 'scope']
+
+/** @throws HeadgateError `HEADGATE_UNSUPPORTED`, or `HEADGATE_OPTION` for an invalid option */
+export function list(limiter: ShownLimiter, options: ListOptions = {}): AsyncGenerator<ListedKey, void, undefined> {
+  knownOptions('list', options, known)
+  const { scope, limit = Number.MAX_SAFE_INTEGER } = options
+  const refused = flag(options.refused, 'list: refused')
+  positiveInteger(limit, 'list: limit', 'HEADGATE_OPTION')
+  if (scope !== undefined && !limiter.scopes.includes(scope)) {
+    const names = limiter.scopes.map(shown).join(', ')
+    throw invalidOption('list: scope', 'a scope of the limiter', scope, `It has ${names}.`)
+  }
+  if (limiter.ledger.list === undefined) throw cannotShow('list')
+  const scopes = scope === undefined ? limiter.scopes : [scope]
+  return listed(limiter, scopes, refused, limit)
+}
+
+async function* listed(
+  limiter: ShownLimiter,
+  scopes: readonly string[],
+  refused: boolean,
+  limit: number,
+): AsyncGenerator<ListedKey, void, undefined> {
+  let left = limit
+  for (const scope of scopes) {
+    for await (const found of keysOf(limiter, scope)) {
+      if (refused && !found.inspection.refused) continue
+      yield found
+      if (--left === 0) return
+    }
+  }
+}
+
+/** The live keys of a scope. One that a store returns twice, because it has moved meanwhile, is listed once. */
+async function* keysOf(
+  { ledger, policies, onChange }: ShownLimiter,
+  scope: string,
+): AsyncGenerator<ListedKey, void, undefined> {
+  const own = policies.filter((policy) => policy.scope === scope)
+  const seen = new LRUCache<string, true>({ maxSize: remembered, sizeCalculation: () => 1 })
+  let from: unknown
+  do {
+    const page = await ledger.list?.(scope, from)
+    for (const { key, hash, kept } of page?.keys ?? []) {
+      const name = nameOf(key, hash)
+      if (seen.has(name)) continue
+      const inspection = inspectionOf(own, [scope], onChange, [kept])
+      if (!isLive(inspection)) continue
+      seen.set(name, true)
+      yield { key, hash, scope, inspection }
+    }
+    from = page?.next
+  } while (from !== undefined)
+}
+
+function nameOf(key: KeptListing['key'], hash: KeptListing['hash']): string {
+  return key === undefined ? `#${hash}` : `=${key}`
+}
+
+/** False if the key has its full quota again, and the store has not forgotten it yet. */
+function isLive({ policies, others }: Inspection): boolean {
+  return policies.some(({ resetAfter }) => resetAfter > 0) || others.length > 0
+}

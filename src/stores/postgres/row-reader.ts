@@ -1,0 +1,47 @@
+import type { ReadTexts, TextPage } from '../records/record-context.ts'
+import { type PostgresPool, type Rows, withClient } from './client.ts'
+import { errorOf } from './error.ts'
+import { pageSize, type Sql } from './sql.ts'
+
+/** Reads rows for those who only look: without locks, in read-only transactions. */
+export class RowReader {
+  readonly #pool: PostgresPool
+  readonly #sql: Sql
+  readonly #timeout: number
+  /** The time of this process; undefined for that of Postgres. */
+  readonly #clock: (() => number) | undefined
+
+  /** @param timeout in milliseconds */
+  constructor(pool: PostgresPool, sql: Sql, timeout: number, clock: (() => number) | undefined) {
+    this.#pool = pool
+    this.#sql = sql
+    this.#timeout = timeout
+    this.#clock = clock
+  }
+
+  async read(keys: readonly string[]): Promise<ReadTexts> {
+    const { rows, now } = await this.#query((quote) => this.#sql.read(keys, quote))
+    const texts = new Map(rows.map(({ key, record }) => [key, record ?? undefined] as [string, string | undefined]))
+    return { texts: keys.map((key) => texts.get(key)), now }
+  }
+
+  /** @param start what the keys begin with, which ends with a colon */
+  async page(start: string, after: string): Promise<TextPage> {
+    const end = `${start.slice(0, -1)};` // the character after the colon
+    const { rows, now } = await this.#query((quote) => this.#sql.page(after, end, quote))
+    const keys = rows.map(({ key }) => key as string)
+    return { keys, texts: rows.map(({ record }) => record as string), now, more: rows.length === pageSize }
+  }
+
+  async #query(textOf: (quote: (text: string) => string) => string): Promise<{ rows: Rows['rows']; now: number }> {
+    try {
+      return await withClient(this.#pool, 2 * this.#timeout, async (client) => {
+        const text = textOf((each) => client.escapeLiteral(each))
+        const [found, time] = ((await client.query(text)) as Rows[]).slice(-3) as [Rows, Rows]
+        return { rows: found.rows, now: this.#clock?.() ?? Number(time.rows[0]?.now) }
+      })
+    } catch (cause) {
+      throw errorOf(cause)
+    }
+  }
+}

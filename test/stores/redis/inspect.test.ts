@@ -1,0 +1,175 @@
+import { Cluster, Redis } from 'ioredis'
+import { createClient, createCluster } from 'redis'
+import { afterAll, describe, expect, test } from 'vitest'
+import { concurrency, memoryStore, policy, RateLimiter, slidingLog, tokenBucket } from '../../../src/index.ts'
+import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
+import { ManualClock } from '../../../src/testing/index.ts'
+import { startCluster } from '../../support/redis-server.ts'
+import { useRedis, useServer } from '../../support/use-server.ts'
+
+const { server, client } = await useRedis()
+const cluster = await useServer(startCluster())
+const ports = cluster.nodes.map(({ port }) => port)
+
+const ioredisCluster = new Cluster(ports.map((port) => ({ host: '127.0.0.1', port })))
+const nodeRedis = await createClient({ socket: { port: server.port } })
+  .on('error', () => {})
+  .connect()
+const nodeRedisCluster = createCluster({ rootNodes: ports.map((port) => ({ url: `redis://127.0.0.1:${port}` })) })
+nodeRedisCluster.on('error', () => {})
+await nodeRedisCluster.connect()
+const prefixed = new Redis(server.port, { keyPrefix: 'app*[1]:' })
+afterAll(() => {
+  ioredisCluster.disconnect()
+  prefixed.disconnect()
+  nodeRedis.destroy()
+  nodeRedisCluster.destroy()
+})
+
+const clients: [string, RedisClient][] = [
+  ['ioredis', client],
+  ['ioredis with a keyPrefix', prefixed],
+  ['node-redis', nodeRedis],
+  ['Cluster of ioredis', ioredisCluster],
+  ['a cluster of node-redis', nodeRedisCluster],
+]
+
+let prefixes = 0
+
+describe.each(clients)('%s', (_, each) => {
+  const limiterOf = (name = 'api') => {
+    const store = redisStore({ client: each, timeout: '10s', prefix: `inspect-${prefixes++}`, denyCache: false })
+    const policies = [
+      policy('3/1h', { name: 'calls', scope: 'user' }),
+      tokenBucket({ name: 'all', limit: 1000, window: '1s' }),
+    ]
+    return new RateLimiter({ name, policies, store })
+  }
+
+  test('shows a key as the memory store does', async () => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 1))
+    const policies = [
+      slidingLog({ limit: 300, window: '1h' }),
+      concurrency({ limit: 200, lease: '1m' }),
+      policy('5/1s'),
+    ]
+    const store = redisStore({
+      client: each,
+      clock: clock.now,
+      timeout: '10s',
+      prefix: `inspect-${prefixes++}`,
+      denyCache: false,
+    })
+    const limiters = [store, memoryStore({ clock: clock.now })].map(
+      (own) => new RateLimiter({ name: 'x', policies, store: own }),
+    )
+    for (let n = 0; n < 40; n++) {
+      for (const limiter of limiters) await limiter.reserve('ann', { cost: 1 + (n % 3) })
+      clock.advance(173)
+    }
+    const [redis, memory] = await Promise.all(limiters.map((limiter) => limiter.inspect('ann')))
+    expect(redis).toEqual(memory)
+    expect(redis?.policies[0]?.used).toBeGreaterThan(20)
+  })
+
+  test('lists every live key once, the refused ones, and one scope', async () => {
+    const limiter = limiterOf()
+    const other = new RateLimiter({ name: 'api2', policies: '1/1h', store: limiter.store })
+    await other.consume('of another limiter')
+    const users = Array.from({ length: 700 }, (_, n) => `user ${n} \u{1f600}*`)
+    await Promise.all(users.map((user, n) => limiter.consume({ user, default: 'all' }, { cost: n % 10 === 0 ? 3 : 1 })))
+    const found: (string | undefined)[] = []
+    for await (const { key, scope } of limiter.list({ scope: 'user' })) if (scope === 'user') found.push(key)
+    expect([found.length, new Set(found)]).toEqual([700, new Set(users)])
+    let refused = 0
+    for await (const { inspection } of limiter.list({ scope: 'user', refused: true }))
+      refused += inspection.refused ? 1 : 0
+    expect(refused).toBe(70)
+    let first = 0
+    for await (const _ of limiter.list({ limit: 50 })) first++
+    expect(first).toBe(50)
+  })
+})
+
+test('looking writes nothing, and needs no command that decisions do not need', async () => {
+  await client.call(
+    'ACL',
+    'SETUSER',
+    'limits',
+    'on',
+    '>secret',
+    '~inspect-*',
+    '+evalsha',
+    '+eval',
+    '+mget',
+    '+set',
+    '+setrange',
+    '+del',
+    '+time',
+    '+info',
+  )
+  const own = new Redis(server.port, { username: 'limits', password: 'secret' })
+  const limiter = new RateLimiter({
+    name: 'acl',
+    policies: '3/1h',
+    store: redisStore({ client: own, timeout: '5s', prefix: 'inspect-acl' }),
+  })
+  await limiter.consume('ann')
+  const [before, ttl] = [
+    await client.getBuffer('inspect-acl:acl:{ann}'),
+    await client.pexpiretime('inspect-acl:acl:{ann}'),
+  ]
+  expect((await limiter.inspect('ann')).policies[0]?.used).toBe(1)
+  expect((await limiter.inspect('bob')).lastUsedAt).toBeUndefined()
+  expect([await client.getBuffer('inspect-acl:acl:{ann}'), await client.pexpiretime('inspect-acl:acl:{ann}')]).toEqual([
+    before,
+    ttl,
+  ])
+  expect(await client.exists('inspect-acl:acl:{bob}')).toBe(0)
+  await expect(limiter.list().next()).rejects.toMatchObject({ message: expect.stringMatching(/scan|docs\/redis.md/i) })
+  own.disconnect()
+})
+
+test('says what this process holds by itself: leases and repeated refusals', async () => {
+  const store = redisStore({ client, timeout: '5s', prefix: `inspect-${prefixes++}`, leases: { units: 5 } })
+  const limiter = new RateLimiter({ name: 'own', policies: '6/1h', store })
+  await limiter.consume('ann')
+  const leased = await limiter.inspect('ann')
+  expect(leased.policies[0]?.used).toBe(5)
+  expect(leased.notes).toEqual([
+    'This process holds 4 of the used units ahead (leases), and admits that many without asking Redis.',
+  ])
+  await limiter.consume('ann', { cost: 6 })
+  await limiter.charge('bob', { cost: 6 })
+  await limiter.consume('bob')
+  const { notes } = await limiter.inspect('bob')
+  expect(notes).toEqual([expect.stringMatching(/^This process repeats a refusal of the key for up to \d+ ms/)])
+})
+
+test('a broken value is an error for inspect, and no key for list', async () => {
+  const prefix = `inspect-${prefixes++}`
+  const limiter = new RateLimiter({
+    name: 'b',
+    policies: '6/1h',
+    store: redisStore({ client, prefix, timeout: '5s' }),
+    onStoreError: 'throw',
+  })
+  await client.set(`${prefix}:b:{ann}`, 'hello')
+  await client.lpush(`${prefix}:b:{list}`, 'x')
+  await limiter.consume('bob')
+  await expect(limiter.inspect('ann')).rejects.toMatchObject({ code: 'HEADGATE_STORE_RECORD' })
+  const keys: (string | undefined)[] = []
+  for await (const { key } of limiter.list()) keys.push(key)
+  expect(keys).toEqual(['bob'])
+})
+
+test('the optimistic mode says what this process has not reported', async () => {
+  const store = redisStore({ client, prefix: `inspect-${prefixes++}`, timeout: '5s', mode: 'optimistic', report: '1h' })
+  const limiter = new RateLimiter({ name: 'o', policies: '6/1h', store })
+  await limiter.consume('ann')
+  const { notes, policies, others } = await limiter.inspect('ann')
+  expect(notes).toEqual([
+    'Processes admit by their shares and report every 3600000 ms. This process has admitted 1 unit that it has not reported.',
+  ])
+  expect([policies[0]?.used, others]).toEqual([0, []])
+})
