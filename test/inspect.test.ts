@@ -151,7 +151,7 @@ test('a penalty counts refusals, blocks, and remembers', async () => {
   await limiter.consume('ann')
   expect(await words()).toBe('1 of 2 refusals that lead to a block is counted, for 1 m more.')
   await limiter.consume('ann')
-  expect(await words()).toBe('Blocked for 10 s more, for refusals that go on; it is block 1 of the list.')
+  expect(await words()).toBe('Blocked for 10 s more, because it was refused too often (block 1).')
   expect((await limiter.inspect('ann')).words).toBe('Refused for 10 s more by the policy "penalty".')
   clock.advance('10s')
   expect(await words()).toBe('No refusal is counted; the last block is remembered for 1 h more.')

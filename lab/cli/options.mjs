@@ -28,8 +28,8 @@ export const logOptions = {
 }
 
 /** The help of a command. */
-export function helpOf(use, options) {
-  const lines = Object.entries({ ...options, ...common }).map(([name, { help, about, default: standard }]) => {
+export function helpOf(use, options, more = common) {
+  const lines = Object.entries({ ...options, ...more }).map(([name, { help, about, default: standard }]) => {
     const flag = help === undefined ? `--${name}` : `--${name} ${help}`
     return `  ${flag.padEnd(22)} ${about}${standard === undefined ? '' : ` (default ${standard})`}`
   })
@@ -38,14 +38,14 @@ export function helpOf(use, options) {
 
 /** The values of a command's options, and its `file`. @throws UsageError */
 export function parse(name, command, args) {
-  const options = { ...command.options, ...common }
+  const options = { ...command.options, ...(command.common ?? common) }
   const config = Object.fromEntries(Object.entries(options).map(([key, { about, help, ...rest }]) => [key, rest]))
   const { values, positionals } = parsed(name, args, config)
-  if (positionals.length > (command.takesFile ? 1 : 0)) {
+  if (positionals.length > (command.positionals ?? (command.takesFile ? 1 : 0))) {
     const extra = positionals.at(-1)
     throw new UsageError(`${name} does not take ${JSON.stringify(extra)}.`, `Write: headgate-lab ${command.use}`)
   }
-  return { ...values, 'fail-above': shareOf(values['fail-above']), file: positionals[0] }
+  return { ...values, 'fail-above': shareOf(values['fail-above']), file: positionals[0], positionals }
 }
 
 function parsed(name, args, options) {

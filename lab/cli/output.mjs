@@ -3,13 +3,17 @@ import { htmlOf } from '../report/html.mjs'
 import { textOf } from '../report/text.mjs'
 
 /**
- * Prints the outcome of a command, and returns the exit code: 1 if a share is above `--fail-above`, else 0.
+ * Prints the outcome of a command, and returns the exit code: that of the outcome, or 1 if a share is above `--fail-above`, else 0.
+ * Undefined for a command that has printed by itself.
  * @param {{ result: object, report: import('../report/text.mjs').Report, worst: { what: string, share: number } }} outcome
  */
-export function finish({ result, report, worst }, options) {
+export function finish(outcome, options) {
+  if (outcome === undefined) return 0
+  const { result, report, text, worst, code = 0 } = outcome
   if (options.html !== undefined) writeFileSync(options.html, htmlOf(report))
-  console.log(options.json ? JSON.stringify(result, undefined, 2) : textOf(report))
+  console.log(options.json ? JSON.stringify(result, undefined, 2) : (text ?? textOf(report)))
   const limit = options['fail-above']
+  if (worst === undefined) return code
   if (limit === undefined || worst.share <= limit) return 0
   console.error(`${worst.what}: ${percent(worst.share)} of the requests, and --fail-above is ${percent(limit)}.`)
   return 1

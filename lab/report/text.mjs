@@ -2,13 +2,13 @@ import plot from 'simple-ascii-chart'
 import { count, duration, time } from './format.mjs'
 
 /**
- * A report, as every command makes it. A column is its name; one that starts with `#` is aligned to the right. The times of a
- * chart are milliseconds since the epoch, or since the start if `relative`.
+ * A report, as every command makes it. A column is its name; one that starts with `#` is aligned to the right. Long cells are
+ * cut, unless the table is `whole`. The times of a chart are milliseconds since the epoch, or since the start if `relative`.
  *
  * Only a page has pictures: the `shades` of a table, from 0 to 1, and the cells that it marks; curves over a limit, in percent, with
  * a level and a marked limit; and bars of quantiles.
  *
- * @typedef {{ columns: string[], rows: string[][], shades?: (number | undefined)[][], marked?: boolean[][] }} Table
+ * @typedef {{ columns: string[], rows: string[][], whole?: boolean, shades?: (number | undefined)[][], marked?: boolean[][] }} Table
  * @typedef {{ title: string, relative?: boolean, times: number[], series: { name: string, values: number[] }[] }} Chart
  * @typedef {{ title: string, limits: number[], series: { name: string, values: number[] }[], level: number, marked: number }} Curve
  * @typedef {{ label: string, quantiles: Record<string, number> }} Bar
@@ -33,15 +33,17 @@ function sectionText({ heading, notes = [], tables = [], charts = [] }) {
   ]
 }
 
-function tableText({ columns, rows }) {
+/** @param {Table} table */
+export function tableText({ columns, rows, whole = false }) {
+  const cut = whole ? (text) => text : shorten
   const names = columns.map((name) => name.replace('#', ''))
-  const widths = names.map((name, n) => Math.max(name.length, ...rows.map((row) => shorten(row[n]).length)))
+  const widths = names.map((name, n) => Math.max(name.length, ...rows.map((row) => cut(row[n]).length)))
   const line = (row) =>
     row
       .map((cell, n) => (columns[n].startsWith('#') ? cell.padStart(widths[n]) : cell.padEnd(widths[n])))
       .join('  ')
       .trimEnd()
-  return [line(names), ...rows.map((row) => line(row.map(shorten)))].map((text) => `  ${text}`).join('\n')
+  return [line(names), ...rows.map((row) => line(row.map((cell) => cut(cell))))].map((text) => `  ${text}`).join('\n')
 }
 
 function shorten(text) {

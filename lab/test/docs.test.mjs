@@ -1,11 +1,42 @@
 import { copyFileSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterAll, expect, test } from 'vitest'
+import { RateLimiter } from 'headgate'
+import { postgresStore } from 'headgate/postgres'
+import { redisStore } from 'headgate/redis'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { afterAll, beforeEach, expect, test } from 'vitest'
+import { startPostgres } from '../../test/support/postgres-server.ts'
+import { startRedis } from '../../test/support/redis-server.ts'
 import { madeLog, runLab } from './support/run-lab.mjs'
 
 const page = readFileSync(new URL('../../docs/lab.md', import.meta.url), 'utf8')
 const lines = [...page.matchAll(/^npx headgate-lab (.+)$/gm)].map(([, line]) => line)
+
+/** The servers that the examples name. */
+const redisServer = await startRedis()
+const postgresServer = await startPostgres()
+const urls = {
+  'redis://localhost': `redis://127.0.0.1:${redisServer.port}`,
+  'postgres://localhost/app': `postgres://headgate@127.0.0.1:${postgresServer.port}/postgres`,
+}
+const client = new Redis(redisServer.port).on('error', () => {})
+const pool = new pg.Pool(postgresServer.config)
+afterAll(async () => {
+  client.disconnect()
+  await pool.end()
+  await Promise.all([redisServer.stop(), postgresServer.stop()])
+})
+
+/** A client that is limited, as the examples show it. */
+beforeEach(async () => {
+  const postgres = postgresStore({ pool, timeout: '10s' })
+  await postgres.migrate()
+  for (const store of [redisStore({ client, timeout: '10s' }), postgres]) {
+    await new RateLimiter({ name: 'api', policies: '100/15m', store }).charge('203.0.113.7', { cost: 100 })
+  }
+})
 
 const home = mkdtempSync(join(tmpdir(), 'headgate-lab-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
@@ -18,7 +49,7 @@ function words(line) {
 }
 
 test.each(lines)('the example runs: headgate-lab %s', async (line) => {
-  const args = words(line).map((word) => (/^access\./.test(word) ? join(home, word) : word))
+  const args = words(line).map((word) => urls[word] ?? (/^access\./.test(word) ? join(home, word) : word))
   const { code, stderr } = await runLab(args)
   expect([code, stderr]).toEqual([0, ''])
 })

@@ -68,7 +68,8 @@ export function breakerTerms(store: string, options: BreakerOptions = {}): Parti
   }
 }
 
-function prefixOf(store: string, prefix: unknown = 'headgate'): string {
+/** @throws HeadgateError `HEADGATE_OPTION` */
+export function prefixOf(store: string, prefix: unknown = 'headgate'): string {
   if (typeof prefix === 'string' && /^[\w.:-]{1,128}$/.test(prefix)) return prefix
   throw wrongOption(store, 'prefix', prefix, "Give letters, digits and _ . : - such as 'myapp:limits'.")
 }

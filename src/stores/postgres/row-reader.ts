@@ -25,10 +25,10 @@ export class RowReader {
     return { texts: keys.map((key) => texts.get(key)), now }
   }
 
-  /** @param start what the keys begin with, which ends with a colon */
-  async page(start: string, after: string): Promise<TextPage> {
+  /** @param start what the keys begin with, which ends with a colon @param ending what they end with */
+  async page(start: string, after: string, ending = ''): Promise<TextPage> {
     const end = `${start.slice(0, -1)};` // the character after the colon
-    const { rows, now } = await this.#query((quote) => this.#sql.page(after, end, quote))
+    const { rows, now } = await this.#query((quote) => this.#sql.page(after, end, ending, quote))
     const keys = rows.map(({ key }) => key as string)
     return { keys, texts: rows.map(({ record }) => record as string), now, more: rows.length === pageSize }
   }

@@ -77,12 +77,15 @@ export class Sql {
     )
   }
 
-  /** Reads the next records after a key that are still needed, of keys from `start` to before `end`. The last results are as of `read`. */
-  page(after: string, end: string, quote: Quote): string {
+  /**
+   * Reads the next records after a key that are still needed, of keys before `end`, which may have to end with a text. The
+   * last results are as of `read`.
+   */
+  page(after: string, end: string, ending: string, quote: Quote): string {
     return (
       `begin isolation level read committed read only; set local statement_timeout = ${this.#timeout}; ` +
       `select key, record from ${this.#table} where key > ${quote(after)} and key < ${quote(end)} ` +
-      `and record is not null and expires > now() order by key limit ${pageSize}; ${now}; commit`
+      `${ending === '' ? '' : `and right(key, ${ending.length}) = ${quote(ending)} `}and record is not null and expires > now() order by key limit ${pageSize}; ${now}; commit`
     )
   }
 
@@ -141,6 +144,11 @@ export class Sql {
       `gone as (delete from ${this.#table} where key = any (array(select key from page)) returning key) ` +
       'select max(key) as last from page'
     )
+  }
+
+  /** Deletes a record. */
+  remove(key: string, quote: Quote): string {
+    return `delete from ${this.#table} where key = ${quote(key)}`
   }
 
   #select(keys: readonly string[], quote: Quote): string {

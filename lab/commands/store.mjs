@@ -1,0 +1,154 @@
+/* For operators: what limiters keep in Redis or Postgres, from a connection string alone. */
+import { confirm } from '../cli/confirm.mjs'
+import { helpOf, numberOf, oneOf } from '../cli/options.mjs'
+import { UsageError } from '../cli/usage-error.mjs'
+import { checkReport, inspectionReport, keysReport, printable } from '../report/store.mjs'
+import { orders, rowOf, Top } from '../store/rank.mjs'
+import { watch } from '../store/watch.mjs'
+
+const actions = {
+  top: 'the keys that are refused for longest, then those that have used most of their limit',
+  list: 'the keys that limiters keep; --refused for those that are refused now',
+  inspect: 'KEY: each policy of the key, in a sentence',
+  reset: 'KEY: deletes the key, so that it has its full quota; asks first',
+  watch: 'a live table; q ends it',
+  check: 'the server, its settings and rights, the clock, and the layout of the keys',
+}
+const withKey = ['inspect', 'reset']
+
+const shared = {
+  json: { type: 'boolean', about: 'print the result as JSON' },
+  prefix: { type: 'string', default: 'headgate', help: 'PREFIX', about: 'the prefix of the store' },
+  limiter: { type: 'string', help: 'NAME', about: 'only keys of this limiter' },
+  scope: { type: 'string', help: 'NAME', about: 'only keys of this scope' },
+  limit: { type: 'string', default: '20', help: 'NUMBER', about: 'the most keys to show' },
+  by: { type: 'string', default: 'refused', help: 'ORDER', about: `top and watch: by ${orders.join(', ')}` },
+  refused: { type: 'boolean', about: 'list: only keys that are refused now' },
+  every: { type: 'string', default: '2', help: 'SECONDS', about: 'watch: how often to look' },
+  frames: { type: 'string', help: 'NUMBER', about: 'watch: end after so many; without a terminal, 1' },
+  yes: { type: 'boolean', about: 'reset: do not ask' },
+  help: { type: 'boolean', about: 'list the options' },
+}
+
+/** The command of one kind of store. @param open connects, from the URL and the options */
+export function storeCommand(kind, example, own, open) {
+  const use = `${kind} ${example} top`
+  const options = { ...own, ...shared }
+  const list = Object.entries(actions).map(([name, about]) => `  ${name.padEnd(10)} ${about}`)
+  return {
+    summary: `what limiters keep in ${kind === 'redis' ? 'Redis' : 'Postgres'}: ${Object.keys(actions).join(', ')}`,
+    use,
+    options,
+    common: {},
+    help: `${helpOf(`${kind} <url> <action> [options]`, options, {})}\n\nActions:\n${list.join('\n')}`,
+    positionals: 3,
+    run: (values) => run(kind, use, values, open),
+  }
+}
+
+async function run(kind, use, values, open) {
+  const settings = settingsOf(kind, use, values)
+  const store = await open(settings.url, values)
+  try {
+    return await perform[settings.action](store, settings)
+  } finally {
+    await store.close()
+  }
+}
+
+/** @throws UsageError for a line that is not understood, before anything is connected */
+function settingsOf(kind, use, { positionals: [url, action, key], ...values }) {
+  if (url === undefined) throw new UsageError('No connection string is given.', `Write: headgate-lab ${use}`)
+  if (action === undefined)
+    throw new UsageError('No action is given.', `The actions are ${Object.keys(actions).join(', ')}.`)
+  if (!Object.hasOwn(actions, action))
+    throw new UsageError(
+      `${kind} has no action ${JSON.stringify(action)}.`,
+      `The actions are ${Object.keys(actions).join(', ')}.`,
+    )
+  const needsKey = withKey.includes(action)
+  if (needsKey && key === undefined)
+    throw new UsageError(`${action} needs a key.`, `Write: headgate-lab ${kind} <url> ${action} 203.0.113.7`)
+  if (!needsKey && key !== undefined)
+    throw new UsageError(`${action} takes no key, got ${JSON.stringify(key)}.`, 'Use inspect for one key.')
+  const terminal = process.stdout.isTTY === true && values.json !== true
+  return {
+    url,
+    action,
+    filter: { limiter: values.limiter, scope: values.scope, key },
+    most: numberOf(values.limit, 'limit', 1, 100_000),
+    order: oneOf(values.by, 'by', orders),
+    refused: values.refused === true,
+    interval: numberOf(values.every, 'every', 1, 86_400) * 1000,
+    frames: values.frames === undefined ? (terminal ? Infinity : 1) : numberOf(values.frames, 'frames', 1, 1_000_000),
+    json: values.json === true,
+    yes: values.yes === true,
+  }
+}
+
+const perform = {
+  async top({ server, inspector }, { filter, most, order }) {
+    const top = new Top(most, order)
+    let [keys, refused] = [0, 0]
+    for await (const stored of inspector.list(filter)) {
+      const row = rowOf(stored)
+      keys++
+      if (row.refused) refused++
+      top.add(row)
+    }
+    const facts = [`${keys} keys, ${refused} refused now`]
+    return {
+      result: { keys, refused, top: top.rows },
+      report: keysReport({ title: `Top by ${order}`, server, facts, rows: top.rows }),
+    }
+  },
+
+  async list({ server, inspector }, { filter, most, refused }) {
+    const rows = []
+    for await (const stored of inspector.list(filter)) {
+      const row = rowOf(stored)
+      if (refused && !row.refused) continue
+      rows.push(row)
+      if (rows.length === most) break
+    }
+    const facts = rows.length === most ? [`The first ${most}; --limit shows more`] : []
+    return {
+      result: { keys: rows },
+      report: keysReport({ title: refused ? 'Refused now' : 'Keys', server, facts, rows }),
+    }
+  },
+
+  async inspect(store, settings) {
+    const found = await find(store, settings)
+    return { result: { keys: found }, report: inspectionReport(store.server, found), code: found.length === 0 ? 1 : 0 }
+  },
+
+  async reset(store, settings) {
+    const found = await find(store, settings)
+    const names = found.map(({ storeKey }) => printable(storeKey))
+    if (found.length > 0 && !settings.yes) {
+      const sure = await confirm(`Delete ${names.join(', ')}?`, settings.action)
+      if (!sure) return { result: { deleted: [] }, text: 'Nothing was changed.', code: 1 }
+    }
+    for (const { storeKey } of found) await store.inspector.reset(storeKey)
+    const text = found.length === 0 ? 'There is no such key. Nothing was changed.' : `Deleted ${names.join(', ')}.`
+    return { result: { deleted: found.map(({ storeKey }) => storeKey) }, text, code: found.length === 0 ? 1 : 0 }
+  },
+
+  async watch(store, settings) {
+    await watch(store, settings)
+    return undefined
+  },
+
+  async check({ server, check }) {
+    const checks = await check()
+    const code = checks.some(({ status }) => status === 'problem') ? 1 : 0
+    return { result: { server, checks }, report: checkReport(server, checks), code }
+  },
+}
+
+async function find({ inspector }, { filter }) {
+  const found = []
+  for await (const stored of inspector.list(filter)) found.push(stored)
+  return found
+}

@@ -1,0 +1,79 @@
+import { count, duration, percent, time } from './format.mjs'
+
+/** A key as a terminal may show it: no control characters, and nothing that turns the direction of the text. */
+export function printable(text) {
+  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (unit) => `\\u{${unit.codePointAt(0).toString(16)}}`)
+}
+
+function nameOf({ key, hash }) {
+  return key === undefined ? `${hash} (hashed)` : printable(key)
+}
+
+const columns = ['limiter', 'scope', 'key', 'state', 'policy', '#used', '#share', 'last used']
+
+export function keyTable(rows) {
+  return { columns, rows: rows.map(cells) }
+}
+
+function cells(row) {
+  const { limiter, scope, inspection, refused, retryAfter, blockedFor, policy, share, lastUsedAt } = row
+  const state = refused ? `${blockedFor > 0 ? 'blocked' : 'refused'} ${duration(retryAfter)}` : 'admitted'
+  return [
+    printable(limiter ?? '(hashed)'),
+    printable(scope ?? '(hashed)'),
+    nameOf(row),
+    inspection === undefined ? 'unreadable' : state,
+    policy === undefined ? '' : printable(policy.name),
+    policy === undefined ? '' : usedOf(policy),
+    inspection === undefined ? '' : percent(share),
+    lastUsedAt === undefined ? '' : time(lastUsedAt),
+  ]
+}
+
+function usedOf({ used, kind, limit, burst }) {
+  if (kind.startsWith('smooth') || kind === 'penalty') return ''
+  const most = kind === 'bucket' ? burst : limit
+  return most >= 2 ** 52 ? count(used) : `${count(used)} of ${count(most)}`
+}
+
+/** @param {{ title: string, server: string, facts: string[], rows: object[] }} listing */
+export function keysReport({ title, server, facts, rows }) {
+  const none = rows.length === 0 ? ['No keys.'] : []
+  return {
+    title,
+    facts: [server, ...facts],
+    sections: [{ heading: 'Keys', notes: none, tables: rows.length === 0 ? [] : [keyTable(rows)] }],
+  }
+}
+
+/** Each policy of a key, in a sentence. */
+export function inspectionReport(server, found) {
+  return {
+    title: `${found.length} ${found.length === 1 ? 'key' : 'keys'} of that name`,
+    facts: [server],
+    sections: found.map((stored) => {
+      const { limiter, scope, storeKey, inspection } = stored
+      const heading = `${printable(limiter ?? '(hashed)')}, ${printable(scope ?? '(hashed)')}: ${nameOf(stored)}`
+      if (inspection === undefined)
+        return { heading, notes: [`The value under ${printable(storeKey)} is not a record of this version.`] }
+      const { words, lastUsedAt, policies } = inspection
+      const last = lastUsedAt === undefined ? [] : [`Last used: ${time(lastUsedAt)} UTC`]
+      const rows = policies.map((policy) => [printable(policy.name), policy.kind, policy.words])
+      return {
+        heading,
+        notes: [words, ...last, ''],
+        tables: [{ columns: ['policy', 'algorithm', 'state'], rows, whole: true }],
+      }
+    }),
+  }
+}
+
+const marks = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' }
+
+export function checkReport(server, checks) {
+  const lines = checks.flatMap(({ status, what, found, fix }) => [
+    `${marks[status]}  ${what.padEnd(9)} ${printable(found)}`,
+    ...(fix === undefined ? [] : [`${' '.repeat(19)}-> ${printable(fix)}`]),
+  ])
+  return { title: 'Check', facts: [server], sections: [{ heading: 'Findings', notes: lines }] }
+}

@@ -1,0 +1,50 @@
+/* Which keys come first: refused ones by how long, then by the share of their limit that is used. */
+
+const by = {
+  refused: (row) => row.retryAfter * 1e6 + row.share,
+  share: (row) => row.share,
+  block: (row) => row.blockedFor * 1e6 + row.retryAfter,
+}
+
+export const orders = Object.keys(by)
+
+/** One line for a stored key: the policy that binds it, and what is used under it. */
+export function rowOf(stored) {
+  const { inspection } = stored
+  if (inspection === undefined) return { ...stored, refused: false, retryAfter: 0, blockedFor: 0, share: 0 }
+  const { refused, retryAfter, policies, lastUsedAt } = inspection
+  const shares = policies.filter(({ kind }) => kind !== 'penalty').map((policy) => ({ policy, share: shareOf(policy) }))
+  const fullest = shares.reduce((a, b) => (b.share > a.share ? b : a), { policy: policies[0], share: 0 })
+  const binding = refused ? policies.find((policy) => policy.retryAfter === retryAfter) : fullest.policy
+  const blockedFor = Math.max(
+    0,
+    ...policies.filter(({ kind }) => kind === 'penalty').map((policy) => policy.retryAfter),
+  )
+  return { ...stored, refused, retryAfter, blockedFor, share: fullest.share, policy: binding, lastUsedAt }
+}
+
+function shareOf({ used, burst, kind, limit }) {
+  if (kind.startsWith('smooth')) return 0
+  return used / Math.max(1, kind === 'bucket' ? burst : limit)
+}
+
+/** The first rows in that order, in bounded memory. @param rows an async iterable */
+export class Top {
+  rows = []
+  #most
+  #value
+
+  constructor(most, order) {
+    this.#most = most
+    this.#value = by[order]
+  }
+
+  add(row) {
+    if (this.rows.length === this.#most && this.#value(row) <= this.#value(this.rows.at(-1))) return
+    const value = this.#value(row)
+    let place = this.rows.findIndex((other) => this.#value(other) < value)
+    if (place < 0) place = this.rows.length
+    this.rows.splice(place, 0, row)
+    this.rows.length = Math.min(this.rows.length, this.#most)
+  }
+}

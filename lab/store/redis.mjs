@@ -1,0 +1,77 @@
+import { inspectRedis } from 'headgate/redis'
+import { Cluster, Redis } from 'ioredis'
+import { UsageError } from '../cli/usage-error.mjs'
+import { checkRedis } from './check-redis.mjs'
+import { serverOf } from './server-url.mjs'
+
+const patience = 5000
+
+const options = {
+  lazyConnect: true,
+  connectTimeout: patience,
+  commandTimeout: 2 * patience,
+  maxRetriesPerRequest: 0,
+  retryStrategy: () => null,
+}
+
+/** Connects once, and gives up at the first failure. A server in cluster mode leads to its whole cluster. @throws UsageError */
+export async function openRedis(url, { prefix, names }) {
+  const server = serverOf(url, 'redis', ['redis:', 'rediss:'])
+  let client = new Redis(url, options)
+  await connected(client, server)
+  const clustered = (await answer(client.info('cluster'), '')).includes('cluster_enabled:1')
+  if (clustered) {
+    const { username, password, tls } = client.options
+    const nodes = [{ host: client.options.host, port: client.options.port }]
+    client.disconnect()
+    client = new Cluster(nodes, {
+      lazyConnect: true,
+      clusterRetryStrategy: () => null,
+      redisOptions: { ...options, username, password, tls },
+    })
+    await connected(client, server)
+  }
+  const inspector = inspectorOf(client, { prefix, names })
+  return {
+    server,
+    inspector,
+    check: () => checkRedis(client, inspector, prefix, clustered),
+    close: () => client.disconnect(),
+  }
+}
+
+/** @throws HeadgateError for an invalid prefix */
+function inspectorOf(client, options) {
+  try {
+    return inspectRedis(client, options)
+  } catch (error) {
+    client.disconnect()
+    throw error
+  }
+}
+
+async function connected(client, server) {
+  let last
+  client.on('error', (error) => {
+    last = error
+  })
+  try {
+    await client.connect()
+    await client.ping()
+  } catch (error) {
+    client.disconnect()
+    const { message, code } = last ?? error
+    throw new UsageError(
+      `Redis at ${server} cannot be used: ${message || code}.`,
+      'Check the URL, the password and the network.',
+    )
+  }
+}
+
+async function answer(promise, otherwise) {
+  try {
+    return await promise
+  } catch {
+    return otherwise
+  }
+}

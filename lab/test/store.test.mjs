@@ -1,0 +1,237 @@
+import { spawn } from 'node:child_process'
+import { fileURLToPath } from 'node:url'
+import { policy, RateLimiter, slidingLog, tokenBucket } from 'headgate'
+import { postgresStore } from 'headgate/postgres'
+import { redisStore } from 'headgate/redis'
+import { Redis } from 'ioredis'
+import pg from 'pg'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { freePort } from '../../test/support/ports.ts'
+import { startPostgres } from '../../test/support/postgres-server.ts'
+import { startCluster, startRedis } from '../../test/support/redis-server.ts'
+import { resultOf, runLab } from './support/run-lab.mjs'
+
+const main = fileURLToPath(new URL('../main.mjs', import.meta.url))
+const redisServer = await startRedis()
+const postgresServer = await startPostgres()
+const client = new Redis(redisServer.port)
+const pool = new pg.Pool(postgresServer.config)
+const redisUrl = `redis://127.0.0.1:${redisServer.port}`
+const postgresUrl = `postgres://headgate@127.0.0.1:${postgresServer.port}/postgres`
+afterAll(async () => {
+  client.disconnect()
+  await pool.end()
+  await Promise.all([redisServer.stop(), postgresServer.stop()])
+})
+
+const evil = 'evil\u001b[2J\u202e key'
+
+async function fill(store) {
+  const limiter = new RateLimiter({
+    name: 'api',
+    policies: [policy('3/1h', { scope: 'user' }), slidingLog({ name: 'own', limit: 10, window: '1d', scope: 'user' })],
+    penalty: { after: 2, within: '1h', block: '30m' },
+    store,
+  })
+  for (let n = 0; n < 30; n++) await limiter.consume(`user${n}`, { cost: 1 + (n % 3) })
+  for (let n = 0; n < 6; n++) await limiter.consume('ann')
+  await limiter.consume(evil)
+  await limiter.consume('k'.repeat(400))
+  await new RateLimiter({ name: 'login', policies: tokenBucket({ limit: 10, window: '1h' }), store }).consume('ann', {
+    cost: 4,
+  })
+}
+
+beforeAll(async () => {
+  await fill(redisStore({ client, timeout: '10s' }))
+  const store = postgresStore({ pool, timeout: '10s' })
+  await store.migrate()
+  await fill(store)
+})
+
+const stores = [
+  ['redis', redisUrl],
+  ['postgres', postgresUrl],
+]
+
+describe.each(stores)('%s', (kind, url) => {
+  test('top shows who is refused, by what, and how much is used', async () => {
+    const { keys, refused, top } = await resultOf([kind, url, 'top', '--limit', '3', '--limiter', 'api'])
+    expect([keys, refused, top.length]).toEqual([33, 11, 3])
+    expect(top[0]).toMatchObject({ limiter: 'api', scope: 'user', refused: true })
+    expect(top[0].policy.name).toBe('1h')
+    const { stdout } = await runLab([kind, url, 'top', '--by', 'block'])
+    expect(stdout).toMatch(/last used\n +api +user +ann +blocked/)
+    expect(stdout.split('\n').find((line) => line.includes('ann'))).toMatch(/100\.00 %/)
+  })
+
+  test('list shows keys as they are: hostile ones escaped, long ones hashed', async () => {
+    const { stdout } = await runLab([kind, url, 'list', '--limit', '100'])
+    expect(stdout).toContain('evil\\u{1b}[2J\\u{202e} key')
+    expect(stdout).toMatch(/#[\w-]{30}.* \(hashed\)/)
+    expect(stdout).not.toContain('\u001b')
+    const { keys } = await resultOf([kind, url, 'list', '--refused', '--limiter', 'api', '--limit', '5'])
+    expect(keys.map((row) => row.refused)).toEqual([true, true, true, true, true])
+  })
+
+  test('inspect shows each policy of a key in a sentence, without knowing the policies', async () => {
+    const { stdout, code } = await runLab([kind, url, 'inspect', 'ann', '--limiter', 'api'])
+    expect(code).toBe(0)
+    expect(stdout).toContain('3 of 3 units are used')
+    expect(stdout).toContain('3 of 10 units are used in the last 1 d')
+    expect(stdout).toContain('Blocked for')
+    const { keys } = await resultOf([kind, url, 'inspect', 'ann'])
+    expect(keys.map(({ limiter }) => limiter).sort()).toEqual(['api', 'login'])
+    expect((await runLab([kind, url, 'inspect', 'nobody'])).code).toBe(1)
+    expect((await resultOf([kind, url, 'inspect', evil])).keys).toHaveLength(1)
+  })
+
+  test('reset deletes only with --yes or after a question', async () => {
+    const refused = await runLab([kind, url, 'reset', 'user7'])
+    expect([refused.code, refused.stderr]).toEqual([
+      2,
+      'reset asks before it deletes, and there is no terminal to ask. Add --yes.\n',
+    ])
+    const no = await onTerminal([kind, url, 'reset', 'user7'], { '[y/N]': 'n\r' })
+    expect([no.code, no.output.includes('Nothing was changed.')]).toEqual([1, true])
+    const yes = await onTerminal([kind, url, 'reset', 'user7'], { '[y/N]': 'y\r' })
+    expect([yes.code, yes.output.includes('Deleted headgate:api:user:')]).toEqual([0, true])
+    const { deleted } = await resultOf([kind, url, 'reset', 'user8', '--yes'])
+    expect(deleted).toHaveLength(1)
+    expect((await runLab([kind, url, 'inspect', 'user8'])).code).toBe(1)
+    expect((await runLab([kind, url, 'reset', 'user8', '--yes'])).code).toBe(1)
+  })
+
+  test('watch draws in place on a terminal, and ends on q and on Ctrl-C', async () => {
+    for (const key of ['q', '\u0003']) {
+      const { code, output } = await onTerminal([kind, url, 'watch', '--every', '1'], { 'q to quit': key })
+      expect(code).toBe(0)
+      expect(output).toContain('\u001b[?1049h')
+      expect(output.trimEnd().endsWith('\u001b[?25h\u001b[?1049l')).toBe(true)
+      expect(output).toMatch(/refused +\d+ +[▁-█]/)
+    }
+  })
+
+  test('watch without a terminal prints one frame, or as many as it is told', async () => {
+    const once = await runLab([kind, url, 'watch'])
+    expect([once.code, once.stdout.includes('\u001b')]).toEqual([0, false])
+    const { stdout } = await runLab([kind, url, 'watch', '--frames', '2', '--every', '1', '--json'])
+    const frames = stdout
+      .trim()
+      .split('\n')
+      .map((line) => JSON.parse(line))
+    expect(frames.map(({ keys }) => keys > 20)).toEqual([true, true])
+  })
+
+  test('check finds everything in order', async () => {
+    const { code, stdout } = await runLab([kind, url, 'check'])
+    expect(stdout).not.toMatch(/warning|PROBLEM/)
+    expect([code, stdout.includes('ok       clock')]).toEqual([0, true])
+  })
+
+  test('a server that is not there is a sentence and code 2, without the password', async () => {
+    const away = `${kind}://someone:secret@127.0.0.1:${await freePort()}`
+    const { code, stdout, stderr } = await runLab([kind, away, 'top'])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/cannot be used: .*(ECONNREFUSED|refused).*Check the URL/)
+    expect(stderr).not.toMatch(/secret| {4}at /)
+  })
+
+  test.concurrent.each([
+    [[], 'No connection string is given. Write: headgate-lab'],
+    [['nonsense', 'top'], 'takes a connection string that begins with'],
+    [[url], 'No action is given. The actions are top, list,'],
+    [[url, 'tpo'], 'has no action "tpo".'],
+    [[url, 'inspect'], 'inspect needs a key.'],
+    [[url, 'top', 'ann'], 'top takes no key, got "ann".'],
+    [[url, 'top', '--limit', '0'], '--limit must be a whole number from 1'],
+    [[url, 'top', '--by', 'name'], '--by must be one of refused, share, block'],
+    [[url, 'watch', '--every', '0'], '--every must be'],
+    [[url, 'top', '--polcy', 'x'], "Unknown option '--polcy'"],
+    [[url, 'top', '--prefix', 'a b'], 'prefix cannot be "a b"'],
+  ])('%j says what is right', async (args, expected) => {
+    const { code, stdout, stderr } = await runLab([kind, ...args])
+    expect(stderr).toContain(expected)
+    expect([code, stdout, stderr.includes('    at ')]).toEqual([2, '', false])
+  })
+})
+
+describe('check of redis', () => {
+  test('finds foreign values, keys that never expire, eviction and a missing script', async () => {
+    const server = await startRedis('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru')
+    await server.command('SET', 'headgate:api:{ann}', 'hello')
+    const { code, stdout } = await runLab(['redis', `redis://127.0.0.1:${server.port}`, 'check'])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/PROBLEM {2}layout +1 keys, 5 bytes; 1 cannot be read, such as headgate:api:\{ann\}/)
+    expect(stdout).toMatch(/warning {2}expiry +1 keys never expire/)
+    expect(stdout).toMatch(/warning {2}eviction +allkeys-lru/)
+    expect(stdout).toMatch(/warning {2}script +the script of this version is not loaded/)
+    await server.stop()
+  })
+
+  test('finds the commands that a user may not use', async () => {
+    await client.call(
+      'ACL',
+      'SETUSER',
+      'op',
+      'on',
+      '>pw',
+      '~headgate:*',
+      '+scan',
+      '+eval',
+      '+mget',
+      '+time',
+      '+ping',
+      '+info',
+    )
+    const { code, stdout } = await runLab(['redis', redisUrl.replace('//', '//op:pw@'), 'check'])
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/PROBLEM {2}commands +EVALSHA: NOPERM.*SET: NOPERM/)
+    expect(stdout).toContain('-> ACL SETUSER <user> ~headgate:* +evalsha')
+    const none = await runLab(['redis', redisUrl.replace('//', '//op:wrong@'), 'top'])
+    expect([none.code, none.stderr]).toEqual([2, expect.stringContaining('WRONGPASS')])
+    await client.call('ACL', 'SETUSER', 'op', '-scan')
+    const noScan = await runLab(['redis', redisUrl.replace('//', '//op:pw@'), 'top'])
+    expect([noScan.code, noScan.stderr]).toEqual([2, expect.stringMatching(/^Redis failed: .*docs\/redis.md/)])
+  })
+
+  test('goes through all masters of a Cluster', async () => {
+    const cluster = await startCluster()
+    const { Cluster } = await import('ioredis')
+    const own = new Cluster([{ host: '127.0.0.1', port: cluster.nodes[0].port }])
+    await fill(redisStore({ client: own, timeout: '10s' }))
+    own.disconnect()
+    const url = `redis://127.0.0.1:${cluster.nodes[1].port}`
+    expect((await resultOf(['redis', url, 'top', '--limiter', 'api'])).keys).toBe(33)
+    const { stdout } = await runLab(['redis', url, 'check'])
+    expect(stdout).toMatch(/ok +server +Redis .*, in a Cluster/)
+    expect(stdout).not.toContain('PROBLEM')
+    await cluster.stop()
+  })
+})
+
+test('check of postgres finds a missing table and missing rights', async () => {
+  const missing = await runLab(['postgres', postgresUrl, 'check', '--table', 'nothing'])
+  expect([missing.code, missing.stdout.includes('PROBLEM  table     there is no table nothing')]).toEqual([1, true])
+  await pool.query('create role reader login; grant select on headgate to reader')
+  const { code, stdout } = await runLab(['postgres', postgresUrl.replace('headgate@', 'reader@'), 'check'])
+  expect([code, stdout.includes('INSERT, UPDATE, DELETE are missing')]).toEqual([1, true])
+  expect((await resultOf(['postgres', postgresUrl.replace('headgate@', 'reader@'), 'top'])).keys).toBeGreaterThan(20)
+})
+
+/** Runs the command on a pseudo terminal, and types an answer once a text appears. */
+function onTerminal(args, answers) {
+  const quoted = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
+  const child = spawn('script', ['-qec', quoted, '/dev/null'], { env: { ...process.env, TERM: 'xterm' } })
+  let output = ''
+  const left = { ...answers }
+  child.stdout.setEncoding('utf8').on('data', (text) => {
+    output += text
+    for (const [seen, answer] of Object.entries(left)) {
+      if (!output.includes(seen)) continue
+      delete left[seen]
+      child.stdin.write(answer)
+    }
+  })
+  return new Promise((resolve) => child.on('close', (code) => resolve({ code, output })))
+}

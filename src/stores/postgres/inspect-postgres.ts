@@ -1,0 +1,102 @@
+import { HeadgateError, shown } from '../../errors.ts'
+import {
+  checkFilter,
+  type KeyParts,
+  matches,
+  type StoredKey,
+  type StoredKeyFilter,
+  type StoreInspector,
+  storedKey,
+} from '../../inspection/store-inspector.ts'
+import { knownOptions } from '../../options.ts'
+import { decodeId, decodeName, encodeId } from '../encode.ts'
+import { keptStates } from '../records/key-record.ts'
+import { prefixOf } from '../shared-options.ts'
+import { checkPool, type PostgresPool, withClient } from './client.ts'
+import { errorOf } from './error.ts'
+import { RowReader } from './row-reader.ts'
+import { Sql } from './sql.ts'
+
+export interface InspectPostgresOptions {
+  /** The prefix of the store. Default `'headgate'`. */
+  prefix?: string
+  /** The table of the store. Default `'headgate'`. */
+  table?: string
+}
+
+/** How long one statement may take, in milliseconds. */
+const timeout = 10_000
+
+/**
+ * Shows what limiters keep in Postgres, from the records alone. `reset` deletes a row.
+ * @throws HeadgateError `HEADGATE_OPTION` if the pool or an option is invalid
+ */
+export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOptions = {}): StoreInspector {
+  knownOptions('inspectPostgres', options, ['prefix', 'table'])
+  const sql = new Sql(options.table ?? 'headgate', timeout)
+  return new Inspector(checkPool(pool), sql, prefixOf('inspectPostgres', options.prefix))
+}
+
+class Inspector implements StoreInspector {
+  readonly #pool: PostgresPool
+  readonly #sql: Sql
+  readonly #prefix: string
+  readonly #reader: RowReader
+
+  constructor(pool: PostgresPool, sql: Sql, prefix: string) {
+    this.#pool = pool
+    this.#sql = sql
+    this.#prefix = prefix
+    this.#reader = new RowReader(pool, sql, timeout, undefined)
+  }
+
+  list(filter: StoredKeyFilter = {}): AsyncGenerator<StoredKey, void, undefined> {
+    return this.#list(checkFilter(filter))
+  }
+
+  async *#list(filter: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined> {
+    const start = `${this.#prefix}:`
+    const { key } = filter
+    const ending = key === undefined ? '' : `:${key.startsWith('#') ? key : encodeId(key)}`
+    let after: string | undefined = start
+    while (after !== undefined) {
+      const page = await this.#reader.page(start, after, ending)
+      for (const [n, storeKey] of page.keys.entries()) {
+        const parts = partsOf(storeKey.slice(start.length))
+        if (!matches(parts, filter)) continue
+        const text = page.texts[n] as string
+        yield storedKey(storeKey, parts, text.length, page.now, () => keptStates(text))
+      }
+      after = page.more ? page.keys.at(-1) : undefined
+    }
+  }
+
+  async reset(storeKey: string): Promise<void> {
+    if (!storeKey.startsWith(`${this.#prefix}:`)) {
+      throw new HeadgateError(
+        'HEADGATE_KEY',
+        `${shown(storeKey)} is no key of a limiter under ${shown(this.#prefix)}. Give the storeKey of a listed key.`,
+      )
+    }
+    try {
+      await withClient(this.#pool, timeout, (client) =>
+        client.query(this.#sql.remove(storeKey, (each) => client.escapeLiteral(each))),
+      )
+    } catch (cause) {
+      throw errorOf(cause)
+    }
+  }
+}
+
+/** A long key is a hash of all its parts. */
+function partsOf(rest: string): KeyParts {
+  const [, limiter, scope, id] = /^([^:]+):([^:]+):(.*)$/s.exec(rest) ?? []
+  if (limiter === undefined || scope === undefined || id === undefined) {
+    return { limiter: undefined, scope: undefined, key: undefined, hash: rest }
+  }
+  return { limiter: nameOf(limiter), scope: nameOf(scope), key: undefined, hash: undefined, ...decodeId(id) }
+}
+
+function nameOf(encoded: string): string | undefined {
+  return encoded.startsWith('#') ? undefined : decodeName(encoded)
+}
