@@ -160,10 +160,11 @@ describe('check of redis', () => {
   test('finds foreign values, keys that never expire, eviction and a missing script', async () => {
     const server = await startRedis('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru')
     await server.command('SET', 'headgate:api:{ann}', 'hello')
+    await server.command('LPUSH', 'headgate:api:{list}', 'x')
     const { code, stdout } = await runLab(['redis', `redis://127.0.0.1:${server.port}`, 'check'])
     expect(code).toBe(1)
-    expect(stdout).toMatch(/PROBLEM {2}layout +1 keys, 5 bytes; 1 cannot be read, such as headgate:api:\{ann\}/)
-    expect(stdout).toMatch(/warning {2}expiry +1 keys never expire/)
+    expect(stdout).toMatch(/PROBLEM {2}layout +2 keys, 5 bytes; 2 cannot be read, such as headgate:api:\{(ann|list)\}/)
+    expect(stdout).toMatch(/warning {2}expiry +2 keys never expire/)
     expect(stdout).toMatch(/warning {2}eviction +allkeys-lru/)
     expect(stdout).toMatch(/warning {2}script +the script of this version is not loaded/)
     await server.stop()

@@ -70,14 +70,12 @@ class Inspector implements RedisInspector {
     let from: unknown
     const seen = new Set<string>()
     do {
-      const page = await this.#reader.scan(`${this.#prefix}:*{${id}}`, from).catch((cause) => {
-        throw redisError(cause)
-      })
+      const page = await this.#reader.scan(`${this.#prefix}:*{${id}}`, from)
       for (const { key: storeKey, value } of page.values) {
         const parts = partsOf(storeKey, this.#prefix)
         if (parts === undefined || !matches(parts, filter) || seen.has(storeKey)) continue
         if (seen.size < mostSeen) seen.add(storeKey)
-        yield storedKey(storeKey, parts, value.length, page.now, () => unpackRecords(value, this.#names))
+        yield storedKey(storeKey, parts, value?.length ?? 0, page.now, () => unpackRecords(textOf(value), this.#names))
       }
       from = page.next
     } while (from !== undefined)
@@ -93,7 +91,7 @@ class Inspector implements RedisInspector {
     try {
       await this.#connection.eval(deleteScript, [storeKey], [])
     } catch (cause) {
-      throw redisError(cause)
+      throw redisError(cause, deleteScript)
     }
     // Processes without a subscriber hear of it when their deny cache asks again.
     await (this.#client as unknown as Publisher).publish(`${this.#prefix}:resets`, storeKey).catch(() => undefined)
@@ -102,6 +100,12 @@ class Inspector implements RedisInspector {
 
 interface Publisher {
   publish(channel: string, message: string): Promise<unknown>
+}
+
+/** @throws TypeError for a value of another type, which is no record */
+function textOf(value: Buffer | undefined): Buffer {
+  if (value === undefined) throw new TypeError('it is no text')
+  return value
 }
 
 /** SCAN may return a key twice. So many are remembered. */
