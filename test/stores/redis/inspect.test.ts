@@ -166,6 +166,17 @@ test('a broken value is an error for inspect, and no key for list', async () => 
   expect(keys).toEqual(['bob'])
 })
 
+test('a record of a kind that this version does not know is left alone', async () => {
+  const prefix = `inspect-${prefixes++}`
+  const limiter = new RateLimiter({ name: 'k', policies: '6/1h', store: redisStore({ client, prefix, timeout: '5s' }) })
+  await limiter.consume('ann')
+  const unknown = Buffer.from([14, 1, 0, 0, 0, 0, 31, ...new Array(14).fill(7)])
+  await client.append(`${prefix}:k:{ann}`, unknown)
+  expect(await limiter.inspect('ann')).toMatchObject({ policies: [{ used: 1 }], others: [] })
+  await limiter.consume('ann')
+  expect((await limiter.inspect('ann')).policies[0]?.used).toBe(2)
+})
+
 test('the optimistic mode says what this process has not reported', async () => {
   const store = redisStore({ client, prefix: `inspect-${prefixes++}`, timeout: '5s', mode: 'optimistic', report: '1h' })
   const limiter = new RateLimiter({ name: 'o', policies: '6/1h', store })
