@@ -13,6 +13,7 @@ const servers = [
   'test/compat/redis.test.ts',
   'test/moving-in/upstash-ratelimit.test.ts',
   'test/pacer/fleet*.test.ts',
+  'test/telemetry/stores.test.ts',
 ]
 const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 'test/pacer/fetch/real-server.test.ts']
 const installServers = './test/support/programs.ts'

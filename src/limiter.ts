@@ -8,6 +8,7 @@ import { cannotClear, HeadgateError } from './errors.ts'
 import { healthOf } from './failure/failover-ledger.ts'
 import type { Health } from './failure/health.ts'
 import type { Inspection } from './inspection/inspection.ts'
+import { calls, type Load, watch } from './limiter-events.ts'
 import { PlanOptions, type PolicyLikes, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { knownOptions } from './options.ts'
@@ -18,6 +19,7 @@ import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.t
 
 export type { BlockOptions } from './block-keys.ts'
 export type { CostOptions, Key, Units } from './call-arguments.ts'
+export { calls } from './limiter-events.ts'
 
 export interface ReserveOptions extends CostOptions {
   /** The longest wait before the reserved time: milliseconds, or a text such as `'2s'`. Default 0. */
@@ -54,6 +56,8 @@ export class RateLimiter {
   readonly store: Store
   /** The options of the penalty; undefined if there is none. */
   readonly penalty: PenaltyOptions | undefined
+  /** What this process holds now, under every plan: `{ inFlight: 3, waiting: 0 }`. */
+  readonly load: Readonly<Load>
   readonly #ledger: Ledger
   readonly #plans: Plans<RateLimiter>
 
@@ -66,6 +70,7 @@ export class RateLimiter {
     this.name = plans.name
     this.store = plans.store
     this.penalty = plans.penalty
+    this.load = plans.load
     this.policies = policiesOf(options.policies, plans.penalty)
     plans.registerName()
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
@@ -236,16 +241,22 @@ export class RateLimiter {
   }
 
   static {
-    decide = (limiter, key, cost, extras) =>
-      limiter.#ledger.decide('consume', keysOf(key, limiter.scopes), costsOf(cost, limiter.policies), extras)
+    decide = (limiter, key, cost, extras) => {
+      const keys = keysOf(key, limiter.scopes)
+      const costs = costsOf(cost, limiter.policies)
+      const ledger = limiter.#ledger
+      if (!calls.hasSubscribers) return ledger.decide('consume', keys, costs, extras)
+      return watch({ limiter, key, cost, extras }, () => ledger.decide('consume', keys, costs, extras))
+    }
 
     book = (limiter, key, cost, maxWait, details) => {
       const { policies } = limiter
       const ledger = limiter.#ledger
       const keys = keysOf(key, limiter.scopes)
       const costs = costsOf(cost, policies)
-      const call = { ledger, policies, keys, costs, extras: details }
-      const booking = ledger.reserve(keys, costs, maxWait * 1000, details)
+      const call = { ledger, policies, keys, costs, extras: details, load: limiter.#plans.load }
+      const reserve = () => ledger.reserve(keys, costs, maxWait * 1000, details)
+      const booking = calls.hasSubscribers ? watch({ limiter, key, cost, extras: details }, reserve) : reserve()
       if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
       return new Reservation(call, booking)
     }

@@ -6,6 +6,7 @@ import type { PolicyLike } from './algorithms/shorthand.ts'
 import { HeadgateError, shown } from './errors.ts'
 import { openLedger } from './failure/failover-ledger.ts'
 import type { FailoverOptions } from './failure/on-store-error.ts'
+import type { Load } from './limiter-events.ts'
 import type { Ledger, Store } from './stores/store.ts'
 
 /** One plan: one policy or several, in any form that a policy may be written in. */
@@ -43,6 +44,7 @@ export class Plans<Limiter extends object> {
   readonly store: Store
   readonly penalty: PenaltyOptions | undefined
   readonly onChange: CarryRule
+  readonly load: Load = { inFlight: 0, waiting: 0 }
   readonly #failure: FailoverOptions
   #nameToRegister: boolean
   #first: Ledger | undefined

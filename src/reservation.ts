@@ -3,6 +3,7 @@ import type { Costs, Tickets } from './algorithms/evaluation.ts'
 import { checkNames, checkUnits, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { HeadgateError, invalidOption } from './errors.ts'
+import type { Load } from './limiter-events.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { Settlement } from './settlement.ts'
 import type { Booking, CallOptions, Ledger } from './stores/store.ts'
@@ -14,6 +15,8 @@ export interface ReservedCall {
   readonly keys: readonly string[]
   readonly costs: Costs
   readonly extras: CallOptions | undefined
+  /** Counts the reservation while it holds units in flight. */
+  readonly load?: Load
 }
 
 /** For adapters: `settle`, but units in flight stay held until `release`. */
@@ -46,6 +49,7 @@ export class Reservation extends Settlement<Units> {
     this.#extras = call.extras?.onFailure && { onFailure: call.extras.onFailure }
     this.#tickets = tickets
     this.#released = !decision.allowed || !call.policies.some(({ algorithm }) => algorithm.leases)
+    if (!this.#released && call.load !== undefined) call.load.inFlight++
   }
 
   /**
@@ -109,8 +113,9 @@ export class Reservation extends Settlement<Units> {
   }
 
   #apply(correction: (n: number) => number, releases: boolean): MaybePromise<unknown> {
-    const { ledger, policies, keys } = this.#call
+    const { ledger, policies, keys, load } = this.#call
     const corrections = policies.map((_, n) => correction(n))
+    if (releases && !this.#released && load !== undefined) load.inFlight--
     if (releases) this.#released = true
     if (corrections.every((units) => units === 0)) return undefined
     const settle = () => ledger.decide('settle', keys, corrections, { tickets: this.#tickets, ...this.#extras })

@@ -19,7 +19,7 @@ const modules = subpaths.filter((subpath) => !subpath.endsWith('.json') && subpa
 /** What stands in for a CommonJS package: `require` gives what that package gives. */
 const compats = modules.filter((subpath) => subpath.includes('/compat/') && !subpath.endsWith('/nest-throttler'))
 /** The entry points that import their framework also at run time. Of the others, only the types need it. */
-const besideFramework = ['/hono', '/h3']
+const besideFramework = ['/hono', '/h3', '/otel']
 const standalone = modules.filter((subpath) => ![...besideFramework, ...compats].some((name) => subpath.endsWith(name)))
 
 const home = mkdtempSync(join(tmpdir(), 'headgate-package-'))
@@ -173,6 +173,16 @@ describe.each(['express', 'koa', 'fastify', 'hono', 'h3'])('a consumer of %s alo
   })
 })
 
+test('a consumer of OpenTelemetry imports its entry point', () => {
+  withPackages(['@opentelemetry'], () => {
+    const lines = [
+      `import { HeadgateInstrumentation } from '${manifest.name}/otel'`,
+      'console.log(JSON.stringify(new HeadgateInstrumentation().instrumentationName))',
+    ]
+    expect(output('otel.mjs', lines)).toBe('headgate')
+  })
+})
+
 /** The compiler's errors in the file or in this package. Errors in the types of other packages do not count. */
 function complaints(file: string, lines: readonly string[], options: readonly string[]): string[] {
   writeFileSync(join(consumer, file), `${lines.join('\n')}\n`)
@@ -254,7 +264,7 @@ describe('a consumer in strict TypeScript with the types of Node and of the fram
 
   // The types that such a consumer would install, from the repository's own node_modules.
   beforeAll(() => {
-    for (const name of ['@types', 'fastify', 'hono', 'h3']) {
+    for (const name of ['@types', '@opentelemetry', 'fastify', 'hono', 'h3']) {
       symlinkSync(join(root, 'node_modules', name), join(consumer, 'node_modules', name), 'junction')
     }
   })

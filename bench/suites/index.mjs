@@ -1,6 +1,7 @@
 /** In the order of docs/performance.md. */
 export const names = [
   'core',
+  'observed',
   'http',
   'sockets',
   'memory',

@@ -148,6 +148,11 @@ export class Breaker {
 
 const breakers = new WeakMap<Store, Map<string | undefined, Breaker>>()
 
+/** The breakers of a store that calls have used, by shard. The shard is undefined if the store has no parts. */
+export function breakersOf(store: Store): ReadonlyMap<string | undefined, Breaker> {
+  return breakers.get(store) ?? new Map()
+}
+
 /** The breaker of a store, or of one shard of it, shared by all limiters on it. */
 export function breakerOf(store: Store, clock: Clock = monotonicClock, shard?: string): Breaker {
   const ofStore = breakers.get(store) ?? new Map<string | undefined, Breaker>()

@@ -1,10 +1,28 @@
-import type { Clock } from '../clock.ts'
+import { channel } from '#platform'
+import { type Clock, monotonicClock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Sleeper } from '../sleeper.ts'
 import { DeadlineItem, Deadlines } from '../stores/deadlines.ts'
 import type { Store } from '../stores/store.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
+
+/** The event of the channel `headgate:store:call`: a call to a store that does not answer at once, after its end. */
+export interface StoreCallEvent {
+  readonly store: Store
+  /** The limiter's name. */
+  readonly limiter: string
+  /** The part of the store, such as a node of Redis Cluster; undefined if it has no parts. */
+  readonly shard: string | undefined
+  /** In milliseconds since the epoch. */
+  readonly startedAt: number
+  /** How long the caller waited for the store, in milliseconds. */
+  readonly duration: number
+  /** Undefined if the store answered in time. */
+  readonly error: unknown
+}
+
+const calls = channel('headgate:store:call')
 
 /** The timeout in milliseconds for a store that declares none. */
 const defaultTimeout = 100
@@ -17,6 +35,8 @@ export abstract class StoreRequest<T> extends DeadlineItem {
   override sent = true
   /** How many failures of the store had counted when the request was sent. */
   failuresBefore = 0
+  /** The error of a request that failed. */
+  failure: unknown
   declare link: StoreLink
   declare resolve: (result: MaybePromise<T>) => void
 
@@ -78,11 +98,26 @@ export class StoreLink {
     if (!isPromise(response)) return this.#succeeded(request, response)
     // A promise of another library may throw, or respond twice. A native one around it does neither.
     const promise = response instanceof Promise ? response : Promise.resolve(response)
-    if (!this.#storeKeepsDeadlines) return this.#bounded(request, promise)
-    return promise.then(
+    if (!this.#storeKeepsDeadlines) return this.#observed(request, this.#bounded(request, promise))
+    const result = promise.then(
       (value) => this.#succeeded(request, value),
       (error) => this.failed(request, error),
     )
+    return this.#observed(request, result)
+  }
+
+  /** Publishes the end of the request before its caller gets the result, in the caller's asynchronous context. */
+  #observed<T>(request: StoreRequest<T>, result: Promise<T>): Promise<T> {
+    if (!calls.hasSubscribers) return result
+    const { store, limiter, breaker } = this
+    const startedAt = monotonicClock() / 1000
+    const ended = () => {
+      const duration = monotonicClock() / 1000 - startedAt
+      const { failure: error } = request
+      calls.publish({ store, limiter, shard: breaker.shard, startedAt, duration, error } satisfies StoreCallEvent)
+    }
+    result.then(ended, ended)
+    return result
   }
 
   /** Sends the request after `before`, both within one deadline. A failure of `before` was counted already. */
@@ -94,7 +129,7 @@ export class StoreLink {
       request.failuresBefore = this.breaker.counted
       return request.send()
     }
-    return this.#bounded(request, before.then(send))
+    return this.#observed(request, this.#bounded(request, before.then(send)))
   }
 
   /** Sends a request. A failure rejects the promise. */
@@ -131,6 +166,7 @@ export class StoreLink {
   }
 
   failed<T>(request: StoreRequest<T>, error: unknown): MaybePromise<T> {
+    request.failure = error
     if (isBrokenRecord(error)) this.breaker.succeeded()
     else if (request.sent && !isMisuse(error)) {
       this.errors++

@@ -1,6 +1,6 @@
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
-import { decide, type Key, type RateLimiter, type Units } from '../limiter.ts'
+import { calls, decide, type Key, type RateLimiter, type Units } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Reservation } from '../reservation.ts'
 import type { CallOptions } from '../stores/store.ts'
@@ -221,7 +221,8 @@ export class Guard<Request, Response> {
   /** The extras of a call to the limiter: the details that the fields need, and a callback for a store error. */
   #extras(key: Key, request: Request, response: Response): CallOptions {
     const { details } = this.#headers
-    return this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
+    const extras = this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
+    return calls.hasSubscribers && !this.#enforcement.appliesTo(key) ? { ...extras, enforced: false } : extras
   }
 
   /**

@@ -1,5 +1,6 @@
 import { HeadgateError } from '../errors.ts'
 import { book, type Key, type RateLimiter, type Units } from '../limiter.ts'
+import type { Load } from '../limiter-events.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { flag } from '../options.ts'
 import { type Reservation, settleAndHold } from '../reservation.ts'
@@ -110,7 +111,10 @@ export class HeldUnits<Request, Response> {
   async #wait(held: HeldRequest<Request, Response>): Promise<boolean> {
     const onEnd = (left: () => void) => this.#framework.ended(held.response, left)
     const booked = { ...held, giveBack: () => void this.#giveBack({ ...booked }) }
+    const load: Load = this.#limiter.load
+    load.waiting++
     const reservation = await (this.#delay as Delay).pause(booked, onEnd)
+    load.waiting--
     if (reservation === undefined) return false
     held.reservation = reservation
     this.#countAtEnd(held)

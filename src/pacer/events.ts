@@ -1,4 +1,5 @@
 import { channel } from '#platform'
+import type { Store } from '../stores/store.ts'
 import { type Cost, mostOf, unitsIn } from './cost.ts'
 
 const queued = channel('headgate:pacer:queued')
@@ -24,6 +25,14 @@ export interface Progress {
   readonly longestWait: number
 }
 
+/** A pacer, as far as its events show it. */
+export interface ObservedPacer {
+  readonly name: string
+  readonly waiting: number
+  readonly running: number
+  readonly store: Store
+}
+
 /** The key that an event is about. */
 interface EventKey {
   readonly key: string
@@ -35,6 +44,7 @@ interface EventKey {
  * subscribers no message is made.
  */
 export class Events {
+  readonly #instance: ObservedPacer
   readonly #name: string
   readonly #onChange: (() => void) | undefined
   admittedCalls = 0
@@ -43,13 +53,15 @@ export class Events {
   waited = 0
   longestWait = 0
 
-  constructor(name: string, onChange: (() => void) | undefined) {
-    this.#name = name
+  constructor(instance: ObservedPacer, onChange: (() => void) | undefined) {
+    this.#instance = instance
+    this.#name = instance.name
     this.#onChange = onChange
   }
 
   queued({ key, waiting }: EventKey, { cost, priority }: { cost: Cost; priority: number }): void {
-    if (queued.hasSubscribers) queued.publish({ pacer: this.#name, key, permits: unitsIn(cost), priority, waiting })
+    if (queued.hasSubscribers)
+      queued.publish({ pacer: this.#name, instance: this.#instance, key, permits: unitsIn(cost), priority, waiting })
     this.#onChange?.()
   }
 
@@ -58,18 +70,20 @@ export class Events {
     this.permits += mostOf(cost)
     this.waited += waited
     if (waited > this.longestWait) this.longestWait = waited
-    if (admitted.hasSubscribers) admitted.publish({ pacer: this.#name, key, permits: unitsIn(cost), waited, waiting })
+    if (admitted.hasSubscribers)
+      admitted.publish({ pacer: this.#name, instance: this.#instance, key, permits: unitsIn(cost), waited, waiting })
     this.#onChange?.()
   }
 
   refused({ key, waiting }: EventKey, cost: Cost, error: unknown): void {
     this.refusedCalls++
-    if (refused.hasSubscribers) refused.publish({ pacer: this.#name, key, permits: unitsIn(cost), error, waiting })
+    if (refused.hasSubscribers)
+      refused.publish({ pacer: this.#name, instance: this.#instance, key, permits: unitsIn(cost), error, waiting })
     this.#onChange?.()
   }
 
   rate(permits: number): void {
-    if (rate.hasSubscribers) rate.publish({ pacer: this.#name, rate: permits })
+    if (rate.hasSubscribers) rate.publish({ pacer: this.#name, instance: this.#instance, rate: permits })
     this.#onChange?.()
   }
 }

@@ -2,6 +2,7 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { PolicyLike } from '../algorithms/shorthand.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { positiveInteger } from '../options.ts'
+import type { Store } from '../stores/store.ts'
 import type { PacerContext } from './context.ts'
 import { Events, oncePerTick, type Progress } from './events.ts'
 import type { Renewals } from './held-units.ts'
@@ -29,6 +30,7 @@ const checksPerKey = 2
  */
 export class Pacer extends Pace {
   readonly name: string
+  readonly store: Store
   readonly #permits: Permits
   readonly #events: Events
   readonly #context: PacerContext
@@ -50,7 +52,8 @@ export class Pacer extends Pace {
     const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency, polling } = settings
     this.name = limiter.name
     this.#permits = new Permits(limiter, failure)
-    this.#events = new Events(this.name, onProgress && oncePerTick(() => onProgress(this.progress)))
+    this.store = limiter.store
+    this.#events = new Events(this, onProgress && oncePerTick(() => onProgress(this.progress)))
     this.#context = {
       scheduler: new Scheduler(clock, sleeper),
       permits: this.#permits,

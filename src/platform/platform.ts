@@ -2,6 +2,9 @@
 export interface Channel {
   readonly hasSubscribers: boolean
   publish(event: unknown): void
+  subscribe(listener: (event: unknown) => void): void
+  /** Returns true if the listener was subscribed. */
+  unsubscribe(listener: (event: unknown) => void): unknown
 }
 
 /**

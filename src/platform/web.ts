@@ -31,7 +31,7 @@ export const emitWarning: Platform['emitWarning'] = (message, code) => {
   web.console.warn(`HeadgateWarning [${code}]: ${message}`)
 }
 
-const silent: Channel = { hasSubscribers: false, publish() {} }
+const silent: Channel = { hasSubscribers: false, publish() {}, subscribe() {}, unsubscribe: () => false }
 
 /** There are no diagnostics channels here. Use the hooks of the limiter or the guard. */
 export const channel: Platform['channel'] = () => silent

@@ -51,6 +51,7 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
   const { prefix, timeout, ttlMargin, breaker } = sharedOptions(store, options)
   const bytes = positiveInteger(maxBytes, `${store}: maxBytes`, 'HEADGATE_OPTION')
   const size = { store: name, bytes }
+  const kind = options.name === undefined ? 'compare-and-set' : name.toLowerCase()
   const runner = new SwapRunner({
     read,
     swap,
@@ -59,10 +60,12 @@ export function compareAndSetStore<Version>(options: CompareAndSetOptions<Versio
     clock,
     usesStoreTime: options.clock === undefined,
     size,
+    kind,
   })
   const queue = new KeyQueue((jobs) => jobs.map((job) => runner.run(job)), timeout)
   const deadlines = new Deadlines(name, timeout)
   return new RecordStore({
+    kind,
     prefix,
     timeout,
     breaker,

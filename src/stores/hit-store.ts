@@ -62,6 +62,7 @@ export function hitStore(options: HitStoreOptions): Store {
   }
   let limiter: string | undefined
   return {
+    kind: 'hits',
     synchronous: flag(options.synchronous, 'hitStore: synchronous'),
     open(terms) {
       limiter ??= terms.name

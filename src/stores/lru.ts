@@ -53,7 +53,7 @@ export function lruStore(options: LruStoreOptions = {}): Store {
     throw new HeadgateError('HEADGATE_OPTION', `lruStore: maxKeys is ${maxKeys}. Give ${mostKeys} at most.`)
   }
   const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
-  return { synchronous: true, open: (terms) => new LruLedger(terms, clock, maxKeys) }
+  return { kind: 'lru', synchronous: true, open: (terms) => new LruLedger(terms, clock, maxKeys) }
 }
 
 /** The state of one key under one policy, and the algorithm that wrote it. */

@@ -50,6 +50,8 @@ export interface CallOptions extends Details {
    * `onStoreError`. Only the limiter calls it. A store can ignore it.
    */
   readonly onFailure?: (error: unknown) => StoreErrorAction | undefined
+  /** False if the caller does not enforce a refusal of this call. Only for events. A store can ignore it. Default true. */
+  readonly enforced?: boolean
 }
 
 export interface DecideOptions extends CallOptions {
@@ -125,6 +127,8 @@ export interface BreakerTerms {
 
 /** Keeps the states, owns the clock, and makes each step atomic. */
 export interface Store {
+  /** Optional. What it is, for metrics, such as `'redis'`. Default `'other'`. */
+  readonly kind?: string
   /** True if every ledger returns its result at once, never as a promise. */
   readonly synchronous: boolean
   /**

@@ -141,13 +141,13 @@ describe('observability', () => {
     await timeline.read()
     pacer.setRate(20)
     for (const name of names) channel(name).unsubscribe(note)
-    const [pace, key] = ['api', 'key:k']
+    const [key, own] = ['key:k', { pacer: 'api', instance: pacer }]
     expect(seen).toEqual([
-      ['admitted', { pacer: pace, key, permits: 1, waited: 0, waiting: 0 }],
-      ['queued', { pacer: pace, key, permits: 1, priority: 0, waiting: 1 }],
+      ['admitted', { ...own, key, permits: 1, waited: 0, waiting: 0 }],
+      ['queued', { ...own, key, permits: 1, priority: 0, waiting: 1 }],
       ['refused', expect.objectContaining({ key: 'all', permits: 2 })],
-      ['admitted', { pacer: pace, key, permits: 1, waited: 100, waiting: 0 }],
-      ['rate', { pacer: pace, rate: 20 }],
+      ['admitted', { ...own, key, permits: 1, waited: 100, waiting: 0 }],
+      ['rate', { ...own, rate: 20 }],
     ])
     await settle()
     const end = { waiting: 0, running: 0, admitted: 2, permits: 2, refused: 1, waited: 100, longestWait: 100 }

@@ -22,6 +22,7 @@ const maxLedgers = 1000
 
 /** The side that has the states. It decides for its own process and for every worker. */
 export class PrimaryStore implements Store {
+  readonly kind = 'cluster'
   readonly synchronous: boolean
   readonly #name: string
   readonly #store: Store

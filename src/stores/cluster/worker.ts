@@ -4,6 +4,7 @@ import type { Decision } from '../../decision.ts'
 import { HeadgateError, storeError } from '../../errors.ts'
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import { Deadlines, type PendingCall } from '../deadlines.ts'
+import { exchanged, exchangeStart } from '../exchange.ts'
 import type {
   Booking,
   BreakerTerms,
@@ -27,6 +28,7 @@ type PendingRequest = PendingCall<LedgerResult | undefined>
 
 /** The side that sends requests: those of one turn of the event loop travel in one message. */
 export class WorkerStore implements Store {
+  readonly kind = 'cluster'
   readonly synchronous = false
   /** How long a call may take, in milliseconds. */
   readonly timeout: number
@@ -39,6 +41,8 @@ export class WorkerStore implements Store {
   #terms = new Map<string, number>()
   /** The requests of the next message. */
   #requests: RequestMessage['requests'][number][] = []
+  /** When each message was sent whose response is missing, by the id of its first request, in microseconds. */
+  readonly #sentAt = new Map<number, number>()
   #nextId = 0
 
   /** @param timeout in milliseconds */
@@ -84,6 +88,7 @@ export class WorkerStore implements Store {
       this.#reject(ids, new Error('there is no connection to the primary'))
       return
     }
+    this.#sentAt.set(ids[0] as number, exchangeStart())
     process.send(message, undefined, undefined, (error) => {
       if (error) this.#reject(ids, error)
     })
@@ -91,6 +96,8 @@ export class WorkerStore implements Store {
 
   readonly #onMessage = (message: unknown): void => {
     if (!isResponseMessage(message, this.#name)) return
+    const [first] = message.responses
+    if (first !== undefined) exchanged(this.kind, this.#sentAt.get(first[0]) ?? 0, message.responses.length)
     for (const [id, result, failure] of message.responses) {
       const pending = this.#remove(id)
       if (failure !== undefined) pending?.reject(new HeadgateError(failure.code, failure.message))
@@ -109,6 +116,7 @@ export class WorkerStore implements Store {
   #remove(id: number): PendingRequest | undefined {
     const pending = this.#pending.get(id)
     this.#pending.delete(id)
+    this.#sentAt.delete(id)
     return pending
   }
 
@@ -116,7 +124,7 @@ export class WorkerStore implements Store {
   #forgetTimedOut(): void {
     for (const [id, pending] of this.#pending) {
       if (!pending.settled) return
-      this.#pending.delete(id)
+      this.#remove(id)
     }
   }
 }

@@ -59,6 +59,7 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 }
 
 export class MemoryStore implements Store {
+  readonly kind = 'memory'
   readonly synchronous = true
   readonly #clock: Clock
   readonly #capacity: Capacity

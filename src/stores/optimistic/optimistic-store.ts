@@ -22,6 +22,7 @@ import { OptimisticLedger } from './optimistic-ledger.ts'
 import { Reporter } from './reporter.ts'
 
 export class OptimisticStore implements Store {
+  readonly kind?: string
   readonly synchronous = false
   readonly timeout?: number
   readonly prefix?: string
@@ -34,9 +35,14 @@ export class OptimisticStore implements Store {
    * @param period how often a process reports, in milliseconds
    */
   constructor(exact: Store, period: number, clock: Clock = monotonicClock, sleeper: Sleeper = timerSleeper(true)) {
-    const { timeout, prefix, breaker } = exact
+    const { kind, timeout, prefix, breaker } = exact
     if (exact.shardOf !== undefined) this.shardOf = (keys) => exact.shardOf?.(keys) as string
-    Object.assign(this, { ...(timeout && { timeout }), ...(prefix && { prefix }), ...(breaker && { breaker }) })
+    Object.assign(this, {
+      ...(kind && { kind }),
+      ...(timeout && { timeout }),
+      ...(prefix && { prefix }),
+      ...(breaker && { breaker }),
+    })
     this.#reporter = new Reporter(exact, period * 1000, clock, sleeper)
   }
 

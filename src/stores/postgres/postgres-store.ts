@@ -71,6 +71,7 @@ export class PostgresStore extends RecordStore {
     const own = options.clock === undefined ? undefined : checkClock(options.clock)
     const reader = new RowReader(pool, sql, timeout, own)
     super({
+      kind: 'postgres',
       prefix,
       timeout,
       breaker,

@@ -9,6 +9,8 @@
  * is skipped, and its job gets a transaction of its own that waits for the row: a hot key delays no other. The number of
  * transactions at once is bounded, and all but one of them may wait. Jobs that come meanwhile share the next transaction.
  */
+import type { HeadgateError } from '../../errors.ts'
+import { exchanged, exchangeStart } from '../exchange.ts'
 import type { Job } from '../records/job.ts'
 import { type PostgresClient, type PostgresPool, type Rows, withClient } from './client.ts'
 import { errorOf } from './error.ts'
@@ -102,11 +104,15 @@ export class TransactionRunner {
     const waited = tasks[0]?.waits === true
     const wanted = tasks.filter(({ job }) => !job.settled)
     let skipped: readonly Task[] = []
+    const startedAt = exchangeStart()
+    let failure: HeadgateError | undefined
     try {
       if (wanted.length > 0) skipped = await this.#transact(wanted)
     } catch (cause) {
-      for (const { job } of wanted) job.reject(errorOf(cause))
+      failure = errorOf(cause)
+      for (const { job } of wanted) job.reject(failure)
     }
+    if (wanted.length > 0) exchanged('postgres', startedAt, callsOf(wanted), failure)
     for (const task of tasks) {
       if (skipped.includes(task)) this.#tasks.push(Object.assign(task, { waits: true }))
       else task.done()
@@ -183,6 +189,10 @@ export class TransactionRunner {
     }
     withClient(pool, 10 * timeout, (client) => client.query(sql.sweep())).then(over, over)
   }
+}
+
+function callsOf(tasks: readonly Task[]): number {
+  return tasks.reduce((calls, { job }) => calls + job.size, 0)
 }
 
 function keysOf(tasks: readonly Task[]): string[] {

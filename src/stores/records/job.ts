@@ -58,6 +58,11 @@ export class Job {
     this.#calls.push(call)
   }
 
+  /** How many calls it is. */
+  get size(): number {
+    return this.#calls.length
+  }
+
   /** True if no caller waits for a result any more. */
   get settled(): boolean {
     return this.#calls.every(({ pending }) => pending.settled)

@@ -21,6 +21,7 @@ export interface TextPage {
 
 /** The parts and settings that the ledgers of one record store share. */
 export interface RecordContext {
+  readonly kind: string
   readonly prefix: string
   /** In milliseconds. */
   readonly timeout: number

@@ -5,6 +5,7 @@ import { checkPolicySizes } from './size-limit.ts'
 
 /** A store that keeps the states of each key as a text, the record. */
 export class RecordStore implements Store {
+  readonly kind: string
   readonly synchronous = false
   /** How long a call may take, in milliseconds. */
   readonly timeout: number
@@ -13,6 +14,7 @@ export class RecordStore implements Store {
   readonly #context: RecordContext
 
   constructor(context: RecordContext) {
+    this.kind = context.kind
     this.timeout = context.timeout
     this.prefix = context.prefix
     this.breaker = context.breaker

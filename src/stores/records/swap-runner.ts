@@ -12,6 +12,7 @@
 import { type Clock, checkClock } from '../../clock.ts'
 import { HeadgateError, shown, storeError } from '../../errors.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
+import { exchanged, exchangeStart } from '../exchange.ts'
 import { emptyText, type Job, type Write } from './job.ts'
 import type { SavedText } from './key-record.ts'
 import type { ReadTexts } from './record-context.ts'
@@ -47,6 +48,8 @@ export interface SwapRunnerOptions<Version> extends ReadAndSwap<Version> {
   /** True if a time that the store reports is used in place of the clock. */
   readonly usesStoreTime: boolean
   readonly size: SizeLimit
+  /** The store's kind, for events. */
+  readonly kind: string
 }
 
 /** The n-th retry comes after a random pause of up to 2^n ms, at most this many. */
@@ -76,11 +79,16 @@ export class SwapRunner<Version> {
   }
 
   async run(job: Job): Promise<void> {
+    const { kind, size } = this.#options
+    const startedAt = exchangeStart()
+    let failure: HeadgateError | undefined
     try {
       await this.#run(job)
     } catch (cause) {
-      job.reject(storeError(this.#options.size.store, cause))
+      failure = storeError(size.store, cause)
+      job.reject(failure)
     }
+    exchanged(kind, startedAt, job.size, failure)
   }
 
   async #run(job: Job): Promise<void> {

@@ -13,7 +13,7 @@ interface Sender {
   /** Why the client has no connection; undefined if it has one. */
   problem(): unknown
   /** Called once, when the batch is settled. */
-  settled(batch: Batch, size: number): void
+  settled(batch: Batch, size: number, error?: unknown): void
   /** Called when a batch that was sent got no answer in time. */
   unanswered(batch: Batch): void
   /** True if a batch that was not sent in time waits on. */
@@ -27,6 +27,8 @@ export class Batch extends DeadlineItem {
   override sent = false
   /** How many batches had been answered when this one began to wait, or was postponed. */
   answersBefore = 0
+  /** When it was sent, in microseconds; 0 if nobody asks. */
+  sentAt = 0
   /** How often it was postponed. */
   turns = 0
   /** The slot of its keys in Redis Cluster, else 0. */
@@ -72,11 +74,11 @@ export class Batch extends DeadlineItem {
     }
   }
 
-  #settle(): readonly ScriptRequest[] {
+  #settle(error?: unknown): readonly ScriptRequest[] {
     const { requests, size } = this.message
     this.settled = true
     this.#message = undefined
-    this.#sender.settled(this, size)
+    this.#sender.settled(this, size, error)
     return requests
   }
 
@@ -92,7 +94,7 @@ export class Batch extends DeadlineItem {
     if (this.settled) return
     const { script = this.#sender.options.script } = this.message
     const error = redisError(cause, script.text)
-    for (const request of this.#settle()) request.reject(error)
+    for (const request of this.#settle(error)) request.reject(error)
   }
 }
 

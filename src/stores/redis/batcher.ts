@@ -1,6 +1,7 @@
 import { setImmediate } from 'node:timers'
 import { monotonicClock } from '../../clock.ts'
 import { Deadlines } from '../deadlines.ts'
+import { exchanged, exchangeStart } from '../exchange.ts'
 import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
 import { slotOf } from './keys.ts'
@@ -217,6 +218,7 @@ export class Batcher {
       this.#deadlines.add(batch)
     }
     batch.sent = true
+    batch.sentAt = exchangeStart()
     const node = this.options.connection.nodeOf(batch.slot)
     if (!this.#silentSince.has(node)) this.#silentSince.set(node, monotonicClock())
     this.#sent.push(batch)
@@ -239,7 +241,7 @@ export class Batcher {
   }
 
   /** Called by a batch that is settled. */
-  settled(batch: Batch, size: number): void {
+  settled(batch: Batch, size: number, error?: unknown): void {
     this.#deadlines.remove(batch)
     const at = this.#sent.indexOf(batch)
     if (at < 0) {
@@ -250,6 +252,7 @@ export class Batcher {
     if (last !== batch) this.#sent[at] = last
     this.#underWay -= size
     this.#lastSize = size
+    exchanged('redis', batch.sentAt, size, error)
     if (this.#ready.length > 0 || this.#open.size > 0) this.#flushLater()
   }
 

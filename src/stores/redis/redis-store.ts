@@ -98,6 +98,7 @@ export interface Scripts {
 const scripts: Scripts = { whole: new Script(script), changePlain: (text) => text }
 
 export class RedisStore implements Store {
+  readonly kind = 'redis'
   readonly synchronous = false
   /** How long a call may take, in milliseconds. */
   readonly timeout: number

@@ -1,0 +1,114 @@
+/*
+ * The decisions counted in this process. OpenTelemetry's SDK hashes the attributes of every `add`, which costs more than a
+ * decision. So a decision adds to a plain number here, and an observable counter reads the numbers when metrics are
+ * collected.
+ */
+import type { Units } from '../call-arguments.ts'
+import type { LimiterCallEvent } from '../limiter-events.ts'
+import { policyOf, type Result, resultOf, results } from './result.ts'
+
+/** The attributes of a counted series: `{ limiter, policy, result }`. A call without a decision has no policy. */
+export type Attributes = Record<string, string>
+
+/** Reads one number of a metric. */
+export type Observe = (value: number, attributes: Attributes) => void
+
+/** The most pairs of a limiter and a policy that are told apart. Further ones are counted together, as `other`. */
+const maxPairs = 250
+
+/** An admitted call is near its limit if less than this part of it is left. Envoy's `near_limit` has the same threshold. */
+const nearLimit = 0.2
+
+/** The counts of one policy of one limiter, by result. */
+class PolicyCounts {
+  readonly decisions: Record<Result, number>
+  readonly units: Record<Result, number>
+  near = 0
+  readonly attributes: Attributes
+  readonly byResult: Readonly<Record<Result, Attributes>>
+
+  constructor(limiter: string, policy: string) {
+    this.decisions = zeros()
+    this.units = zeros()
+    this.attributes = policy === '' ? { limiter } : { limiter, policy }
+    const entries = results.map((result) => [result, { ...this.attributes, result }])
+    this.byResult = Object.fromEntries(entries) as Record<Result, Attributes>
+  }
+}
+
+function zeros(): Record<Result, number> {
+  return { admitted: 0, shadow: 0, fallback: 0, open: 0, refused: 0, blocked: 0, error: 0 }
+}
+
+export class DecisionCounts {
+  readonly #byLimiter = new Map<string, Map<string, PolicyCounts>>()
+  readonly #all: PolicyCounts[] = []
+  #other: PolicyCounts | undefined
+
+  /** Counts the outcome of a call, and returns its result. */
+  count(event: LimiterCallEvent): Result {
+    const { limiter, decision, cost } = event
+    const counts = this.#of(limiter, policyOf(event) ?? '')
+    const result = resultOf(event)
+    counts.decisions[result]++
+    if (typeof cost === 'number') counts.units[result] += cost
+    else this.#addUnits(limiter, cost, result)
+    if (result === 'admitted' && decision !== undefined && decision.remaining < nearLimit * decision.limit)
+      counts.near++
+    return result
+  }
+
+  /** Counts a call of a pacer, which names no policy. */
+  countPaced(pacer: string, permits: number, result: Result): void {
+    const counts = this.#of(pacer, '')
+    counts.decisions[result]++
+    counts.units[result] += permits
+  }
+
+  /** Units that differ between policies count under each of them. */
+  #addUnits(limiter: string, cost: Exclude<Units, number>, result: Result): void {
+    for (const [policy, units] of Object.entries(cost)) this.#of(limiter, policy).units[result] += units
+  }
+
+  #of(limiter: string, policy: string): PolicyCounts {
+    const counts = this.#byLimiter.get(limiter)?.get(policy)
+    return counts === undefined ? this.#add(limiter, policy) : counts
+  }
+
+  #add(limiter: string, policy: string): PolicyCounts {
+    if (this.#all.length >= maxPairs) {
+      this.#other ??= new PolicyCounts('other', 'other')
+      return this.#other
+    }
+    const counts = new PolicyCounts(limiter, policy)
+    const ofLimiter = this.#byLimiter.get(limiter) ?? new Map<string, PolicyCounts>()
+    this.#byLimiter.set(limiter, ofLimiter.set(policy, counts))
+    this.#all.push(counts)
+    return counts
+  }
+
+  get #counted(): readonly PolicyCounts[] {
+    return this.#other === undefined ? this.#all : [...this.#all, this.#other]
+  }
+
+  observeDecisions(observe: Observe): void {
+    for (const { decisions, byResult } of this.#counted) observeAll(decisions, byResult, observe)
+  }
+
+  observeUnits(observe: Observe): void {
+    for (const { units, byResult } of this.#counted) observeAll(units, byResult, observe)
+  }
+
+  observeNear(observe: Observe): void {
+    for (const { near, attributes, decisions } of this.#counted) if (decisions.admitted > 0) observe(near, attributes)
+  }
+}
+
+/** A result that never came has no series. */
+function observeAll(
+  counts: Readonly<Record<Result, number>>,
+  attributes: Readonly<Record<Result, Attributes>>,
+  observe: Observe,
+): void {
+  for (const result of results) if (counts[result] > 0) observe(counts[result], attributes[result])
+}

@@ -1,0 +1,1 @@
+export { HeadgateInstrumentation, type HeadgateInstrumentationConfig } from './instrumentation.ts'

@@ -1,0 +1,118 @@
+import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api'
+import { channel } from '#platform'
+import { invalidOption } from '../errors.ts'
+import { flag, knownOptions, type Names } from '../options.ts'
+import { Metrics } from './metrics.ts'
+import { addDecision, addStoreSpan } from './spans.ts'
+
+/** Options of `HeadgateInstrumentation`. */
+export interface HeadgateInstrumentationConfig {
+  /** Whether it starts when it is made. Default true. With `false`, call `enable()`. */
+  enabled?: boolean
+  /** Where the metrics go. Default: the global provider. Example: `new MeterProvider({ readers: [reader] })`. */
+  meterProvider?: MeterProvider
+  /** Where the spans go. Default: the global provider. */
+  tracerProvider?: TracerProvider
+}
+
+const known: Names<HeadgateInstrumentationConfig> = ['enabled', 'meterProvider', 'tracerProvider']
+
+const scope = 'headgate'
+const version = '0.1.0'
+
+type Listener = (event: never) => void
+
+/**
+ * Metrics and spans of every limiter, middleware, store and pacer of this process, through OpenTelemetry. It is an
+ * instrumentation like any other:
+ *
+ * ```js
+ * new NodeSDK({ instrumentations: [new HeadgateInstrumentation()] }).start()
+ * ```
+ *
+ * Without NodeSDK, make one after the providers are set: `new HeadgateInstrumentation()`. It reads diagnostics channels, so
+ * it does nothing in runtimes that have none. docs/observability.md lists the metrics.
+ */
+export class HeadgateInstrumentation {
+  readonly instrumentationName: string = scope
+  readonly instrumentationVersion: string = version
+  #config: HeadgateInstrumentationConfig
+  readonly #metrics = new Metrics()
+  #tracer: Tracer | undefined
+  #enabled = false
+
+  /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid */
+  constructor(config: HeadgateInstrumentationConfig = {}) {
+    this.#config = checked(config)
+    if (config.enabled !== false) this.enable()
+  }
+
+  /** Starts. Counters go on from where they were. */
+  enable(): void {
+    if (this.#enabled) return
+    this.#enabled = true
+    this.#start()
+    for (const [name, listener] of this.#listeners) channel(name).subscribe(listener as (event: unknown) => void)
+  }
+
+  /** Stops: limiters cost again what they cost without it. */
+  disable(): void {
+    if (!this.#enabled) return
+    this.#enabled = false
+    for (const [name, listener] of this.#listeners) channel(name).unsubscribe(listener as (event: unknown) => void)
+    this.#metrics.stop()
+    this.#tracer = undefined
+  }
+
+  /** Called by NodeSDK. */
+  setMeterProvider(meterProvider: MeterProvider): void {
+    this.#config = checked({ ...this.#config, meterProvider })
+    if (this.#enabled) this.#start()
+  }
+
+  /** Called by NodeSDK. */
+  setTracerProvider(tracerProvider: TracerProvider): void {
+    this.#config = checked({ ...this.#config, tracerProvider })
+    if (this.#enabled) this.#start()
+  }
+
+  getConfig(): HeadgateInstrumentationConfig {
+    return this.#config
+  }
+
+  /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid */
+  setConfig(config: HeadgateInstrumentationConfig): void {
+    this.#config = checked(config)
+    if (this.#enabled) this.#start()
+  }
+
+  #start(): void {
+    const { meterProvider = metrics.getMeterProvider(), tracerProvider = trace.getTracerProvider() } = this.#config
+    const meter: Meter = meterProvider.getMeter(scope, version)
+    this.#metrics.start(meter)
+    this.#tracer = tracerProvider.getTracer(scope, version)
+  }
+
+  readonly #listeners: readonly (readonly [name: string, listener: Listener])[] = [
+    ['headgate:limiter:call', (event) => addDecision(event, this.#metrics.called(event))],
+    ['headgate:store:exchange', (event) => this.#metrics.exchanged(event)],
+    ['headgate:store:call', (event) => this.#tracer !== undefined && addStoreSpan(this.#tracer, event)],
+    ['headgate:pacer:queued', (event) => this.#metrics.pacerQueued(event)],
+    ['headgate:pacer:admitted', (event) => this.#metrics.pacerAdmitted(event)],
+    ['headgate:pacer:refused', (event) => this.#metrics.pacerRefused(event)],
+  ]
+}
+
+function checked(config: HeadgateInstrumentationConfig): HeadgateInstrumentationConfig {
+  knownOptions('HeadgateInstrumentation', config, known)
+  flag(config.enabled, 'HeadgateInstrumentation: enabled')
+  provides(config.meterProvider, 'meterProvider', 'getMeter')
+  provides(config.tracerProvider, 'tracerProvider', 'getTracer')
+  return { enabled: true, ...config }
+}
+
+function provides(provider: object | undefined, option: string, method: string): void {
+  if (provider === undefined || typeof Reflect.get(Object(provider), method) === 'function') return
+  const fix = `Write ${option}: ${option === 'meterProvider' ? 'new MeterProvider({ readers: [...] })' : 'provider'}.`
+  throw invalidOption(`HeadgateInstrumentation: ${option}`, `a provider with ${method}()`, provider, fix)
+}

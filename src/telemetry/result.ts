@@ -1,0 +1,51 @@
+import type { Decision } from '../decision.ts'
+import type { CalledLimiter, LimiterCallEvent } from '../limiter-events.ts'
+
+/**
+ * What became of a call. Every call has exactly one result.
+ *
+ * The call went on:
+ * - `'admitted'`: every policy admits it
+ * - `'shadow'`: a policy refuses it, and is not enforced: by `shadow` or `enforce`
+ * - `'fallback'`: this process admits it, because the store failed
+ * - `'open'`: it is let through uncounted, because the store failed
+ *
+ * The call was refused:
+ * - `'refused'`: by a policy, of the store or of this process
+ * - `'blocked'`: by a penalty
+ * - `'error'`: the store failed, and `onStoreError` is `'deny'` or `'throw'`
+ */
+export type Result = 'admitted' | 'shadow' | 'fallback' | 'open' | 'refused' | 'blocked' | 'error'
+
+export const results: readonly Result[] = ['admitted', 'shadow', 'fallback', 'open', 'refused', 'blocked', 'error']
+
+export function resultOf({ decision, enforced, instance }: LimiterCallEvent): Result {
+  if (decision === undefined) return 'error'
+  if (!decision.allowed) return enforced ? (isBlocked(decision, instance) ? 'blocked' : 'refused') : 'shadow'
+  if (decision.source !== 'store') return decision.source
+  return shadowOf(decision) === undefined ? 'admitted' : 'shadow'
+}
+
+/**
+ * The policy that a call counts under: the penalty that blocks it or the shadow that would refuse it, else the binding
+ * policy. A call without a decision has none.
+ */
+export function policyOf({ decision, instance }: LimiterCallEvent): string | undefined {
+  if (decision === undefined) return undefined
+  if (decision.allowed) return shadowOf(decision) ?? decision.policy
+  return isBlocked(decision, instance) ? decision.policies.at(-1)?.name : decision.policy
+}
+
+/** The penalty of a limiter is its last policy. */
+function isBlocked({ policies }: Decision, { penalty }: CalledLimiter): boolean {
+  return penalty !== undefined && policies.at(-1)?.allowed === false
+}
+
+/** The first shadow that would refuse the call. */
+function shadowOf({ policies }: Decision): string | undefined {
+  for (let n = 0; n < policies.length; n++) {
+    const verdict = policies[n]
+    if (verdict?.shadow && !verdict.allowed) return verdict.name
+  }
+  return undefined
+}

@@ -1,0 +1,46 @@
+import { type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
+import type { StoreCallEvent } from '../failure/store-link.ts'
+import type { LimiterCallEvent } from '../limiter-events.ts'
+import { codeOf } from './metrics.ts'
+import { policyOf, type Result } from './result.ts'
+
+/** The span that the caller is in, if it is recorded. */
+function recording(): Span | undefined {
+  const span = trace.getActiveSpan()
+  return span?.isRecording() ? span : undefined
+}
+
+/** Adds the decision to the active span, as an event. It never has the key. */
+export function addDecision(event: LimiterCallEvent, result: Result): void {
+  const span = recording()
+  if (span === undefined) return
+  const { limiter, decision } = event
+  if (decision === undefined) {
+    span.addEvent('headgate.decision', { limiter, result })
+    return
+  }
+  const { remaining, retryAfter } = decision
+  span.addEvent('headgate.decision', {
+    limiter,
+    policy: policyOf(event) as string,
+    result,
+    remaining,
+    ...(retryAfter > 0 && retryAfter < Infinity && { retry_after: retryAfter / 1000 }),
+  })
+}
+
+/** Makes the span of a call to a store, in the span of its caller. A call of no request, such as a probe, has none. */
+export function addStoreSpan(tracer: Tracer, event: StoreCallEvent): void {
+  if (recording() === undefined) return
+  const { store, limiter, shard, startedAt, duration, error } = event
+  const span = tracer.startSpan('headgate.store', {
+    kind: SpanKind.CLIENT,
+    startTime: startedAt,
+    attributes: { limiter, store: store.kind ?? 'other', ...(shard !== undefined && { shard }) },
+  })
+  if (error !== undefined) {
+    span.setAttribute('error.type', codeOf(error))
+    span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) })
+  }
+  span.end(startedAt + duration)
+}
