@@ -79,3 +79,4 @@ export {
   memoryStore,
 } from './stores/memory/memory-store.ts'
 export type { Store, StoreErrorAction } from './stores/store.ts'
+export { type LogRefusalsOptions, logRefusals, type RefusalFields } from './telemetry/log-refusals.ts'

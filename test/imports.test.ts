@@ -7,13 +7,12 @@ import { describe, expect, test } from 'vitest'
 const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ['adapters', /^adapters\//],
   ['pacer', /^src\/pacer\//],
-  ['telemetry', /^src\/telemetry\//],
   ['entry points', /^src\/(index|store)\.ts$/],
   ['http', /^src\/http\//],
   ['testing', /^src\/testing\//],
   [
     'limiter',
-    /^src\/(limiter|limiter-options|call-arguments|plans|reservation|settlement|limiter-events|heavy-keys|space-saving|block-keys|shown-keys)\.ts$/,
+    /^src\/(limiter|limiter-options|call-arguments|plans|reservation|settlement|limiter-events|limiter-errors|heavy-keys|space-saving|block-keys|shown-keys)\.ts$/,
   ],
   ['failure', /^src\/failure\//],
   ['stores', /^src\/stores\//],

@@ -1,0 +1,211 @@
+import { LRUCache } from 'lru-cache'
+import { channel, hmacSha256, randomWords } from '#platform'
+import { base64 } from '../base64.ts'
+import type { Key, Units } from '../call-arguments.ts'
+import { type Clock, checkClock, monotonicClock } from '../clock.ts'
+import { type Duration, milliseconds } from '../duration.ts'
+import { invalidOption } from '../errors.ts'
+import type { LimiterCallEvent } from '../limiter-events.ts'
+import { knownOptions, type Names, oneOf, positiveInteger } from '../options.ts'
+import { reason, warnOnce } from '../warn.ts'
+import { policyOf, resultOf } from './result.ts'
+
+/** The fields of a logged refusal. */
+export interface RefusalFields {
+  readonly limiter: string
+  /** The policy that refused. Absent if the store could not decide. */
+  readonly policy?: string
+  /** `'shadow'` if the call went on all the same. `'error'` if the store failed and the call was rejected. */
+  readonly result: 'refused' | 'blocked' | 'shadow' | 'error'
+  /** Who was refused, as the option `key` says. A record with one for each scope if the call's key is one. */
+  readonly key?: Key
+  readonly cost: Units
+  /** The limit of the policy. */
+  readonly limit?: number
+  /** In milliseconds. Absent if the cost can never be admitted. */
+  readonly retryAfter?: number
+  /** How many refusals of this key the line stands for: those since its last line, with this one. */
+  readonly refusals: number
+  /** How many refusals of keys without a line there were since the last line, because of `maxLines`. Absent if there were none. */
+  readonly unlogged?: number
+}
+
+/** How a line is written: with pino `logger.warn(fields, message)`, with winston `logger.warn(message, fields)`. */
+type WriteLine = (fields: RefusalFields, message: string) => unknown
+
+export interface LogRefusalsOptions {
+  /** A logger of pino or the console, or a function. Example: `(fields, message) => winston.warn(message, fields)`. */
+  logger: { warn: WriteLine } | WriteLine
+  /** The shortest time between two lines of one key. Default `'10s'`. The first refusal of a key is logged at once. */
+  sample?: Duration
+  /** The most lines in that time, over all keys. Default 100. */
+  maxLines?: number
+  /**
+   * How the key is logged. `'hash'` (default) tells keys apart and does not show them. `'plain'` shows them, so API keys, tokens and
+   * addresses are in the log. `'none'` leaves them out.
+   */
+  key?: 'hash' | 'plain' | 'none'
+  /** The secret of the hashes. Default: random, so the hashes differ between processes and after a restart. */
+  secret?: string
+  /** Whole microseconds since the epoch. Default: a monotonic clock. Pass one in tests. */
+  clock?: Clock
+}
+
+const known: Names<LogRefusalsOptions> = ['logger', 'sample', 'maxLines', 'key', 'secret', 'clock']
+
+/** The most keys whose last line is remembered, at about 200 bytes each. One that is forgotten is logged at once again. */
+const maxKeys = 10_000
+
+/**
+ * Logs the refusals of every limiter and middleware of this process, sampled for each key. Returns a function that stops it.
+ * It reads a diagnostics channel, so it does nothing in runtimes that have none.
+ *
+ * ```js
+ * const stop = logRefusals({ logger: pino(), sample: '10s' })
+ * ```
+ * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid
+ */
+export function logRefusals(options: LogRefusalsOptions): () => void {
+  const log = new RefusalLog(options)
+  const listener = (event: unknown) => log.called(event as LimiterCallEvent)
+  const calls = channel('headgate:limiter:call')
+  calls.subscribe(listener)
+  return () => void calls.unsubscribe(listener)
+}
+
+/** What is known about a key that was refused. */
+interface Sampled {
+  /** When its last line was written, in microseconds. */
+  at: number
+  /** Its refusals since then. */
+  refusals: number
+}
+
+class RefusalLog {
+  readonly #write: WriteLine
+  readonly #interval: number
+  readonly #maxLines: number
+  readonly #shownKey: (key: string) => string | undefined
+  readonly #clock: Clock
+  readonly #keys = new LRUCache<string, Sampled>({ max: maxKeys })
+  /** When the interval began in which lines are counted, and their number. */
+  #since = -Infinity
+  #lines = 0
+  #unlogged = 0
+
+  constructor(options: LogRefusalsOptions) {
+    knownOptions('logRefusals', options, known, ['logger'])
+    const { logger, sample = '10s', maxLines = 100, secret = randomSecret() } = options
+    this.#write = writerOf(logger)
+    this.#interval = milliseconds(sample, 'logRefusals: sample', 'HEADGATE_OPTION') * 1000
+    this.#maxLines = positiveInteger(maxLines, 'logRefusals: maxLines', 'HEADGATE_OPTION')
+    if (typeof secret !== 'string' || secret === '') {
+      throw invalidOption('logRefusals: secret', 'a text', secret, 'Leave it out for a random one.')
+    }
+    this.#shownKey = shownBy(oneOf(options.key, ['hash', 'plain', 'none'], 'logRefusals: key'), secret)
+    this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
+  }
+
+  called(event: LimiterCallEvent): void {
+    const { decision } = event
+    if (decision?.allowed) return
+    const now = this.#clock()
+    const key = this.#sampled(`${event.limiter}\n${policyOf(event) ?? ''}\n${textOf(event.key)}`, now)
+    key.refusals++
+    if (now - key.at < this.#interval) return
+    if (!this.#mayWrite(now)) {
+      this.#unlogged++
+      key.refusals--
+      return
+    }
+    this.#writeLine(event, key.refusals)
+    key.at = now
+    key.refusals = 0
+  }
+
+  #sampled(id: string, now: number): Sampled {
+    const known = this.#keys.get(id)
+    // A clock that went back must not silence a key.
+    if (known !== undefined && known.at <= now) return known
+    const begun = { at: -Infinity, refusals: 0 }
+    this.#keys.set(id, begun)
+    return begun
+  }
+
+  #mayWrite(now: number): boolean {
+    if (now - this.#since >= this.#interval || now < this.#since) {
+      this.#since = now
+      this.#lines = 0
+    }
+    return this.#lines++ < this.#maxLines
+  }
+
+  #writeLine(event: LimiterCallEvent, refusals: number): void {
+    const { limiter, cost, decision } = event
+    const policy = policyOf(event)
+    const result = resultOf(event) as RefusalFields['result']
+    const fields: RefusalFields = {
+      limiter,
+      ...(policy !== undefined && { policy }),
+      result,
+      ...this.#keyOf(event.key),
+      cost,
+      ...(decision !== undefined && { limit: decision.limit }),
+      ...(decision !== undefined && decision.retryAfter < Infinity && { retryAfter: decision.retryAfter }),
+      refusals,
+      ...(this.#unlogged > 0 && { unlogged: this.#unlogged }),
+    }
+    this.#unlogged = 0
+    const failed = (error: unknown) => {
+      warnOnce(
+        'HEADGATE_HOOK',
+        `The logger of logRefusals threw, so refusals are not logged. ${reason(error)}`,
+        'logger',
+      )
+    }
+    try {
+      this.#write(fields, messages[result])
+    } catch (error) {
+      failed(error)
+    }
+  }
+
+  #keyOf(key: Key): { key?: Key } {
+    if (typeof key === 'string') {
+      const shown = this.#shownKey(key)
+      return shown === undefined ? {} : { key: shown }
+    }
+    const entries = Object.entries(key).map(([scope, own]) => [scope, this.#shownKey(own)] as const)
+    return entries.some(([, shown]) => shown === undefined) ? {} : { key: Object.fromEntries(entries) as Key }
+  }
+}
+
+const messages: Readonly<Record<RefusalFields['result'], string>> = {
+  refused: 'rate limit: refused',
+  blocked: 'rate limit: blocked',
+  shadow: 'rate limit: would refuse',
+  error: 'rate limit: the store failed',
+}
+
+function textOf(key: Key): string {
+  return typeof key === 'string' ? key : JSON.stringify(key)
+}
+
+function writerOf(logger: LogRefusalsOptions['logger']): WriteLine {
+  if (typeof logger === 'function') return logger
+  if (typeof Reflect.get(Object(logger), 'warn') === 'function')
+    return (fields, message) => logger.warn(fields, message)
+  const fix = 'Write logger: pino(), or (fields, message) => winston.warn(message, fields).'
+  throw invalidOption('logRefusals: logger', 'a logger with warn(), or a function', logger, fix)
+}
+
+/** 72 bits of a keyed hash. Without the secret, nobody finds an address by hashing all of them. */
+function shownBy(form: 'hash' | 'plain' | 'none', secret: string): (key: string) => string | undefined {
+  if (form === 'plain') return (key) => key
+  if (form === 'none') return () => undefined
+  return (key) => `#${base64(hmacSha256(secret, key).subarray(0, 9))}`
+}
+
+function randomSecret(): string {
+  return [...randomWords(), ...randomWords()].join(' ')
+}
