@@ -61,9 +61,11 @@ export type { PolicyInspection, TimedUnits } from './inspection/policy-inspectio
 export {
   type BlockOptions,
   type CostOptions,
+  type HeavyKey,
   type Key,
   RateLimiter,
   type ReserveOptions,
+  type TopOptions,
   type Units,
 } from './limiter.ts'
 export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'

@@ -8,8 +8,10 @@ import type { PenaltyOptions } from './algorithms/penalty.ts'
 import type { Key, Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { HeadgateError } from './errors.ts'
+import { countHeavy } from './heavy-keys.ts'
 import { isPromise, type MaybePromise } from './maybe-promise.ts'
 import type { Channel } from './platform/platform.ts'
+import type { SpaceSaving } from './space-saving.ts'
 import type { Booking, CallOptions, Store } from './stores/store.ts'
 
 /** What a limiter holds in this process now. */
@@ -54,11 +56,24 @@ interface WatchedCall {
   readonly limiter: CalledLimiter
   readonly key: Key
   readonly cost: Units
+  readonly keys: readonly string[]
   readonly extras: CallOptions | undefined
+  /** The counts of the heaviest keys of each scope, if anyone asks. */
+  readonly counts: readonly SpaceSaving[] | undefined
+}
+
+/** Makes a call, and counts and publishes it as far as anyone asks. */
+export function watch<Result extends Decision | Booking>(
+  call: WatchedCall,
+  run: () => MaybePromise<Result>,
+): MaybePromise<Result> {
+  const result = calls.hasSubscribers ? published(call, run) : run()
+  if (call.counts !== undefined) countHeavy(call.counts, call.keys, result)
+  return result
 }
 
 /** Makes the call and publishes its outcome before the caller gets it. A mistake of the caller is no decision. */
-export function watch<Result extends Decision | Booking>(
+function published<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,
 ): MaybePromise<Result> {

@@ -5,6 +5,7 @@ import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Duration } from './duration.ts'
 import { HeadgateError, invalidOption, shown } from './errors.ts'
 import { failureOptions, type OnStoreError, readFailureOptions } from './failure/on-store-error.ts'
+import { HeavyKeys } from './heavy-keys.ts'
 import { knownOptions, type Names, oneOf, text } from './options.ts'
 import { Plans, type PolicyLikes } from './plans.ts'
 import { defaultScope } from './policy.ts'
@@ -46,9 +47,14 @@ export interface RateLimiterOptions {
    * decides. Default: the store's own `timeout`, or 100 ms. Infinity waits as long as the store does.
    */
   storeTimeout?: Duration | undefined
+  /**
+   * How many counters find the keys with the most calls, for `limiter.top()`: at most 1,000,000 for each scope, at about 300 bytes
+   * each. Default: none. Example: `1000`.
+   */
+  top?: number
 }
 
-const known: Names<RateLimiterOptions> = ['policies', 'store', 'name', 'penalty', 'onChange', ...failureOptions]
+const known: Names<RateLimiterOptions> = ['policies', 'store', 'name', 'penalty', 'onChange', 'top', ...failureOptions]
 
 /** The options of a limiter for one plan: its policies, and what it shares with the limiters of other plans. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
@@ -84,6 +90,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
     onChange: oneOf(options.onChange, carryRules, 'onChange'),
     penalty: punishment,
     failure: readFailureOptions(options, 'RateLimiter'),
+    heavyKeys: options.top === undefined ? undefined : new HeavyKeys(options.top),
   })
 }
 

@@ -4,10 +4,12 @@ import { type BlockOptions, blockKeys, unblockKeys } from './block-keys.ts'
 import { type CostOptions, costOf, costsOf, type Key, keysOf, someKeysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
-import { cannotClear, HeadgateError } from './errors.ts'
+import { cannotClear } from './errors.ts'
 import { healthOf } from './failure/failover-ledger.ts'
 import type { Health } from './failure/health.ts'
 import type { Inspection } from './inspection/inspection.ts'
+import type { HeavyKey, TopOptions } from './heavy-keys.ts'
+import { countsNone, needsPromise } from './limiter-errors.ts'
 import { calls, type Load, watch } from './limiter-events.ts'
 import { PlanOptions, type PolicyLikes, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { MaybePromise } from './maybe-promise.ts'
@@ -15,10 +17,12 @@ import { knownOptions } from './options.ts'
 import type { Plans } from './plans.ts'
 import { Reservation } from './reservation.ts'
 import { inspect, type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
+import type { SpaceSaving } from './space-saving.ts'
 import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.ts'
 
 export type { BlockOptions } from './block-keys.ts'
 export type { CostOptions, Key, Units } from './call-arguments.ts'
+export type { HeavyKey, TopOptions } from './heavy-keys.ts'
 export { calls } from './limiter-events.ts'
 
 export interface ReserveOptions extends CostOptions {
@@ -60,6 +64,8 @@ export class RateLimiter {
   readonly load: Readonly<Load>
   readonly #ledger: Ledger
   readonly #plans: Plans<RateLimiter>
+  /** One for each scope; undefined unless the option `top` is given. */
+  readonly #counts: readonly SpaceSaving[] | undefined
 
   /**
    * @throws HeadgateError for an invalid policy, two policies of one name, an unknown or invalid option, or a name that
@@ -75,6 +81,7 @@ export class RateLimiter {
     plans.registerName()
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.#plans = plans
+    this.#counts = plans.heavyKeys?.of(this.scopes)
     this.#ledger = plans.open(this.policies, this.scopes)
   }
 
@@ -240,13 +247,29 @@ export class RateLimiter {
     return healthOf(this.#ledger)
   }
 
+  /**
+   * The keys with the most calls in this process, the heaviest first, under every plan. A call is a `consume` or a `reserve`. The
+   * counts begin with the limiter; `{ reset: true }` begins new ones.
+   *
+   * Example: `limiter.top(3)` may return `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, refused: 850, share: 0.9 }, ...]`.
+   * @throws HeadgateError `HEADGATE_OPTION` for a limiter without the option `top`, or an invalid argument
+   */
+  top(count = 20, options: TopOptions = {}): readonly HeavyKey[] {
+    const { heavyKeys } = this.#plans
+    if (heavyKeys === undefined) throw countsNone()
+    return heavyKeys.top(count, options)
+  }
+
   static {
     decide = (limiter, key, cost, extras) => {
       const keys = keysOf(key, limiter.scopes)
       const costs = costsOf(cost, limiter.policies)
       const ledger = limiter.#ledger
-      if (!calls.hasSubscribers) return ledger.decide('consume', keys, costs, extras)
-      return watch({ limiter, key, cost, extras }, () => ledger.decide('consume', keys, costs, extras))
+      if (calls.hasSubscribers || limiter.#counts !== undefined) {
+        const call = { limiter, key, cost, keys, extras, counts: limiter.#counts }
+        return watch(call, () => ledger.decide('consume', keys, costs, extras))
+      }
+      return ledger.decide('consume', keys, costs, extras)
     }
 
     book = (limiter, key, cost, maxWait, details) => {
@@ -255,8 +278,8 @@ export class RateLimiter {
       const keys = keysOf(key, limiter.scopes)
       const costs = costsOf(cost, policies)
       const call = { ledger, policies, keys, costs, extras: details, load: limiter.#plans.load }
-      const reserve = () => ledger.reserve(keys, costs, maxWait * 1000, details)
-      const booking = calls.hasSubscribers ? watch({ limiter, key, cost, extras: details }, reserve) : reserve()
+      const watched = { limiter, key, cost, keys, extras: details, counts: limiter.#counts }
+      const booking = watch(watched, () => ledger.reserve(keys, costs, maxWait * 1000, details))
       if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
       return new Reservation(call, booking)
     }
@@ -275,11 +298,4 @@ export function limiters(options: Omit<RateLimiterOptions, 'policies'>): (polici
   const plans = readPlans<RateLimiter>(options)
   plans.registerName()
   return (policies) => limiterUnder(plans, policies)
-}
-
-function needsPromise(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_ASYNC_STORE',
-    'consumeSync needs a synchronous store, such as memoryStore(). Use await limiter.consume(key).',
-  )
 }

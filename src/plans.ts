@@ -6,6 +6,7 @@ import type { PolicyLike } from './algorithms/shorthand.ts'
 import { HeadgateError, shown } from './errors.ts'
 import { openLedger } from './failure/failover-ledger.ts'
 import type { FailoverOptions } from './failure/on-store-error.ts'
+import type { HeavyKeys } from './heavy-keys.ts'
 import type { Load } from './limiter-events.ts'
 import type { Ledger, Store } from './stores/store.ts'
 
@@ -26,6 +27,7 @@ export interface PlansOptions {
   readonly onChange: CarryRule
   readonly penalty: PenaltyOptions | undefined
   readonly failure: FailoverOptions
+  readonly heavyKeys: HeavyKeys | undefined
 }
 
 /** A plan that was given as an object, and its limiter. */
@@ -45,6 +47,7 @@ export class Plans<Limiter extends object> {
   readonly penalty: PenaltyOptions | undefined
   readonly onChange: CarryRule
   readonly load: Load = { inFlight: 0, waiting: 0 }
+  readonly heavyKeys: HeavyKeys | undefined
   readonly #failure: FailoverOptions
   #nameToRegister: boolean
   #first: Ledger | undefined
@@ -52,7 +55,8 @@ export class Plans<Limiter extends object> {
   /** Made at first use: most limiters have one plan. */
   #byText: LRUCache<string, Limiter> | undefined
 
-  constructor({ name, uniqueName, store, onChange, penalty, failure }: PlansOptions) {
+  constructor({ name, uniqueName, store, onChange, penalty, failure, heavyKeys }: PlansOptions) {
+    this.heavyKeys = heavyKeys
     this.name = name
     this.store = store
     this.penalty = penalty

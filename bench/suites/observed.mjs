@@ -1,6 +1,7 @@
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
 import { memoryStore, RateLimiter, slidingWindow } from 'headgate'
 import { HeadgateInstrumentation } from 'headgate/otel'
+import { addresses, zipf } from '../lib/keys.mjs'
 import { defineSuite } from '../lib/suite.mjs'
 import { syncLoop, timed } from '../lib/timing.mjs'
 import { read } from '../targets/memory.mjs'
@@ -23,6 +24,25 @@ const observers = {
   'nobody listens': () => {},
   metrics: () => void new HeadgateInstrumentation({ meterProvider: meterProvider() }),
 }
+
+/** With 1,000 counters. Every key of the largest order is new to them. */
+const orders = {
+  'one hot key': () => hot,
+  '100,000 keys, Zipf': () => zipf(addresses(100_000), 2 ** 19),
+}
+
+const tops = Object.entries(orders).flatMap(([workload, order]) =>
+  [undefined, 1000].map((top) => ({
+    workload: `the heaviest keys, ${workload}`,
+    target: top === undefined ? 'not counted' : 'counted (top: 1000)',
+    kind: top === undefined ? 'floor' : 'headgate',
+    measure() {
+      const policies = slidingWindow({ limit, window: '1h' })
+      const limiter = new RateLimiter({ policies, store: memoryStore(), ...(top && { top }) })
+      return timed(syncLoop(order(), (key) => read(limiter.consumeSync(key))))
+    },
+  })),
+)
 
 const metered = Object.entries(observers).map(([target, start]) => ({
   workload: 'one hot key, observed',
@@ -69,7 +89,13 @@ export default defineSuite({
       columns,
       ratio: { to: 'nobody listens', label: 'to nobody listens' },
     },
+    ...Object.keys(orders).map((name) => ({
+      name: `the heaviest keys, ${name}`,
+      metric: 'cpuNs',
+      columns,
+      ratio: { to: 'not counted', label: 'to not counted' },
+    })),
   ],
-  cases: [...metered, counterAdd],
+  cases: [...metered, counterAdd, ...tops],
   aims: [{ workload: 'one hot key, observed', target: 'metrics', metric: 'cpuNs', most: 390 }],
 })

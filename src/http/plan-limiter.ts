@@ -1,5 +1,6 @@
 import { monotonicClock } from '../clock.ts'
 import { type Health, noCalls } from '../failure/health.ts'
+import type { HeavyKey, TopOptions } from '../heavy-keys.ts'
 import { limiters, type RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
 import type { LimiterParts } from './rate-limit-options.ts'
@@ -32,6 +33,11 @@ export class PlanLimiter {
   under(policies: PolicyLikes): RateLimiter {
     this.#latest = this.#limiterOf(policies)
     return this.#latest
+  }
+
+  /** As `RateLimiter.top`, over all plans together. Empty before the first request. */
+  top(count?: number, options?: TopOptions): readonly HeavyKey[] {
+    return this.#latest?.top(count, options) ?? []
   }
 
   /** As `RateLimiter.health`, for all plans together. */

@@ -34,7 +34,7 @@ const inherited = [
 ] as const
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
 
-const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout']
+const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top']
 /** Without `shadow`: beside these options, it is an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 

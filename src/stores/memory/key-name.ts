@@ -1,7 +1,7 @@
 import { digest } from '../encode.ts'
 
 /** Longer keys are kept as their digest, so that the bound in keys is a bound in bytes. */
-const longestKey = 86
+export const longestKey = 86
 
 /**
  * The name under which a table keeps a key: the key itself, or the digest of a long one. A digest is padded to one

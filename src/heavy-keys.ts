@@ -1,0 +1,96 @@
+import type { Decision } from './decision.ts'
+import { HeadgateError, invalidOption, shown } from './errors.ts'
+import { isPromise, type MaybePromise } from './maybe-promise.ts'
+import { knownOptions, positiveInteger } from './options.ts'
+import { SpaceSaving } from './space-saving.ts'
+import { keyName, longestKey } from './stores/memory/key-name.ts'
+import type { Booking } from './stores/store.ts'
+
+/** A key with many calls, as this process has counted them. */
+export interface HeavyKey {
+  /** The key. A key of more than 86 characters is kept as its hash: `hashed` says so. */
+  readonly key: string
+  readonly hashed: boolean
+  /** The calls of the key. Never too low, and too high by at most `error`. */
+  readonly calls: number
+  /** How many of these calls may be those of other keys: at most all calls divided by the number of counters. */
+  readonly error: number
+  /** How many of its calls were refused: never too high. */
+  readonly refused: number
+  /** Its part of all calls, from 0 to 1, by `calls`. */
+  readonly share: number
+}
+
+export interface TopOptions {
+  /** The scope whose keys are returned. Default: the first scope of the limiter. */
+  scope?: string
+  /** True to begin a new count afterwards, so that the next answer is about the time in between. Default false. */
+  reset?: boolean
+}
+
+const mostCounters = 1_000_000
+
+/** Counts the calls of each key of each scope, under every plan of a limiter. */
+export class HeavyKeys {
+  readonly #counters: number
+  readonly #byScope = new Map<string, SpaceSaving>()
+
+  /** @throws HeadgateError `HEADGATE_OPTION` */
+  constructor(counters: number) {
+    this.#counters = positiveInteger(counters, 'RateLimiter: top', 'HEADGATE_OPTION')
+    if (counters <= mostCounters) return
+    throw invalidOption('RateLimiter: top', `at most ${mostCounters}`, counters, 'Write top: 1000.')
+  }
+
+  /** The counts of these scopes, in their order. A ledger looks them up once. */
+  of(scopes: readonly string[]): readonly SpaceSaving[] {
+    return scopes.map((scope) => {
+      const known = this.#byScope.get(scope) ?? new SpaceSaving(this.#counters)
+      this.#byScope.set(scope, known)
+      return known
+    })
+  }
+
+  /** @throws HeadgateError `HEADGATE_OPTION` if the count or an option is invalid */
+  top(count: number, options: TopOptions): readonly HeavyKey[] {
+    positiveInteger(count, 'top: count', 'HEADGATE_OPTION')
+    knownOptions('top', options, ['scope', 'reset'])
+    const { scope = [...this.#byScope.keys()][0] as string, reset } = options
+    const counted = this.#byScope.get(scope)
+    if (counted === undefined) {
+      const scopes = [...this.#byScope.keys()].map(shown).join(', ')
+      throw new HeadgateError(
+        'HEADGATE_OPTION',
+        `top: scope ${shown(scope)} is none of this limiter. It has ${scopes}.`,
+      )
+    }
+    const { total } = counted
+    const keys = counted.top(count).map((each) => {
+      return { ...each, hashed: each.key.length > longestKey, share: each.calls / total }
+    })
+    if (reset) counted.clear()
+    return keys
+  }
+}
+
+/** Counts a call by its decision. A call that the store could not decide counts as refused. */
+export function countHeavy(
+  counts: readonly SpaceSaving[],
+  keys: readonly string[],
+  result: MaybePromise<Decision | Booking>,
+): void {
+  if (isPromise(result)) {
+    result.then(
+      (later) => add(counts, keys, isRefused(later)),
+      () => add(counts, keys, true),
+    )
+  } else add(counts, keys, isRefused(result))
+}
+
+function isRefused(result: Decision | Booking): boolean {
+  return !('decision' in result ? result.decision.allowed : result.allowed)
+}
+
+function add(counts: readonly SpaceSaving[], keys: readonly string[], refused: boolean): void {
+  for (let n = 0; n < counts.length; n++) (counts[n] as SpaceSaving).add(keyName(keys[n] as string), refused)
+}

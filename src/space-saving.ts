@@ -1,0 +1,162 @@
+/*
+ * The heaviest keys of a stream, in bounded memory: Space-Saving, by A. Metwally, D. Agrawal and A. El Abbadi, "Efficient
+ * Computation of Frequent and Top-k Elements in Data Streams", ICDT 2005.
+ *
+ * The naive design counts every key, so a flood of new keys fills the memory. Counting only the first m keys misses those
+ * that become heavy later. Here a new key takes the place of the key with the fewest calls, and takes over its count:
+ *
+ *     ann 90   bob 41   eve 7          zoe calls: eve leaves, zoe has 8 calls, of which 7 may be eve's (the error)
+ *
+ * So a count is never too low, and too high by at most its error. With m counters and n calls, the error is at most n / m, and
+ * every key with more than n / m calls has a counter.
+ *
+ * The counters are in a list of buckets, one for each count, in their order. A call moves its counter to the next bucket, so
+ * it takes the same few steps however many counters there are:
+ *
+ *     lowest -> [7: eve zoe] <-> [41: bob] <-> [90: ann] <- highest
+ */
+
+/** The counter of one key. */
+interface Counter {
+  key: string
+  refused: number
+  /** How many of its calls may be those of other keys. */
+  error: number
+  bucket: Bucket
+  before: Counter | undefined
+  after: Counter | undefined
+}
+
+/** All counters with the same number of calls. */
+interface Bucket {
+  calls: number
+  first: Counter | undefined
+  lower: Bucket | undefined
+  higher: Bucket | undefined
+}
+
+/** A key and its counts. */
+export interface CountedKey {
+  readonly key: string
+  /** Never too low, and too high by at most `error`. */
+  readonly calls: number
+  readonly error: number
+  /** Never too high: refusals before the key last got its counter are not known. */
+  readonly refused: number
+}
+
+export class SpaceSaving {
+  readonly #counters = new Map<string, Counter>()
+  readonly #size: number
+  #lowest: Bucket | undefined
+  #highest: Bucket | undefined
+  /** All calls so far. */
+  total = 0
+
+  /** @param size how many counters there are */
+  constructor(size: number) {
+    this.#size = size
+  }
+
+  add(key: string, refused: boolean): void {
+    this.total++
+    const known = this.#counters.get(key)
+    const counter = known === undefined ? this.#begin(key) : known
+    this.#increment(counter)
+    if (refused) counter.refused++
+  }
+
+  /** A counter for a new key: a free one, else that of the key with the fewest calls. */
+  #begin(key: string): Counter {
+    if (this.#counters.size < this.#size) return this.#create(key)
+    const bucket = this.#lowest as Bucket
+    const counter = bucket.first as Counter
+    this.#counters.delete(counter.key)
+    this.#counters.set(key, counter)
+    counter.key = key
+    counter.error = bucket.calls
+    counter.refused = 0
+    return counter
+  }
+
+  /** A new counter begins in a bucket of 0 calls, and leaves it at once. */
+  #create(key: string): Counter {
+    const bucket: Bucket = { calls: 0, first: undefined, lower: undefined, higher: this.#lowest }
+    if (this.#lowest === undefined) this.#highest = bucket
+    else this.#lowest.lower = bucket
+    this.#lowest = bucket
+    const counter: Counter = { key, refused: 0, error: 0, bucket, before: undefined, after: undefined }
+    bucket.first = counter
+    this.#counters.set(key, counter)
+    return counter
+  }
+
+  #increment(counter: Counter): void {
+    const { bucket } = counter
+    const { higher } = bucket
+    const calls = bucket.calls + 1
+    const isNext = higher !== undefined && higher.calls === calls
+    if (bucket.first === counter && counter.after === undefined) {
+      // It is alone in its bucket, as heavy keys are.
+      if (!isNext) {
+        bucket.calls = calls
+        return
+      }
+      this.#remove(bucket)
+    } else {
+      leave(counter)
+    }
+    enter(counter, isNext ? higher : this.#insertAbove(bucket, calls))
+  }
+
+  #remove({ lower, higher }: Bucket): void {
+    if (lower === undefined) this.#lowest = higher
+    else lower.higher = higher
+    if (higher === undefined) this.#highest = lower
+    else higher.lower = lower
+  }
+
+  #insertAbove(lower: Bucket, calls: number): Bucket {
+    const { higher } = lower
+    const bucket: Bucket = { calls, first: undefined, lower, higher }
+    lower.higher = bucket
+    if (higher === undefined) this.#highest = bucket
+    else higher.lower = bucket
+    return bucket
+  }
+
+  /** The keys with the most calls, in their order. */
+  top(count: number): readonly CountedKey[] {
+    const found: CountedKey[] = []
+    for (let bucket = this.#highest; bucket !== undefined; bucket = bucket.lower) {
+      for (let counter = bucket.first; counter !== undefined; counter = counter.after) {
+        if (found.length === count) return found
+        const { key, error, refused } = counter
+        found.push({ key, calls: bucket.calls, error, refused })
+      }
+    }
+    return found
+  }
+
+  clear(): void {
+    this.#counters.clear()
+    this.#lowest = undefined
+    this.#highest = undefined
+    this.total = 0
+  }
+}
+
+function enter(counter: Counter, bucket: Bucket): void {
+  const { first } = bucket
+  counter.bucket = bucket
+  counter.before = undefined
+  counter.after = first
+  if (first !== undefined) first.before = counter
+  bucket.first = counter
+}
+
+function leave({ bucket, before, after }: Counter): void {
+  if (before === undefined) bucket.first = after
+  else before.after = after
+  if (after !== undefined) after.before = before
+}
