@@ -95,6 +95,7 @@ const guide = [
       page('Memory', 'memory'),
       page('Failure', 'failure'),
       page('In production', 'production'),
+      page('Observability', 'observability'),
     ],
   },
   {
