@@ -10,6 +10,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ['entry points', /^src\/(index|store)\.ts$/],
   ['http', /^src\/http\//],
   ['testing', /^src\/testing\//],
+  ['telemetry', /^src\/telemetry\//],
   [
     'limiter',
     /^src\/(limiter|limiter-options|call-arguments|plans|reservation|settlement|limiter-events|limiter-errors|heavy-keys|space-saving|block-keys|shown-keys)\.ts$/,
