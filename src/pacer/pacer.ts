@@ -6,6 +6,7 @@ import type { Store } from '../stores/store.ts'
 import type { PacerContext } from './context.ts'
 import { Events, oncePerTick, type Progress } from './events.ts'
 import type { Renewals } from './held-units.ts'
+import { KeyPace } from './key-pace.ts'
 import { KeyPacer } from './key-pacer.ts'
 import { type PacerConfig, type PacerOptions, type PacerSettings, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
@@ -97,7 +98,7 @@ export class Pacer extends Pace {
     if (typeof key !== 'string') {
       throw new HeadgateError('HEADGATE_KEY', `A key must be a string, got ${shown(key)}. Write pacer.key('host').`)
     }
-    return new KeyPace(this, () => this.#keyPacer(keyPrefix + key))
+    return new KeyPace(this.policies, () => this.#keyPacer(keyPrefix + key))
   }
 
   #keyPacer(key: string): KeyPacer {
@@ -237,20 +238,5 @@ export class Pacer extends Pace {
     const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#events
     const { waiting, running } = this
     return { waiting, running, admitted: admittedCalls, permits, refused: refusedCalls, waited, longestWait }
-  }
-}
-
-class KeyPace extends Pace {
-  protected readonly keyPacer: () => KeyPacer
-  readonly #pacer: Pacer
-
-  constructor(pacer: Pacer, keyPacer: () => KeyPacer) {
-    super()
-    this.#pacer = pacer
-    this.keyPacer = keyPacer
-  }
-
-  get policies(): readonly Policy[] {
-    return this.#pacer.policies
   }
 }

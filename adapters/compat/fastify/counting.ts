@@ -3,16 +3,8 @@ import { LRUCache } from 'lru-cache'
 import { HeadgateError, memoryStore, type Store, wallClock } from '../../../src/index.ts'
 import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
 import { type Count, Counters, isHeadgateStore } from '../counters.ts'
-import type { Settings } from './settings.ts'
+import type { Counting, Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, Hits } from './types.ts'
-
-/** Where one limit counts. */
-export interface Counting {
-  hit(key: string, window: number, max: number): MaybePromise<Hits>
-  read(key: string, window: number, max: number): MaybePromise<Hits>
-  /** Of a route with a limit of its own, which counts by itself. */
-  child(settings: Settings): Counting
-}
 
 function hitsOf({ used, resetAfter }: Count): Hits {
   return { current: used, ttl: resetAfter }

@@ -1,6 +1,5 @@
 import { type Connection, connectionOf } from '../../../src/stores/redis/client.ts'
-import type { Counting } from './counting.ts'
-import type { Settings } from './settings.ts'
+import type { Counting, Settings } from './settings.ts'
 import type { Hits } from './types.ts'
 
 /** Counts a hit, and begins the window anew or makes it longer if there are too many. */

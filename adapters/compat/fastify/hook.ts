@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ms from 'ms'
 import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
-import { CannotRead, type Counting } from './counting.ts'
-import { normalizeIP, type Settings } from './settings.ts'
+import { CannotRead } from './counting.ts'
+import { type Counting, normalizeIP, type Settings } from './settings.ts'
 import type { Hits, RateLimitOptions, RateLimitResult } from './types.ts'
 
 /** One limit: its settings, and where it counts. */

@@ -2,7 +2,7 @@ import type { FastifyRequest, RouteOptions } from 'fastify'
 import ms from 'ms'
 import type { MaybePromise } from '../../../src/maybe-promise.ts'
 import { networkOf } from '../network.ts'
-import type { RateLimitOptions, RateLimitPluginOptions } from './types.ts'
+import type { Hits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
 /** The key of an address: IPv4 as it is, IPv6 by the first address of its network. */
 export function normalizeIP(ip: string, ipv6Subnet = 64): string {
@@ -93,4 +93,12 @@ export function merged(settings: Settings, own: RateLimitOptions, routeInfo: Par
   const all = { ...settings, ...own } as RateLimitPluginOptions
   if (all.groupId !== undefined && typeof all.groupId !== 'string') throw new Error('groupId must be a string')
   return { ...settings, ...own, ...numbersOf(all), routeInfo } as Settings
+}
+
+/** Where one limit counts. */
+export interface Counting {
+  hit(key: string, window: number, max: number): MaybePromise<Hits>
+  read(key: string, window: number, max: number): MaybePromise<Hits>
+  /** Of a route with a limit of its own, which counts by itself. */
+  child(settings: Settings): Counting
 }

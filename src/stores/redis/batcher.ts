@@ -4,13 +4,10 @@ import { Deadlines } from '../deadlines.ts'
 import { exchanged, exchangeStart } from '../exchange.ts'
 import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
-import { slotOf } from './keys.ts'
 import type { Message } from './message.ts'
 import { OpenBatches } from './open-batches.ts'
-import { PlainMessage } from './plain-message.ts'
 import type { Script } from './script.ts'
-import { isPlainRequest, type ScriptRequest } from './script-request.ts'
-import { WholeMessage } from './whole-message.ts'
+import type { ScriptRequest } from './script-request.ts'
 
 export interface BatcherOptions {
   readonly connection: Connection
@@ -45,8 +42,7 @@ export class Batcher {
   readonly options: BatcherOptions
   readonly problem: () => unknown
   readonly #deadlines: Deadlines
-  /** The batches that still grow, by the slot of their keys; without Redis Cluster all are in slot 0. */
-  #open = new Map<number, OpenBatches>()
+  readonly #open: OpenBatches
   /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
   #ready: Batch[] = []
   readonly #sent: Batch[] = []
@@ -67,14 +63,21 @@ export class Batcher {
     this.options = options
     this.problem = () => (options.connection.ready() ? undefined : options.connection.problem())
     this.#deadlines = new Deadlines('Redis', options.timeout)
-    options.connection.onLost(() => {
+    const { connection, ttlMargin } = options
+    this.#open = new OpenBatches({
+      cluster: connection.cluster,
+      ttlMargin,
+      begin: (message, slot) => this.#begin(message, slot),
+      close: (batches) => this.#ready.push(...batches),
+    })
+    connection.onLost(() => {
       for (const batch of this.#sent) batch.withdraw()
     })
   }
 
   /** Requests of one turn of the event loop travel together. */
   send(request: ScriptRequest): void {
-    const batch = this.#batchFor(request)
+    const batch = this.#open.add(request)
     const { size, most } = this.options
     // A burst must not wait for itself: the more batches wait for their turn, the larger is the next one.
     const waiting = this.#ready.length
@@ -82,37 +85,9 @@ export class Batcher {
       this.#flushLater()
       return
     }
-    this.#openOf(request).remove(batch)
+    this.#open.remove(batch)
     this.#ready.push(batch)
     if (size === 1) this.#sendReady()
-  }
-
-  #openOf({ keys }: ScriptRequest): OpenBatches {
-    const slot = this.options.connection.cluster ? slotOf(keys[0] as string) : 0
-    let open = this.#open.get(slot)
-    if (open === undefined) {
-      open = new OpenBatches(slot)
-      this.#open.set(slot, open)
-    }
-    return open
-  }
-
-  /** The open batch that has taken this request. */
-  #batchFor(request: ScriptRequest): Batch {
-    const open = this.#openOf(request)
-    const { plan } = request
-    const script = open.whole === undefined && isPlainRequest(request) ? plan.plain : undefined
-    if (script !== undefined) {
-      const batch = open.plain.get(plan)
-      if (batch === undefined) return open.keep(plan, this.#begin(new PlainMessage(request, script), open.slot))
-      if (batch.message.add(request)) return batch
-    }
-    // Requests of one turn keep their order: those before this one are sent first.
-    this.#ready.push(...open.plain.values())
-    open.plain.clear()
-    open.whole ??= this.#begin(new WholeMessage(this.options.ttlMargin), open.slot)
-    open.whole.message.add(request)
-    return open.whole
   }
 
   /** Keeps one deadline over several requests that follow each other. */
@@ -176,10 +151,7 @@ export class Batcher {
   readonly #flush = (): void => {
     this.#flushing = false
     if (this.#busy) return
-    for (const open of this.#open.values()) this.#ready.push(...open.all())
-    // A new Map: one that is cleared or grows replaces its table, and the old table, once in V8's old generation, would
-    // keep the new one and all it refers to alive until the next full collection.
-    this.#open = new Map()
+    this.#open.closeAll()
     this.#sendReady()
   }
 
@@ -245,7 +217,7 @@ export class Batcher {
     this.#deadlines.remove(batch)
     const at = this.#sent.indexOf(batch)
     if (at < 0) {
-      this.#open.get(0)?.remove(batch)
+      this.#open.remove(batch)
       return
     }
     const last = this.#sent.pop() as Batch
@@ -253,7 +225,7 @@ export class Batcher {
     this.#underWay -= size
     this.#lastSize = size
     exchanged('redis', batch.sentAt, size, error)
-    if (this.#ready.length > 0 || this.#open.size > 0) this.#flushLater()
+    if (this.#ready.length > 0 || !this.#open.none) this.#flushLater()
   }
 
   /**

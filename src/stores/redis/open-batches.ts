@@ -1,28 +1,90 @@
 import type { Batch } from './batch.ts'
+import { slotOf } from './keys.ts'
+import type { Message } from './message.ts'
 import type { PackedPlan } from './packed-plan.ts'
+import { PlainMessage } from './plain-message.ts'
+import { isPlainRequest, type ScriptRequest } from './script-request.ts'
+import { WholeMessage } from './whole-message.ts'
 
 /** The batches of one slot that still grow. Only the whole one takes any request, so it comes last. */
-export class OpenBatches {
-  readonly plain: Map<PackedPlan, Batch> = new Map()
-  whole: Batch | undefined
+interface SlotBatches {
   /** 0 without Redis Cluster. */
   readonly slot: number
+  readonly plain: Map<PackedPlan, Batch>
+  whole: Batch | undefined
+}
 
-  constructor(slot: number) {
-    this.slot = slot
+interface Opener {
+  readonly cluster: boolean
+  /** In milliseconds. */
+  readonly ttlMargin: number
+  begin(message: Message, slot: number): Batch
+  /** Takes batches that no longer grow. */
+  close(batches: Iterable<Batch>): void
+}
+
+/** The batches that still grow, by the slot of their keys, and within it by their plan. */
+export class OpenBatches {
+  #slots = new Map<number, SlotBatches>()
+  readonly #opener: Opener
+
+  constructor(opener: Opener) {
+    this.#opener = opener
   }
 
-  keep(plan: PackedPlan, batch: Batch): Batch {
-    this.plain.set(plan, batch)
-    return batch
+  get none(): boolean {
+    return this.#slots.size === 0
   }
 
-  all(): Batch[] {
-    return this.whole === undefined ? [...this.plain.values()] : [...this.plain.values(), this.whole]
+  /** The batch that has taken this request. */
+  add(request: ScriptRequest): Batch {
+    const { begin, close, ttlMargin } = this.#opener
+    const open = this.#slotOf(request)
+    const { plan } = request
+    const script = open.whole === undefined && isPlainRequest(request) ? plan.plain : undefined
+    if (script !== undefined) {
+      const batch = open.plain.get(plan)
+      if (batch?.message.add(request)) return batch
+      if (batch === undefined) {
+        const first = begin(new PlainMessage(request, script), open.slot)
+        open.plain.set(plan, first)
+        return first
+      }
+    }
+    // Requests of one turn keep their order: those before this one are sent first.
+    close(open.plain.values())
+    open.plain.clear()
+    open.whole ??= begin(new WholeMessage(ttlMargin), open.slot)
+    open.whole.message.add(request)
+    return open.whole
   }
 
+  #slotOf({ keys }: ScriptRequest): SlotBatches {
+    const slot = this.#opener.cluster ? slotOf(keys[0] as string) : 0
+    let open = this.#slots.get(slot)
+    if (open === undefined) {
+      open = { slot, plain: new Map(), whole: undefined }
+      this.#slots.set(slot, open)
+    }
+    return open
+  }
+
+  /** Lets a batch grow no more. */
   remove(batch: Batch): void {
-    if (this.whole === batch) this.whole = undefined
-    for (const [plan, open] of this.plain) if (open === batch) this.plain.delete(plan)
+    const open = this.#slots.get(batch.slot)
+    if (open === undefined) return
+    if (open.whole === batch) open.whole = undefined
+    for (const [plan, plain] of open.plain) if (plain === batch) open.plain.delete(plan)
+  }
+
+  closeAll(): void {
+    const slots = this.#slots
+    // A new Map: one that is cleared or grows replaces its table, and the old table, once in V8's old generation, would
+    // keep the new one and all it refers to alive until the next full collection.
+    this.#slots = new Map()
+    for (const { plain, whole } of slots.values()) {
+      this.#opener.close(plain.values())
+      if (whole !== undefined) this.#opener.close([whole])
+    }
   }
 }

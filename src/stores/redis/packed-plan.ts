@@ -3,7 +3,7 @@ import type { Algorithm, Policy } from '../../algorithms/algorithm.ts'
 import type { StateRule } from '../../algorithms/carry.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { kinds } from './lua/script.ts'
-import type { PlainScript } from './plain-scripts.ts'
+import type { PlainScript } from './script.ts'
 
 /** Every key has the id once for each policy. The few names of one limiter do not collide in this many bytes. */
 const idBytes = 4

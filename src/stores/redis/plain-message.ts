@@ -1,5 +1,5 @@
 import type { Message } from './message.ts'
-import type { PlainScript } from './plain-scripts.ts'
+import type { PlainScript } from './script.ts'
 import type { ScriptRequest } from './script-request.ts'
 
 const withdrawn = 0x30 // '0'

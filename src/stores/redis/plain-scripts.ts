@@ -1,20 +1,9 @@
 import { isPlain, plainScript } from './lua/plain/script.ts'
 import { type PackedPlan, plainHead } from './packed-plan.ts'
-import { Script } from './script.ts'
+import { PlainScript } from './script.ts'
 
 /** Each takes some 300 KB of the server's memory. Plans beyond that are decided by the whole script. */
 const most = 32
-
-/** The script of one plan (see lua/plain/script.ts). */
-export class PlainScript extends Script {
-  /** True if a refusal tells when `remaining` grows. */
-  readonly cacheable: boolean
-
-  constructor(text: string, cacheable: boolean) {
-    super(text)
-    this.cacheable = cacheable
-  }
-}
 
 /** Makes the plain scripts of a store. */
 export class PlainScripts {

@@ -10,3 +10,14 @@ export class Script {
     this.sha = createHash('sha1').update(text).digest('hex')
   }
 }
+
+/** The script of one plan (see lua/plain/script.ts). */
+export class PlainScript extends Script {
+  /** True if a refusal tells when `remaining` grows. */
+  readonly cacheable: boolean
+
+  constructor(text: string, cacheable: boolean) {
+    super(text)
+    this.cacheable = cacheable
+  }
+}
