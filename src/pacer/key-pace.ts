@@ -4,12 +4,16 @@ import { Pace } from './pace.ts'
 
 /** The queue of one key, which is looked up at each call: it may have been forgotten in between. */
 export class KeyPace extends Pace {
-  readonly policies: readonly Policy[]
   protected readonly keyPacer: () => KeyPacer
+  readonly #pacer: Pace
 
-  constructor(policies: readonly Policy[], keyPacer: () => KeyPacer) {
+  constructor(pacer: Pace, keyPacer: () => KeyPacer) {
     super()
-    this.policies = policies
+    this.#pacer = pacer
     this.keyPacer = keyPacer
+  }
+
+  get policies(): readonly Policy[] {
+    return this.#pacer.policies
   }
 }

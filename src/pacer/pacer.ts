@@ -98,7 +98,7 @@ export class Pacer extends Pace {
     if (typeof key !== 'string') {
       throw new HeadgateError('HEADGATE_KEY', `A key must be a string, got ${shown(key)}. Write pacer.key('host').`)
     }
-    return new KeyPace(this.policies, () => this.#keyPacer(keyPrefix + key))
+    return new KeyPace(this, () => this.#keyPacer(keyPrefix + key))
   }
 
   #keyPacer(key: string): KeyPacer {
