@@ -1,22 +1,16 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import type { PenaltyOptions } from './algorithms/penalty.ts'
-import { type BlockOptions, blockKeys, unblockKeys } from './block-keys.ts'
-import { type CostOptions, costOf, costsOf, type Key, keysOf, someKeysOf, type Units } from './call-arguments.ts'
+import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
-import { cannotClear } from './errors.ts'
-import { healthOf } from './failure/failover-ledger.ts'
-import type { Health } from './failure/health.ts'
-import type { Inspection } from './inspection/inspection.ts'
-import type { HeavyKey, TopOptions } from './heavy-keys.ts'
-import { countsNone, needsPromise } from './limiter-errors.ts'
+import { needsPromise } from './limiter-errors.ts'
 import { calls, type Load, watch } from './limiter-events.ts'
 import { PlanOptions, type PolicyLikes, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { MaybePromise } from './maybe-promise.ts'
+import { type Opened, Operations } from './operations.ts'
 import { knownOptions } from './options.ts'
 import type { Plans } from './plans.ts'
 import { Reservation } from './reservation.ts'
-import { inspect, type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
 import type { SpaceSaving } from './space-saving.ts'
 import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.ts'
 
@@ -52,7 +46,7 @@ export let book: (
  * then nothing is changed. If the store fails, `onStoreError` decides what happens. With `'deny'` the call rejects with
  * `HEADGATE_STORE_UNAVAILABLE`; its `cause` is the store's error, such as `HEADGATE_STORE_TIMEOUT` or `HEADGATE_STORE`.
  */
-export class RateLimiter {
+export class RateLimiter extends Operations {
   readonly name: string
   readonly policies: readonly Policy[]
   /** The scopes of the policies, each once. A record of keys needs a key for each of them. */
@@ -72,6 +66,7 @@ export class RateLimiter {
    *   another limiter has on this store (`HEADGATE_DUPLICATE_LIMITER`)
    */
   constructor(options: RateLimiterOptions) {
+    super()
     const plans = readPlans<RateLimiter>(options)
     this.name = plans.name
     this.store = plans.store
@@ -83,6 +78,11 @@ export class RateLimiter {
     this.#plans = plans
     this.#counts = plans.heavyKeys?.of(this.scopes)
     this.#ledger = plans.open(this.policies, this.scopes)
+  }
+
+  protected get opened(): Opened {
+    const { onChange, heavyKeys } = this.#plans
+    return { ledger: this.#ledger, policies: this.policies, scopes: this.scopes, onChange, heavyKeys }
   }
 
   /**
@@ -131,82 +131,6 @@ export class RateLimiter {
   }
 
   /**
-   * What the store has of the key now, under each policy, in words and numbers: why it is refused, and for how long. Changes
-   * nothing. A key that the store does not know has its full quota.
-   *
-   * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, `HEADGATE_UNSUPPORTED` on a store that cannot show its
-   * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
-   */
-  async inspect(key: Key): Promise<Inspection> {
-    return inspect(this.#shown, keysOf(key, this.scopes))
-  }
-
-  /**
-   * The keys below their full quota, each with its inspection. Some keys are read at a time, so the store is never blocked. A
-   * key that comes or goes meanwhile may be listed or not. Example: `for await (const { key } of limiter.list({ limit: 50 }))`.
-   * The iterator rejects with the store's error if the store fails.
-   * @throws HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached, or `HEADGATE_OPTION`
-   */
-  list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
-    return list(this.#shown, options)
-  }
-
-  get #shown(): ShownLimiter {
-    return { ledger: this.#ledger, policies: this.policies, scopes: this.scopes, onChange: this.#plans.onChange }
-  }
-
-  /**
-   * Forgets the key: it has its full quota again under every policy.
-   *
-   * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails
-   * and `onStoreError` is `'deny'`.
-   */
-  async reset(key: Key): Promise<void> {
-    return this.#ledger.reset(keysOf(key, this.scopes))
-  }
-
-  /**
-   * Blocks a key by hand: `consume`, `reserve` and `peek` are refused until the block ends, under every plan. A record of keys
-   * may name some scopes only; a call is refused if any of its keys is blocked. A second block of a key replaces the first,
-   * and `reset` lifts it. The decision has `blocked`, its `policy` is `'block'`, and nothing is counted.
-   *
-   *     await limiter.block('203.0.113.7', '1h', { reason: 'scans for passwords' })
-   *     await limiter.block({ user: 'ann' }, Infinity) // until it is lifted
-   *
-   * @param duration milliseconds or text such as `'1h'`, at most 366 days; Infinity for a block without an end
-   *
-   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BLOCK` for an invalid argument, with `HEADGATE_UNSUPPORTED` on a
-   * store that cannot block, and with the store's error if it fails. Then the key is blocked in this process only, for as long
-   * as it decides by itself (`onStoreError: 'local'`).
-   */
-  async block(key: Key, duration: Duration, options?: BlockOptions): Promise<void> {
-    return blockKeys(this.#ledger, someKeysOf(key, this.scopes), duration, options)
-  }
-
-  /**
-   * Lifts the block of a key, also one by the penalty, which counts refusals anew then. What is known of past blocks stays,
-   * and so do the units that the key has used.
-   *
-   * Rejects as `block` does.
-   */
-  async unblock(key: Key): Promise<void> {
-    return unblockKeys(this.#ledger, someKeysOf(key, this.scopes))
-  }
-
-  /**
-   * Forgets every key of the limiter, under every plan. In Redis and Postgres it deletes them in steps, while other calls go on: a
-   * key that is used meanwhile may stay.
-   *
-   * Rejects with HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached, and with the
-   * store's error if it fails.
-   */
-  async clear(): Promise<void> {
-    const ledger = this.#ledger
-    if (ledger.clear === undefined) throw cannotClear()
-    return ledger.clear()
-  }
-
-  /**
    * Gives `cost` units back to every policy, but never more than the key has used. The decision shows what is left then.
    *
    * Rejects as `consume` does.
@@ -238,26 +162,6 @@ export class RateLimiter {
     if (options !== undefined) knownOptions('reserve', options, ['cost', 'maxWait'], ['cost', 'maxWait'])
     const { cost = 1, maxWait = 0 } = options ?? {}
     return book(this, key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
-  }
-
-  /**
-   * The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made.
-   */
-  health(): Health {
-    return healthOf(this.#ledger)
-  }
-
-  /**
-   * The keys with the most calls in this process, the heaviest first, under every plan. A call is a `consume` or a `reserve`. The
-   * counts begin with the limiter; `{ reset: true }` begins new ones.
-   *
-   * Example: `limiter.top(3)` may return `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, refused: 850, share: 0.9 }, ...]`.
-   * @throws HeadgateError `HEADGATE_OPTION` for a limiter without the option `top`, or an invalid argument
-   */
-  top(count = 20, options: TopOptions = {}): readonly HeavyKey[] {
-    const { heavyKeys } = this.#plans
-    if (heavyKeys === undefined) throw countsNone()
-    return heavyKeys.top(count, options)
   }
 
   static {

@@ -1,0 +1,112 @@
+import { type BlockOptions, blockKeys, unblockKeys } from './block-keys.ts'
+import { type Key, keysOf, someKeysOf } from './call-arguments.ts'
+import type { Duration } from './duration.ts'
+import { cannotClear } from './errors.ts'
+import { healthOf } from './failure/failover-ledger.ts'
+import type { Health } from './failure/health.ts'
+import type { HeavyKey, HeavyKeys, TopOptions } from './heavy-keys.ts'
+import type { Inspection } from './inspection/inspection.ts'
+import { countsNone } from './limiter-errors.ts'
+import { inspect, type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
+
+/** What the verbs of an operator work on. */
+export interface Opened extends ShownLimiter {
+  readonly heavyKeys: HeavyKeys | undefined
+}
+
+/** The verbs of an operator: they show, block and forget keys. */
+export abstract class Operations {
+  protected abstract get opened(): Opened
+
+  /**
+   * What the store has of the key now, under each policy, in words and numbers: why it is refused, and for how long. Changes
+   * nothing. A key that the store does not know has its full quota.
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, `HEADGATE_UNSUPPORTED` on a store that cannot show its
+   * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
+   */
+  async inspect(key: Key): Promise<Inspection> {
+    return inspect(this.opened, keysOf(key, this.opened.scopes))
+  }
+
+  /**
+   * The keys below their full quota, each with its inspection. Some keys are read at a time, so the store is never blocked. A
+   * key that comes or goes meanwhile may be listed or not. Example: `for await (const { key } of limiter.list({ limit: 50 }))`.
+   * The iterator rejects with the store's error if the store fails.
+   * @throws HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached, or `HEADGATE_OPTION`
+   */
+  list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
+    return list(this.opened, options)
+  }
+
+  /**
+   * Forgets the key: it has its full quota again under every policy.
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails
+   * and `onStoreError` is `'deny'`.
+   */
+  async reset(key: Key): Promise<void> {
+    return this.opened.ledger.reset(keysOf(key, this.opened.scopes))
+  }
+
+  /**
+   * Blocks a key by hand: `consume`, `reserve` and `peek` are refused until the block ends, under every plan. A record of keys
+   * may name some scopes only; a call is refused if any of its keys is blocked. A second block of a key replaces the first,
+   * and `reset` lifts it. The decision has `blocked`, its `policy` is `'block'`, and nothing is counted.
+   *
+   *     await limiter.block('203.0.113.7', '1h', { reason: 'scans for passwords' })
+   *     await limiter.block({ user: 'ann' }, Infinity) // until it is lifted
+   *
+   * @param duration milliseconds or text such as `'1h'`, at most 366 days; Infinity for a block without an end
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BLOCK` for an invalid argument, with `HEADGATE_UNSUPPORTED` on a
+   * store that cannot block, and with the store's error if it fails. Then the key is blocked in this process only, for as long
+   * as it decides by itself (`onStoreError: 'local'`).
+   */
+  async block(key: Key, duration: Duration, options?: BlockOptions): Promise<void> {
+    return blockKeys(this.opened.ledger, someKeysOf(key, this.opened.scopes), duration, options)
+  }
+
+  /**
+   * Lifts the block of a key, also one by the penalty, which counts refusals anew then. What is known of past blocks stays,
+   * and so do the units that the key has used.
+   *
+   * Rejects as `block` does.
+   */
+  async unblock(key: Key): Promise<void> {
+    return unblockKeys(this.opened.ledger, someKeysOf(key, this.opened.scopes))
+  }
+
+  /**
+   * Forgets every key of the limiter, under every plan. In Redis and Postgres it deletes them in steps, while other calls go on: a
+   * key that is used meanwhile may stay.
+   *
+   * Rejects with HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached, and with the
+   * store's error if it fails.
+   */
+  async clear(): Promise<void> {
+    const ledger = this.opened.ledger
+    if (ledger.clear === undefined) throw cannotClear()
+    return ledger.clear()
+  }
+
+  /**
+   * The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made.
+   */
+  health(): Health {
+    return healthOf(this.opened.ledger)
+  }
+
+  /**
+   * The keys with the most calls in this process, the heaviest first, under every plan. A call is a `consume` or a `reserve`. The
+   * counts begin with the limiter; `{ reset: true }` begins new ones.
+   *
+   * Example: `limiter.top(3)` may return `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, refused: 850, share: 0.9 }, ...]`.
+   * @throws HeadgateError `HEADGATE_OPTION` for a limiter without the option `top`, or an invalid argument
+   */
+  top(count = 20, options: TopOptions = {}): readonly HeavyKey[] {
+    const { heavyKeys } = this.opened
+    if (heavyKeys === undefined) throw countsNone()
+    return heavyKeys.top(count, options)
+  }
+}
