@@ -63,8 +63,8 @@ describe('the tarball', () => {
     expect(others).toEqual([])
   })
 
-  test('unpacks to less than 1.15 MB', () => {
-    expect(packed.unpackedSize).toBeLessThan(1_150_000)
+  test('unpacks to less than 1.3 MB', () => {
+    expect(packed.unpackedSize).toBeLessThan(1_300_000)
   })
 
   test('has every file that exports and imports name', () => {
@@ -143,7 +143,8 @@ describe('a consumer without any framework', () => {
     const dist = join(consumer, 'node_modules', manifest.name, 'dist')
     const bundles = packed.files.map(({ path }) => path).filter((path) => path.endsWith('.js'))
     const withScript = bundles.filter((path) => /redis\.call/.test(readFileSync(join(dist, '..', path), 'utf8')))
-    expect(withScript).toEqual(['dist/redis.js'])
+    // The compat module of Fastify has a short script of its own, which is loaded with a Redis client only.
+    expect(withScript).toEqual(['dist/chunks/extending-in-redis.js', 'dist/redis.js'])
   })
 
   test('cannot reach past exports', () => {

@@ -6,7 +6,7 @@ import { Batch } from './batch.ts'
 import type { Connection } from './client.ts'
 import type { Message } from './message.ts'
 import { OpenBatches } from './open-batches.ts'
-import type { Script } from './script.ts'
+import { evaluate, type Script } from './script.ts'
 import type { ScriptRequest } from './script-request.ts'
 
 export interface BatcherOptions {
@@ -46,8 +46,10 @@ export class Batcher {
   /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
   #ready: Batch[] = []
   readonly #sent: Batch[] = []
-  /** The plain scripts that Redis was given. */
+  /** The scripts that Redis has. */
   readonly #known = new WeakSet<Script>()
+  /** The batch that may have to bring its script: those behind it would overtake it. */
+  #loading: Batch | undefined
   /** How many requests these have. */
   #underWay = 0
   /** How many requests the last batch had that was settled. */
@@ -166,9 +168,12 @@ export class Batcher {
       return
     }
     if (this.#busy) return
-    const batches = this.#ready.splice(0, connection.cluster || size === 1 ? Infinity : 1)
-    for (const batch of batches) if (!batch.settled) void this.#run(batch)
-    if (this.#ready.length > 0) this.#flushLater()
+    let left = connection.cluster || size === 1 ? Infinity : 1
+    while (left-- > 0 && this.#ready.length > 0 && !this.#loading) {
+      const batch = this.#ready.shift() as Batch
+      if (!batch.settled) void this.#run(batch)
+    }
+    if (this.#ready.length > 0 && !this.#loading) this.#flushLater()
   }
 
   #awaitConnection(): void {
@@ -195,9 +200,11 @@ export class Batcher {
     if (!this.#silentSince.has(node)) this.#silentSince.set(node, monotonicClock())
     this.#sent.push(batch)
     this.#underWay += size
+    if (!this.#known.has(script)) this.#loading = batch
     try {
-      const reply = await this.#evaluate(script, keys, args)
+      const reply = await evaluate(this.options.connection, script, keys, args)
       this.#silentSince.delete(node)
+      this.#known.add(script)
       if (!batch.settled) this.#answers++
       batch.receive(reply)
     } catch (error) {
@@ -215,6 +222,7 @@ export class Batcher {
   /** Called by a batch that is settled. */
   settled(batch: Batch, size: number, error?: unknown): void {
     this.#deadlines.remove(batch)
+    if (this.#loading === batch) this.#loading = undefined
     const at = this.#sent.indexOf(batch)
     if (at < 0) {
       this.#open.remove(batch)
@@ -226,24 +234,5 @@ export class Batcher {
     this.#lastSize = size
     exchanged('redis', batch.sentAt, size, error)
     if (this.#ready.length > 0 || !this.#open.none) this.#flushLater()
-  }
-
-  /**
-   * Retries only if Redis does not have the script, which then certainly did not run. The first call brings its text, so that a
-   * batch behind it cannot overtake it.
-   */
-  async #evaluate(script: Script, keys: string[], args: (string | Buffer)[]): Promise<unknown> {
-    const { connection } = this.options
-    const { sha, text } = script
-    if (script !== this.options.script && !this.#known.has(script)) {
-      this.#known.add(script)
-      return connection.eval(text, keys, args)
-    }
-    try {
-      return await connection.evalSha(sha, keys, args)
-    } catch (error) {
-      if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-      return connection.eval(text, keys, args)
-    }
   }
 }

@@ -10,7 +10,8 @@ import { WholeMessage } from './whole-message.ts'
 interface SlotBatches {
   /** 0 without Redis Cluster. */
   readonly slot: number
-  readonly plain: Map<PackedPlan, Batch>
+  /** By the limiter: its other plans share the states, so they go with the whole one. */
+  readonly plain: Map<string, { readonly plan: PackedPlan; readonly batch: Batch }>
   whole: Batch | undefined
 }
 
@@ -43,16 +44,16 @@ export class OpenBatches {
     const { plan } = request
     const script = open.whole === undefined && isPlainRequest(request) ? plan.plain : undefined
     if (script !== undefined) {
-      const batch = open.plain.get(plan)
-      if (batch?.message.add(request)) return batch
-      if (batch === undefined) {
-        const first = begin(new PlainMessage(request, script), open.slot)
-        open.plain.set(plan, first)
-        return first
+      const found = open.plain.get(script.limiter)
+      if (found?.plan === plan && found.batch.message.add(request)) return found.batch
+      if (found === undefined) {
+        const batch = begin(new PlainMessage(request, script), open.slot)
+        open.plain.set(script.limiter, { plan, batch })
+        return batch
       }
     }
     // Requests of one turn keep their order: those before this one are sent first.
-    close(open.plain.values())
+    close(plainOf(open))
     open.plain.clear()
     open.whole ??= begin(new WholeMessage(ttlMargin), open.slot)
     open.whole.message.add(request)
@@ -74,7 +75,7 @@ export class OpenBatches {
     const open = this.#slots.get(batch.slot)
     if (open === undefined) return
     if (open.whole === batch) open.whole = undefined
-    for (const [plan, plain] of open.plain) if (plain === batch) open.plain.delete(plan)
+    for (const [limiter, plain] of open.plain) if (plain.batch === batch) open.plain.delete(limiter)
   }
 
   closeAll(): void {
@@ -82,9 +83,13 @@ export class OpenBatches {
     // A new Map: one that is cleared or grows replaces its table, and the old table, once in V8's old generation, would
     // keep the new one and all it refers to alive until the next full collection.
     this.#slots = new Map()
-    for (const { plain, whole } of slots.values()) {
-      this.#opener.close(plain.values())
-      if (whole !== undefined) this.#opener.close([whole])
+    for (const open of slots.values()) {
+      this.#opener.close(plainOf(open))
+      if (open.whole !== undefined) this.#opener.close([open.whole])
     }
   }
+}
+
+function plainOf({ plain }: SlotBatches): Batch[] {
+  return Array.from(plain.values(), ({ batch }) => batch)
 }

@@ -18,10 +18,10 @@ export class PlainScripts {
   }
 
   /** Undefined if only the whole script can decide the plan, or if there are too many plans. */
-  of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean): PlainScript | undefined {
+  of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean, limiter: string): PlainScript | undefined {
     if (this.#left === 0 || !isPlain(policies, scopes)) return undefined
     this.#left--
     const terms = { policies, heads: policies.map(plainHead), bytes, ttlMargin: this.#ttlMargin, cacheable }
-    return new PlainScript(this.#change(plainScript(terms)), cacheable)
+    return new PlainScript(this.#change(plainScript(terms)), cacheable, limiter)
   }
 }

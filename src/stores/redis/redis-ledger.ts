@@ -41,7 +41,7 @@ export class RedisLedger implements Ledger {
     this.#cacheable =
       context.denyCache !== undefined &&
       !policies.some(({ countRefused, algorithm }) => countRefused && !algorithm.punishes)
-    this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable)
+    this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable, this.#start)
     this.#plainExtras = { cacheable: this.#cacheable }
   }
 

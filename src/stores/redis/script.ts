@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto'
+import type { Connection } from './client.ts'
 
 /** A Lua script and the name that Redis gives it. */
 export class Script {
@@ -15,9 +16,27 @@ export class Script {
 export class PlainScript extends Script {
   /** True if a refusal tells when `remaining` grows. */
   readonly cacheable: boolean
+  /** The same for all plans of one limiter. */
+  readonly limiter: string
 
-  constructor(text: string, cacheable: boolean) {
+  constructor(text: string, cacheable: boolean, limiter: string) {
     super(text)
     this.cacheable = cacheable
+    this.limiter = limiter
+  }
+}
+
+/** Runs a script. It is sent again only if Redis does not have it, and then it certainly did not run. */
+export async function evaluate(
+  connection: Connection,
+  { sha, text }: Script,
+  keys: string[],
+  args: (string | Buffer)[],
+): Promise<unknown> {
+  try {
+    return await connection.evalSha(sha, keys, args)
+  } catch (error) {
+    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+    return connection.eval(text, keys, args)
   }
 }
