@@ -52,6 +52,16 @@ test('lists live keys in pages, and goes on while rows come and go', async () =>
   expect(refused).toBe(60)
 })
 
+test('a limiter whose names are so long that the store keeps digests cannot be listed, and says so', async () => {
+  const limiter = new RateLimiter({ name: 'n'.repeat(120), policies: '2/1h', store: postgresStore({ pool }) })
+  await limiter.consume('ann')
+  expect((await limiter.inspect('ann')).policies[0]?.used).toBe(1)
+  await expect(limiter.list().next()).rejects.toMatchObject({
+    code: 'HEADGATE_UNSUPPORTED',
+    message: expect.stringContaining('list cannot find the keys of this limiter'),
+  })
+})
+
 test('a loop that stops in the middle leaves no connection out', async () => {
   const own = new Pool(server.config)
   const limiter = new RateLimiter({

@@ -40,10 +40,9 @@ export class RecordLedger implements Ledger {
       return new ScopedEvaluation({ ...terms, policies: own, scopes: [scope] })
     })
     this.#keyStarts = scopes.map((scope) => recordKeyStart(context.prefix, name, scope))
-    const { clear, prefix } = context
-    if (clear !== undefined) this.clear = async () => clear(this.#wholeStart(limiterStart(prefix, name)))
     this.#scopes = scopes
-    const { page } = context
+    const { clear, page, prefix } = context
+    if (clear !== undefined) this.clear = () => this.#clear(clear, limiterStart(prefix, name))
     if (page !== undefined) this.list = (scope, from) => this.#list(page, scope, from)
   }
 
@@ -90,14 +89,9 @@ export class RecordLedger implements Ledger {
     await Promise.all(keys.map(change))
   }
 
-  /** @throws HeadgateError `HEADGATE_UNSUPPORTED` if some keys do not begin so */
-  #wholeStart(start: string): string {
-    if (this.#keyStarts.every(keepsStart)) return start
-    throw new HeadgateError(
-      'HEADGATE_UNSUPPORTED',
-      'clear cannot find the keys of this limiter: its prefix, name and scope are so long that the store keeps digests. ' +
-        'Reset single keys, or shorten one of them.',
-    )
+  async #clear(clear: NonNullable<RecordContext['clear']>, start: string): Promise<void> {
+    if (!this.#keyStarts.every(keepsStart)) throw cannotFind('clear')
+    await clear(start)
   }
 
   async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
@@ -108,6 +102,7 @@ export class RecordLedger implements Ledger {
 
   async #list(page: NonNullable<RecordContext['page']>, scope: string, from: unknown): Promise<KeyPage> {
     const start = this.#keyStarts[this.#scopes.indexOf(scope)] as string
+    if (!keepsStart(start)) throw cannotFind('list')
     const { keys, texts, now, more } = await this.#context.deadlines.reading(page(start, (from as string) ?? start))
     const listed = keys.flatMap((key, n) => {
       try {
@@ -185,6 +180,16 @@ export class RecordLedger implements Ledger {
     const tickets = this.#partOf(n, booking.tickets)
     return { verb: 'settle', costs: unitsBack(tickets), options: { tickets } }
   }
+}
+
+/** The error of a limiter some of whose keys do not begin with its name. */
+function cannotFind(method: 'clear' | 'list'): HeadgateError {
+  const alone = method === 'clear' ? 'Reset' : 'Inspect'
+  return new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    `${method} cannot find the keys of this limiter: its prefix, name and scope are so long that the store keeps digests. ` +
+      `${alone} single keys, or shorten one of them.`,
+  )
 }
 
 /** The decision that tells the longest block; the first one if none is blocked. */

@@ -2,10 +2,9 @@
  * Deletes the keys of a limiter in steps, so that Redis serves other calls in between: SCAN looks at some keys, and UNLINK
  * frees those that match in the background. A key that is written meanwhile may stay.
  */
-import { HeadgateError } from '../../errors.ts'
 import { Deadlines } from '../deadlines.ts'
 import type { Connection } from './client.ts'
-import type { KeyScan } from './key-scan.ts'
+import { type KeyScan, keyScanOf, type ScanKeys } from './key-scan.ts'
 
 /** How many keys of the server one step looks at. */
 const scannedAtOnce = 1000
@@ -17,22 +16,17 @@ const stepTimeout = 10_000
  * Deletes every key that begins so, on every master.
  * @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys
  */
-export async function clearKeys({ keyScan, cluster }: Connection, start: string): Promise<void> {
-  if (keyScan === undefined) {
-    throw new HeadgateError(
-      'HEADGATE_UNSUPPORTED',
-      'This Redis client has no commands scan and unlink, so clear cannot find the keys. Reset single keys.',
-    )
-  }
+export async function clearKeys(connection: Connection, start: string): Promise<void> {
+  const keyScan = keyScanOf(connection)
   const deadlines = new Deadlines('Redis', stepTimeout, 'Some keys may be left. Call clear again.')
   const within = <T>(answer: Promise<T>): Promise<T> => deadlines.bound(answer)
   const scans = await within(keyScan.masters())
-  await Promise.all(scans.map((scan) => clearMaster(keyScan, scan, start, cluster, within)))
+  await Promise.all([...scans.values()].map((scan) => clearMaster(keyScan, scan, start, connection.cluster, within)))
 }
 
 async function clearMaster(
   { unlink }: KeyScan,
-  scan: Awaited<ReturnType<KeyScan['masters']>>[number],
+  scan: ScanKeys,
   start: string,
   cluster: boolean,
   within: <T>(answer: Promise<T>) => Promise<T>,

@@ -32,9 +32,6 @@ export interface NodeRedisLike {
 
 export type RedisClient = IoredisLike | NodeRedisLike
 
-/** Runs a script without keys on one server. */
-type RunScript = (script: string, args: readonly string[]) => Promise<unknown>
-
 /** The methods that the store needs from a client. */
 export interface Connection {
   /** True for Redis Cluster, where all keys of one script call have to be in one slot. */
@@ -45,10 +42,6 @@ export interface Connection {
   ready(): boolean
   evalSha(sha: string, keys: string[], args: (string | Uint8Array)[]): Promise<unknown>
   eval(script: string, keys: string[], args: (string | Uint8Array)[]): Promise<unknown>
-  /** The servers that have keys, by their addresses: the masters of a Cluster, or the one server. */
-  masters(): Promise<ReadonlyMap<string, RunScript>>
-  /** What the client itself puts before every key. */
-  readonly keyPrefix: string
   /** Calls the listener when a connection is lost: the client may then send again what it has already sent. */
   onLost(listener: Listener): void
   /** Why the client is not ready, or its last error since it was. */
@@ -74,8 +67,6 @@ function can(client: unknown, method: string): boolean {
 }
 
 interface NodeRedisCluster extends NodeRedisLike {
-  readonly masters: readonly { readonly address: string }[]
-  nodeClient(node: unknown): NodeRedisLike | Promise<NodeRedisLike>
   readonly slots?: readonly (
     | { readonly master?: { readonly address?: string; readonly client?: NodeRedisLike } }
     | undefined
@@ -109,22 +100,9 @@ function nodeRedis(client: NodeRedisLike): Connection {
     ready: () => client.isReady ?? client.isOpen ?? true,
     evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
     eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
-    keyPrefix: '',
-    masters: () => nodeRedisMasters(client),
     onLost: () => {}, // it never sends a command twice
     keyScan: can(client, 'scan') || can(client, 'nodeClient') ? nodeRedisScan(client) : undefined,
   }
-}
-
-async function nodeRedisMasters(client: NodeRedisLike): Promise<ReadonlyMap<string, RunScript>> {
-  const runOn =
-    (node: NodeRedisLike): RunScript =>
-    (script, args) =>
-      node.eval(script, { arguments: [...args] })
-  if (!can(client, 'nodeClient')) return new Map([['', runOn(client)]])
-  const cluster = client as NodeRedisCluster
-  const nodes = cluster.masters.map(async (node) => [node.address, runOn(await cluster.nodeClient(node))] as const)
-  return new Map(await Promise.all(nodes))
 }
 
 /** The states in which ioredis queues commands. Not `wait`: in that state the first command opens the connection. */
@@ -132,12 +110,12 @@ const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
 interface IoredisNode extends IoredisLike {
   readonly stream?: { destroy?(): void }
-  readonly options?: { readonly host?: string; readonly port?: number; readonly keyPrefix?: string }
+  readonly options?: { readonly host?: string; readonly port?: number }
 }
 
 interface IoredisCluster extends IoredisLike {
   readonly slots?: readonly (readonly string[] | undefined)[]
-  nodes(role?: 'master'): IoredisNode[]
+  nodes(): IoredisNode[]
 }
 
 /** The client of the node that has the slot, which a Cluster names by host and port. */
@@ -146,16 +124,6 @@ function nodeClient(client: IoredisLike, slot: number): IoredisNode | undefined 
   const { slots, nodes } = client as IoredisCluster
   const name = slots?.[slot]?.[0]
   return nodes.call(client).find(({ options }) => `${options?.host}:${options?.port}` === name)
-}
-
-function ioredisMasters(client: IoredisLike): ReadonlyMap<string, RunScript> {
-  const nodes = client.isCluster === true ? (client as IoredisCluster).nodes('master') : [client]
-  return new Map(
-    nodes.map((node) => {
-      const { host, port } = (node as IoredisNode).options ?? {}
-      return [`${host}:${port}`, (script, args) => node.eval(script, 0, ...args)]
-    }),
-  )
 }
 
 function ioredis(client: IoredisLike): Connection {
@@ -171,8 +139,6 @@ function ioredis(client: IoredisLike): Connection {
     evalSha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
     eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
     keyScan: can(client, 'scan') ? ioredisScan(client) : undefined,
-    keyPrefix: (client as IoredisNode).options?.keyPrefix ?? '',
-    masters: async () => ioredisMasters(client),
     onLost(listener) {
       const known = listeners.get(client)
       if (known !== undefined) known.add(listener)

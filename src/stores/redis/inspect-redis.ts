@@ -71,11 +71,11 @@ class Inspector implements RedisInspector {
     const seen = new Set<string>()
     do {
       const page = await this.#reader.scan(`${this.#prefix}:*{${id}}`, from)
-      for (const { key: storeKey, value } of page.values) {
+      for (const { key: storeKey, now, value } of page.values) {
         const parts = partsOf(storeKey, this.#prefix)
         if (parts === undefined || !matches(parts, filter) || seen.has(storeKey)) continue
         if (seen.size < mostSeen) seen.add(storeKey)
-        yield storedKey(storeKey, parts, value?.length ?? 0, page.now, () => unpackRecords(textOf(value), this.#names))
+        yield storedKey(storeKey, parts, value?.length ?? 0, now, () => unpackRecords(textOf(value), this.#names))
       }
       from = page.next
     } while (from !== undefined)

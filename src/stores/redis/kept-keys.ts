@@ -29,8 +29,8 @@ export class KeptKeys {
 
   /** @param start what the keys of the scope begin with */
   async list(start: string, from: unknown): Promise<KeyPage> {
-    const { now, values, next } = await this.#context.batcher.reading(this.#context.reader.scan(`${start}*}`, from))
-    const keys = values.flatMap(({ key, value }) => {
+    const { values, next } = await this.#context.batcher.reading(this.#context.reader.scan(`${start}*}`, from))
+    const keys = values.flatMap(({ key, now, value }) => {
       if (value === undefined) return []
       try {
         return { ...decodeId(key.slice(start.length, -1)), kept: this.#keptOf(key, value, now) }

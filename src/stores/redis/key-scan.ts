@@ -1,7 +1,12 @@
+import { HeadgateError } from '../../errors.ts'
+
+/** Looks at the next keys of a server. The cursor begins and ends with `'0'`. */
+export type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyPage>
+
 /** The commands that find and delete keys. */
 export interface KeyScan {
-  /** For each master, a function that looks at its next keys. The cursor begins and ends with `'0'`. */
-  masters(): Promise<readonly ((cursor: string, pattern: string, count: number) => Promise<KeyPage>)[]>
+  /** The servers that have keys, by their addresses: the masters of a Cluster, or the one server. */
+  masters(): Promise<ReadonlyMap<string, ScanKeys>>
   unlink(keys: readonly string[]): Promise<unknown>
 }
 
@@ -10,8 +15,17 @@ interface KeyPage {
   readonly keys: readonly string[]
 }
 
+/** @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys */
+export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }): KeyScan {
+  if (keyScan !== undefined) return keyScan
+  throw new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    'This Redis client has no commands scan and unlink, so the keys of a limiter cannot be found. Inspect or reset single keys.',
+  )
+}
+
 interface IoredisKeys {
-  readonly options?: { readonly keyPrefix?: string }
+  readonly options?: { readonly keyPrefix?: string; readonly host?: string; readonly port?: number }
   scan(cursor: string, ...options: (string | number)[]): Promise<readonly [cursor: unknown, keys: readonly unknown[]]>
   unlink(...keys: string[]): Promise<unknown>
 }
@@ -26,12 +40,17 @@ export function ioredisScan(client: object): KeyScan {
   const keys = client as unknown as IoredisClusterKeys
   const prefix = keys.options?.keyPrefix ?? ''
   const literal = prefix.replace(/[\\*?[\]]/g, '\\$&')
-  const scanOf = (node: IoredisKeys) => async (cursor: string, pattern: string, count: number) => {
-    const [next, found] = await node.scan(cursor, 'MATCH', literal + pattern, 'COUNT', count)
-    return { cursor: String(next), keys: found.map((key) => String(key).slice(prefix.length)) }
-  }
+  const scanOf =
+    (node: IoredisKeys): ScanKeys =>
+    async (cursor, pattern, count) => {
+      const [next, found] = await node.scan(cursor, 'MATCH', literal + pattern, 'COUNT', count)
+      return { cursor: String(next), keys: found.map((key) => String(key).slice(prefix.length)) }
+    }
   return {
-    masters: async () => (keys.isCluster === true ? keys.nodes('master') : [keys]).map(scanOf),
+    async masters() {
+      if (keys.isCluster !== true) return new Map([['', scanOf(keys)]])
+      return new Map(keys.nodes('master').map((node) => [`${node.options?.host}:${node.options?.port}`, scanOf(node)]))
+    },
     unlink: (names) => keys.unlink(...names),
   }
 }
@@ -45,24 +64,24 @@ interface NodeRedisKeys {
 }
 
 interface NodeRedisClusterKeys extends NodeRedisKeys {
-  readonly masters?: readonly object[]
+  readonly masters?: readonly { readonly address: string }[]
   nodeClient?(node: object): Promise<NodeRedisKeys> | NodeRedisKeys
 }
 
 export function nodeRedisScan(client: object): KeyScan {
   const keys = client as unknown as NodeRedisClusterKeys
   const scanOf =
-    (node: NodeRedisKeys) =>
-    async (cursor: string, MATCH: string, COUNT: number): Promise<KeyPage> => {
+    (node: NodeRedisKeys): ScanKeys =>
+    async (cursor, MATCH, COUNT) => {
       const page = await node.scan(cursor, { MATCH, COUNT })
       return { cursor: String(page.cursor), keys: page.keys.map(String) }
     }
   return {
     async masters() {
-      const nodes = await Promise.all(
-        (keys.nodeClient === undefined ? [] : (keys.masters ?? [])).map((node) => keys.nodeClient?.(node)),
-      )
-      return nodes.length === 0 ? [scanOf(keys)] : nodes.map((node) => scanOf(node as NodeRedisKeys))
+      const { masters, nodeClient } = keys
+      if (masters === undefined || nodeClient === undefined) return new Map([['', scanOf(keys)]])
+      const scans = masters.map(async (node) => [node.address, scanOf(await nodeClient.call(keys, node))] as const)
+      return new Map(await Promise.all(scans))
     },
     unlink: (names) => keys.unlink(names),
   }

@@ -126,7 +126,7 @@ test('looking writes nothing, and needs no command that decisions do not need', 
     ttl,
   ])
   expect(await client.exists('inspect-acl:acl:{bob}')).toBe(0)
-  await expect(limiter.list().next()).rejects.toMatchObject({ message: expect.stringMatching(/The command is SCAN/) })
+  await expect(limiter.list().next()).rejects.toMatchObject({ message: expect.stringMatching(/'scan' command.*docs\/redis\.md lists under ACL/) })
   own.disconnect()
 })
 
@@ -170,7 +170,7 @@ test('a record of a kind that this version does not know is left alone', async (
   const prefix = `inspect-${prefixes++}`
   const limiter = new RateLimiter({ name: 'k', policies: '6/1h', store: redisStore({ client, prefix, timeout: '5s' }) })
   await limiter.consume('ann')
-  const unknown = Buffer.from([14, 1, 0, 0, 0, 0, 31, ...new Array(14).fill(7)])
+  const unknown = Buffer.from([14, 1, 0, 0, 0, 0, 30, ...new Array(14).fill(7)])
   await client.append(`${prefix}:k:{ann}`, unknown)
   expect(await limiter.inspect('ann')).toMatchObject({ policies: [{ used: 1 }], others: [] })
   await limiter.consume('ann')
