@@ -55,7 +55,7 @@ export { byCookie } from './http/keys/by-cookie.ts'
 export { byIp } from './http/keys/by-ip.ts'
 export { combine } from './http/keys/combine.ts'
 export { byHeader, byParam, byRoute } from './http/keys/extractors.ts'
-export type { Inspection } from './inspection/inspection.ts'
+export type { InspectedBlock, Inspection } from './inspection/inspection.ts'
 export type { InspectedNumbers } from './inspection/numbers.ts'
 export type { PolicyInspection, TimedUnits } from './inspection/policy-inspection.ts'
 export {

@@ -1,7 +1,7 @@
 /* What the author of a store imports: `headgate/store`. A user of a limiter needs `headgate` only. */
 
 export type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithms/algorithm.ts'
-export { type CallBlock, isBlockable, withBlock } from './algorithms/block.ts'
+export { type Block, type CallBlock, isBlockable, withBlock } from './algorithms/block.ts'
 export { type CarryRule, carry, type StateRule } from './algorithms/carry.ts'
 export { type Details, Evaluation, PolicyEvaluation, type Tickets, type Verb } from './algorithms/evaluation.ts'
 export { type Definition, revive, sameDefinition } from './algorithms/revive.ts'

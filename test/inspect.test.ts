@@ -208,6 +208,91 @@ test.each([memoryStore, lruStore])(
   },
 )
 
+describe('a block by hand', () => {
+  const texts = new Map<string, string>()
+  const stores = {
+    memoryStore,
+    lruStore,
+    compareAndSetStore: ({ clock }: { clock: () => number }) =>
+      compareAndSetStore<string>({
+        clock,
+        read: (key) =>
+          texts.has(key) ? { text: texts.get(key) as string, version: texts.get(key) as string } : undefined,
+        swap: (key, text) => Boolean(texts.set(key, text)),
+      }),
+  }
+
+  test.each(Object.entries(stores))('is told with its end and its reason, in %s', async (_, store) => {
+    const clock = new ManualClock(start)
+    const limiter = new RateLimiter({ name: 'b', policies: '10/1m', store: store({ clock: clock.now }) })
+    await limiter.consume('ann', { cost: 4 })
+    await limiter.block('ann', '1h', { reason: 'tries "passwords"' })
+    clock.advance('10m')
+    const inspection = await limiter.inspect('ann')
+    expect(inspection).toMatchObject({
+      refused: true,
+      retryAfter: 3_000_000,
+      words: 'Blocked by hand for 50 m more: "tries \\"passwords\\"".',
+      block: { until: start + 3_600_000, scope: 'default', reason: 'tries "passwords"' },
+      others: [],
+    })
+    expect((await limiter.inspect('bob')).block).toBeUndefined()
+    clock.advance('50m')
+    expect(await limiter.inspect('ann')).toMatchObject({ refused: false, block: undefined })
+    await limiter.block('ann', Infinity)
+    expect(await limiter.inspect('ann')).toMatchObject({
+      retryAfter: Infinity,
+      words: 'Blocked by hand until the block is lifted.',
+      block: { until: Infinity, reason: undefined },
+    })
+    await limiter.unblock('ann')
+    expect(await limiter.inspect('ann')).toMatchObject({ refused: false, block: undefined })
+  })
+
+  test('and a policy that refuses for longer are both told, and of several blocks the longest', async () => {
+    const { limiter } = limiterOf([
+      policy('1/2h fixed-window', { name: 'a', scope: 'address' }),
+      policy('3/1m', { name: 'u', scope: 'user' }),
+    ])
+    const keys = { address: '192.0.2.1', user: 'ann' }
+    await limiter.consume(keys)
+    await limiter.block({ user: 'ann' }, '1h')
+    await limiter.block({ address: '192.0.2.1' }, '30m')
+    const inspection = await limiter.inspect(keys)
+    expect([inspection.retryAfter, inspection.block?.scope]).toEqual([7_200_000, 'user'])
+    expect(inspection.words).toBe('Blocked by hand for 1 h more. Refused for 2 h more by the policy "a".')
+  })
+
+  test.each([memoryStore, lruStore])('is listed, also of keys that have nothing else (%#)', async (store) => {
+    const clock = new ManualClock(start)
+    const limiter = new RateLimiter({ policies: '10/1m', store: store({ clock: clock.now }) })
+    for (const key of ['ann', 'bob']) await limiter.consume(key)
+    const long = 'k'.repeat(100) // a memory store keeps its hash, an LRU store the key
+    const blocked = ['ann', ...Array.from({ length: 450 }, (_, n) => `blocked ${n}`), long]
+    for (const key of blocked) await limiter.block(key, '1h')
+    await limiter.block('short', '1m')
+    clock.advance('1m')
+    const listed: string[] = []
+    for await (const { key, hash, inspection } of limiter.list({ refused: true })) {
+      expect(inspection.words).toBe('Blocked by hand for 59 m more.')
+      listed.push(key ?? hash ?? '')
+    }
+    expect(listed).toHaveLength(blocked.length)
+    expect(listed.filter((key) => !blocked.includes(key) && !key.startsWith('#'))).toEqual([])
+    expect(new Set(listed).size).toBe(blocked.length)
+  })
+
+  test('is kept while a full memory store forgets the key, and is listed then', async () => {
+    const limiter = new RateLimiter({ policies: '3/1h', store: memoryStore({ maxKeys: 2 }) })
+    await limiter.consume('ann')
+    await limiter.block('ann', '1h')
+    for (let n = 0; n < 50; n++) await limiter.consume(`key ${n}`)
+    const listed: (string | undefined)[] = []
+    for await (const { key } of limiter.list({ refused: true })) listed.push(key)
+    expect(listed.filter((key) => key === 'ann')).toEqual(['ann'])
+  })
+})
+
 test('keys of several scopes are inspected together, and a wrong key is HEADGATE_KEY', async () => {
   const { limiter } = limiterOf([
     policy('2/1m', { name: 'a', scope: 'address' }),
@@ -263,6 +348,12 @@ describe('while the store fails', () => {
       'The store failed: This store fails because a test asked for it. Call heal() to end the fault.',
       'This process decides by itself. The numbers are what it has admitted since.',
     ])
+    await expect(limiter.block('eve', '1h')).rejects.toThrow()
+    expect(await limiter.inspect('eve')).toMatchObject({
+      source: 'fallback',
+      refused: true,
+      block: { scope: 'default' },
+    })
     store.heal()
     const [note] = (await limiter.inspect('ann')).notes
     expect(note ?? 'charged already').toMatch(/admitted 2 units while the store failed|charged already/)

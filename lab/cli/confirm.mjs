@@ -4,7 +4,7 @@ import { UsageError } from './usage-error.mjs'
 /** Asks on the terminal. @throws UsageError if there is none */
 export async function confirm(question, what) {
   if (!process.stdin.isTTY || !process.stdout.isTTY) {
-    throw new UsageError(`${what} asks before it deletes, and there is no terminal to ask.`, 'Add --yes.')
+    throw new UsageError(`${what} asks first, and there is no terminal to ask.`, 'Add --yes.')
   }
   const terminal = createInterface({ input: process.stdin, output: process.stdout })
   terminal.on('SIGINT', () => terminal.close())

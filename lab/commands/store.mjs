@@ -10,11 +10,12 @@ const actions = {
   top: 'the keys that are refused for longest, then those that have used most of their limit',
   list: 'the keys that limiters keep; --refused for those that are refused now',
   inspect: 'KEY: each policy of the key, in a sentence',
+  unblock: 'KEY: lifts its block, by hand or by a penalty; asks first',
   reset: 'KEY: deletes the key, so that it has its full quota; asks first',
   watch: 'a live table; q ends it',
   check: 'the server, its settings and rights, the clock, and the layout of the keys',
 }
-const withKey = ['inspect', 'reset']
+const withKey = ['inspect', 'unblock', 'reset']
 
 const shared = {
   json: { type: 'boolean', about: 'print the result as JSON' },
@@ -26,7 +27,7 @@ const shared = {
   refused: { type: 'boolean', about: 'list: only keys that are refused now' },
   every: { type: 'string', default: '2', help: 'SECONDS', about: 'watch: how often to look' },
   frames: { type: 'string', help: 'NUMBER', about: 'watch: end after so many; without a terminal, 1' },
-  yes: { type: 'boolean', about: 'reset: do not ask' },
+  yes: { type: 'boolean', about: 'unblock and reset: do not ask' },
   help: { type: 'boolean', about: 'list the options' },
 }
 
@@ -123,16 +124,19 @@ const perform = {
     return { result: { keys: found }, report: inspectionReport(store.server, found), code: found.length === 0 ? 1 : 0 }
   },
 
+  async unblock(store, settings) {
+    const found = await find(store, settings)
+    const blocked = found.filter((stored) => rowOf(stored).blockedFor > 0)
+    const none = found.length === 0 ? 'There is no such key.' : 'The key is not blocked.'
+    return change(blocked, settings, { none, question: 'Unblock', done: 'Unblocked', field: 'unblocked' }, (storeKey) =>
+      store.inspector.unblock(storeKey),
+    )
+  },
+
   async reset(store, settings) {
     const found = await find(store, settings)
-    const names = found.map(({ storeKey }) => printable(storeKey))
-    if (found.length > 0 && !settings.yes) {
-      const sure = await confirm(`Delete ${names.join(', ')}?`, settings.action)
-      if (!sure) return { result: { deleted: [] }, text: 'Nothing was changed.', code: 1 }
-    }
-    for (const { storeKey } of found) await store.inspector.reset(storeKey)
-    const text = found.length === 0 ? 'There is no such key. Nothing was changed.' : `Deleted ${names.join(', ')}.`
-    return { result: { deleted: found.map(({ storeKey }) => storeKey) }, text, code: found.length === 0 ? 1 : 0 }
+    const words = { none: 'There is no such key.', question: 'Delete', done: 'Deleted', field: 'deleted' }
+    return change(found, settings, words, (storeKey) => store.inspector.reset(storeKey))
   },
 
   async watch(store, settings) {
@@ -145,6 +149,17 @@ const perform = {
     const code = checks.some(({ status }) => status === 'problem') ? 1 : 0
     return { result: { server, checks }, report: checkReport(server, checks), code }
   },
+}
+
+/** Changes each of the keys, once that is confirmed. */
+async function change(found, { action, yes }, { none, question, done, field }, act) {
+  const storeKeys = found.map(({ storeKey }) => storeKey)
+  const names = storeKeys.map(printable).join(', ')
+  const nothing = (text) => ({ result: { [field]: [] }, text, code: 1 })
+  if (found.length === 0) return nothing(`${none} Nothing was changed.`)
+  if (!yes && !(await confirm(`${question} ${names}?`, action))) return nothing('Nothing was changed.')
+  for (const storeKey of storeKeys) await act(storeKey)
+  return { result: { [field]: storeKeys }, text: `${done} ${names}.`, code: 0 }
 }
 
 async function find({ inspector }, { filter }) {

@@ -17,13 +17,15 @@ export function keyTable(rows) {
 
 function cells(row) {
   const { limiter, scope, inspection, refused, retryAfter, blockedFor, policy, share, lastUsedAt } = row
-  const state = refused ? `${blockedFor > 0 ? 'blocked' : 'refused'} ${duration(retryAfter)}` : 'admitted'
+  const what = blockedFor > 0 ? 'blocked' : 'refused'
+  const state = refused ? (retryAfter === Infinity ? what : `${what} ${duration(retryAfter)}`) : 'admitted'
+  const byHand = inspection?.block === undefined ? '' : 'by hand'
   return [
     printable(limiter ?? '(hashed)'),
     printable(scope ?? '(hashed)'),
     nameOf(row),
     inspection === undefined ? 'unreadable' : state,
-    policy === undefined ? '' : printable(policy.name),
+    policy === undefined ? byHand : printable(policy.name),
     policy === undefined ? '' : usedOf(policy),
     inspection === undefined ? '' : percent(share),
     lastUsedAt === undefined ? '' : time(lastUsedAt),
@@ -61,8 +63,8 @@ export function inspectionReport(server, found) {
       const rows = policies.map((policy) => [printable(policy.name), policy.kind, policy.words])
       return {
         heading,
-        notes: [words, ...last, ''],
-        tables: [{ columns: ['policy', 'algorithm', 'state'], rows, whole: true }],
+        notes: [printable(words), ...last, ''],
+        tables: rows.length === 0 ? [] : [{ columns: ['policy', 'algorithm', 'state'], rows, whole: true }],
       }
     }),
   }

@@ -12,12 +12,12 @@ export const orders = Object.keys(by)
 export function rowOf(stored) {
   const { inspection } = stored
   if (inspection === undefined) return { ...stored, refused: false, retryAfter: 0, blockedFor: 0, share: 0 }
-  const { refused, retryAfter, policies, lastUsedAt } = inspection
+  const { refused, retryAfter, policies, lastUsedAt, block, at } = inspection
   const shares = policies.filter(({ kind }) => kind !== 'penalty').map((policy) => ({ policy, share: shareOf(policy) }))
   const fullest = shares.reduce((a, b) => (b.share > a.share ? b : a), { policy: policies[0], share: 0 })
   const binding = refused ? policies.find((policy) => policy.retryAfter === retryAfter) : fullest.policy
   const blockedFor = Math.max(
-    0,
+    block === undefined ? 0 : block.until - at,
     ...policies.filter(({ kind }) => kind === 'penalty').map((policy) => policy.retryAfter),
   )
   return { ...stored, refused, retryAfter, blockedFor, share: fullest.share, policy: binding, lastUsedAt }

@@ -42,11 +42,31 @@ async function fill(store) {
   })
 }
 
+/** A limiter with blocked keys, by the kind of its store. */
+const limiters = new Map()
+
+async function block(kind, store) {
+  const limiter = new RateLimiter({
+    name: 'blocked',
+    policies: policy('3/1h', { scope: 'user' }),
+    penalty: { after: 1, within: '1h', block: '30m' },
+    store,
+  })
+  limiters.set(kind, limiter)
+  await limiter.consume('mallory')
+  await limiter.block('mallory', '1h', { reason: 'evil\u001b[2J\u202e reason' })
+  await limiter.block('trent', Infinity)
+  await limiter.consume('oscar', { cost: 3 })
+  await limiter.consume('oscar')
+}
+
 beforeAll(async () => {
   await fill(redisStore({ client, timeout: '10s' }))
+  await block('redis', redisStore({ client, timeout: '10s' }))
   const store = postgresStore({ pool, timeout: '10s' })
   await store.migrate()
   await fill(store)
+  await block('postgres', store)
 })
 
 const stores = [
@@ -90,7 +110,7 @@ describe.each(stores)('%s', (kind, url) => {
     const refused = await runLab([kind, url, 'reset', 'user7'])
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      'reset asks before it deletes, and there is no terminal to ask. Add --yes.\n',
+      'reset asks first, and there is no terminal to ask. Add --yes.\n',
     ])
     const no = await onTerminal([kind, url, 'reset', 'user7'], { '[y/N]': 'n\r' })
     expect([no.code, no.output.includes('Nothing was changed.')]).toEqual([1, true])
@@ -100,6 +120,43 @@ describe.each(stores)('%s', (kind, url) => {
     expect(deleted).toHaveLength(1)
     expect((await runLab([kind, url, 'inspect', 'user8'])).code).toBe(1)
     expect((await runLab([kind, url, 'reset', 'user8', '--yes'])).code).toBe(1)
+  })
+
+  test('blocked keys are shown with their reason, also those that have nothing else', async () => {
+    const { stdout } = await runLab([kind, url, 'list', '--refused', '--limiter', 'blocked'])
+    expect(stdout).toMatch(/blocked +user +mallory +blocked 1 h +by hand/)
+    expect(stdout).toMatch(/blocked +user +trent +blocked +by hand/)
+    const { top } = await resultOf([kind, url, 'top', '--limiter', 'blocked', '--by', 'block'])
+    expect(top.map(({ key, blockedFor }) => [key, blockedFor > 3_500_000])).toEqual([
+      ['trent', false], // no end is null in JSON
+      ['mallory', true],
+    ])
+    const inspected = await runLab([kind, url, 'inspect', 'mallory'])
+    expect(inspected.stdout).toMatch(/Blocked by hand for (1 h|59 m \d+ s) more: "evil\\u001b\[2J\\u\{202e\} reason"\./)
+    expect(inspected.stdout).toContain('1 of 3 units is used')
+    expect((await runLab([kind, url, 'inspect', 'trent'])).stdout).toContain(
+      'Blocked by hand until the block is lifted.',
+    )
+  })
+
+  test('unblock lifts a block by hand or by a penalty, and nothing else', async () => {
+    const asks = await runLab([kind, url, 'unblock', 'mallory'])
+    expect([asks.code, asks.stderr]).toEqual([2, 'unblock asks first, and there is no terminal to ask. Add --yes.\n'])
+    const no = await onTerminal([kind, url, 'unblock', 'mallory'], { '[y/N]': 'n\r' })
+    expect([no.code, no.output.includes('Nothing was changed.')]).toEqual([1, true])
+    const yes = await onTerminal([kind, url, 'unblock', 'mallory'], { '[y/N]': 'y\r' })
+    expect([yes.code, yes.output.includes('Unblocked headgate:blocked:user:')]).toEqual([0, true])
+    const limiter = limiters.get(kind)
+    expect(await limiter.peek('mallory')).toMatchObject({ allowed: true, remaining: 2 })
+    expect((await resultOf([kind, url, 'unblock', 'trent', '--yes'])).unblocked).toHaveLength(1)
+    expect(await limiter.peek('trent')).toMatchObject({ allowed: true, remaining: 3 })
+    expect((await resultOf([kind, url, 'unblock', 'oscar', '--limiter', 'blocked', '--yes'])).unblocked).toHaveLength(1)
+    const { inspection } = (await resultOf([kind, url, 'inspect', 'oscar'])).keys[0]
+    expect(inspection.words).toMatch(/^Refused for .* more by the policy "1h"\.$/)
+    const again = await runLab([kind, url, 'unblock', 'mallory', '--yes'])
+    expect([again.code, again.stdout]).toEqual([1, 'The key is not blocked. Nothing was changed.\n'])
+    const nobody = await runLab([kind, url, 'unblock', 'nobody', '--yes'])
+    expect([nobody.code, nobody.stdout]).toEqual([1, 'There is no such key. Nothing was changed.\n'])
   })
 
   test('watch draws in place on a terminal, and ends on q and on Ctrl-C', async () => {

@@ -3,6 +3,7 @@
  * that wrote them (`Ledger.inspect`), and everything else is made here, for all stores alike.
  */
 import type { Policy } from '../algorithms/algorithm.ts'
+import { blockAt, type CallBlock, callBlock, longerBlock } from '../algorithms/block.ts'
 import { carry, hasFullQuota, type StateRule } from '../algorithms/carry.ts'
 import { revive, sameDefinition } from '../algorithms/revive.ts'
 import type { Source } from '../decision.ts'
@@ -10,6 +11,16 @@ import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 import { termsOf } from './terms.ts'
 import { timeText } from './words.ts'
+
+/** A block by hand, as long as it lasts. */
+export interface InspectedBlock {
+  /** When it ends, in milliseconds since the epoch by the store's clock. Infinity for a block that lasts until it is lifted. */
+  readonly until: number
+  /** The scope of the blocked key. If several keys are blocked, that of the block that ends last. */
+  readonly scope: string
+  /** The reason that was given; undefined without one. */
+  readonly reason: string | undefined
+}
 
 /**
  * A key as its store has it now. Nothing is changed by looking. Durations are milliseconds, rounded up; times are
@@ -22,6 +33,8 @@ export interface Inspection {
   readonly retryAfter: number
   /** The answer in a sentence: `'Refused for 340 ms more by the policy "1s".'` */
   readonly words: string
+  /** The block by hand; undefined if the key has none. */
+  readonly block: InspectedBlock | undefined
   /** One for each policy of the limiter, in its order. */
   readonly policies: readonly PolicyInspection[]
   /** States of the key that other deploys and plans of the limiter have left, and that still count there. */
@@ -56,13 +69,19 @@ export function inspectionOf(
       .flatMap((state) => inspectState(state, key.now))
   })
   const [first] = kept as [KeptKey, ...KeptKey[]]
-  return { ...joined(inspected, others), ...sourceOf(kept), at: Math.floor(first.now / 1000) }
+  const block = kept.map((key, n) => blockOf(key, scopes[n] as string)).reduce(longerBlock, undefined)
+  return { ...joined(inspected, others, block), ...sourceOf(kept), at: Math.floor(first.now / 1000) }
 }
 
 /** A key whose limiter is not known, by the definitions that are kept with its states. */
-export function inspectionOfStates(kept: KeptKey): Inspection {
+export function inspectionOfStates(kept: KeptKey, scope: string): Inspection {
   const policies = kept.states.flatMap((state) => inspectState(state, kept.now))
-  return { ...joined(policies, []), ...sourceOf([kept]), at: Math.floor(kept.now / 1000) }
+  return { ...joined(policies, [], blockOf(kept, scope)), ...sourceOf([kept]), at: Math.floor(kept.now / 1000) }
+}
+
+function blockOf({ now, block }: KeptKey, scope: string): CallBlock | undefined {
+  const lasting = block && blockAt(block, now)
+  return lasting && callBlock(scope, lasting, now)
 }
 
 function sourceOf(kept: readonly KeptKey[]): Pick<Inspection, 'source' | 'exact' | 'notes'> {
@@ -71,20 +90,37 @@ function sourceOf(kept: readonly KeptKey[]): Pick<Inspection, 'source' | 'exact'
   return { source, exact: !kept.some(({ atMost }) => atMost), notes }
 }
 
-function joined(policies: readonly PolicyInspection[], others: readonly PolicyInspection[]) {
+function joined(
+  policies: readonly PolicyInspection[],
+  others: readonly PolicyInspection[],
+  block: CallBlock | undefined,
+) {
   const enforced = policies.filter(({ shadow }) => !shadow)
-  const retryAfter = Math.max(0, ...enforced.map((policy) => policy.retryAfter))
-  const binding = enforced.find((policy) => policy.retryAfter === retryAfter)
+  const byPolicies = Math.max(0, ...enforced.map((policy) => policy.retryAfter))
+  const binding = enforced.find((policy) => policy.retryAfter === byPolicies)
+  const blockedFor = Math.ceil((block?.wait ?? 0) / 1000)
+  const retryAfter = Math.max(byPolicies, blockedFor)
   const times = [...policies, ...others].flatMap(({ lastUsedAt }) => lastUsedAt ?? [])
   const lastUsedAt = times.length === 0 ? undefined : Math.max(...times)
   return {
     refused: retryAfter > 0,
     retryAfter,
-    words: sentence(retryAfter, binding, policies, lastUsedAt),
+    words:
+      block === undefined
+        ? sentence(byPolicies, binding, policies, lastUsedAt)
+        : blockSentence(block, byPolicies > blockedFor ? sentence(byPolicies, binding, policies, lastUsedAt) : ''),
+    block: block && { until: Math.ceil(block.until / 1000), scope: block.scope, reason: block.reason },
     policies,
     others,
     lastUsedAt,
   }
+}
+
+/** @param after what refuses the key for longer, if something does */
+function blockSentence({ wait, reason }: CallBlock, after: string): string {
+  const time = wait === Infinity ? 'until the block is lifted' : `for ${timeText(wait)} more`
+  const why = reason === undefined ? '' : `: ${JSON.stringify(reason)}`
+  return `Blocked by hand ${time}${why}.${after === '' ? '' : ` ${after}`}`
 }
 
 function sentence(

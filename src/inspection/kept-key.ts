@@ -1,4 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
+import type { Block } from '../algorithms/block.ts'
 import type { Definition } from '../algorithms/revive.ts'
 import type { Source } from '../decision.ts'
 
@@ -20,6 +21,8 @@ export interface KeptKey {
   readonly now: number
   /** Those of policies of other plans and deploys too. A policy without a state has its full quota. */
   readonly states: readonly KeptState[]
+  /** The block by hand, if there is one, also one that is over. */
+  readonly block?: Block | undefined
   /** Default `'store'`. */
   readonly source?: Source
   /** The policies that decide, if they are not those of the limiter. */

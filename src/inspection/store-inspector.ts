@@ -32,21 +32,23 @@ export interface StoreInspector {
   list(filter?: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined>
   /** Deletes a key: it has its full quota again under every policy. */
   reset(storeKey: string): Promise<void>
+  /** Lifts the block of a key, also one by a penalty. The units that it has used stay used. */
+  unblock(storeKey: string): Promise<void>
 }
 
 /** The parts of a key in a store. */
 export type KeyParts = Pick<StoredKey, 'limiter' | 'scope' | 'key' | 'hash'>
 
-/** @param states reads what is kept; throws if it is not a record */
+/** @param read what is kept; throws if it is not a record */
 export function storedKey(
   storeKey: string,
   parts: KeyParts,
   bytes: number,
   now: number,
-  states: () => KeptKey['states'],
+  read: () => Omit<KeptKey, 'now'>,
 ): StoredKey {
   try {
-    return { storeKey, ...parts, bytes, inspection: inspectionOfStates({ now, states: states() }) }
+    return { storeKey, ...parts, bytes, inspection: inspectionOfStates({ now, ...read() }, parts.scope ?? '') }
   } catch {
     return { storeKey, ...parts, bytes, inspection: undefined }
   }

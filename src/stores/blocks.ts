@@ -19,6 +19,12 @@ export class Blocks {
   /** How many there are. Test it first: most limiters have none. */
   size = 0
   #sweptAt = -Infinity
+  readonly #nameOf: (key: string) => string
+
+  /** @param nameOf how a key is kept; by default, a long one as its digest */
+  constructor(nameOf: (key: string) => string = keyName) {
+    this.#nameOf = nameOf
+  }
 
   /**
    * @param keys one for each scope; undefined for a scope that is left alone
@@ -51,10 +57,20 @@ export class Blocks {
     if (this.size === 0) return undefined
     let longest: CallBlock | undefined
     for (const [n, scope] of scopes.entries()) {
-      const block = this.#find(scope, keyName(keys[n] as string), now, writes)
+      const block = this.#find(scope, this.#nameOf(keys[n] as string), now, writes)
       if (block !== undefined) longest = longerBlock(longest, callBlock(scope, block, now))
     }
     return longest
+  }
+
+  /** The block of a key, for those who only look. @param name what `nameOf` gives for the key */
+  look(scope: string, name: string): Block | undefined {
+    return this.#byScope.get(scope)?.get(name)
+  }
+
+  /** The names of the blocked keys. */
+  names(scope: string): readonly string[] {
+    return [...(this.#byScope.get(scope)?.keys() ?? [])]
   }
 
   #find(scope: string, name: string, now: number, writes: boolean): Block | undefined {
@@ -73,7 +89,7 @@ export class Blocks {
       if (key === undefined) continue
       const blocks = this.#byScope.get(scope) ?? new Map<string, Block>()
       this.#byScope.set(scope, blocks)
-      change(blocks, keyName(key))
+      change(blocks, this.#nameOf(key))
     }
   }
 

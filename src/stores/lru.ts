@@ -85,7 +85,7 @@ class LruLedger implements Ledger {
     clock: Clock,
     maxKeys: number,
     caches: Map<string, Cache> = new Map(),
-    blocks = new Blocks(),
+    blocks = new Blocks(encodeId),
   ) {
     this.#terms = terms
     this.#clock = clock
@@ -198,12 +198,13 @@ class LruLedger implements Ledger {
   #kept(scope: string, id: string): KeptKey {
     const states = [...(this.#cacheOf(scope).peek(id) ?? [])]
     const kept = states.map(([name, { algorithm, s }]) => ({ name, definition: definitionOf(algorithm), s: s.slice() }))
-    return { now: this.#clock(), states: kept }
+    return { now: this.#clock(), states: kept, block: this.#blocks.look(scope, id) }
   }
 
   /** @param from the ids that are left of those that were there at first: the order changes while they are listed */
   list(scope: string, from: unknown): KeyPage {
-    const ids = (from as readonly string[] | undefined) ?? [...this.#cacheOf(scope).keys()]
+    const cached = () => this.#cacheOf(scope).keys()
+    const ids = (from as readonly string[] | undefined) ?? [...new Set([...cached(), ...this.#blocks.names(scope)])]
     const keys = ids.slice(0, pageSize).map((id) => ({ ...decodeId(id), kept: this.#kept(scope, id) }))
     return { keys, next: ids.length > pageSize ? ids.slice(pageSize) : undefined }
   }

@@ -70,6 +70,8 @@ export class FaultyStore implements Store {
       decide: (...call) => this.#call(() => ledger.decide(...call)),
       reserve: (...call) => this.#call(() => ledger.reserve(...call)),
       reset: (...call) => this.#call(() => ledger.reset(...call)),
+      ...(ledger.block && { block: (...block) => this.#call(() => ledger.block?.(...block)) }),
+      ...(ledger.unblock && { unblock: (keys) => this.#call(() => ledger.unblock?.(keys)) }),
       ...(ledger.inspect && { inspect: (keys) => this.#call(() => ledger.inspect?.(keys) ?? []) }),
       ...(ledger.list && { list: (scope, from) => this.#call(() => ledger.list?.(scope, from) ?? { keys: [] }) }),
     }

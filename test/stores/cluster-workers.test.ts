@@ -106,6 +106,15 @@ test.each(['json', 'advanced'] as const)(
     const keys: (string | undefined)[] = []
     for await (const { key } of worker.list({ refused: true })) keys.push(key)
     expect(new Set(keys)).toEqual(new Set(Array.from({ length: 50 }, (_, n) => `key ${n}`)))
+    await worker.block('ann', Infinity, { reason: 'why' })
+    const blocked = await worker.inspect('ann')
+    expect(blocked).toMatchObject({
+      words: 'Blocked by hand until the block is lifted: "why".',
+      block: { until: Infinity },
+    })
+    const found: (string | undefined)[] = []
+    for await (const { key, inspection } of worker.list({ refused: true })) if (inspection.block) found.push(key)
+    expect(found).toEqual(['ann'])
   },
 )
 

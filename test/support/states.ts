@@ -9,7 +9,7 @@ export type State = readonly (number | readonly [time: number, units: number])[]
 /** The states in the packed value of a key, as this package decodes it, by policy name; empty if there is no such key. */
 export function unpackStates(value: Buffer | null, policies: readonly Policy[]): Record<string, State> {
   if (value === null) return {}
-  const states = unpackRecords(value, hashesOf(policies.map(({ name }) => name)))
+  const { states } = unpackRecords(value, hashesOf(policies.map(({ name }) => name)))
   return plainStates(
     new Map(
       states.flatMap(({ name, s, definition }) => {

@@ -1,6 +1,7 @@
 /* What a memory store shows of keys (`Ledger.inspect` and `Ledger.list`): copies of the states, wherever they are. */
+import type { Block } from '../../algorithms/block.ts'
 import type { KeptKey, KeptState, KeyPage } from '../../inspection/kept-key.ts'
-import { keyOfName } from './key-name.ts'
+import { keyName, keyOfName } from './key-name.ts'
 import { blank, type KeyTable } from './key-table.ts'
 import { cells, nothing } from './overflow-table.ts'
 import { isUnused, numbersOf, type State, timeOf } from './state.ts'
@@ -8,7 +9,18 @@ import { isUnused, numbersOf, type State, timeOf } from './state.ts'
 /** How many rows are listed at once. */
 const pageSize = 200
 
-export function keptKey(table: KeyTable, key: string, now: number): KeptKey {
+/** The blocks of a scope. */
+export interface ScopeBlocks {
+  /** That of the key which a table keeps under this name. */
+  look(name: string): Block | undefined
+  names(): readonly string[]
+}
+
+export function keptKey(table: KeyTable, blocks: ScopeBlocks, key: string, now: number): KeptKey {
+  return { ...statesOf(table, key, now), block: blocks.look(keyName(key)) }
+}
+
+function statesOf(table: KeyTable, key: string, now: number): KeptKey {
   const row = table.find(key)
   if (row !== blank) return { now, states: keptStates(table.states.read(row)) }
   const found = table.recall(key)
@@ -25,14 +37,29 @@ const shared =
 const condensed =
   'The key is in the overflow table of a full memory store, where times of a log are rounded up. Raise maxKeys.'
 
-/** @param from the row where the page before ended */
-export function keptPage(table: KeyTable, from: unknown, now: number): KeyPage {
+/**
+ * First the keys that have a row, then those that have only a block.
+ * @param from the row where the page before ended, or the names of blocked keys that are left
+ */
+export function keptPage(table: KeyTable, blocks: ScopeBlocks, from: unknown, now: number): KeyPage {
+  if (Array.isArray(from)) return blockedPage(table, blocks, from, now)
   const { rows, next } = table.rowsFrom((from as number | undefined) ?? 0, pageSize)
   const keys = rows.map(({ name, row }) => ({
     ...keyOfName(name),
-    kept: { now, states: keptStates(table.states.read(row)) },
+    kept: { now, states: keptStates(table.states.read(row)), block: blocks.look(name) },
   }))
-  return { keys, next }
+  if (next !== undefined) return { keys, next }
+  const names = blocks.names().filter((name) => !table.has(name))
+  return { keys, next: names.length === 0 ? undefined : names }
+}
+
+function blockedPage(table: KeyTable, blocks: ScopeBlocks, names: readonly string[], now: number): KeyPage {
+  const keys = names.slice(0, pageSize).map((name) => {
+    const key = keyOfName(name)
+    const { states } = 'key' in key ? statesOf(table, key.key, now) : { states: [] }
+    return { ...key, kept: { now, states, block: blocks.look(name) } }
+  })
+  return { keys, next: names.length > pageSize ? names.slice(pageSize) : undefined }
 }
 
 /** @param reopening the time, if the states are those of shared cells, which the key would continue from now on */

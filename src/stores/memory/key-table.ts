@@ -78,6 +78,11 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     return row === undefined ? blank : row
   }
 
+  /** True if the key of that name has a row. */
+  has(name: string): boolean {
+    return this.#rowOf.has(name)
+  }
+
   /** The keys in the next rows, at most `size` of them. `next` is the row to go on from; undefined after the last row. */
   rowsFrom(from: number, size: number): { rows: { name: string; row: number }[]; next: number | undefined } {
     const rows: { name: string; row: number }[] = []

@@ -8,7 +8,7 @@ import type { Decision } from '../../decision.ts'
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import { Blocks } from '../blocks.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
-import { keptKey, keptPage } from './kept-keys.ts'
+import { keptKey, keptPage, type ScopeBlocks } from './kept-keys.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanScope, multiPlanTable } from './multi-plan-scope.ts'
 import type { MultiPlanStates } from './multi-plan-states.ts'
@@ -174,12 +174,17 @@ export class MemoryLedger implements Ledger {
 
   inspect(keys: readonly string[]): readonly KeptKey[] {
     const now = this.clock()
-    return this.scopes.map(({ table }, n) => keptKey(table, keys[n] as string, now))
+    return this.scopes.map(({ table }, n) => keptKey(table, this.blocksOf(n), keys[n] as string, now))
   }
 
   list(scope: string, from: unknown): KeyPage {
-    const { table } = this.scopes[this.scopeNames.indexOf(scope)] as Scope
-    return keptPage(table, from, this.clock())
+    const n = this.scopeNames.indexOf(scope)
+    return keptPage((this.scopes[n] as Scope).table, this.blocksOf(n), from, this.clock())
+  }
+
+  private blocksOf(n: number): ScopeBlocks {
+    const scope = this.scopeNames[n] as string
+    return { look: (name) => this.blocks.look(scope, name), names: () => this.blocks.names(scope) }
   }
 
   clear(): void {

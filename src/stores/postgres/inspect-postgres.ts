@@ -9,13 +9,18 @@ import {
   storedKey,
 } from '../../inspection/store-inspector.ts'
 import { knownOptions } from '../../options.ts'
+import { Deadlines } from '../deadlines.ts'
 import { decodeId, decodeName, encodeId } from '../encode.ts'
-import { keptStates } from '../records/key-record.ts'
+import { KeyQueue } from '../records/key-queue.ts'
+import { keptRecord } from '../records/key-record.ts'
+import { ScopedEvaluation } from '../records/scoped-evaluation.ts'
 import { prefixOf } from '../shared-options.ts'
+import type { Booking } from '../store.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
 import { errorOf } from './error.ts'
 import { RowReader } from './row-reader.ts'
 import { Sql } from './sql.ts'
+import { TransactionRunner } from './transaction-runner.ts'
 
 export interface InspectPostgresOptions {
   /** The prefix of the store. Default `'headgate'`. */
@@ -26,6 +31,12 @@ export interface InspectPostgresOptions {
 
 /** How long one statement may take, in milliseconds. */
 const timeout = 10_000
+
+/** How long a record is kept after it is needed, in milliseconds. */
+const ttlMargin = 1000
+
+/** The states of any policies are kept as they are. */
+const noPolicies = { name: '', policies: [], scopes: [''] }
 
 /**
  * Shows what limiters keep in Postgres, from the records alone. `reset` deletes a row.
@@ -65,19 +76,14 @@ class Inspector implements StoreInspector {
         const parts = partsOf(storeKey.slice(start.length))
         if (!matches(parts, filter)) continue
         const text = page.texts[n] as string
-        yield storedKey(storeKey, parts, text.length, page.now, () => keptStates(text))
+        yield storedKey(storeKey, parts, text.length, page.now, () => keptRecord(text))
       }
       after = page.more ? page.keys.at(-1) : undefined
     }
   }
 
   async reset(storeKey: string): Promise<void> {
-    if (!storeKey.startsWith(`${this.#prefix}:`)) {
-      throw new HeadgateError(
-        'HEADGATE_KEY',
-        `${shown(storeKey)} is no key of a limiter under ${shown(this.#prefix)}. Give the storeKey of a listed key.`,
-      )
-    }
+    this.#check(storeKey)
     try {
       await withClient(this.#pool, timeout, (client) =>
         client.query(this.#sql.remove(storeKey, (each) => client.escapeLiteral(each))),
@@ -85,6 +91,41 @@ class Inspector implements StoreInspector {
     } catch (cause) {
       throw errorOf(cause)
     }
+  }
+
+  /** In a transaction that locks the row, as `limiter.unblock` does. */
+  async unblock(storeKey: string): Promise<void> {
+    this.#check(storeKey)
+    const runner = new TransactionRunner({
+      pool: this.#pool,
+      sql: this.#sql,
+      timeout,
+      ttlMargin,
+      transactions: 1,
+      usesStoreTime: true,
+    })
+    const queue = new KeyQueue((jobs) => runner.run(jobs), timeout)
+    await new Deadlines('Postgres', timeout).promise<Booking | undefined>((pending) => {
+      const call = {
+        verb: 'unblock',
+        costs: 1,
+        maxWait: 0,
+        options: undefined,
+        now: 0,
+        pending,
+        late: () => {},
+      } as const
+      queue.add(new ScopedEvaluation(noPolicies), [storeKey], call)
+    })
+  }
+
+  /** @throws HeadgateError `HEADGATE_KEY` for a key that is not under the prefix */
+  #check(storeKey: string): void {
+    if (storeKey.startsWith(`${this.#prefix}:`)) return
+    throw new HeadgateError(
+      'HEADGATE_KEY',
+      `${shown(storeKey)} is no key of a limiter under ${shown(this.#prefix)}. Give the storeKey of a listed key.`,
+    )
   }
 }
 

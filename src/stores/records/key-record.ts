@@ -16,7 +16,7 @@ import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
 import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { type Definition, revive, sameDefinition } from '../../algorithms/revive.ts'
 import { HeadgateError, shown } from '../../errors.ts'
-import type { KeptState } from '../../inspection/kept-key.ts'
+import type { KeptKey } from '../../inspection/kept-key.ts'
 
 const version = 1
 
@@ -185,16 +185,16 @@ function parse(text: string): readonly PackedState[] {
 }
 
 /**
- * The states of a record, for those who only look.
+ * The states and the block of a record, for those who only look.
  * @throws HeadgateError `HEADGATE_STORE_RECORD` if the text is not a record of this version
  */
-export function keptStates(text: string | undefined): KeptState[] {
-  if (text === undefined) return []
-  return parse(text).map(([name, [kind, span, ...parameters], , s]) => ({
-    name,
-    definition: { kind, span, parameters },
-    s,
-  }))
+export function keptRecord(text: string | undefined): Pick<KeptKey, 'states' | 'block'> {
+  const packed = text === undefined ? [] : parse(text)
+  const states = packed.filter(([name]) => name !== blockName).map(stateOf)
+  return {
+    states: states.map(([name, { definition, s }]) => ({ name, definition, s })),
+    block: blockOf(packed.find(([name]) => name === blockName)),
+  }
 }
 
 function stateOf([name, [kind, span, ...parameters], fullAt, s]: PackedState): [name: string, state: SavedState] {

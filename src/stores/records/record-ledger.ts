@@ -6,7 +6,7 @@ import { PendingCall } from '../deadlines.ts'
 import { decodeId } from '../encode.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
 import type { RecordCall } from './job.ts'
-import { keptStates } from './key-record.ts'
+import { keptRecord } from './key-record.ts'
 import type { RecordContext } from './record-context.ts'
 import { keepsStart, limiterStart, recordKey, recordKeyStart } from './record-key.ts'
 import { ScopedEvaluation } from './scoped-evaluation.ts'
@@ -97,7 +97,7 @@ export class RecordLedger implements Ledger {
   async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
     const { deadlines, read } = this.#context
     const { texts, now } = await deadlines.reading(read(this.#recordKeys(keys)))
-    return texts.map((text) => ({ now, states: keptStates(text) }))
+    return texts.map((text) => ({ now, ...keptRecord(text) }))
   }
 
   async #list(page: NonNullable<RecordContext['page']>, scope: string, from: unknown): Promise<KeyPage> {
@@ -106,7 +106,7 @@ export class RecordLedger implements Ledger {
     const { keys, texts, now, more } = await this.#context.deadlines.reading(page(start, (from as string) ?? start))
     const listed = keys.flatMap((key, n) => {
       try {
-        return { ...decodeId(key.slice(start.length)), kept: { now, states: keptStates(texts[n]) } }
+        return { ...decodeId(key.slice(start.length)), kept: { now, ...keptRecord(texts[n]) } }
       } catch {
         return [] // another program's text: no decision reads it either
       }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto'
 import { HeadgateError, shown } from '../../errors.ts'
 import {
   checkFilter,
@@ -14,11 +13,15 @@ import { knownOptions } from '../../options.ts'
 import { defaultScope } from '../../policy.ts'
 import { decodeId, decodeName, encodeId } from '../encode.ts'
 import { prefixOf } from '../shared-options.ts'
+import { Batcher } from './batcher.ts'
 import { type Connection, connectionOf, type RedisClient } from './client.ts'
 import { hashesOf } from './kept-keys.ts'
 import { script } from './lua/script.ts'
+import { packPlan } from './packed-plan.ts'
 import { RecordReader } from './record-reader.ts'
 import { redisError } from './redis-error.ts'
+import { Script } from './script.ts'
+import { ScriptRequest } from './script-request.ts'
 import { unpackRecords } from './unpack-records.ts'
 
 export interface InspectRedisOptions {
@@ -34,7 +37,8 @@ export interface RedisInspector extends StoreInspector {
 }
 
 /**
- * Shows what limiters keep in Redis, from the records alone. It needs SCAN, EVAL, MGET and TIME, and for `reset` DEL and PUBLISH.
+ * Shows what limiters keep in Redis, from the records alone. It needs SCAN, EVAL, MGET and TIME, for `reset`
+ * DEL and PUBLISH, and for `unblock` PUBLISH and the commands of a decision.
  * @throws HeadgateError `HEADGATE_OPTION` if the client or an option is invalid
  */
 export function inspectRedis(client: RedisClient, options: InspectRedisOptions = {}): RedisInspector {
@@ -42,15 +46,26 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   return new Inspector(client, prefixOf('inspectRedis', options.prefix), options.names ?? [])
 }
 
+/** For single requests of an operator. Times are in milliseconds. */
+const batching = {
+  script: new Script(script),
+  timeout: 10_000,
+  ttlMargin: 1000,
+  size: 1,
+  most: 1,
+  reconnectAfter: Infinity,
+}
+
 const deleteScript = `return redis.call('DEL', KEYS[1])`
 
 class Inspector implements RedisInspector {
-  readonly scriptSha: string = createHash('sha1').update(script).digest('hex')
+  readonly scriptSha: string = batching.script.sha
   readonly #connection: Connection
   readonly #client: RedisClient
   readonly #reader: RecordReader
   readonly #prefix: string
   readonly #names: ReadonlyMap<string, string>
+  #batcher: Batcher | undefined
 
   constructor(client: RedisClient, prefix: string, names: readonly string[]) {
     this.#client = client
@@ -82,19 +97,41 @@ class Inspector implements RedisInspector {
   }
 
   async reset(storeKey: string): Promise<void> {
-    if (partsOf(storeKey, this.#prefix) === undefined) {
-      throw new HeadgateError(
-        'HEADGATE_KEY',
-        `${shown(storeKey)} is no key of a limiter under ${shown(this.#prefix)}. Give the storeKey of a listed key.`,
-      )
-    }
+    this.#check(storeKey)
     try {
       await this.#connection.eval(deleteScript, [storeKey], [])
     } catch (cause) {
       throw redisError(cause, deleteScript)
     }
-    // Processes without a subscriber hear of it when their deny cache asks again.
+    await this.#publish(storeKey)
+  }
+
+  /** By the script that decides, as `limiter.unblock` does. */
+  async unblock(storeKey: string): Promise<void> {
+    this.#check(storeKey)
+    this.#batcher ??= new Batcher({ connection: this.#connection, ...batching })
+    const request = new ScriptRequest(packPlan([], [''], 'keep'), 'unblock', [storeKey], 1, -1)
+    const batcher = this.#batcher
+    await new Promise((resolve, reject) => {
+      request.resolve = resolve
+      request.reject = reject
+      batcher.send(request)
+    })
+    await this.#publish(storeKey)
+  }
+
+  /** Processes without a subscriber hear of it when their deny cache asks again. */
+  async #publish(storeKey: string): Promise<void> {
     await (this.#client as unknown as Publisher).publish(`${this.#prefix}:resets`, storeKey).catch(() => undefined)
+  }
+
+  /** @throws HeadgateError `HEADGATE_KEY` for a key that is not of this prefix and form */
+  #check(storeKey: string): void {
+    if (partsOf(storeKey, this.#prefix) !== undefined) return
+    throw new HeadgateError(
+      'HEADGATE_KEY',
+      `${shown(storeKey)} is no key of a limiter under ${shown(this.#prefix)}. Give the storeKey of a listed key.`,
+    )
   }
 }
 

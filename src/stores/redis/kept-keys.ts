@@ -8,6 +8,8 @@ import { brokenValue } from './record-reader.ts'
 import type { RedisContext } from './redis-context.ts'
 import { unpackRecords } from './unpack-records.ts'
 
+const nothing = Buffer.alloc(0)
+
 export class KeptKeys {
   readonly #context: RedisContext
   readonly #plan: PackedPlan
@@ -44,7 +46,7 @@ export class KeptKeys {
   #keptOf(key: string, value: Buffer | undefined, storeTime: number): KeptKey {
     const now = this.#context.clock?.() ?? storeTime
     try {
-      return { now, states: value === undefined ? [] : unpackRecords(value, this.#names) }
+      return { now, ...unpackRecords(value ?? nothing, this.#names) }
     } catch (cause) {
       throw brokenValue(key, cause)
     }

@@ -1,17 +1,19 @@
 /*
- * Reads the packed value of a key: the records of lua/records.ts, as the states that the algorithms in TypeScript have.
+ * Reads the packed value of a key: the records of lua/records.ts, as the states that the algorithms in TypeScript have, and the block.
  */
 
+import type { Block } from '../../algorithms/block.ts'
 import { type Definition, revive } from '../../algorithms/revive.ts'
 import { SlidingLog } from '../../algorithms/sliding-log.ts'
-import type { KeptState } from '../../inspection/kept-key.ts'
+import type { KeptKey, KeptState } from '../../inspection/kept-key.ts'
 import { kinds } from './lua/main.ts'
 import { withSpan } from './packed-plan.ts'
 
 /** As in lua/records.ts: from this size on the size has four bytes of its own; a log has one of two forms. */
 const narrow = 254
-/** A kind from here on is of another layout. */
+/** A kind from here on is of another layout. The last one is that of a block. */
 const layouts = 32
+const blockKind = 31
 
 /** Bytes of a time and a total in an entry of a log. */
 const narrowEntry = [6, 3] as const
@@ -21,7 +23,8 @@ const wideEntry = [7, 7] as const
  * @param names the policies that are known, by the hash of their names
  * @throws Error for a value that is no record of this layout
  */
-export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>): KeptState[] {
+export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>): Pick<KeptKey, 'states' | 'block'> {
+  let block: Block | undefined
   const states: KeptState[] = []
   for (let at = 0; at < value.length; ) {
     const form = value.readUInt8(at)
@@ -33,16 +36,23 @@ export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>)
     const size = form < narrow ? form : value.readUInt32LE(start)
     if (form >= narrow) start += 4
     if (form < 7 || start + size > value.length) throw new Error('cut record')
-    const definition = unpackDefinition(kind, value.subarray(at + 6, at + 6 + defined))
-    states.push({
-      name: names.get(hash),
-      hash,
-      definition,
-      s: unpackState(value.subarray(start, start + size), form, definition),
-    })
+    const bytes = value.subarray(start, start + size)
+    const definedBytes = value.subarray(at + 6, at + 6 + defined)
     at = start + size
+    if (kind === blockKind) {
+      block = unpackBlock(bytes)
+      continue
+    }
+    const definition = unpackDefinition(kind, definedBytes)
+    states.push({ name: names.get(hash), hash, definition, s: unpackState(bytes, form, definition) })
   }
-  return states
+  return { states, block }
+}
+
+/** Without a reason, no bytes follow the times. */
+function unpackBlock(bytes: Buffer): Block {
+  const reason = bytes.toString('utf8', 14)
+  return { from: seven(bytes, 0), until: seven(bytes, 7), reason: reason === '' ? undefined : reason }
 }
 
 /** A kind that this version does not know is kept by those who write, and shown by nobody. */

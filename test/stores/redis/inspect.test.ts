@@ -2,7 +2,7 @@ import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { afterAll, describe, expect, test } from 'vitest'
 import { concurrency, memoryStore, policy, RateLimiter, slidingLog, tokenBucket } from '../../../src/index.ts'
-import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
+import { inspectRedis, type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { startCluster } from '../../support/redis-server.ts'
 import { useRedis, useServer } from '../../support/use-server.ts'
@@ -70,6 +70,23 @@ describe.each(clients)('%s', (_, each) => {
     const [redis, memory] = await Promise.all(limiters.map((limiter) => limiter.inspect('ann')))
     expect(redis).toEqual(memory)
     expect(redis?.policies[0]?.used).toBeGreaterThan(20)
+    for (const [duration, options] of [['1h', { reason: 'prüft "Namen"' }], [Infinity]] as const) {
+      for (const limiter of limiters) for (const key of ['ann', 'bob']) await limiter.block(key, duration, options)
+      for (const key of ['ann', 'bob']) {
+        const [blocked, expected] = await Promise.all(limiters.map((limiter) => limiter.inspect(key)))
+        expect(blocked?.words).toMatch(
+          /^Blocked by hand (for 1 h more: "prüft \\"Namen\\""|until the block is lifted)\.$/,
+        )
+        expect(blocked).toEqual(expected)
+      }
+    }
+    for (const limiter of limiters) await limiter.unblock('ann')
+    expect(await limiters[0]?.inspect('ann')).toEqual(redis)
+    const listed: (string | undefined)[] = []
+    for await (const { key, inspection } of limiters[0]?.list({ refused: true }) ?? []) {
+      if (inspection.block !== undefined) listed.push(key)
+    }
+    expect(listed).toEqual(['bob'])
   })
 
   test('lists every live key once, the refused ones, and one scope', async () => {
@@ -126,7 +143,9 @@ test('looking writes nothing, and needs no command that decisions do not need', 
     ttl,
   ])
   expect(await client.exists('inspect-acl:acl:{bob}')).toBe(0)
-  await expect(limiter.list().next()).rejects.toMatchObject({ message: expect.stringMatching(/'scan' command.*docs\/redis\.md lists under ACL/) })
+  await expect(limiter.list().next()).rejects.toMatchObject({
+    message: expect.stringMatching(/'scan' command.*docs\/redis\.md lists under ACL/),
+  })
   own.disconnect()
 })
 
@@ -177,6 +196,32 @@ test('a record of a kind that this version does not know is left alone', async (
   expect((await limiter.inspect('ann')).policies[0]?.used).toBe(2)
 })
 
+test('inspectRedis lifts a block, also one by a penalty, and leaves what is used', async () => {
+  const prefix = `inspect-${prefixes++}`
+  const store = redisStore({ client, prefix, timeout: '5s', denyCache: false })
+  const penalty = { after: 1, within: '1h', block: '1h' }
+  const limiter = new RateLimiter({ name: 'u', policies: '3/1m', penalty, store })
+  await limiter.consume('ann', { cost: 2 })
+  await limiter.block('ann', '1h')
+  await limiter.consume('bob', { cost: 3 })
+  await limiter.consume('bob')
+  await limiter.block('eve', '1h')
+  const inspector = inspectRedis(client, { prefix })
+  const storeKeys: string[] = []
+  for await (const { storeKey, inspection } of inspector.list()) {
+    expect(inspection?.refused).toBe(true)
+    storeKeys.push(storeKey)
+  }
+  expect(storeKeys).toHaveLength(3)
+  for (const storeKey of storeKeys) await inspector.unblock(storeKey)
+  expect(await limiter.peek('ann')).toMatchObject({ allowed: true, remaining: 1 })
+  expect(await limiter.peek('bob')).toMatchObject({ allowed: false, policy: '1m' })
+  expect(await limiter.peek('eve')).toMatchObject({ allowed: true, remaining: 3 })
+  await client.set(`${prefix}:u:{broken}`, 'hello')
+  await expect(inspector.unblock(`${prefix}:u:{broken}`)).rejects.toMatchObject({ code: 'HEADGATE_STORE_RECORD' })
+  await expect(inspector.unblock('other:u:{ann}')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+})
+
 test('the optimistic mode says what this process has not reported', async () => {
   const store = redisStore({ client, prefix: `inspect-${prefixes++}`, timeout: '5s', mode: 'optimistic', report: '1h' })
   const limiter = new RateLimiter({ name: 'o', policies: '6/1h', store })
@@ -186,4 +231,9 @@ test('the optimistic mode says what this process has not reported', async () => 
     'Processes admit by their shares and report every 3600000 ms. This process has admitted 1 unit that it has not reported.',
   ])
   expect([policies[0]?.used, others]).toEqual([0, []])
+  await limiter.block('ann', '1h')
+  expect((await limiter.inspect('ann')).words).toMatch(/^Blocked by hand for /)
+  for await (const { key, inspection } of limiter.list({ refused: true })) {
+    expect([key, inspection.block?.scope]).toEqual(['ann', 'default'])
+  }
 })
