@@ -1,5 +1,6 @@
 import { type Algorithm, Report } from '../algorithms/algorithm.ts'
 import { Bucket } from '../algorithms/bucket.ts'
+import { hasFullQuota } from '../algorithms/carry.ts'
 import { effectiveTime } from '../algorithms/effective-time.ts'
 import { IntervalBucket } from '../algorithms/interval-bucket.ts'
 import { Penalty } from '../algorithms/penalty.ts'
@@ -72,10 +73,11 @@ export function inspectPolicy(
   carried: boolean,
 ): PolicyInspection {
   const { algorithm, name, limit, window, burst, shadow } = policy
-  const s = state.slice()
+  // A store may have forgotten a key that has its full quota: both are shown as new.
+  const isNew = state.every((number) => number === 0) || hasFullQuota(state.slice(), 0, algorithm, now)
+  const s = isNew ? new Array<number>(algorithm.slots).fill(0) : state.slice()
   const at = effectiveTime(algorithm, s[0] as number, now)
   const lag = at - now
-  const isNew = s.every((number) => number === 0)
   if (!isNew) algorithm.take(s, 0, at, 0, 0) // a cost of 0 brings the state to `at`
   algorithm.report(s, 0, at, report)
   const { used, remaining } = report
