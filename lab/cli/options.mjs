@@ -27,7 +27,7 @@ export const logOptions = {
   fields: { type: 'string', help: 'MAP', about: 'for JSON lines: time=ts,address=peer.ip' },
 }
 
-/** The help of a command. */
+/** The help of a command. @param {Record<string, object>} more */
 export function helpOf(use, options, more = common) {
   const lines = Object.entries({ ...options, ...more }).map(([name, { help, about, default: standard }]) => {
     const flag = help === undefined ? `--${name}` : `--${name} ${help}`

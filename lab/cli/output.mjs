@@ -5,7 +5,7 @@ import { textOf } from '../report/text.mjs'
 /**
  * Prints the outcome of a command, and returns the exit code: that of the outcome, or 1 if a share is above `--fail-above`, else 0.
  * Undefined for a command that has printed by itself.
- * @param {{ result: object, report: import('../report/text.mjs').Report, worst: { what: string, share: number } }} outcome
+ * @param {{ result: object, report?: import('../report/text.mjs').Report, text?: string, code?: number, worst?: { what: string, share: number } } | undefined} outcome
  */
 export function finish(outcome, options) {
   if (outcome === undefined) return 0

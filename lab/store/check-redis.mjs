@@ -17,7 +17,9 @@ const mostTimes = 10_000
 export async function checkRedis(client, inspector, prefix, clustered) {
   const info = await infoOf(clustered ? client.nodes('master')[0] : client)
   const keys = []
-  const { check } = await recordsCheck(inspector, ({ storeKey }) => keys.length < mostTimes && keys.push(storeKey))
+  const { check } = await recordsCheck(inspector, ({ storeKey }) => {
+    if (keys.length < mostTimes) keys.push(storeKey)
+  })
   return [
     versionCheck(info, clustered),
     await commandsCheck(client, prefix),
@@ -33,12 +35,13 @@ export async function checkRedis(client, inspector, prefix, clustered) {
   ]
 }
 
-/** Empty if INFO is not allowed. */
+/** Empty if INFO is not allowed. @returns {Promise<Record<string, any>>} */
 async function infoOf(client) {
   const text = await client.info().catch(() => '')
   return Object.fromEntries(text.split(/\r?\n/).map((line) => line.split(/:(.*)/s).slice(0, 2)))
 }
 
+/** @param {Record<string, any>} info */
 function versionCheck({ redis_version: redis, valkey_version: valkey }, clustered) {
   const mode = clustered ? ', in a Cluster' : ''
   if (valkey !== undefined) return ok('server', `Valkey ${valkey}${mode}`)
@@ -83,6 +86,7 @@ async function scriptCheck(nodes, sha) {
   )
 }
 
+/** @param {Record<string, any>} info */
 function evictionCheck({ maxmemory_policy: policy, maxmemory }) {
   if (policy === undefined)
     return warning('eviction', 'the policy is not known, because INFO is not allowed', 'Allow +info.')
@@ -96,6 +100,7 @@ function evictionCheck({ maxmemory_policy: policy, maxmemory }) {
   )
 }
 
+/** @param {Record<string, any>} info */
 function memoryCheck({ used_memory: used, used_memory_human: human, maxmemory, maxmemory_human: most }) {
   if (used === undefined) return warning('memory', 'it is not known, because INFO is not allowed', 'Allow +info.')
   if (maxmemory === '0') return ok('memory', `${human} used, no maxmemory`)

@@ -22,7 +22,10 @@ export async function clockCheck(read, fix) {
   return size - trip / 2 > 1000 ? warning('clock', found, fix) : ok('clock', found)
 }
 
-/** The records under the prefix: how many, and whether each can be read. */
+/**
+ * The records under the prefix: how many, and whether each can be read.
+ * @param {(stored: any) => void} each
+ */
 export async function recordsCheck(inspector, each = () => {}) {
   let [records, bytes, foreign, example] = [0, 0, 0, undefined]
   for await (const stored of inspector.list()) {

@@ -17,6 +17,7 @@ const options = {
 /** Connects once, and gives up at the first failure. A server in cluster mode leads to its whole cluster. @throws UsageError */
 export async function openRedis(url, { prefix, names }) {
   const server = serverOf(url, 'redis', ['redis:', 'rediss:'])
+  /** @type {any} */
   let client = new Redis(url, options)
   await connected(client, server)
   const clustered = (await answer(client.info('cluster'), '')).includes('cluster_enabled:1')
