@@ -130,9 +130,12 @@ describe.each(stores)('%s', (kind, url) => {
     expect(top.map(({ key, blockedFor }) => [key, blockedFor > 3_500_000])).toEqual([
       ['trent', false], // no end is null in JSON
       ['mallory', true],
+      ['oscar', false], // for 30 minutes by a penalty
     ])
     const inspected = await runLab([kind, url, 'inspect', 'mallory'])
-    expect(inspected.stdout).toMatch(/Blocked by hand for (1 h|60 m|59 m( \d+ s)?) more: "evil\\u001b\[2J\\u\{202e\} reason"\./)
+    expect(inspected.stdout).toMatch(
+      /Blocked by hand for (1 h|60 m|59 m( \d+ s)?) more: "evil\\u001b\[2J\\u\{202e\} reason"\./,
+    )
     expect(inspected.stdout).toContain('1 of 3 units is used')
     expect((await runLab([kind, url, 'inspect', 'trent'])).stdout).toContain(
       'Blocked by hand until the block is lifted.',
