@@ -36,7 +36,7 @@ const shortPauses = pauses.filter((pause) => pause > -1000)
 
 /** A block refuses most calls, so it is seldom. */
 const blockVerbs: readonly Verb[] = [...verbs, ...verbs, 'block', 'unblock', 'unblock', 'unblock']
-const blockTimes = [1, 100, 700, 1000, 2500, Infinity]
+const blockTimes = ['1ms', '100ms', '700ms', '1s', '2500ms', Infinity]
 
 /** Which of the open reservations is settled or renewed: any of them, in no order. */
 const places = [0, 1, 2, 3, 5]
