@@ -4,7 +4,7 @@
  */
 import { channel } from '#platform'
 import type { Policy } from './algorithms/algorithm.ts'
-import type { PenaltyOptions } from './algorithms/penalty.ts'
+import type { PenaltyOptions } from './algorithms/penalty-options.ts'
 import type { Key, Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { HeadgateError } from './errors.ts'

@@ -1,6 +1,6 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import { type CarryRule, carryRules } from './algorithms/carry.ts'
-import { type PenaltyOptions, penalty } from './algorithms/penalty.ts'
+import { type PenaltyOptions, penalty } from './algorithms/penalty-options.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Duration } from './duration.ts'
 import { HeadgateError, invalidOption, shown } from './errors.ts'

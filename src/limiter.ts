@@ -1,5 +1,5 @@
 import type { Policy } from './algorithms/algorithm.ts'
-import type { PenaltyOptions } from './algorithms/penalty.ts'
+import type { PenaltyOptions } from './algorithms/penalty-options.ts'
 import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'

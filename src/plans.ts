@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache'
 import type { Policy } from './algorithms/algorithm.ts'
 import type { CarryRule } from './algorithms/carry.ts'
-import type { PenaltyOptions } from './algorithms/penalty.ts'
+import type { PenaltyOptions } from './algorithms/penalty-options.ts'
 import type { PolicyLike } from './algorithms/shorthand.ts'
 import { HeadgateError, shown } from './errors.ts'
 import { openLedger } from './failure/failover-ledger.ts'

@@ -51,6 +51,8 @@ export interface Algorithm extends StateOperations {
   readonly promises: boolean
   /** True if it judges the refusals of the other policies, and not the call. */
   readonly punishes?: boolean
+  /** With `punishes`: true if it also counts the refusals that are its own. Then each refusal changes its state. */
+  readonly countsAlways?: boolean
   /** True if a reservation holds its units until it is settled, whatever the actual cost, and can renew them. */
   readonly leases?: boolean
 

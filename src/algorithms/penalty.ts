@@ -8,21 +8,29 @@
  *     count     1  2 3=after                          1 23
  *                    |<-- block[0] -->|                  |<------ block[1] ------>|<--- forget --->| all forgotten
  *
- * A count starts with a refusal and lasts for `within`. Calls during a block do not count and do not extend it, so the end
- * of a block is known from its start. A block is remembered for `forget` after its end. The next block within that time
- * is the next one of the list, or the last one again.
+ * A count starts with a refusal and lasts for `within`. Calls during a block do not count. Unless the penalty extends its
+ * blocks, they change nothing, so the end of a block is known from its start. A penalty that extends starts the block anew
+ * with each refused call. A block is remembered for `forget` after its end. The next block within that time is the next
+ * one of the list, or the last one again.
  *
  * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
  */
-import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
-import { invalidOption } from '../errors.ts'
-import { knownOptions, type Names, positiveInteger, text } from '../options.ts'
-import type { Algorithm, Numbers, Policy, Report } from './algorithm.ts'
-import { makePolicy } from './define-policy.ts'
+import type { Algorithm, Numbers, Report } from './algorithm.ts'
 import { toleranceOf } from './effective-time.ts'
 
+/** What a penalty does beyond counting and blocking. */
+export interface PenaltyRules {
+  /** A refused call during a block starts the duration of that block anew. */
+  readonly extend?: boolean
+}
+
+/** The rules among the parameters: a number that is less than any block. */
+const extendRule = 1
+/** In microseconds. */
+const leastBlock = 1000
+
 /** The remaining units of a key that is not blocked: more than any real limit. */
-const unlimited = 2 ** 52
+export const unlimited: number = 2 ** 52
 
 export class Penalty implements Algorithm {
   readonly kind = 'penalty'
@@ -37,16 +45,32 @@ export class Penalty implements Algorithm {
   readonly within: number
   readonly forget: number
   readonly blocks: readonly number[]
+  readonly countsAlways: boolean
 
   /** Times in microseconds. */
-  constructor(after: number, within: number, forget: number, blocks: readonly number[]) {
+  constructor(
+    after: number,
+    within: number,
+    forget: number,
+    blocks: readonly number[],
+    { extend = false }: PenaltyRules = {},
+  ) {
     this.after = after
     this.within = within
     this.forget = forget
     this.blocks = blocks
     this.span = Math.max(within, ...blocks)
     this.tolerance = toleranceOf(this.span)
-    this.parameters = [after, within, forget, ...blocks]
+    this.countsAlways = extend
+    // The plain penalty has no number for the rules: its states of earlier builds keep their definition.
+    this.parameters = [after, within, forget, ...blocks, ...(extend ? [extendRule] : [])]
+  }
+
+  /** The penalty with these parameters. */
+  static of([after = 0, within = 0, forget = 0, ...more]: readonly number[]): Penalty {
+    const rules = more.find((number) => number < leastBlock) ?? 0
+    const blocks = more.filter((number) => number >= leastBlock)
+    return new Penalty(after, within, forget, blocks, { extend: rules === extendRule })
   }
 
   wait(s: Numbers, i: number, at: number): number {
@@ -74,7 +98,10 @@ export class Penalty implements Algorithm {
   count(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)
     const since = at - (s[i + 4] as number)
-    if (since < 0) return
+    if (since < 0) {
+      if (this.countsAlways) this.#extend(s, i, at)
+      return
+    }
     if (since >= this.forget) s[i + 3] = 0
     if (s[i + 2] === 0 || at - (s[i + 1] as number) >= this.within) {
       s[i + 1] = at
@@ -90,6 +117,11 @@ export class Penalty implements Algorithm {
     s[i + 4] = at + (this.blocks[Math.min(blocks, this.blocks.length - 1)] as number)
     s[i + 3] = Math.min(blocks + 1, this.blocks.length)
     s[i + 2] = 0
+  }
+
+  #extend(s: Numbers, i: number, at: number): void {
+    s[i + 4] = Math.max(s[i + 4] as number, at + (this.blocks[(s[i + 3] as number) - 1] as number))
+    s[i] = at
   }
 
   unblock(s: Numbers, i: number, at: number): void {
@@ -143,61 +175,4 @@ export class Penalty implements Algorithm {
     s[i + 4] = Math.max(s[i + 4] as number, (t[j + 4] as number) - ahead)
     s[i] = at
   }
-}
-
-export interface PenaltyOptions {
-  /** How many refusals lead to a block, such as 10. */
-  after: number
-  /** The time in which they are counted, such as `'1m'`. A count starts with a refusal. */
-  within: Duration
-  /** How long a key is blocked: the first time, the second time and so on, such as `['1m', '10m']`. The last one repeats. */
-  block: Duration | readonly Duration[]
-  /** How long a block is remembered after its end. Default: the longest block. */
-  forget?: Duration
-  /** The scope of the key that is blocked. Default: the scope of the limiter's first policy. */
-  scope?: string
-  /** The name of the penalty in decisions. Default `'penalty'`. */
-  name?: string
-  /** The HTTP status of a blocked request. Default 429. */
-  status?: 403 | 429
-}
-
-const known: Names<PenaltyOptions> = ['after', 'within', 'block', 'forget', 'scope', 'name', 'status']
-
-/**
- * A policy that blocks keys which the other policies refuse again and again. Not public: it is the `penalty` option of a
- * limiter.
- * @throws HeadgateError `HEADGATE_PENALTY` if an option is out of range, `HEADGATE_NAME`, `HEADGATE_SCOPE`, `HEADGATE_OPTION`
- */
-export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
-  knownOptions('penalty', options, known, ['after', 'within', 'block'])
-  const after = positiveInteger(options.after, 'penalty: after', 'HEADGATE_PENALTY')
-  const within = milliseconds(options.within, 'penalty: within', 'HEADGATE_PENALTY')
-  const list = Array.isArray(options.block) ? (options.block as readonly Duration[]) : [options.block as Duration]
-  const blocks = list.map((block) => milliseconds(block, 'penalty: block', 'HEADGATE_PENALTY'))
-  if (blocks.length < 1 || blocks.length > 20) {
-    const fix = "Write block: ['1m', '10m', '1h']."
-    throw invalidOption('penalty: block', '1 to 20 durations', options.block, fix, 'HEADGATE_PENALTY')
-  }
-  if (options.status !== undefined && options.status !== 403 && options.status !== 429) {
-    const fix = 'Leave it out for 429.'
-    throw invalidOption('penalty: status', '403 or 429', options.status, fix, 'HEADGATE_PENALTY')
-  }
-  const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
-  warnOfSeconds(options.within, 'penalty: within')
-  for (const block of list) warnOfSeconds(block, 'penalty: block')
-  const name = text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME')
-  const settings = {
-    name,
-    label: name,
-    scope: text(options.scope ?? scope, 'penalty: scope', 'HEADGATE_SCOPE'),
-    limit: after,
-    window: within,
-    burst: unlimited,
-    countRefused: true,
-    shadow,
-  }
-  const micros = blocks.map((block) => block * 1000)
-  const policy: Policy = makePolicy(settings, new Penalty(after, within * 1000, forget * 1000, micros), () => policy)
-  return policy
 }

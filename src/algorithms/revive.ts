@@ -29,7 +29,7 @@ const revivers = new Map(
     segmentedWindow: (span, [limit = 0, segments = 0]) => new SegmentedWindow(limit, span, segments),
     slidingLog: (span, [limit = 0]) => new SlidingLog(limit, span),
     concurrency: (span, [limit = 0]) => new Concurrency(limit, span),
-    penalty: (_, [after = 0, within = 0, forget = 0, ...blocks]) => new Penalty(after, within, forget, blocks),
+    penalty: (_, parameters) => Penalty.of(parameters),
     smoothBursty: (_, [stable = 0, max = 0], window) => new SmoothBursty(stable, max, window),
     smoothWarmingUp: (_, [stable = 0, warmup = 0, coldFactor = 0], window) =>
       new SmoothWarmingUp(stable, warmup, coldFactor, window),

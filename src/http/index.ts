@@ -1,7 +1,7 @@
 /* What the author of an adapter imports, and every type that the options of a middleware name: `headgate/http`. */
 
 export type { CarryRule } from '../algorithms/carry.ts'
-export type { PenaltyOptions } from '../algorithms/penalty.ts'
+export type { PenaltyOptions } from '../algorithms/penalty-options.ts'
 export type { Decision, Source, Verdict } from '../decision.ts'
 export type { Duration } from '../duration.ts'
 export { HeadgateError } from '../errors.ts'

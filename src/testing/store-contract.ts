@@ -3,6 +3,7 @@ import { concurrency } from '../algorithms/concurrency.ts'
 import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { gcra } from '../algorithms/gcra.ts'
 import { leakyBucket } from '../algorithms/leaky-bucket.ts'
+import type { PenaltyOptions } from '../algorithms/penalty-options.ts'
 import { segmentedWindow } from '../algorithms/segmented-window.ts'
 import { slidingLog } from '../algorithms/sliding-log.ts'
 import { slidingWindow } from '../algorithms/sliding-window.ts'
@@ -69,9 +70,11 @@ export function testStore({ name, create, test, close }: StoreContract): void {
   declare('all algorithms in one limiter: the same decisions as the memory store', (fixture) =>
     checkDecisions(fixture, all),
   )
-  declare('blocks by hand and by a penalty: the same decisions as the memory store', (fixture) =>
-    checkBlocks(fixture, all),
-  )
+  for (const [what, rules] of Object.entries(penalties)) {
+    declare(`blocks by hand and by a penalty${what}: the same decisions as the memory store`, (fixture) =>
+      checkBlocks(fixture, all, rules),
+    )
+  }
   for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases, ...blockCases })) declare(what, run)
 }
 
@@ -106,9 +109,15 @@ async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): 
   assertEqual((await limiter.peek('k')).remaining, policy.burst, 'a key with its full quota again')
 }
 
+const penalties: Readonly<Record<string, Partial<PenaltyOptions>>> = { '': {}, ' that extends': { extend: true } }
+
 /** The same with blocks, if the store has them. */
-async function checkBlocks({ store, clock }: StoreFixture, policies: readonly Policy[]): Promise<void> {
-  const options = { policies: scoped(policies), penalty: { after: 3, within: '2s', block: ['1s', '4s'] } }
+async function checkBlocks(
+  { store, clock }: StoreFixture,
+  policies: readonly Policy[],
+  rules: Partial<PenaltyOptions>,
+): Promise<void> {
+  const options = { policies: scoped(policies), penalty: { after: 3, within: '2s', block: ['1s', '4s'], ...rules } }
   const limiter = new RateLimiter({ name: 'contract', ...options, store })
   if (!(await canBlock(limiter))) return
   const reference = new RateLimiter({ ...options, store: memoryStore({ clock: clock.now }) })

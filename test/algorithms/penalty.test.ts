@@ -1,4 +1,6 @@
 import { describe, expect, test } from 'vitest'
+import { penalty } from '../../src/algorithms/penalty-options.ts'
+import { revive, sameDefinition } from '../../src/algorithms/revive.ts'
 import { type Decision, memoryStore, RateLimiter, type RateLimiterOptions } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import fc from '../support/fast-check.ts'
@@ -51,6 +53,44 @@ describe('a key that is refused again and again is blocked, each time for longer
       '63 ok',
       '64 10s 6',
     ])
+  })
+
+  test('with `extend`, a refused call during a block starts its duration anew', async () => {
+    const { at, call, limiter } = rig({
+      penalty: { after: 3, within: '30s', block: ['1m', '10m'], forget: '1h', extend: true },
+    })
+    expect(await timeline(at, call, [0, 0, 1, 2, 3, 4, 40, 99])).toEqual([
+      '0 ok',
+      '0 ok',
+      '1 10s 9',
+      '2 10s 8',
+      '3 penalty 60',
+      '4 penalty 60',
+      '40 penalty 60',
+      '99 penalty 60',
+    ])
+    at(158)
+    expect(summary(await limiter.peek('k'))).toBe('penalty 1')
+    expect(await timeline(at, call, [160, 160, 161, 162, 163, 400, 1000])).toEqual([
+      '160 ok',
+      '160 ok',
+      '161 10s 9',
+      '162 10s 8',
+      '163 penalty 600',
+      '400 penalty 600',
+      '1000 ok',
+    ])
+  })
+
+  test('with `extend`, only a call that waits for the block counts: a peek and a charge do not', async () => {
+    const { at, call, limiter } = rig({ penalty: { after: 1, within: '30s', block: '1m', extend: true } })
+    await timeline(at, call, [0, 0, 0])
+    at(30)
+    await limiter.peek('k')
+    await limiter.charge('k')
+    await limiter.refund('k')
+    expect(summary(await limiter.peek('k'))).toBe('penalty 30')
+    expect((await limiter.reserve('k', { maxWait: '1h' })).decision.retryAfter).toBe(60_000)
   })
 
   test('the next block is the next one of the list, and then the last one again', async () => {
@@ -158,29 +198,42 @@ describe('a key that is refused again and again is blocked, each time for longer
   })
 })
 
-test('for random timelines, a block ends exactly after retryAfter, and is forgotten after resetAfter', async () => {
-  const pauses = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 })), {
-    minLength: 5,
-    maxLength: 40,
-  })
-  await fc.assert(
-    fc.asyncProperty(pauses, async (all) => {
-      const { clock, limiter } = rig()
-      for (const pause of all) {
-        clock.advance(pause)
-        const { allowed, retryAfter, resetAfter } = await limiter.consume('k')
-        if (allowed) continue
-        const now = clock.milliseconds
-        clock.advance(retryAfter - 1)
-        expect((await limiter.peek('k')).allowed).toBe(false)
-        clock.advance(1)
-        expect((await limiter.peek('k')).allowed).toBe(true)
-        clock.advance(Math.max(0, resetAfter - retryAfter))
-        expect((await limiter.peek('k')).resetAfter).toBe(0)
-        clock.set(now)
-      }
-    }),
-  )
+test.each([false, true])(
+  'for random timelines, a block ends exactly after retryAfter, and is forgotten after resetAfter (extend: %s)',
+  async (extend) => {
+    const pauses = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 })), {
+      minLength: 5,
+      maxLength: 40,
+    })
+    await fc.assert(
+      fc.asyncProperty(pauses, async (all) => {
+        const block = ['1m', '10m']
+        const { clock, limiter } = rig({ penalty: { after: 3, within: '30s', block, forget: '1h', extend } })
+        for (const pause of all) {
+          clock.advance(pause)
+          const { allowed, retryAfter, resetAfter } = await limiter.consume('k')
+          if (allowed) continue
+          const now = clock.milliseconds
+          clock.advance(retryAfter - 1)
+          expect((await limiter.peek('k')).allowed).toBe(false)
+          clock.advance(1)
+          expect((await limiter.peek('k')).allowed).toBe(true)
+          clock.advance(Math.max(0, resetAfter - retryAfter))
+          expect((await limiter.peek('k')).resetAfter).toBe(0)
+          clock.set(now)
+        }
+      }),
+    )
+  },
+)
+
+test('the definition of a penalty without further rules has no number for them, and each can be revived', () => {
+  const options = { after: 3, within: '30s', block: ['1ms', '10m'], forget: '1h' }
+  const plain = penalty(options, 'default', false).algorithm
+  const extending = penalty({ ...options, extend: true }, 'default', false).algorithm
+  expect(plain.parameters).toEqual([3, 30e6, 3600e6, 1000, 600e6])
+  expect(sameDefinition(plain, extending)).toBe(false)
+  for (const algorithm of [plain, extending]) expect(revive(algorithm)).toEqual(algorithm)
 })
 
 test.each<[options: object, code: string]>([
@@ -191,6 +244,8 @@ test.each<[options: object, code: string]>([
   [{ after: 3, within: '1m', block: ['1m', '-1m'] }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', block: '1m', forget: 0 }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', block: '1m', blocks: 2 }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', block: '1m', extend: 'yes' }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', block: '1m', extend: null }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', block: '1m', name: '10s' }, 'HEADGATE_DUPLICATE_POLICY'],
   [{ after: 3, within: '1m', block: '1m', scope: '' }, 'HEADGATE_SCOPE'],
 ])('penalty: %j throws %s', (penalty, code) => {

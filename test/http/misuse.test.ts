@@ -58,6 +58,7 @@ const right: Record<string, readonly unknown[]> = {
   headers: [false, {}, neverCalled],
   attach: [neverCalled],
   legacy: [{}],
+  extend: [true, false],
   'legacy.limit': ['x'],
   'legacy.remaining': ['x'],
   'legacy.reset': ['x'],
@@ -233,7 +234,7 @@ describe('the objects inside of options complain about every wrong', () => {
       (option, value) => forExpress('9/1h token-bucket', { delay: { max: '1s', [option]: value } as Unchecked }),
     ],
     penalty: [
-      ['after', 'within', 'block', 'forget', 'scope', 'name', 'status'],
+      ['after', 'within', 'block', 'forget', 'extend', 'scope', 'name', 'status'],
       (option, value) =>
         new RateLimiter({
           policies: '9/1h',

@@ -2,7 +2,7 @@ import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
 import type { Tickets } from '../../src/algorithms/evaluation.ts'
-import { penalty } from '../../src/algorithms/penalty.ts'
+import { penalty } from '../../src/algorithms/penalty-options.ts'
 import {
   fixedWindow,
   memoryStore,

@@ -6,7 +6,7 @@ import type { StateRule } from '../../src/algorithms/carry.ts'
 import { concurrency } from '../../src/algorithms/concurrency.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
 import type { Costs } from '../../src/algorithms/evaluation.ts'
-import { penalty } from '../../src/algorithms/penalty.ts'
+import { penalty } from '../../src/algorithms/penalty-options.ts'
 import {
   type Clock,
   counter,
@@ -95,6 +95,7 @@ const punishment = fc
     within: span,
     block: fc.array(span, { minLength: 1, maxLength: 3 }),
     forget: span,
+    extend: fc.boolean(),
   })
   .chain((options) =>
     fc.tuple(fc.constantFrom('ip', 'user'), fc.boolean()).map(([scope, shadow]) => penalty(options, scope, shadow)),

@@ -5,7 +5,8 @@
  * repeated here, with its times counted down, until a policy of the call gives a unit back.
  *
  * An entry holds for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
- * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls.
+ * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls, nor for a
+ * penalty whose blocks they extend.
  * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets
  * made through the same store remove the entry. Those made elsewhere take effect when the entry expires, which is soon: an
  * entry lasts for a second by default, and then Redis is asked again.

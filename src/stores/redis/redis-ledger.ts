@@ -40,7 +40,7 @@ export class RedisLedger implements Ledger {
     this.#slotGroups = new SlotGroups(this.#plan, onChange)
     this.#cacheable =
       context.denyCache !== undefined &&
-      !policies.some(({ countRefused, algorithm }) => countRefused && !algorithm.punishes)
+      !policies.some(({ countRefused, algorithm }) => countRefused && (!algorithm.punishes || algorithm.countsAlways))
     this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable, this.#start)
     this.#plainExtras = { cacheable: this.#cacheable }
   }

@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
 import { carryRules, type StateRule } from '../../../src/algorithms/carry.ts'
-import { penalty } from '../../../src/algorithms/penalty.ts'
+import { penalty } from '../../../src/algorithms/penalty-options.ts'
 import {
   type Decision,
   fixedWindow,

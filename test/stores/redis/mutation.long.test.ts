@@ -330,6 +330,13 @@ const mutations: readonly Mutations[] = [
       ['s[2] + p.within or 0', 's[2] - p.within or 0'],
       ['s[5] + p.forget or 0', 's[5] - p.forget or 0'],
       ['s[5] > now and 0', 's[5] >= now and 0'],
+      ['if p.extends then', 'if not p.extends then'],
+      ['== extendRule', '~= extendRule'],
+      ['max(s[5], at + p.blocks[s[4]])', 'at + p.blocks[1]'],
+      ['p.blocks[s[4]]) s[1] = at', 'p.blocks[s[4]])'],
+      ['if s[3] == 0 and s[5] <= at then return end s[1]', 's[1]'],
+      ['s[1], s[3], s[5] = at, 0', 's[1], s[3], s[5] = at, s[3]'],
+      ['at, 0, min(s[5], at)', 'at, 0, s[5]'],
     ],
   },
   {

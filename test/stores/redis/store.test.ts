@@ -489,6 +489,25 @@ describe('the deny cache', () => {
     expect((await calls()) - before).toBe(5)
   })
 
+  test('nothing is cached for a penalty whose blocks refusals extend', async () => {
+    const penalty = { after: 1, within: '1h', block: '1h' }
+    const calls5 = async (extend: boolean) => {
+      const store = redisStore({ client, prefix: `extend-${extend}` })
+      const limiter = new RateLimiter({
+        name: 'extend',
+        policies: fixedWindow(window),
+        store,
+        penalty: { ...penalty, extend },
+      })
+      await limiter.consume('id', { cost: window.limit })
+      await limiter.consume('id')
+      const before = await calls()
+      for (let n = 0; n < 5; n++) await limiter.consume('id')
+      return (await calls()) - before
+    }
+    expect([await calls5(true), await calls5(false)]).toEqual([5, 0])
+  })
+
   test('a refusal of a large cost does not refuse a smaller one', async () => {
     const limiter = limiterOf(fixedWindow(window))
     expect((await limiter.consume('id', { cost: 3 })).allowed).toBe(false)

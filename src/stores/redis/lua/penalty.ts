@@ -2,12 +2,15 @@
 export const penalty = `
 function makers.penalty()
   local unlimited = 4503599627370496
-  local aheadAt, block
+  local aheadAt, block, extend
+  local extendRule, leastBlock = 1, 1000
   local penalty = {}
 
+  -- The last number may be the rules: they are less than any block.
   function penalty.define(p, after, within, forget, ...)
     p.slots, p.after, p.within, p.forget, p.blocks, p.punishes = 5, after, within, forget, { ... }, true
     p.span = max(within, ...)
+    if p.blocks[#p.blocks] < leastBlock then p.extends = table.remove(p.blocks) == extendRule end
     p.tolerance = p.tolerance or max(clockSkew, p.span)
   end
 
@@ -34,7 +37,10 @@ function makers.penalty()
   function penalty.count(p, s, at)
     penalty.take(p, s, at)
     local since = at - s[5]
-    if since < 0 then return end
+    if since < 0 then
+      if p.extends then extend(p, s, at) end
+      return
+    end
     if since >= p.forget then s[4] = 0 end
     if s[3] == 0 or at - s[2] >= p.within then s[2], s[3] = at, 0 end
     s[3] = s[3] + 1
@@ -47,6 +53,11 @@ function makers.penalty()
     s[5] = at + p.blocks[min(blocks + 1, #p.blocks)]
     s[4] = min(blocks + 1, #p.blocks)
     s[3] = 0
+  end
+
+  function extend(p, s, at)
+    s[5] = max(s[5], at + p.blocks[s[4]])
+    s[1] = at
   end
 
   function penalty.unblock(p, s, at)

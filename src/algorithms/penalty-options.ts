@@ -1,0 +1,67 @@
+import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
+import { invalidOption } from '../errors.ts'
+import { flag, knownOptions, type Names, positiveInteger, text } from '../options.ts'
+import type { Policy } from './algorithm.ts'
+import { makePolicy } from './define-policy.ts'
+import { Penalty, unlimited } from './penalty.ts'
+
+export interface PenaltyOptions {
+  /** How many refusals lead to a block, such as 10. */
+  after: number
+  /** The time in which they are counted, such as `'1m'`. A count starts with a refusal. */
+  within: Duration
+  /** How long a key is blocked: the first time, the second time and so on, such as `['1m', '10m']`. The last one repeats. */
+  block: Duration | readonly Duration[]
+  /** How long a block is remembered after its end. Default: the longest block. */
+  forget?: Duration
+  /** True if a refused call during a block starts the duration of that block anew. Default false. */
+  extend?: boolean
+  /** The scope of the key that is blocked. Default: the scope of the limiter's first policy. */
+  scope?: string
+  /** The name of the penalty in decisions. Default `'penalty'`. */
+  name?: string
+  /** The HTTP status of a blocked request. Default 429. */
+  status?: 403 | 429
+}
+
+const known: Names<PenaltyOptions> = ['after', 'within', 'block', 'forget', 'extend', 'scope', 'name', 'status']
+
+/**
+ * A policy that blocks keys which the other policies refuse again and again. Not public: it is the `penalty` option of a
+ * limiter.
+ * @throws HeadgateError `HEADGATE_PENALTY` if an option is out of range, `HEADGATE_NAME`, `HEADGATE_SCOPE`, `HEADGATE_OPTION`
+ */
+export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
+  knownOptions('penalty', options, known, ['after', 'within', 'block'])
+  const after = positiveInteger(options.after, 'penalty: after', 'HEADGATE_PENALTY')
+  const within = milliseconds(options.within, 'penalty: within', 'HEADGATE_PENALTY')
+  const list = Array.isArray(options.block) ? (options.block as readonly Duration[]) : [options.block as Duration]
+  const blocks = list.map((block) => milliseconds(block, 'penalty: block', 'HEADGATE_PENALTY'))
+  if (blocks.length < 1 || blocks.length > 20) {
+    const fix = "Write block: ['1m', '10m', '1h']."
+    throw invalidOption('penalty: block', '1 to 20 durations', options.block, fix, 'HEADGATE_PENALTY')
+  }
+  if (options.status !== undefined && options.status !== 403 && options.status !== 429) {
+    const fix = 'Leave it out for 429.'
+    throw invalidOption('penalty: status', '403 or 429', options.status, fix, 'HEADGATE_PENALTY')
+  }
+  const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
+  const rules = { extend: flag(options.extend, 'penalty: extend') }
+  warnOfSeconds(options.within, 'penalty: within')
+  for (const block of list) warnOfSeconds(block, 'penalty: block')
+  const name = text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME')
+  const settings = {
+    name,
+    label: name,
+    scope: text(options.scope ?? scope, 'penalty: scope', 'HEADGATE_SCOPE'),
+    limit: after,
+    window: within,
+    burst: unlimited,
+    countRefused: true,
+    shadow,
+  }
+  const micros = blocks.map((block) => block * 1000)
+  const algorithm = new Penalty(after, within * 1000, forget * 1000, micros, rules)
+  const policy: Policy = makePolicy(settings, algorithm, () => policy)
+  return policy
+}
