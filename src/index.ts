@@ -68,7 +68,7 @@ export {
   type TopOptions,
   type Units,
 } from './limiter.ts'
-export type { PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
+export type { Plan, PlanLike, PolicyLikes, RateLimiterOptions } from './limiter-options.ts'
 export type { MaybePromise } from './maybe-promise.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'
 export type { Reservation } from './reservation.ts'

@@ -7,12 +7,12 @@ import { HeadgateError, invalidOption, shown } from './errors.ts'
 import { failureOptions, type OnStoreError, readFailureOptions } from './failure/on-store-error.ts'
 import { HeavyKeys } from './heavy-keys.ts'
 import { knownOptions, type Names, oneOf, text } from './options.ts'
-import { Plans, type PolicyLikes } from './plans.ts'
+import { isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './plans.ts'
 import { defaultScope } from './policy.ts'
 import { memoryStore } from './stores/memory/memory-store.ts'
 import type { Store } from './stores/store.ts'
 
-export type { PolicyLikes } from './plans.ts'
+export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
 
 export interface RateLimiterOptions {
   /** One policy or several: a text, the options of a sliding window, or the result of a policy's constructor. */
@@ -59,10 +59,15 @@ const known: Names<RateLimiterOptions> = ['policies', 'store', 'name', 'penalty'
 /** The options of a limiter for one plan: its policies, and what it shares with the limiters of other plans. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   readonly policies: PolicyLikes
+  readonly penalty?: PenaltyOptions
   readonly plans: Plans<Limiter>
 
-  constructor(policies: PolicyLikes, plans: Plans<Limiter>) {
+  /** @throws HeadgateError `HEADGATE_OPTION` for a plan with another member than its policies and its penalty */
+  constructor(plan: PlanLike, plans: Plans<Limiter>) {
+    if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'], ['policies'])
+    const { policies, penalty = plans.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
     this.policies = policies
+    if (penalty !== undefined && penalty !== false) this.penalty = penalty
     this.plans = plans
   }
 }

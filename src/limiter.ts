@@ -5,7 +5,7 @@ import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { needsPromise } from './limiter-errors.ts'
 import { calls, type Load, watch } from './limiter-events.ts'
-import { PlanOptions, type PolicyLikes, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
+import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { type Opened, Operations } from './operations.ts'
 import { knownOptions } from './options.ts'
@@ -70,9 +70,9 @@ export class RateLimiter extends Operations {
     const plans = readPlans<RateLimiter>(options)
     this.name = plans.name
     this.store = plans.store
-    this.penalty = plans.penalty
+    this.penalty = options.penalty
     this.load = plans.load
-    this.policies = policiesOf(options.policies, plans.penalty)
+    this.policies = policiesOf(options.policies, options.penalty)
     plans.registerName()
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.#plans = plans
@@ -86,14 +86,15 @@ export class RateLimiter extends Operations {
   }
 
   /**
-   * The limiter of another plan: other policies, with the same name, store and keys. Policies are matched by their names.
+   * The limiter of another plan: other policies, with the same name, store and keys. A plan may have a penalty of its own:
+   * `{ policies, penalty }`, or `penalty: false` for none. Policies and penalties are matched by their names.
    * If the numbers of one differ, the units that a key has used are carried over by the rule `onChange`. The same plan
    * gives the same limiter, also for equal plans. It is found fastest by the policies that constructors return, and by
    * arrays of them, as long as the objects are the same ones for each call.
    * @throws HeadgateError for an invalid policy, or two policies of one name
    */
-  under(policies: PolicyLikes): RateLimiter {
-    return limiterUnder(this.#plans, policies)
+  under(plan: PlanLike): RateLimiter {
+    return limiterUnder(this.#plans, plan)
   }
 
   /**
@@ -190,16 +191,16 @@ export class RateLimiter extends Operations {
   }
 }
 
-function limiterUnder(plans: Plans<RateLimiter>, policies: PolicyLikes): RateLimiter {
-  return plans.find(policies) ?? plans.keep(policies, new RateLimiter(new PlanOptions(policies, plans)))
+function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
+  return plans.find(plan) ?? plans.keep(plan, new RateLimiter(new PlanOptions(plan, plans)))
 }
 
 /**
  * Limiters of one name whose policies are known only call by call.
  * @throws HeadgateError as the constructor of `RateLimiter` does
  */
-export function limiters(options: Omit<RateLimiterOptions, 'policies'>): (policies: PolicyLikes) => RateLimiter {
+export function limiters(options: Omit<RateLimiterOptions, 'policies'>): (plan: PlanLike) => RateLimiter {
   const plans = readPlans<RateLimiter>(options)
   plans.registerName()
-  return (policies) => limiterUnder(plans, policies)
+  return (plan) => limiterUnder(plans, plan)
 }

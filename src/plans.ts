@@ -10,8 +10,18 @@ import type { HeavyKeys } from './heavy-keys.ts'
 import type { Load } from './limiter-events.ts'
 import type { Ledger, Store } from './stores/store.ts'
 
-/** One plan: one policy or several, in any form that a policy may be written in. */
+/** One policy or several, in any form that a policy may be written in. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]
+
+/** The policies that apply to one caller, with a penalty of their own. */
+export interface Plan {
+  readonly policies: PolicyLikes
+  /** Default: the penalty of the limiter. False for none. */
+  readonly penalty?: PenaltyOptions | false
+}
+
+/** One plan: its policies, alone for the penalty of the limiter. */
+export type PlanLike = PolicyLikes | Plan
 
 /**
  * The most limiters kept by the text of their policies. Beyond them, the least recently used one is dropped, and made
@@ -33,8 +43,8 @@ export interface PlansOptions {
 /** A plan that was given as an object, and its limiter. */
 interface KnownPlan<Limiter> {
   readonly limiter: Limiter
-  /** A copy of the elements of an array, because an array can change. */
-  readonly elements: readonly PolicyLike[] | undefined
+  /** A copy of what an array or a plan consists of, because these can change. */
+  readonly elements: readonly unknown[] | undefined
 }
 
 /**
@@ -83,7 +93,7 @@ export class Plans<Limiter extends object> {
   }
 
   /** The limiter of a plan, by the identity of its object, else by its text; undefined if none is kept. */
-  find(plan: PolicyLikes): Limiter | undefined {
+  find(plan: PlanLike): Limiter | undefined {
     if (typeof plan === 'object' && plan !== null) {
       const known = this.#byIdentity.get(plan)
       if (known !== undefined && isUnchanged(known.elements, plan)) return known.limiter
@@ -94,9 +104,9 @@ export class Plans<Limiter extends object> {
   }
 
   /** Keeps the limiter of a plan. It is found by identity only if the plan's policies cannot change. */
-  keep(plan: PolicyLikes, limiter: Limiter): Limiter {
-    const elements = Array.isArray(plan) ? [...(plan as readonly PolicyLike[])] : undefined
-    if (typeof plan === 'object' && (elements ?? [plan as PolicyLike]).every(isConstant)) {
+  keep(plan: PlanLike, limiter: Limiter): Limiter {
+    const elements = Array.isArray(plan) || isPlan(plan) ? [...elementsOf(plan)] : undefined
+    if (typeof plan === 'object' && (elements ?? [plan]).every(isConstant)) {
       this.#byIdentity.set(plan, { limiter, elements })
     }
     const text = textOf(plan)
@@ -106,14 +116,26 @@ export class Plans<Limiter extends object> {
   }
 }
 
-/** True for texts, and for the frozen objects that the constructors of policies return. */
-function isConstant(policy: PolicyLike): boolean {
-  return typeof policy !== 'object' || Object.isFrozen(policy)
+/** True for a plan that may have a penalty of its own. */
+export function isPlan(plan: PlanLike): plan is Plan {
+  return typeof plan === 'object' && plan !== null && 'policies' in plan
 }
 
-function isUnchanged(elements: readonly PolicyLike[] | undefined, plan: PolicyLikes): boolean {
+/** What an array or a plan consists of: its policies, and then the members of its penalty. */
+function elementsOf(plan: PlanLike): readonly unknown[] {
+  if (!isPlan(plan)) return plan as readonly PolicyLike[]
+  const { policies, penalty } = plan
+  return [policies, typeof penalty, Object.entries(penalty || {})].flat(3)
+}
+
+/** True for texts and numbers, and for the frozen objects that the constructors of policies return. */
+function isConstant(element: unknown): boolean {
+  return typeof element !== 'object' || Object.isFrozen(element)
+}
+
+function isUnchanged(elements: readonly unknown[] | undefined, plan: PlanLike): boolean {
   if (elements === undefined) return true
-  const now = plan as readonly PolicyLike[]
+  const now = elementsOf(plan)
   if (now.length !== elements.length) return false
   for (let n = 0; n < elements.length; n++) if (now[n] !== elements[n]) return false
   return true
@@ -123,7 +145,7 @@ function isUnchanged(elements: readonly PolicyLike[] | undefined, plan: PolicyLi
 const jsonMark = 'json '
 
 /** The plan as a text; undefined if JSON cannot hold it. Then it is invalid, and the constructor of a limiter throws. */
-function textOf(plan: PolicyLikes): string | undefined {
+function textOf(plan: PlanLike): string | undefined {
   if (typeof plan === 'string') return plan.startsWith(jsonMark) ? undefined : plan
   try {
     return jsonMark + JSON.stringify(plan)

@@ -1,5 +1,5 @@
 import type { Key, RateLimiter } from '../limiter.ts'
-import type { PolicyLikes } from '../limiter-options.ts'
+import type { PlanLike } from '../limiter-options.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { defaultScope } from '../policy.ts'
 import { Events } from './events.ts'
@@ -77,17 +77,17 @@ export class PlanGuard<Request, Response> {
   #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
     if (exemption === 'exempt') return true
     if (exemption === 'denied') return this.#deny(request, response)
-    const policies = this.#policies(request, response, () => this.#keyOf(request, response))
-    if (isPromise(policies)) return this.#checkLater(policies, request, response)
-    return this.#guardOf(policies).check(request, response)
+    const plan = this.#policies(request, response, () => this.#keyOf(request, response))
+    if (isPromise(plan)) return this.#checkLater(plan, request, response)
+    return this.#guardOf(plan).check(request, response)
   }
 
   async #exemptLater(exemption: Promise<Exemption>, request: Request, response: Response): Promise<boolean> {
     return this.#exempt(await this.#deadline.bound(exemption, 'skip'), request, response)
   }
 
-  async #checkLater(policies: Promise<PolicyLikes>, request: Request, response: Response): Promise<boolean> {
-    return this.#guardOf(await this.#deadline.bound(policies, 'policies')).check(request, response)
+  async #checkLater(plan: Promise<PlanLike>, request: Request, response: Response): Promise<boolean> {
+    return this.#guardOf(await this.#deadline.bound(plan, 'policies')).check(request, response)
   }
 
   #keyOf(request: Request, response: Response): MaybePromise<Key | false> {
@@ -99,8 +99,8 @@ export class PlanGuard<Request, Response> {
     return this.#refusal.deny(request, response)
   }
 
-  #guardOf(policies: PolicyLikes): Guard<Request, Response> {
-    const limiter = this.limiter.under(policies)
+  #guardOf(plan: PlanLike): Guard<Request, Response> {
+    const limiter = this.limiter.under(plan)
     let guard = this.#guards.get(limiter)
     if (guard === undefined) {
       guard = new Guard(this.#framework, limiter, this.#options, 'plans')

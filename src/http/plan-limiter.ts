@@ -2,7 +2,7 @@ import { monotonicClock } from '../clock.ts'
 import { type Health, noCalls } from '../failure/health.ts'
 import type { HeavyKey, TopOptions } from '../heavy-keys.ts'
 import { limiters, type RateLimiter } from '../limiter.ts'
-import type { PolicyLikes } from '../limiter-options.ts'
+import type { PlanLike } from '../limiter-options.ts'
 import type { LimiterParts } from './rate-limit-options.ts'
 
 /**
@@ -15,7 +15,7 @@ import type { LimiterParts } from './rate-limit-options.ts'
  *     limit.limiter.health() // of the store that all plans share
  */
 export class PlanLimiter {
-  readonly #limiterOf: (policies: PolicyLikes) => RateLimiter
+  readonly #limiterOf: (plan: PlanLike) => RateLimiter
   /** Any limiter of these plans: they share their health. */
   #latest: RateLimiter | undefined
   readonly #since = Math.floor(monotonicClock() / 1000)
@@ -26,12 +26,12 @@ export class PlanLimiter {
   }
 
   /**
-   * The limiter of these policies. All plans share one name, one store and their states, so `reset` through any of them
+   * The limiter of this plan: its policies, or `{ policies, penalty }`. All plans share one name, one store and their states, so `reset` through any of them
    * resets a key under all.
    * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
-  under(policies: PolicyLikes): RateLimiter {
-    this.#latest = this.#limiterOf(policies)
+  under(plan: PlanLike): RateLimiter {
+    this.#latest = this.#limiterOf(plan)
     return this.#latest
   }
 

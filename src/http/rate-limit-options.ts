@@ -1,5 +1,5 @@
 import type { RateLimiter } from '../limiter.ts'
-import type { PolicyLikes, RateLimiterOptions } from '../limiter-options.ts'
+import type { PlanLike, PolicyLikes, RateLimiterOptions } from '../limiter-options.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import type { PolicyOptions } from '../policy.ts'
 import type { GuardOptions } from './guard-options.ts'
@@ -10,14 +10,14 @@ export type LimiterParts = Omit<RateLimiterOptions, 'policies' | 'onStoreError'>
 
 /**
  * Policies as a function of the request, such as the plan of a tenant. May return a promise. Policies of the same name
- * share their states, whatever the numbers. `key()` runs the key extractors. Example:
+ * share their states, whatever the numbers. `{ policies, penalty }` has a penalty of its own. `key()` runs the key extractors. Example:
  * `(request) => plans[request.tenant.plan]`, or `async (request, response, key) => planOf(await key())`.
  */
 export type PoliciesOf<Request, Response = unknown> = (
   request: Request,
   response: Response,
   key: FindKey,
-) => MaybePromise<PolicyLikes>
+) => MaybePromise<PlanLike>
 
 /** All in one object, with a function that chooses the policies of each request. */
 export type PlanOptions<Request, Response> = GuardOptions<Request, Response> & {

@@ -1,9 +1,17 @@
 import { describe, expect, test } from 'vitest'
 import { penalty } from '../../src/algorithms/penalty-options.ts'
 import { revive, sameDefinition } from '../../src/algorithms/revive.ts'
-import { type Decision, memoryStore, RateLimiter, type RateLimiterOptions } from '../../src/index.ts'
+import {
+  type Decision,
+  lruStore,
+  memoryStore,
+  RateLimiter,
+  type RateLimiterOptions,
+  type Store,
+} from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import fc from '../support/fast-check.ts'
+import { MapDatabase } from '../support/map-store.ts'
 
 const start = Date.UTC(2026, 0, 1)
 
@@ -21,6 +29,12 @@ function rig(options: Partial<RateLimiterOptions> = {}) {
     at: (seconds: number) => clock.set(start + seconds * 1000),
     call: async (key = 'k') => summary(await limiter.consume(key)),
   }
+}
+
+const stores = {
+  memory: (clock: ManualClock): Store => memoryStore({ clock: clock.now }),
+  lru: (clock: ManualClock): Store => lruStore({ clock: clock.now }),
+  records: (clock: ManualClock): Store => new MapDatabase().store({ clock: clock.now }),
 }
 
 /** "ok", or the policy that refuses the call and for how many seconds. */
@@ -226,6 +240,84 @@ test.each([false, true])(
     )
   },
 )
+
+describe('a plan with a penalty of its own', () => {
+  const strict = { policies: '1/10s fixed-window', penalty: { after: 1, within: '30s', block: '1h' } }
+  const lenient = { policies: '1/10s fixed-window', penalty: { after: 4, within: '30s', block: '2s' } }
+  const free = { policies: '1/10s fixed-window', penalty: false } as const
+  const times = async (limiter: RateLimiter, count: number, key = 'k') => {
+    const all: string[] = []
+    for (let n = 0; n < count; n++) all.push(summary(await limiter.consume(key)))
+    return all
+  }
+
+  test.each(Object.entries(stores))(
+    "blocks by its numbers, or never; without one it has the limiter's: %s",
+    async (_, storeOf) => {
+      const clock = new ManualClock(start)
+      const { limiter } = rig({ name: 'plans', store: storeOf(clock) })
+      expect(await times(limiter.under(strict), 2, 's')).toEqual(['ok', 'penalty 3600'])
+      expect((await times(limiter.under(lenient), 5, 'l')).slice(-2)).toEqual(['10s 10', '10s 10'])
+      expect(new Set(await times(limiter.under(free), 20, 'f'))).toEqual(new Set(['ok', '10s 10']))
+      expect((await times(limiter.under({ policies: '1/10s fixed-window' }), 4, 'd')).slice(-2)).toEqual([
+        '10s 10',
+        'penalty 60',
+      ])
+    },
+  )
+
+  test.each(Object.entries(stores))(
+    'counts and blocks carry over by the name of the penalty: %s',
+    async (_, storeOf) => {
+      const clock = new ManualClock(start)
+      const { limiter } = rig({ name: 'plans', store: storeOf(clock) })
+      await times(limiter.under(lenient), 3)
+      await times(limiter.under(free), 9)
+      expect(await times(limiter, 2)).toEqual(['ok', 'penalty 60'])
+      expect(await times(limiter.under(free), 1)).toEqual(['10s 10'])
+      expect(await times(limiter.under(lenient), 1)).toEqual(['10s 10'])
+      clock.advance('10s')
+      expect(await times(limiter.under(lenient), 1)).toEqual(['ok'])
+      await limiter.reset('k')
+      await times(limiter.under(strict), 2)
+      await limiter.under(free).unblock('k')
+      clock.advance('10s')
+      expect(await times(limiter.under(strict), 1)).toEqual(['ok'])
+    },
+  )
+
+  test('is the same plan as long as its members are the same', () => {
+    const { limiter } = rig()
+    const plan = { policies: ['1/10s'], penalty: { after: 1, within: '30s', block: ['1h', '2h'] } }
+    const first = limiter.under(plan)
+    expect(limiter.under(plan)).toBe(first)
+    expect(limiter.under(structuredClone(plan))).toBe(first)
+    expect(limiter.under({ policies: '1/10s', penalty: false })).not.toBe(limiter.under({ policies: '1/10s' }))
+    plan.penalty.block[1] = '3h'
+    expect(limiter.under(plan)).not.toBe(first)
+    const second = limiter.under(plan)
+    plan.policies.push('5/1h')
+    expect(limiter.under(plan).policies.map(({ name }) => name)).toEqual(['10s', '1h', 'penalty'])
+    expect(limiter.under(plan)).not.toBe(second)
+    expect(limiter.penalty).toMatchObject({ after: 3 })
+    expect(limiter.under(free).penalty).toBeUndefined()
+  })
+
+  test.each<[plan: object, code: string]>([
+    [{ policies: '1/10s', penalty: true }, 'HEADGATE_OPTION'],
+    [{ policies: '1/10s', penalty: null }, 'HEADGATE_OPTION'],
+    [{ policies: '1/10s', penalty: 'strict' }, 'HEADGATE_OPTION'],
+    [{ policies: '1/10s', penalty: {} }, 'HEADGATE_PENALTY'],
+    [{ policies: '1/10s', penalty: { after: 0, within: '1m', block: '1m' } }, 'HEADGATE_PENALTY'],
+    [{ policies: '1/10s', penalties: false }, 'HEADGATE_OPTION'],
+    [{ policies: undefined }, 'HEADGATE_POLICY'],
+    [{ policies: [] }, 'HEADGATE_POLICY'],
+    [{ policies: '1/10s', name: 'x' }, 'HEADGATE_OPTION'],
+    [{ penalty: false }, 'HEADGATE_OPTION'],
+  ])('under(%j) throws %s', (plan, code) => {
+    expect(() => rig().limiter.under(plan as never)).toThrow(expect.objectContaining({ code }))
+  })
+})
 
 test('the definition of a penalty without further rules has no number for them, and each can be revived', () => {
   const options = { after: 3, within: '30s', block: ['1ms', '10m'], forget: '1h' }

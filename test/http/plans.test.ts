@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { fixedWindow, type PolicyLikes, tokenBucket } from '../../src/index.ts'
+import { fixedWindow, type PlanLike, type PolicyLikes, tokenBucket } from '../../src/index.ts'
 import { contract, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { headerOf } from '../support/shapes.ts'
@@ -43,6 +43,27 @@ contract((app) => {
     const reset = await start({ onChange: 'reset' }, byPlan)
     expect([await reset.get('free'), await reset.get('free')].at(-1)).toBe('200 2 of 4')
     expect(await reset.get('pro')).toBe('200 9 of 10')
+  })
+
+  test('a plan may have a penalty of its own, with its own status, or none', async () => {
+    const penalty = { after: 1, within: '1m', block: '2h' }
+    const plans: Record<string, PlanLike> = {
+      free: { policies: '1/1h fixed-window', penalty: { ...penalty, block: '3h', status: 403 } },
+      pro: { policies: '1/1h fixed-window', penalty: false },
+      usual: '1/1h fixed-window',
+    }
+    const { url } = await start({ penalty }, (plan) => plans[plan])
+    const last = async (plan: string) => {
+      await get(url, { 'x-plan': plan, 'x-user': plan })
+      const { status, headers } = await get(url, { 'x-plan': plan, 'x-user': plan })
+      return `${status} ${Math.ceil(Number(headers['retry-after']) / 3600)} h`
+    }
+    expect([await last('free'), await last('pro'), await last('usual')]).toEqual(['403 3 h', '429 1 h', '429 2 h'])
+  })
+
+  test('a wrong penalty of a plan is an error of the request', async () => {
+    const { get } = await start({}, () => ({ policies: '1/1h', penalty: { after: 0, within: '1m', block: '2h' } }))
+    expect((await get('free')).slice(0, 3)).toBe('500')
   })
 
   test('the function may return a promise, several policies, and other algorithms', async () => {

@@ -156,7 +156,7 @@ export type Script = typeof scripts extends fc.Arbitrary<infer T> ? T : never
 
 let runs = 0
 
-/** Several plans with the same names and scopes, but other numbers and windows, of that algorithm or of any. */
+/** Several plans with the same names and scopes, but other numbers, windows and penalties, of that algorithm or of any. */
 export function plansOf(algorithm?: keyof typeof algorithms): fc.Arbitrary<Policy[][]> {
   const builds = algorithm === undefined ? Object.values(algorithms) : [algorithms[algorithm]]
   const of = (scope: string, n: number) => {
@@ -168,6 +168,15 @@ export function plansOf(algorithm?: keyof typeof algorithms): fc.Arbitrary<Polic
     .array(fc.constantFrom('ip', 'user'), { minLength: 1, maxLength: 2 })
     .chain((scopes) => fc.tuple(...scopes.map(of)))
     .map((columns) => [0, 1, 2].map((n) => columns.map((all) => all[n] as Policy)))
+    .chain((plans) =>
+      fc.array(fc.option(punishment, { freq: 1 }), three).map((penalties) => withPenalties(plans, penalties)),
+    )
+}
+
+/** The plans, each with a penalty of its own or none. */
+function withPenalties(plans: Policy[][], penalties: readonly (Policy | null)[]): Policy[][] {
+  const scope = plans[0]?.[0]?.scope as string
+  return plans.map((plan, n) => (penalties[n] ? [...plan, { ...penalties[n], scope }] : plan))
 }
 
 const three = { minLength: 3, maxLength: 3 }
