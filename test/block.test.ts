@@ -2,7 +2,9 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { rateLimit } from '../adapters/node.ts'
-import { fixedWindow, type HeadgateError, memoryStore, RateLimiter, type Store } from '../src/index.ts'
+import type { Tickets } from '../src/algorithms/evaluation.ts'
+import { concurrency, fixedWindow, type HeadgateError, memoryStore, RateLimiter, type Store } from '../src/index.ts'
+import type { Booking } from '../src/store.ts'
 import { OptimisticStore } from '../src/stores/optimistic/optimistic-store.ts'
 import { ManualClock } from '../src/testing/index.ts'
 import { asyncStore } from './support/async-store.ts'
@@ -50,6 +52,15 @@ describe('a store in memory', () => {
     await limiter.block('k', '1h')
     for (let n = 0; n < 5000; n++) limiter.consumeSync(`flood-${n}`)
     expect(limiter.consumeSync('k').blocked).toBeDefined()
+  })
+
+  test('tells the block to a renewal, which keeps its units', () => {
+    const policies = [concurrency({ limit: 1, lease: '1m' })]
+    const ledger = memoryStore().open({ name: 'n', policies, scopes: ['default'] })
+    const { tickets } = ledger.reserve(['k'], 1, 0) as Booking
+    ledger.block?.(['k'], 1e9, undefined)
+    const { decision } = ledger.reserve(['k'], 1, 0, { renews: tickets as Tickets }) as Booking
+    expect(decision).toMatchObject({ allowed: true, remaining: 0, blocked: { scope: 'default' } })
   })
 
   test('has a bound, whose error blocks nothing, and forgets blocks that are over', async () => {

@@ -69,7 +69,7 @@ export class MemoryLedger implements Ledger {
   }
 
   decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
-    if (this.blocks.size > 0) return this.runUnlessBlocked(verb, keys, costs, 0, extras)
+    if (this.blocks.size > 0) return this.runWithBlock(verb, keys, costs, 0, extras)
     return this.run(verb, keys, costs, 0, extras)
   }
 
@@ -77,14 +77,14 @@ export class MemoryLedger implements Ledger {
     const { renews } = extras
     const decision =
       renews === undefined
-        ? this.runUnlessBlocked('reserve', keys, costs, maxWait, extras)
-        : this.run('renew', keys, costs, 0, { ...extras, tickets: renews })
+        ? this.runWithBlock('reserve', keys, costs, maxWait, extras)
+        : this.runWithBlock('renew', keys, costs, 0, { ...extras, tickets: renews })
     if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
     const { delay } = this.evaluation
     return { decision, wait: Math.ceil(delay / 1000), delay, tickets: this.evaluation.tickets(newReservationId()) }
   }
 
-  private runUnlessBlocked(
+  private runWithBlock(
     verb: Verb,
     keys: readonly string[],
     costs: Costs,
