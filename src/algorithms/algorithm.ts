@@ -53,6 +53,8 @@ export interface Algorithm extends StateOperations {
   readonly punishes?: boolean
   /** With `punishes`: true if it also counts the refusals that are its own. Then each refusal changes its state. */
   readonly countsAlways?: boolean
+  /** With `punishes`: true if the other policies of its key count anew when a block begins. */
+  readonly restarts?: boolean
   /** True if a reservation holds its units until it is settled, whatever the actual cost, and can renew them. */
   readonly leases?: boolean
 

@@ -16,3 +16,8 @@ export function toleranceOf(...times: readonly number[]): number {
 export function effectiveTime({ tolerance }: Algorithm, last: number, now: number): number {
   return now < last && last - now < tolerance ? last : now
 }
+
+/** A wait by the store's clock: a state whose time is `lag` ahead of that clock must first be caught up with. */
+export function withLag(wait: number, lag: number): number {
+  return wait === 0 ? 0 : wait + lag
+}

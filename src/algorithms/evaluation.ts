@@ -12,8 +12,10 @@
 import { alone, type Decision, dated, join, type Source, type Verdict } from '../decision.ts'
 import { type Policy, Report, type Ticket } from './algorithm.ts'
 import type { Costs, Details, Tickets, Verb } from './call.ts'
+import { withLag } from './effective-time.ts'
 import { refund, settle } from './give-back.ts'
 import { knows, PolicyEvaluation } from './policy-evaluation.ts'
+import { restart } from './restart.ts'
 
 export type { Costs, Details, Tickets, Verb } from './call.ts'
 export { unitsBack } from './call.ts'
@@ -34,6 +36,8 @@ export class Evaluation {
 
   /** The policy if there is just one, as is usual: then nothing loops. */
   private readonly only: PolicyEvaluation | undefined
+  /** The penalty whose blocks let the other policies count anew. */
+  private readonly penalty: PolicyEvaluation | undefined
   private readonly countsRefused: boolean
   private verb: Verb = 'peek'
   /** True for the verbs that a caller waits for: `consume`, `reserve` and `peek`. */
@@ -44,6 +48,7 @@ export class Evaluation {
   constructor(policies: readonly Policy[]) {
     this.policies = policies.map((policy) => new PolicyEvaluation(policy))
     this.only = this.policies.length === 1 ? this.policies[0] : undefined
+    this.penalty = this.policies.find(({ policy, algorithm }) => algorithm.restarts === true && !policy.shadow)
     this.countsRefused = policies.some((policy) => policy.countRefused)
   }
 
@@ -133,18 +138,31 @@ export class Evaluation {
   }
 
   private commitAll(details: Details | undefined): Verdict[] {
-    return this.policies.map((evaluation) => this.commitOne(evaluation, details))
+    const { policies, penalty } = this
+    if (penalty === undefined || this.takes) return policies.map((evaluation) => this.commitOne(evaluation, details))
+    const free = penalty.wait === 0
+    for (const evaluation of policies) this.change(evaluation)
+    if (free && penalty.wait > 0) restart(penalty, policies, this.now)
+    return policies.map((evaluation) => this.verdict(evaluation, details))
   }
 
   private commitOne(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
-    const { cost, policy, algorithm } = evaluation
+    this.change(evaluation)
+    return this.verdict(evaluation, details)
+  }
+
+  private change(evaluation: PolicyEvaluation): void {
+    const { cost, algorithm } = evaluation
     if (evaluation.wait > 0 || !this.takes) this.commitRefused(evaluation)
     else if (!this.plain) this.takeMore(evaluation)
     else if (cost > 0) {
       algorithm.take(evaluation.s, evaluation.i, evaluation.at, cost, 0)
       evaluation.wrote = true
     }
-    const { s, i, at, wait } = evaluation
+  }
+
+  private verdict(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
+    const { s, i, at, wait, policy, algorithm } = evaluation
     const out = report
     algorithm.report(s, i, at, out)
     const { remaining, used } = out
@@ -223,17 +241,7 @@ export class Evaluation {
     const { name, limit, shadow } = policy
     const allowed = wait === 0
     const retryAfter = Math.ceil(wait / 1000)
-    const nextAfter = this.nextAfter(evaluation, remaining)
+    const nextAfter = evaluation.nextAfter(remaining, this.now)
     return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
   }
-
-  private nextAfter({ s, i, at, policy, algorithm }: PolicyEvaluation, remaining: number): number {
-    if (remaining >= policy.burst) return 0 // it is full
-    return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - this.now)) / 1000)
-  }
-}
-
-/** A wait by the store's clock: a state whose time is `lag` ahead of that clock must first be caught up with. */
-function withLag(wait: number, lag: number): number {
-  return wait === 0 ? 0 : wait + lag
 }

@@ -16,6 +16,11 @@ export interface PenaltyOptions {
   forget?: Duration
   /** True if a refused call during a block starts the duration of that block anew. Default false. */
   extend?: boolean
+  /**
+   * True if the other policies of the key count anew when a block begins: it replaces their waits, and the key has its full
+   * quota when it ends. Default false.
+   */
+  restart?: boolean
   /** The scope of the key that is blocked. Default: the scope of the limiter's first policy. */
   scope?: string
   /** The name of the penalty in decisions. Default `'penalty'`. */
@@ -24,7 +29,17 @@ export interface PenaltyOptions {
   status?: 403 | 429
 }
 
-const known: Names<PenaltyOptions> = ['after', 'within', 'block', 'forget', 'extend', 'scope', 'name', 'status']
+const known: Names<PenaltyOptions> = [
+  'after',
+  'within',
+  'block',
+  'forget',
+  'extend',
+  'restart',
+  'scope',
+  'name',
+  'status',
+]
 
 /**
  * A policy that blocks keys which the other policies refuse again and again. Not public: it is the `penalty` option of a
@@ -46,7 +61,10 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     throw invalidOption('penalty: status', '403 or 429', options.status, fix, 'HEADGATE_PENALTY')
   }
   const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
-  const rules = { extend: flag(options.extend, 'penalty: extend') }
+  const rules = {
+    extend: flag(options.extend, 'penalty: extend'),
+    restart: flag(options.restart, 'penalty: restart'),
+  }
   warnOfSeconds(options.within, 'penalty: within')
   for (const block of list) warnOfSeconds(block, 'penalty: block')
   const name = text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME')

@@ -22,10 +22,13 @@ import { toleranceOf } from './effective-time.ts'
 export interface PenaltyRules {
   /** A refused call during a block starts the duration of that block anew. */
   readonly extend?: boolean
+  /** When a block begins, the other policies of the key count anew. */
+  readonly restart?: boolean
 }
 
-/** The rules among the parameters: a number that is less than any block. */
+/** The rules that apply, as a sum among the parameters: it is less than any block. */
 const extendRule = 1
+const restartRule = 2
 /** In microseconds. */
 const leastBlock = 1000
 
@@ -46,6 +49,7 @@ export class Penalty implements Algorithm {
   readonly forget: number
   readonly blocks: readonly number[]
   readonly countsAlways: boolean
+  readonly restarts: boolean
 
   /** Times in microseconds. */
   constructor(
@@ -53,7 +57,7 @@ export class Penalty implements Algorithm {
     within: number,
     forget: number,
     blocks: readonly number[],
-    { extend = false }: PenaltyRules = {},
+    { extend = false, restart = false }: PenaltyRules = {},
   ) {
     this.after = after
     this.within = within
@@ -62,15 +66,20 @@ export class Penalty implements Algorithm {
     this.span = Math.max(within, ...blocks)
     this.tolerance = toleranceOf(this.span)
     this.countsAlways = extend
+    this.restarts = restart
+    const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0)
     // The plain penalty has no number for the rules: its states of earlier builds keep their definition.
-    this.parameters = [after, within, forget, ...blocks, ...(extend ? [extendRule] : [])]
+    this.parameters = [after, within, forget, ...blocks, ...(rules > 0 ? [rules] : [])]
   }
 
   /** The penalty with these parameters. */
   static of([after = 0, within = 0, forget = 0, ...more]: readonly number[]): Penalty {
     const rules = more.find((number) => number < leastBlock) ?? 0
     const blocks = more.filter((number) => number >= leastBlock)
-    return new Penalty(after, within, forget, blocks, { extend: rules === extendRule })
+    return new Penalty(after, within, forget, blocks, {
+      extend: rules % restartRule === extendRule,
+      restart: rules >= restartRule,
+    })
   }
 
   wait(s: Numbers, i: number, at: number): number {

@@ -73,6 +73,13 @@ export class PolicyEvaluation {
     return this.policy.shadow ? 0 : this.wait
   }
 
+  /** Milliseconds until more than `remaining` are left; 0 if the key has its full quota. */
+  nextAfter(remaining: number, now: number): number {
+    const { s, i, at, policy, algorithm } = this
+    if (remaining >= policy.burst) return 0
+    return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - now)) / 1000)
+  }
+
   begin(now: number, cost: number): void {
     this.at = effectiveTime(this.algorithm, this.s[this.i] as number, now)
     this.cost = cost

@@ -109,7 +109,11 @@ async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): 
   assertEqual((await limiter.peek('k')).remaining, policy.burst, 'a key with its full quota again')
 }
 
-const penalties: Readonly<Record<string, Partial<PenaltyOptions>>> = { '': {}, ' that extends': { extend: true } }
+const penalties: Readonly<Record<string, Partial<PenaltyOptions>>> = {
+  '': {},
+  ' that extends': { extend: true },
+  ' that restarts': { restart: true },
+}
 
 /** The same with blocks, if the store has them. */
 async function checkBlocks(

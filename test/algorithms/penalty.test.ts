@@ -2,12 +2,15 @@ import { describe, expect, test } from 'vitest'
 import { penalty } from '../../src/algorithms/penalty-options.ts'
 import { revive, sameDefinition } from '../../src/algorithms/revive.ts'
 import {
+  concurrency,
   type Decision,
+  fixedWindow,
   lruStore,
   memoryStore,
   RateLimiter,
   type RateLimiterOptions,
   type Store,
+  slidingLog,
 } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import fc from '../support/fast-check.ts'
@@ -106,6 +109,65 @@ describe('a key that is refused again and again is blocked, each time for longer
     expect(summary(await limiter.peek('k'))).toBe('penalty 30')
     expect((await limiter.reserve('k', { maxWait: '1h' })).decision.retryAfter).toBe(60_000)
   })
+
+  describe.each(Object.entries(stores))(
+    'with `restart`, in %s, the other policies count anew when a block begins',
+    (_, storeOf) => {
+      const restarting = (options: Partial<RateLimiterOptions> = {}) => {
+        const clock = new ManualClock(start)
+        const penalty = { after: 2, within: '30s', block: '10s', restart: true }
+        const { limiter, call } = rig({
+          name: 'r',
+          policies: '3/1h fixed-window',
+          penalty,
+          store: storeOf(clock),
+          ...options,
+        })
+        return { clock, limiter, call }
+      }
+
+      test('a key has its full quota when the block ends, which is sooner than its window', async () => {
+        const { clock, limiter, call } = restarting()
+        expect([await call(), await call(), await call(), await call()]).toEqual(['ok', 'ok', 'ok', '1h 3600'])
+        const { policies, ...first } = await limiter.consume('k')
+        expect(first).toMatchObject({ allowed: false, policy: 'penalty', retryAfter: 10_000, remaining: 0 })
+        expect(policies[0]).toMatchObject({ allowed: true, remaining: 3, used: 0, resetAfter: 0 })
+        expect(await call()).toBe('penalty 10')
+        clock.advance(9999)
+        expect(await call()).toBe('penalty 0.001')
+        clock.advance(1)
+        expect([await call(), await call(), await call(), await call()]).toEqual(['ok', 'ok', 'ok', '1h 3590'])
+        expect(await call('other')).toBe('ok')
+      })
+
+      test('a reservation from before the block gives nothing back, and other keys and units in flight stay counted', async () => {
+        const { clock, limiter } = restarting({
+          policies: [
+            fixedWindow({ name: 'a', limit: 3, window: '1h', countRefused: true }),
+            slidingLog({ name: 'b', limit: 50, window: '1h' }),
+            fixedWindow({ name: 'c', limit: 50, window: '1h', scope: 'other' }),
+            concurrency({ name: 'd', limit: 50, lease: '1h' }),
+          ],
+        })
+        const used = ({ policies }: Decision) => policies.map(({ name, used }) => `${name} ${used}`).join(', ')
+        const key = { default: 'k', other: 'o' }
+        const reservation = await limiter.reserve(key, { cost: 3 })
+        await limiter.consume(key)
+        expect(used(await limiter.consume(key))).toBe('a 0, b 0, c 3, d 3, penalty 0')
+        clock.advance('10s')
+        await limiter.consume(key)
+        await reservation.cancel()
+        expect(used(await limiter.peek(key))).toBe('a 1, b 1, c 1, d 1, penalty 0')
+      })
+
+      test('a cost that can never fit stays so', async () => {
+        const { clock, limiter } = restarting()
+        for (let n = 0; n < 3; n++) expect((await limiter.consume('k', { cost: 4 })).retryAfter).toBe(Infinity)
+        clock.advance('10s')
+        expect((await limiter.consume('k', { cost: 3 })).allowed).toBe(true)
+      })
+    },
+  )
 
   test('the next block is the next one of the list, and then the last one again', async () => {
     const { at, call } = rig()
@@ -322,10 +384,11 @@ describe('a plan with a penalty of its own', () => {
 test('the definition of a penalty without further rules has no number for them, and each can be revived', () => {
   const options = { after: 3, within: '30s', block: ['1ms', '10m'], forget: '1h' }
   const plain = penalty(options, 'default', false).algorithm
-  const extending = penalty({ ...options, extend: true }, 'default', false).algorithm
+  const rules = [{ extend: true }, { restart: true }, { extend: true, restart: true }]
+  const others = rules.map((rule) => penalty({ ...options, ...rule }, 'default', false).algorithm)
   expect(plain.parameters).toEqual([3, 30e6, 3600e6, 1000, 600e6])
-  expect(sameDefinition(plain, extending)).toBe(false)
-  for (const algorithm of [plain, extending]) expect(revive(algorithm)).toEqual(algorithm)
+  for (const other of others) expect(sameDefinition(plain, other)).toBe(false)
+  for (const algorithm of [plain, ...others]) expect(revive(algorithm)).toEqual(algorithm)
 })
 
 test.each<[options: object, code: string]>([
@@ -338,6 +401,7 @@ test.each<[options: object, code: string]>([
   [{ after: 3, within: '1m', block: '1m', blocks: 2 }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', block: '1m', extend: 'yes' }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', block: '1m', extend: null }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', block: '1m', restart: 1 }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', block: '1m', name: '10s' }, 'HEADGATE_DUPLICATE_POLICY'],
   [{ after: 3, within: '1m', block: '1m', scope: '' }, 'HEADGATE_SCOPE'],
 ])('penalty: %j throws %s', (penalty, code) => {

@@ -59,6 +59,7 @@ const right: Record<string, readonly unknown[]> = {
   attach: [neverCalled],
   legacy: [{}],
   extend: [true, false],
+  restart: [true, false],
   'legacy.limit': ['x'],
   'legacy.remaining': ['x'],
   'legacy.reset': ['x'],
@@ -234,7 +235,7 @@ describe('the objects inside of options complain about every wrong', () => {
       (option, value) => forExpress('9/1h token-bucket', { delay: { max: '1s', [option]: value } as Unchecked }),
     ],
     penalty: [
-      ['after', 'within', 'block', 'forget', 'extend', 'scope', 'name', 'status'],
+      ['after', 'within', 'block', 'forget', 'extend', 'restart', 'scope', 'name', 'status'],
       (option, value) =>
         new RateLimiter({
           policies: '9/1h',

@@ -96,16 +96,17 @@ const punishment = fc
     block: fc.array(span, { minLength: 1, maxLength: 3 }),
     forget: span,
     extend: fc.boolean(),
+    restart: fc.boolean(),
   })
   .chain((options) =>
     fc.tuple(fc.constantFrom('ip', 'user'), fc.boolean()).map(([scope, shadow]) => penalty(options, scope, shadow)),
   )
 
-/** One policy of that algorithm, or several of any, or two and a penalty. */
+/** One policy of that algorithm, or several of any, or two and a penalty for their refusals. */
 export function policiesOf(algorithm: keyof typeof algorithms | 'several' | 'punished'): fc.Arbitrary<Policy[]> {
-  if (algorithm === 'punished') return fc.tuple(algorithms.bucket('p0'), algorithms.clockWindow('p1'), punishment)
-  if (algorithm !== 'several') return algorithms[algorithm]('only').map((policy) => [policy])
   const any = (name: string) => fc.oneof(...Object.values(algorithms).map((build) => build(name)))
+  if (algorithm === 'punished') return fc.tuple(any('p0'), algorithms.clockWindow('p1'), punishment)
+  if (algorithm !== 'several') return algorithms[algorithm]('only').map((policy) => [policy])
   return fc
     .integer({ min: 2, max: 4 })
     .chain((count) => fc.tuple(...Array.from({ length: count }, (_, n) => any(`p${n}`))))

@@ -11,7 +11,7 @@ local reply, size
 -- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Else
 -- \`costs\` may have one for each, and \`cost\` is that of the policy in hand.
 local verb, now, plain, cost, costs, allowed, takes, delay, waits
-local verbs, canPromise, commitOne, commitRefused, refusalCode, nextAfter, respondTickets
+local verbs, canPromise, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
 
 local function respond(number)
   size = size + 1
@@ -112,21 +112,38 @@ local function commit(policies, withNext)
   end
   if verb == RESERVE then respond(delay) end
   if withNext then make('refused') end
-  for n = 1, #policies do commitOne(policies[n], n, withNext) end
+  local last = policies[#policies]
+  -- A penalty is the last policy.
+  if takes or not last.restarts or last.shadow then
+    for n = 1, #policies do commitOne(policies[n], n, withNext) end
+  else
+    local free = last.wait == 0
+    for n = 1, #policies do change(policies[n], n) end
+    if free and last.wait > 0 then restart(last, policies) end
+    for n = 1, #policies do respondVerdict(policies[n], withNext) end
+  end
 end
 
 function commitOne(p, n, withNext)
-  local s, at, scope, algorithm = p.s, p.at, p.scope, p.algorithm
+  change(p, n)
+  respondVerdict(p, withNext)
+end
+
+function change(p, n)
   if not plain then
     verbs.takeMore(p, n)
-    s, at = p.s, p.at
   elseif p.wait == 0 and takes then
-    algorithm.take(p, s, at, cost, 0)
+    local s = p.s
+    p.algorithm.take(p, s, p.at, cost, 0)
     if s.oldRecord then s.oldRecord = nil end
-    scope.changed = true
+    p.scope.changed = true
   else
     commitRefused(p)
   end
+end
+
+function respondVerdict(p, withNext)
+  local s, at, scope, algorithm = p.s, p.at, p.scope, p.algorithm
   local remaining, reset, used = algorithm.report(p, s, at)
   if p.first or at + reset > scope.fullAt then scope.fullAt = at + reset end
   if waits then respond(p.wait) end
@@ -162,6 +179,18 @@ function makers.refused()
       return
     end
     markWritten(p)
+  end
+
+  -- Restates restart.ts: the other policies of the penalty's key count anew. Units in flight stay counted.
+  function restart(penalty, policies)
+    for n, p in ipairs(policies) do
+      if p.scope == penalty.scope and not p.punishes and not p.leases then
+        if costs then cost = costs[n] end
+        p.s, p.at = newState(p), now
+        p.wait = cost == 0 and 0 or p.algorithm.wait(p, p.s, now, cost)
+        markWritten(p)
+      end
+    end
   end
 
   function nextAfter(p, remaining)

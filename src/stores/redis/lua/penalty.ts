@@ -3,14 +3,17 @@ export const penalty = `
 function makers.penalty()
   local unlimited = 4503599627370496
   local aheadAt, block, extend
-  local extendRule, leastBlock = 1, 1000
+  local restartRule, leastBlock = 2, 1000
   local penalty = {}
 
   -- The last number may be the rules: they are less than any block.
   function penalty.define(p, after, within, forget, ...)
     p.slots, p.after, p.within, p.forget, p.blocks, p.punishes = 5, after, within, forget, { ... }, true
     p.span = max(within, ...)
-    if p.blocks[#p.blocks] < leastBlock then p.extends = table.remove(p.blocks) == extendRule end
+    if p.blocks[#p.blocks] < leastBlock then
+      local rules = table.remove(p.blocks)
+      p.extends, p.restarts = rules % restartRule == 1, rules >= restartRule
+    end
     p.tolerance = p.tolerance or max(clockSkew, p.span)
   end
 

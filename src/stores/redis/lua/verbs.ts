@@ -133,6 +133,8 @@ function makers.verbs()
 
   -- For a call that policies in another hash slot refused. Penalties count it. Where refusals count, it was taken.
   function verbs.countRefusal(policies)
+    local last = policies[#policies]
+    local free = last.restarts and not last.shadow and last.algorithm.wait(last, last.s, last.at) == 0
     for n = 1, #policies do
       local p = policies[n]
       if costs then cost = costs[n] end
@@ -142,6 +144,7 @@ function makers.verbs()
       end
       if p.countRefused then p.wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now) end
     end
+    if free and last.wait > 0 then restart(last, policies) end
   end
 
   return verbs
