@@ -217,7 +217,7 @@ describe.each(stores)('%s', (kind, url) => {
 })
 
 describe('check of redis', () => {
-  test('finds foreign values, keys that never expire, eviction and a missing script', async () => {
+  test('finds foreign values, keys that never expire, eviction, and tells that a script is not loaded', async () => {
     const server = await startRedis('--maxmemory', '100mb', '--maxmemory-policy', 'allkeys-lru')
     await server.command('SET', 'headgate:api:{ann}', 'hello')
     await server.command('LPUSH', 'headgate:api:{list}', 'x')
@@ -226,7 +226,7 @@ describe('check of redis', () => {
     expect(stdout).toMatch(/PROBLEM {2}layout +2 keys, 5 bytes; 2 cannot be read, such as headgate:api:\{(ann|list)\}/)
     expect(stdout).toMatch(/warning {2}expiry +2 keys never expire/)
     expect(stdout).toMatch(/warning {2}eviction +allkeys-lru/)
-    expect(stdout).toMatch(/warning {2}script +the script of this version is not loaded/)
+    expect(stdout).toMatch(/ok {7}script +the whole script of this version is not loaded/)
     await server.stop()
   })
 
