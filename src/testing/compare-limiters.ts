@@ -118,9 +118,12 @@ async function inspectionOf(limiter: RateLimiter, keys: Key): Promise<Inspection
   }
 }
 
-/** Without what only some stores still know: a state that has its full quota again, and the notes. */
+/**
+ * Without what only some stores know: a state that has its full quota again, the notes, and open reservations. A store that
+ * writes one key after the other reserves every call on several keys.
+ */
 function lasting({ policies, words, lastUsedAt: _, notes: __, ...inspection }: Inspection): object {
-  const states = policies.map((policy) => {
+  const states = policies.map(({ reservations: _, ...policy }) => {
     const { name, used, remaining, resetAfter } = policy
     return resetAfter > 0 ? policy : { name, used, remaining }
   })
