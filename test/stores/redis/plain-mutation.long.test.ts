@@ -27,25 +27,18 @@ const mutations: readonly (readonly [on: readonly Name[], from: string, to: stri
   [bucket, 'level1 = level1 + cost', 'level1 = level1 + 1 + cost'],
   [bucket, 'last1 = at1', ''],
   [bucket, 'reset = ceil(level1 / #)\nremaining', 'reset = 0\nremaining'],
-  [bucket, 'remaining = floor(', 'remaining = ceil('],
   [bucket, 'remaining, used = 0, ceil(', 'remaining, used = 0, 0 * ceil('],
   [bucket, 'wait1 = wait1 + (at1 - now)', 'wait1 = wait1'],
   [bucket, 'reply[size] = reset + (at1 - now)', 'reply[size] = reset'],
   [bucket, 'at1 = now < last1 and last1 or now', 'at1 = now'],
   [bucket, ' and last1 - now < #', ''],
-  [bucket, 'plain = head1 == begin1', 'plain = true'],
-  [bucket, 'serverTime = now', 'serverTime = -1'],
-  [bucket, 'wait1 == never and -1 or wait1', 'wait1'],
-  [bucket, 'remaining >= # and 0 or', 'remaining > # and 0 or'],
   [bucket, 'if filled1 > level1 then level1 = filled1 end', ''],
-  [bucket, 'filled1 = cost > # and # or level1 + cost', 'filled1 = level1 + cost'],
   [interval, 'if filled1 > spent1 then spent1 = filled1 end', 'spent1 = filled1'],
   [interval, 'if filled1 > # then filled1 = # end', ''],
   [sliding, 'current1 = current1 + counted1', 'current1 = current1'],
   [bucket, 'written = true\nend', 'end'],
   [interval, 'if short <= 0 then return 0', 'if short < 0 then return 0'],
   [interval, 'toStart + ceil(short / rate) * per or never', 'ceil(short / rate) * per or never'],
-  [interval, 'start1 = start1 + intervals', 'start1 = start1 - intervals'],
   [interval, 'spent1 = spent1 - intervals', 'spent1 = spent1 + intervals'],
   [interval, 'if spent1 < 0 then spent1 = 0 end', ''],
   [interval, 'spent1 = spent1 + cost', 'spent1 = cost'],
@@ -54,7 +47,6 @@ const mutations: readonly (readonly [on: readonly Name[], from: string, to: stri
   [interval, 'if remaining < 0 then remaining = 0 end', ''],
   [sliding, 'span, count - units, count)', 'span, units, count)'],
   [sliding, 'if spare >= previous or', 'if spare >= 0 or'],
-  [sliding, 'previous - mulDiv(previous, at - start, span) then', 'previous then'],
   [sliding, 'previous, previous - spare) - at', 'previous, spare) - at'],
   [sliding, 'if spare < -current then return never end', ''],
   [sliding, 'return start + span + fadeTime', 'return start + fadeTime'],
@@ -64,8 +56,6 @@ const mutations: readonly (readonly [on: readonly Name[], from: string, to: stri
   [sliding, 'current1 = current1 + cost', 'current1 = current1 + 1'],
   [sliding, 'used = used + (previous1 -', 'used = used - (previous1 -'],
   [sliding, 'if remaining < 0 then remaining = 0 end', ''],
-  [sliding, 'previous1 > 0 and start1 + # - at1 or 0', '0'],
-  [['several'], 'allowed = wait1 == 0 and wait2 == 0', 'allowed = wait1 == 0'],
 ]
 
 function mutate(plain: string, from: string, to: string): string {
@@ -88,7 +78,7 @@ describe.each(mutations)('%s', (on, from, to) => {
     }
     const subject = redisSubject(client, { whole: new LuaScript(script), changePlain })
     let failed = false
-    for (const numRuns of [1000, 10_000]) {
+    for (const numRuns of [1000, 5000]) {
       for (const name of on) {
         const property = fc.asyncProperty<[Policy[], Script]>(policiesOf(name), scripts, (policies, calls) =>
           compare(subject, policies, calls),
