@@ -71,7 +71,7 @@ test.each(['ioredis', 'node-redis'])('%s: a Cluster, one node of which is gone',
   await heals(redisStore({ client, reconnectAfter: '1s', prefix: name }), () => proxies[1]?.forget())
 })
 
-test.each(['ioredis', 'node-redis'])('%s: the master of a Sentinel', async (name) => {
+test.each(['ioredis', 'node-redis'])('%s: the master of a Sentinel', { timeout: 90_000 }, async (name) => {
   const sentinel = await startSentinel(server.port)
   closes.push(() => sentinel.stop())
   const proxy = await proxyTo(server.port)
