@@ -14,8 +14,7 @@ export async function startSentinel(master: number): Promise<{ port: number; sto
     'bind 127.0.0.1',
     `dir ${folder}`,
     `sentinel monitor gate 127.0.0.1 ${master} 1`,
-    // The master itself is never down. A busy machine must not look like that.
-    'sentinel down-after-milliseconds gate 30000',
+    'sentinel down-after-milliseconds gate 500',
     'sentinel failover-timeout gate 3000',
   ]
   writeFileSync(file, settings.join('\n'))
