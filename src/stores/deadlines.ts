@@ -2,7 +2,7 @@ import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
-import { longestSleep, type Sleeper, timerSleeper } from '../sleeper.ts'
+import { type CancelSleep, longestSleep, type Sleeper, timerSleeper } from '../sleeper.ts'
 
 /** An item with a deadline. It is its own list node, linked to its neighbours while it waits. */
 export abstract class DeadlineItem implements ListNode<DeadlineItem> {
@@ -69,8 +69,8 @@ const standstill = 20_000
 const defaultFix = 'Check the connection, or set a longer timeout.'
 
 /**
- * Deadlines with one common timeout, kept by one timer. The item that is added first is due first. No timer runs while
- * no item waits, and none is set for items that are removed within the same turn of the event loop.
+ * Deadlines with one common timeout, kept by one timer. The item that is added first is due first. The timer keeps the process
+ * alive only while an item waits, and none is set for items that are removed within the same turn of the event loop.
  *
  * A deadline passes while this process runs. If the process stood still (a long computation, a paused container), the
  * store had no chance to be asked or heard, so what waits gets that time back, once.
@@ -84,7 +84,7 @@ export class Deadlines {
   readonly #waiting = new LinkedList<DeadlineItem>()
   /** True while `#arm` or `#expire` is to run, by the timer or after the pending events. */
   #scheduled = false
-  #cancelTimer: (() => void) | undefined
+  #cancelTimer: CancelSleep | undefined
   /** When the scheduled `#arm` or `#expire` should run. */
   #expected = 0
   /** When this process was last seen to run. */
@@ -115,11 +115,22 @@ export class Deadlines {
     this.#alive = now
     item.waits = true
     item.moved = false
+    if (this.#waiting.first === undefined && this.#cancelTimer !== undefined) this.#reuseTimer(item)
     this.#waiting.add(item)
     if (this.#scheduled || this.#timeout === Infinity) return
     this.#scheduled = true
     this.#expected = now
     afterPendingEvents(() => this.#arm())
+  }
+
+  /** Gives an item that waits its whole time again. */
+  restart(item: DeadlineItem): void {
+    if (!item.waits) return
+    this.#waiting.remove(item)
+    this.#alive = this.#clock()
+    item.due = this.#alive + this.#timeout * 1000
+    item.moved = false
+    this.#waiting.add(item)
   }
 
   /** Removes an item. Returns true if it was waiting. */
@@ -164,6 +175,12 @@ export class Deadlines {
     })
   }
 
+  /** A timer that serves a later item has to fire so long before its deadline that a standstill is noticed. */
+  #reuseTimer({ due }: DeadlineItem): void {
+    if (due - this.#expected >= standstill) this.#cancelTimer?.keepAlive?.(true)
+    else this.#cancel()
+  }
+
   #expire(): void {
     const now = this.#clock()
     const waiting = this.#waiting
@@ -200,13 +217,14 @@ export class Deadlines {
     this.#scheduled = first !== undefined
     if (first === undefined) return
     const expire = () => afterPendingEvents(() => this.#expire())
-    const left = Math.ceil((first.due - this.#clock()) / 1000)
+    const left = first.due - this.#clock()
     if (left <= 0) {
       expire()
       return
     }
-    // A timer that fires before the deadline, because that is too far away for one, is set again.
-    const sleep = Math.min(left, longestSleep)
+    // A timer that fires before the deadline is set again. Most calls are answered long before.
+    const early = this.#clock === monotonicClock ? left - standstill : 0
+    const sleep = Math.min(early > standstill ? Math.floor(early / 1000) : Math.ceil(left / 1000), longestSleep)
     this.#expected = this.#clock() + sleep * 1000
     this.#cancelTimer = this.#sleeper(sleep, () => {
       this.#cancelTimer = undefined
@@ -215,7 +233,14 @@ export class Deadlines {
     })
   }
 
+  /** The timer of one call may serve the next ones: to set one for each call would cost more. */
   #disarm(): void {
+    const { keepAlive } = this.#cancelTimer ?? {}
+    if (keepAlive === undefined) this.#cancel()
+    else keepAlive(false)
+  }
+
+  #cancel(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
     this.#scheduled = false
