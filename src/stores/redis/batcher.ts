@@ -3,27 +3,13 @@ import { monotonicClock } from '../../clock.ts'
 import { Deadlines } from '../deadlines.ts'
 import { exchanged, exchangeStart } from '../exchange.ts'
 import { Batch } from './batch.ts'
-import type { Connection } from './client.ts'
+import type { BatcherOptions } from './batcher-options.ts'
 import type { Message } from './message.ts'
 import { OpenBatches } from './open-batches.ts'
+import { causeOf } from './redis-error.ts'
 import { evaluate, type Script } from './script.ts'
 import type { ScriptRequest } from './script-request.ts'
-
-export interface BatcherOptions {
-  readonly connection: Connection
-  /** The whole script, which decides anything. */
-  readonly script: Script
-  /** How long a request may take, in milliseconds. */
-  readonly timeout: number
-  /** In milliseconds. */
-  readonly ttlMargin: number
-  /** The most requests in a batch as long as no other batch waits; with 1, each is sent at once. */
-  readonly size: number
-  /** The most requests in a batch that waits behind others. */
-  readonly most: number
-  /** After how many milliseconds without any answer the client is told to connect anew. */
-  readonly reconnectAfter: number
-}
+import { SilentNodes } from './silent-nodes.ts'
 
 /** How many calls Redis is trusted to decide in a millisecond, to find out how many may be under way at once. */
 const trustedRate = 5
@@ -31,8 +17,11 @@ const trustedRate = 5
 /** How many timeouts a call waits for its turn at most, as long as Redis answers others in time. */
 const mostTurns = 10
 
-/** A batch of at most this many requests is sent at once if nothing is under way. */
-const few = 4
+/** A batch of at most this many requests is sent at once if nothing is under way. A larger one is sent in two halves. */
+const few = 3
+
+/** A round trip for which a call may wait, in microseconds. */
+const shortRoundTrip = 1000
 
 /** How often the batcher looks for a connection while it has none, in milliseconds. */
 const reconnectPoll = 2
@@ -54,10 +43,11 @@ export class Batcher {
   #underWay = 0
   /** How many requests the last batch had that was settled. */
   #lastSize = 0
+  /** How long the last answer took, in microseconds. */
+  #roundTrip = Infinity
   /** How many batches were answered in time. */
   #answers = 0
-  /** By node: when the first of the batches was sent that it has not answered, in microseconds. Not for a node that answers. */
-  readonly #silentSince = new Map<string, number>()
+  readonly #silentNodes = new SilentNodes()
   #flushing = false
   #polling = false
 
@@ -70,7 +60,7 @@ export class Batcher {
       cluster: connection.cluster,
       ttlMargin,
       begin: (message, slot) => this.#begin(message, slot),
-      close: (batches) => this.#ready.push(...batches),
+      close: (batch) => this.#ready.push(batch),
     })
     connection.onLost(() => {
       for (const batch of this.#sent) batch.withdraw()
@@ -80,16 +70,19 @@ export class Batcher {
   /** Requests of one turn of the event loop travel together. */
   send(request: ScriptRequest): void {
     const batch = this.#open.add(request)
-    const { size, most } = this.options
-    // A burst must not wait for itself: the more batches wait for their turn, the larger is the next one.
-    const waiting = this.#ready.length
-    if (batch.size < size || (waiting > 0 && batch.size < Math.min(most, size * 2 ** waiting))) {
-      this.#flushLater()
-      return
+    if (batch.size >= this.#fullSize) {
+      this.#open.remove(batch)
+      this.#ready.push(batch)
     }
-    this.#open.remove(batch)
-    this.#ready.push(batch)
-    if (size === 1) this.#sendReady()
+    if (this.options.size === 1) this.#sendReady()
+    else this.#flushLater()
+  }
+
+  /** A burst must not wait for itself: the more batches wait for their turn, the larger is the next one. */
+  get #fullSize(): number {
+    const { size, most } = this.options
+    const waiting = this.#ready.length
+    return waiting === 0 ? size : Math.min(most, size * 2 ** waiting)
   }
 
   /** Keeps one deadline over several requests that follow each other. */
@@ -113,7 +106,7 @@ export class Batcher {
   #flushLater(): void {
     if (this.#flushing) return
     this.#flushing = true
-    // With few calls at once, there is little to collect and nothing to overlap.
+    // With few calls at once, there is little to collect.
     if (this.#underWay === 0 && this.#lastSize <= few) queueMicrotask(this.#flush)
     else setImmediate(this.#flush)
   }
@@ -127,17 +120,10 @@ export class Batcher {
     return size < most && !connection.cluster && this.#underWay >= timeout * trustedRate
   }
 
-  /**
-   * Called when a batch was not answered in time. A connection whose other end is gone, without a word, looks like a server that
-   * hangs, until the client opens another.
-   */
+  /** Called when a batch was not answered in time. */
   unanswered({ slot }: Batch): void {
     const { connection, reconnectAfter } = this.options
-    const node = connection.nodeOf(slot)
-    const since = this.#silentSince.get(node)
-    if (since === undefined || monotonicClock() - since < reconnectAfter * 1000) return
-    this.#silentSince.delete(node)
-    connection.reconnect(slot)
+    if (this.#silentNodes.isSilentFor(connection.nodeOf(slot), reconnectAfter * 1000)) connection.reconnect(slot)
   }
 
   /** True if a batch that was not sent may wait on: others were answered since it began to wait. */
@@ -150,15 +136,24 @@ export class Batcher {
     return true
   }
 
+  /**
+   * True if Redis has one batch to decide while another one is on its way. A third would wait there for both, so it grows here
+   * instead. It costs a call at most the way to Redis, so that has to be short.
+   */
+  get #overlaps(): boolean {
+    const { connection, size } = this.options
+    return this.#sent.length >= 2 && this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
+  }
+
   readonly #flush = (): void => {
     this.#flushing = false
     if (this.#busy) return
-    this.#open.closeAll()
+    if (!this.#overlaps) this.#open.closeAll()
     this.#sendReady()
   }
 
   /**
-   * A single server gets one batch a turn of the event loop. It decides one while the client writes the next, even if
+   * A single server gets one full batch a turn of the event loop. It decides one while the client writes the next, even if
    * the client puts all commands of a turn into one write.
    */
   #sendReady(): void {
@@ -168,12 +163,24 @@ export class Batcher {
       return
     }
     if (this.#busy) return
-    let left = connection.cluster || size === 1 ? Infinity : 1
+    const together = connection.cluster || size === 1
+    let left = together ? Infinity : 1
     while (left-- > 0 && this.#ready.length > 0 && !this.#loading) {
       const batch = this.#ready.shift() as Batch
-      if (!batch.settled) void this.#run(batch)
+      if (batch.settled) continue
+      const half = together || this.#sent.length > 0 || this.#ready.length > 0 ? undefined : this.#halfOf(batch)
+      void this.#run(batch)
+      if (half === undefined) continue
+      if (this.#loading) this.#ready.push(half)
+      else void this.#run(half)
     }
     if (this.#ready.length > 0 && !this.#loading) this.#flushLater()
+  }
+
+  /** Redis decides one half while this process handles the answers of the other. */
+  #halfOf({ message, slot }: Batch): Batch | undefined {
+    const half = message.size > few ? message.split() : undefined
+    return half && this.#begin(half, slot)
   }
 
   #awaitConnection(): void {
@@ -189,34 +196,27 @@ export class Batcher {
   async #run(batch: Batch): Promise<void> {
     const { keys, script = this.options.script, size } = batch.message
     const args = batch.message.args()
-    if (batch.turns > 0 || this.#answers !== batch.answersBefore) {
-      // It had to wait for its turn, so its time begins now.
-      this.#deadlines.remove(batch)
-      this.#deadlines.add(batch)
-    }
+    // Its time begins now, also if it waited for its turn or this process stood still.
+    this.#deadlines.restart(batch)
     batch.sent = true
     batch.sentAt = exchangeStart()
     const node = this.options.connection.nodeOf(batch.slot)
-    if (!this.#silentSince.has(node)) this.#silentSince.set(node, monotonicClock())
+    const begin = monotonicClock()
+    this.#silentNodes.asked(node, begin)
     this.#sent.push(batch)
     this.#underWay += size
     if (!this.#known.has(script)) this.#loading = batch
     try {
       const reply = await evaluate(this.options.connection, script, keys, args)
-      this.#silentSince.delete(node)
+      this.#roundTrip = monotonicClock() - begin
+      this.#silentNodes.answered(node)
       this.#known.add(script)
       if (!batch.settled) this.#answers++
       batch.receive(reply)
     } catch (error) {
-      this.#silentSince.delete(node)
-      batch.fail(this.#causeOf(error))
+      this.#silentNodes.answered(node)
+      batch.fail(causeOf(error, this.options.connection))
     }
-  }
-
-  /** ioredis says no more than that its connection is closed. */
-  #causeOf(error: unknown): unknown {
-    if (!(error instanceof Error && error.message.startsWith('Connection is closed'))) return error
-    return this.options.connection.problem() ?? error
   }
 
   /** Called by a batch that is settled. */

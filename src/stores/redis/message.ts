@@ -13,6 +13,8 @@ export interface Message {
   readonly size: number
   /** Adds a request. Returns false, and adds nothing, if it does not fit. */
   add(request: ScriptRequest): boolean
+  /** Moves the later half of the requests to a new message. Undefined if that cannot be done. */
+  split(): Message | undefined
   args(): (string | Buffer)[]
   /**
    * Takes the requests back from a client that has not sent them yet, or that sends them again. Clients keep the very

@@ -12,26 +12,30 @@ export class PlainMessage implements Message {
   readonly keys: string[] = []
   size = 0
   readonly #first: ScriptRequest
-  readonly #form: Buffer
-  readonly #indexes = new Map<string, number>()
+  /** One byte of Node's pool: a buffer with memory of its own costs more. */
+  readonly #form = Buffer.allocUnsafe(1)
+  /** The place of each key in `keys`. Undefined for a single request. */
+  #indexes: Map<string, number> | undefined
   /** The requests of each key. */
   readonly #byKey: (ScriptRequest | ScriptRequest[])[] = []
 
   constructor(first: ScriptRequest, script: PlainScript) {
     this.script = script
     this.#first = first
-    this.#form = Buffer.of(nextOf(first) ? withNext : usual)
+    this.#form[0] = nextOf(first) ? withNext : usual
     this.add(first)
   }
 
   add(request: ScriptRequest): boolean {
     const first = this.#first
     if (request.costs !== first.costs || request.now !== first.now || nextOf(request) !== nextOf(first)) return false
-    this.size++
     const key = request.keys[0] as string
-    const index = this.#indexes.get(key)
+    if (this.size === 1) this.#indexes = new Map([[this.keys[0] as string, 0]])
+    this.size++
+    const index = this.#indexes?.get(key)
     if (index === undefined) {
-      this.#indexes.set(key, this.keys.push(key) - 1)
+      const added = this.keys.push(key) - 1
+      this.#indexes?.set(key, added)
       this.#byKey.push(request)
       return true
     }
@@ -45,10 +49,22 @@ export class PlainMessage implements Message {
     return this.size === this.keys.length ? (this.#byKey as ScriptRequest[]) : this.#byKey.flat()
   }
 
+  split(): PlainMessage | undefined {
+    const half = Math.ceil(this.keys.length / 2)
+    const [first, ...others] = this.#byKey.splice(half).flat()
+    if (first === undefined) return undefined
+    const later = new PlainMessage(first, this.script)
+    for (const other of others) later.add(other)
+    this.keys.length = half
+    this.size -= later.size
+    return later
+  }
+
   args(): (string | Buffer)[] {
     const { costs, now } = this.#first
+    const isUsual = costs === 1 && now < 0
+    if (this.size === this.keys.length && isUsual) return [this.#form]
     const args = [this.#form, `${costs}`, now < 0 ? '' : `${now}`]
-    if (this.size === this.keys.length) return args
     for (const [index, requests] of this.#byKey.entries()) {
       if (Array.isArray(requests)) args.push(`${index + 1}`, `${requests.length}`)
     }

@@ -1,4 +1,5 @@
 import { HeadgateError, storeError } from '../../errors.ts'
+import type { Connection } from './client.ts'
 
 /** What the user can do about an error of the server, by the beginning or a part of its text. */
 const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
@@ -36,4 +37,10 @@ export function redisError(cause: unknown, script: string): HeadgateError {
     : new HeadgateError(error.code, `${error.message.replace(/\.$/, '')}. ${refusedCommand(text, script)}${fix}`, {
         cause,
       })
+}
+
+/** What a client rejected with. Where ioredis says no more than that its connection is closed: why. */
+export function causeOf(error: unknown, connection: Connection): unknown {
+  if (!(error instanceof Error && error.message.startsWith('Connection is closed'))) return error
+  return connection.problem() ?? error
 }

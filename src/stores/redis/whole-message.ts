@@ -38,6 +38,11 @@ export class WholeMessage implements Message {
     return this.requests.length
   }
 
+  /** Its requests refer to its keys and plans, so it stays whole. */
+  split(): undefined {
+    return undefined
+  }
+
   add(request: ScriptRequest): boolean {
     this.requests.push(request)
     const verb = verbAndFlags(request)

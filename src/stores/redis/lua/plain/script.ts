@@ -79,7 +79,7 @@ local pack, unpack, spread = struct.pack, struct.unpack, unpack
 local maxSafe = 9007199254740991
 local form = ARGV[1]
 if form == '0' then return redis.error_reply('HEADGATE the response is no longer wanted') end
-local cost, now, serverTime = tonumber(ARGV[2]), tonumber(ARGV[3]), -1
+local cost, now, serverTime = tonumber(ARGV[2]) or 1, tonumber(ARGV[3]), -1
 if not now then
   local time = call('TIME')
   now = time[1] * 1000000 + time[2]
@@ -109,7 +109,7 @@ for key = 1, #KEYS do
 end
 
 if plain then
-  local reply, size = { serverTime }, 1
+  local reply, size = { serverTime, nil, nil, nil }, 1
   local lastLife, lifeText, remaining, reset, used
   for key = 1, #KEYS do
     local value, readEnd = values[key], nil
