@@ -12,6 +12,11 @@ const call = fc.record({
   verb: fc.constantFrom('consume', 'consume', 'peek', 'charge', 'refund', 'reset', 'reserve'),
   cost: fc.constantFrom(1, 1, 2),
   limiter: fc.constantFrom(0, 0, 1, 2),
+  /** A key that is blocked before the call, or whose block is lifted. */
+  before: fc.option(fc.record({ verb: fc.constantFrom('block', 'unblock'), key: fc.nat(6) }), {
+    nil: undefined,
+    freq: 7,
+  }),
   turn: fc.integer({ min: 0, max: 20 }).map((n) => n === 0),
 })
 type Call = typeof call extends fc.Arbitrary<infer T> ? T : never
@@ -52,9 +57,17 @@ async function play(limiters: readonly RateLimiter[], calls: readonly Call[]): P
     if (each.changes) last = each
     key = (key + each.step + 7) % 7
     const limiter = limiters[last.limiter] as RateLimiter
-    results.push(make(limiter, last, limiter.scopes.length === 1 ? `${key}` : { user: `${key}`, all: 'all' }))
+    if (each.before?.verb === 'block') results.push(limiter.block(userOf(limiter, each.before.key), '1h'))
+    if (each.before?.verb === 'unblock') results.push(limiter.unblock(userOf(limiter, each.before.key)))
+    const user = userOf(limiter, key)
+    results.push(make(limiter, last, typeof user === 'string' ? user : { ...user, all: 'all' }))
   }
   return Promise.all(results)
+}
+
+/** The key without that of the scope which all calls share. */
+function userOf({ scopes }: RateLimiter, key: number): string | Record<string, string> {
+  return scopes.length === 1 ? `${key}` : { user: `${key}` }
 }
 
 async function make(

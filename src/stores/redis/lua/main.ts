@@ -166,6 +166,8 @@ repeat
           lease(policies, units, shortestLife)
         end
       end
+      -- The next request may be a repetition of this one on another key.
+      if blocked then verb = verbAndFlags % 8 end
     end
   end
 
