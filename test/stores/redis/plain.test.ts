@@ -1,6 +1,14 @@
 /* The script of one plan (lua/plain/), beside the whole script that decides the same. */
 import { describe, expect, test } from 'vitest'
-import { fixedWindow, type Policy, RateLimiter, slidingLog, slidingWindow, tokenBucket } from '../../../src/index.ts'
+import {
+  fixedWindow,
+  memoryStore,
+  type Policy,
+  RateLimiter,
+  slidingLog,
+  slidingWindow,
+  tokenBucket,
+} from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { useRedis } from '../../support/use-server.ts'
@@ -91,6 +99,21 @@ test('several calls on one key in a batch count one by one', async () => {
   const decisions = await Promise.all(ids.map((id) => limiter.consume(id)))
   expect(decisions.map(({ remaining }) => remaining)).toEqual([4, 4, 3, 2, 4, 3, 1, 0, 0, 3])
   expect(decisions.map(({ retryAfter }) => retryAfter)).toEqual([0, 0, 0, 0, 0, 0, 0, 0, 200, 0])
+})
+
+test('a refused call that one policy counts leaves the others as they were', async () => {
+  const clock = new ManualClock()
+  const policies = [
+    tokenBucket({ limit: 10, window: '10s' }),
+    slidingWindow({ name: 'minute', limit: 50, window: '1m' }),
+    fixedWindow({ name: 'tries', limit: 4, window: '10s', countRefused: true }),
+  ]
+  const redis = limiterOf(policies, clock)
+  const memory = new RateLimiter({ name: 'same', policies, store: memoryStore({ clock: clock.now }) })
+  for (let n = 0; n < 60; n++) {
+    expect(await redis.consume('ann', { cost: 3 })).toEqual(await memory.consume('ann', { cost: 3 }))
+    clock.advance(700)
+  }
 })
 
 test('a key with an open reservation is left to the whole script, which costs one more call in a second', async () => {

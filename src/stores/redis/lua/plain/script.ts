@@ -72,6 +72,7 @@ function bodyOf(parts: readonly Part[], { ttlMargin, cacheable, bytes }: PlainTe
   const length = parts.reduce((sum, { head, step }) => sum + head.length + 7 * step.state.length, 0)
   const margin = ttlMargin * 1000
   const grain = grainOf(parts)
+  const unchanged = unchangedBy(parts)
   return `
 do
 local floor, ceil, never, call = math.floor, math.ceil, math.huge, redis.call
@@ -123,6 +124,7 @@ ${each(({ step: { state } }) => `${state.join(', ')} = ${state.map(() => '0').jo
     end
     local calls = repeats and repeats[key] or 1
     local before, written, fullAt = size, false, 0
+    ${unchanged.keep}
 ${each(({ n, step }) => `local at${n} = now < last${n} and last${n} or now\n${step.advance}`)}
     for _ = 1, calls do
 ${each((part) => `local ${wait(part)}`)}
@@ -131,6 +133,7 @@ ${each((part) => `local ${wait(part)}`)}
       if allowed then
         reply[size] = 2
         written = true
+        ${unchanged.take}
 ${each(({ step }) => step.take)}
       else
         reply[size] = 0
@@ -140,6 +143,7 @@ ${parts.map(count).join('')}
 ${each((part) => respond(part, cacheable))}
     end
     if written then
+      ${unchanged.restore}
       local text = pack('${format}', ${parts.map(({ n, step }) => `begin${n}, ${step.state.join(', ')}`).join(', ')})
       local ends = ${grain === undefined ? `fullAt + ${margin}` : `ceil((fullAt + ${margin}) / ${grain}) * ${grain}`}
       if ends == readEnd then
@@ -181,6 +185,26 @@ function grainOf([first, ...more]: readonly Part[]): number | undefined {
 
 function wait({ n, step }: Part): string {
   return `wait${n} = ${step.wait('cost')}\nif wait${n} > 0 then wait${n} = wait${n} + (at${n} - now) end`
+}
+
+/**
+ * If a refusal changes some of the policies, the value is written. The others are then written as they were, unless a call of
+ * the batch was taken.
+ */
+function unchangedBy(parts: readonly Part[]): {
+  readonly keep: string
+  readonly take: string
+  readonly restore: string
+} {
+  const all = parts.filter(({ policy }) => !policy.countRefused).flatMap(({ step }) => step.state)
+  if (all.length === 0 || parts.every(({ policy }) => !policy.countRefused)) return { keep: '', take: '', restore: '' }
+  const before = all.map((name) => `${name}Before`).join(', ')
+  const names = all.join(', ')
+  return {
+    keep: `local taken, ${before} = false, ${names}`,
+    take: 'taken = true',
+    restore: `if not taken then ${names} = ${before} end`,
+  }
 }
 
 function count(part: Part): string {
