@@ -87,6 +87,25 @@ describe.each(Object.keys(clients))('%s', (name) => {
     await Promise.all([redis.reset('id'), memory.reset('id')])
     expect(await redis.peek('id')).toEqual(await memory.peek('id'))
   })
+
+  test.each([1, 2])('a limit of 2^53 - 1 counts exactly, with %i policies', async (count) => {
+    const clock = new ManualClock()
+    const own = await (clients[name] as () => Promise<RedisClient>)()
+    const policies = [
+      fixedWindow({ limit: Number.MAX_SAFE_INTEGER, window: '1h' }),
+      slidingLog({ limit: 100, window: '2h' }),
+    ].slice(0, count)
+    const [memory, redis] = [
+      memoryStore({ clock: clock.now }),
+      redisStore({ client: own, clock: clock.now, timeout: '5s' }),
+    ].map((store) => new RateLimiter({ name: `huge-${name}-${count}`, policies, store })) as [RateLimiter, RateLimiter]
+    for (let n = 0; n < 4; n++) {
+      expect(await redis.consume('id')).toEqual(await memory.consume('id'))
+      expect(await redis.peek('id')).toEqual(await memory.peek('id'))
+    }
+    await Promise.all([redis.charge('id', { cost: 2 ** 53 - 8 }), memory.charge('id', { cost: 2 ** 53 - 8 })])
+    expect(await redis.consume('id', { cost: 9 })).toEqual(await memory.consume('id', { cost: 9 }))
+  })
 })
 
 describe('state', () => {

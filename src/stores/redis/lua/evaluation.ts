@@ -1,8 +1,14 @@
 /**
+ * The largest number of a reply. Clients build a number digit by digit, and round one just below 2^53. They get what is larger
+ * as text.
+ */
+export const largest: number = 9007199254740000
+
+/**
  * Restates algorithms/evaluation.ts, one request after the other. The reply is one flat list of integers. verbs.ts has the
  * requests that are not plain.
  */
-export const evaluation = `
+export const evaluation: string = `
 local CONSUME, RESERVE, CHARGE, REFUND, PEEK, RESET, SETTLE, RENEW = 0, 1, 2, 3, 4, 5, 6, 7
 -- A RESET with a flag: a block, and else what lifts it.
 local BLOCK = 13
@@ -13,9 +19,12 @@ local reply, size
 local verb, now, plain, cost, costs, allowed, takes, delay, waits
 local verbs, canPromise, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
 
+local largest = ${largest}
+
 local function respond(number)
   size = size + 1
-  reply[size] = number == never and -1 or number
+  if number > largest then number = number == never and -1 or format('%.0f', number) end
+  reply[size] = number
 end
 
 local function markWritten(p)
@@ -153,7 +162,7 @@ function respondVerdict(p, withNext)
     respond(used)
   else
     size = size + 1
-    reply[size] = remaining
+    reply[size] = remaining > largest and format('%.0f', remaining) or remaining
   end
   size = size + 1
   reply[size] = reset + (at - now)

@@ -10,6 +10,7 @@
  */
 import type { Algorithm, Policy } from '../../../../algorithms/algorithm.ts'
 import { cacheableFlag, nextFlag } from '../../request-flags.ts'
+import { largest } from '../evaluation.ts'
 import { compact, script } from '../script.ts'
 import { bucketStep } from './bucket.ts'
 import { intervalBucketStep } from './interval-bucket.ts'
@@ -224,9 +225,9 @@ size = size + 1
 if used ~= ${burst} - remaining then
   reply[size] = -remaining - 1
   size = size + 1
-  reply[size] = used
+  reply[size] = ${readable('used')}
 else
-  reply[size] = remaining
+  reply[size] = ${burst > largest ? readable('remaining') : 'remaining'}
 end
 size = size + 1
 reply[size] = reset + (at${n} - now)
@@ -235,6 +236,11 @@ if form == '2'${cacheable ? ' or not allowed' : ''} then
   reply[size] = remaining >= ${burst} and 0 or ${step.wait('(remaining + 1)')} + (at${n} - now)
 end
 `
+}
+
+/** A large number goes as text, as in the whole script. */
+function readable(number: string): string {
+  return `${number} > ${largest} and string.format('%.0f', ${number}) or ${number}`
 }
 
 /** A text of Lua with these bytes. */
