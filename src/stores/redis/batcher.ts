@@ -35,8 +35,8 @@ export class Batcher {
   /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
   #ready: Batch[] = []
   readonly #sent: Batch[] = []
-  /** The scripts that Redis has. */
-  readonly #known = new WeakSet<Script>()
+  /** The scripts that each node has. */
+  readonly #known = new Map<string, WeakSet<Script>>()
   /** The batch that may have to bring its script: those behind it would overtake it. */
   #loading: Batch | undefined
   /** How many requests these have. */
@@ -205,18 +205,24 @@ export class Batcher {
     this.#silentNodes.asked(node, begin)
     this.#sent.push(batch)
     this.#underWay += size
-    if (!this.#known.has(script)) this.#loading = batch
+    if (!this.#known.get(node)?.has(script)) this.#loading = batch
     try {
-      const reply = await evaluate(this.options.connection, script, keys, args)
+      const reply = await evaluate(this.options.connection, script, keys, args, () => this.#known.delete(node))
       this.#roundTrip = monotonicClock() - begin
       this.#silentNodes.answered(node)
-      this.#known.add(script)
+      this.#knownOn(node).add(script)
       if (!batch.settled) this.#answers++
       batch.receive(reply)
     } catch (error) {
       this.#silentNodes.answered(node)
       batch.fail(causeOf(error, this.options.connection))
     }
+  }
+
+  #knownOn(node: string): WeakSet<Script> {
+    const known = this.#known.get(node) ?? new WeakSet()
+    this.#known.set(node, known)
+    return known
   }
 
   /** Called by a batch that is settled. */

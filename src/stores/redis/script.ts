@@ -26,17 +26,22 @@ export class PlainScript extends Script {
   }
 }
 
-/** Runs a script. It is sent again only if Redis does not have it, and then it certainly did not run. */
+/**
+ * Runs a script. It is sent again only if Redis does not have it, and then it certainly did not run.
+ * @param onMissing called in that case: Redis restarted, or was told to flush its scripts, so it may have lost others too
+ */
 export async function evaluate(
   connection: Connection,
   { sha, text }: Script,
   keys: string[],
   args: (string | Buffer)[],
+  onMissing: () => void,
 ): Promise<unknown> {
   try {
     return await connection.evalSha(sha, keys, args)
   } catch (error) {
     if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
+    onMissing()
     return connection.eval(text, keys, args)
   }
 }

@@ -50,6 +50,20 @@ describe.each(clients)('%s', (name, client) => {
     expect(decisions.slice(0, 300).every(({ allowed }) => allowed)).toBe(true)
   })
 
+  test('calls keep their order on a node that has the script of the plan alone', async () => {
+    const store = redisStore({ client, timeout: '10s' })
+    const limiter = new RateLimiter({ name: `order-${name}`, policies: fixedWindow({ limit: 9, window: '1h' }), store })
+    const users = Array.from({ length: 30 }, (_, n) => `user-${n}`)
+    for (const node of cluster.nodes) await node.command('SCRIPT', 'FLUSH')
+    for (const user of users) await limiter.consume(user)
+    await limiter.peek('user-0') // one node has the whole script
+    const resets = users.map((user) => limiter.reset(user))
+    await new Promise((resolve) => process.nextTick(resolve)) // they are under way
+    await Promise.all([...resets, ...users.map((user) => limiter.consume(user))])
+    const left = await Promise.all(users.map(async (user) => (await limiter.peek(user)).remaining))
+    expect(left).toEqual(users.map(() => 8))
+  })
+
   test('a block of one scope refuses calls on keys in several slots, and counts nothing in the others', async () => {
     const store = redisStore({ client, timeout: '10s' })
     const policies = ['ip', 'user'].map((scope) =>

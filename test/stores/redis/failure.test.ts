@@ -49,6 +49,19 @@ test('after SCRIPT FLUSH no call counts twice, even if many come at once', async
   expect((await limiter.peek('id')).remaining).toBe(79)
 })
 
+test.each(['ioredis', 'node-redis'])('%s: calls keep their order after Redis has lost its scripts', async (name) => {
+  const client = name === 'ioredis' ? ioredis(server.port) : await nodeRedis(server.port)
+  const limiter = limiterOf(client, { timeout: '5s' })
+  await limiter.consume('id')
+  await limiter.peek('id')
+  await server.command('SCRIPT', 'FLUSH')
+  await limiter.consume('id') // that of the plan is back, the whole one is not
+  const reset = limiter.reset('id')
+  await new Promise((resolve) => process.nextTick(resolve)) // it is under way
+  await Promise.all([reset, limiter.consume('id')])
+  expect((await limiter.peek('id')).remaining).toBe(99)
+})
+
 test.each(['ioredis', 'node-redis'])(
   '%s: while the server is down, calls reject within the timeout; after a restart they work again',
   async (name) => {
