@@ -9,7 +9,8 @@ const most = 32
 export class PlainScripts {
   readonly #ttlMargin: number
   readonly #change: (text: string) => string
-  #left = most
+  /** What tells the scripts apart that were made. Nodes of a Cluster have ledgers of their own, with the same plans. */
+  readonly #made = new Set<string>()
 
   /** @param ttlMargin in milliseconds @param change for tests that change the scripts */
   constructor(ttlMargin: number, change: (text: string) => string) {
@@ -19,8 +20,9 @@ export class PlainScripts {
 
   /** Undefined if only the whole script can decide the plan, or if there are too many plans. */
   of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean, limiter: string): PlainScript | undefined {
-    if (this.#left === 0 || !isPlain(policies, scopes)) return undefined
-    this.#left--
+    const made = `${cacheable} ${bytes.toString('latin1')}`
+    if (!isPlain(policies, scopes) || (this.#made.size === most && !this.#made.has(made))) return undefined
+    this.#made.add(made)
     const terms = { policies, heads: policies.map(plainHead), bytes, ttlMargin: this.#ttlMargin, cacheable }
     return new PlainScript(this.#change(plainScript(terms)), cacheable, limiter)
   }

@@ -145,3 +145,13 @@ test('the plans beyond the first 32 of a store are decided by the whole script',
   }
   expect((await scripts()).kept - before.kept).toBeLessThanOrEqual(33)
 })
+
+test('limiters of one plan have one script', async () => {
+  const store = redisStore({ client, timeout: '30s' })
+  const consume = (name: string, limit: number) =>
+    new RateLimiter({ name, policies: fixedWindow({ limit, window: '2h' }), store }).consume('ann')
+  for (let n = 0; n < 40; n++) await consume(`same-${n}`, 5)
+  const { kept } = await scripts()
+  await consume('other', 6)
+  expect((await scripts()).kept).toBe(kept + 1)
+})
