@@ -47,7 +47,7 @@ export class RedisLedger implements Ledger {
 
   decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
     const stateKeys = this.#stateKeys(keys)
-    if (verb === 'consume' && typeof costs === 'number') return this.#consume(stateKeys, costs, options)
+    if (verb === 'consume' && typeof costs === 'number' && costs > 0) return this.#consume(stateKeys, costs, options)
     const request = this.#request(verb, stateKeys, costs, { details: options, tickets: options?.tickets })
     return this.#sendOther(request).then((response) => decisionOf(this.#plan.policies, response, options))
   }
@@ -187,7 +187,9 @@ export class RedisLedger implements Ledger {
   }
 
   #request(verb: ScriptRequest['verb'], keys: readonly string[], costs: Costs, extras?: RequestExtras): ScriptRequest {
-    return new ScriptRequest(this.#plan, verb, keys, costs, this.#context.clock?.() ?? -1, extras)
+    // The script asks of a cost under each policy whether it is 0, and of one number it does not.
+    const each = costs === 0 ? this.#plan.policies.map(() => 0) : costs
+    return new ScriptRequest(this.#plan, verb, keys, each, this.#context.clock?.() ?? -1, extras)
   }
 
   /** Sends a request other than a plain `consume`. It may raise what is left of a key, which outdates what is cached. */

@@ -116,6 +116,19 @@ test('a refused call that one policy counts leaves the others as they were', asy
   }
 })
 
+test('without a clock, the time of a decision is that of Redis', async () => {
+  const store = redisStore({ client, timeout: '30s' })
+  const ledger = store.open({ name: 'timed', policies: [policies.bucket], scopes: ['default'] })
+  const time = async () => {
+    const [seconds, microseconds] = await client.time()
+    return Math.floor(Number(seconds) * 1000 + Number(microseconds) / 1000)
+  }
+  const before = await time()
+  const { at } = await ledger.decide('consume', ['ann'], 1, { at: true })
+  expect(at).toBeGreaterThanOrEqual(before)
+  expect(at).toBeLessThanOrEqual(await time())
+})
+
 test('a key with an open reservation is left to the whole script, which costs one more call in a second', async () => {
   const limiter = limiterOf(tokenBucket({ limit: 100, window: '1h' }))
   const reservation = await limiter.reserve('ann', { cost: 10 })

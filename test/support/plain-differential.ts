@@ -1,0 +1,310 @@
+/*
+ * Random calls for the script of a plan (src/stores/redis/lua/plain/), with the TypeScript step beside it: equal decisions,
+ * and the same bytes in Redis. Nearly all calls are `consume`. Costs and times are chosen by the state of a key, such that they
+ * meet the edges: the last unit, the end of a wait or a window, the full quota, a clock that goes back by its tolerance.
+ */
+import { isDeepStrictEqual } from 'node:util'
+import type { Redis } from 'ioredis'
+import { describe, test } from 'vitest'
+import { Report } from '../../src/algorithms/algorithm.ts'
+import { effectiveTime } from '../../src/algorithms/evaluation.ts'
+import { counter, fixedWindow, gcra, type Policy, slidingWindow, tokenBucket } from '../../src/index.ts'
+import type { Booking, Ledger } from '../../src/store.ts'
+import { encodeId, keyStart } from '../../src/stores/redis/keys.ts'
+import { plainHead } from '../../src/stores/redis/packed-plan.ts'
+import { RedisStore, type Scripts } from '../../src/stores/redis/redis-store.ts'
+import fc from './fast-check.ts'
+import { ReferenceStore } from './reference-store.ts'
+import { plainStates, unpackStates } from './states.ts'
+
+const prefix = 'plain'
+const scope = 'default'
+const ids = ['0', '1', '2'] as const
+const day = 24 * 60 * 60 * 1000
+/** Microseconds. Waits may be as long as centuries. */
+const latest = 4e15
+
+interface Numbers {
+  readonly limit: number
+  readonly window: string
+  readonly burst: number
+  readonly countRefused: boolean
+}
+
+/** A policy of each kind that a plain script has. */
+const kinds = {
+  bucket: (numbers: Numbers, name: string) => gcra({ ...numbers, name }),
+  interval: (numbers: Numbers, name: string) => tokenBucket({ ...numbers, name, refill: 'interval' }),
+  clockWindow: ({ burst, ...numbers }: Numbers, name: string) => fixedWindow({ ...numbers, name }),
+  firstRequest: ({ burst, ...numbers }: Numbers, name: string) =>
+    fixedWindow({ ...numbers, name, align: 'first-request' }),
+  slidingWindow: ({ burst, ...numbers }: Numbers, name: string) => slidingWindow({ ...numbers, name }),
+  counter: ({ window }: Numbers, name: string) => counter({ window, name }),
+} as const
+
+export type PlainKind = keyof typeof kinds
+
+const all = Object.keys(kinds) as PlainKind[]
+
+const limit = fc.oneof(
+  { weight: 6, arbitrary: fc.integer({ min: 1, max: 6 }) },
+  { weight: 2, arbitrary: fc.integer({ min: 1, max: 5000 }) },
+  { weight: 1, arbitrary: fc.constantFrom(2 ** 32, 2 ** 45 - 1, 2 ** 45) },
+)
+
+const window = fc
+  .oneof(
+    { weight: 3, arbitrary: fc.constantFrom(1, 2, 7, 10, 1000) },
+    { weight: 3, arbitrary: fc.integer({ min: 1, max: 700 }) },
+    { weight: 1, arbitrary: fc.constantFrom(60_000, 61_000, 366 * day - 1, 366 * day) },
+  )
+  .map((milliseconds) => `${milliseconds}ms`)
+
+const burst = fc.oneof(fc.integer({ min: 1, max: 9 }), fc.integer({ min: 1, max: 90 }))
+
+const numbers: fc.Arbitrary<Numbers> = fc.record({ limit, window, burst, countRefused: fc.nat(2).map((n) => n === 0) })
+
+function policyOf(of: readonly PlainKind[], name: string): fc.Arbitrary<Policy> {
+  return fc.tuple(fc.constantFrom(...of), numbers).map(([kind, each]) => {
+    try {
+      return kinds[kind](each, name)
+    } catch {
+      return kinds[kind]({ ...each, limit: 5, burst: 3 }, name) // these could not be exact
+    }
+  })
+}
+
+/** Policies, and those of another plan with the same names. */
+export type PlainPlans = readonly [policies: readonly Policy[], others: readonly Policy[]]
+
+/** One policy of these kinds, or several of any. */
+export function plainPlans(of: readonly PlainKind[] | 'several'): fc.Arbitrary<PlainPlans> {
+  const kinds = of === 'several' ? all : of
+  return fc.constantFrom(...(of === 'several' ? [2, 2, 3, 4] : [1])).chain((count) => {
+    const plan = fc.tuple(...Array.from({ length: count }, (_, n) => policyOf(kinds, `p${n}`)))
+    return fc.tuple(plan, plan)
+  })
+}
+
+/** To the edge of what it names, and so many microseconds beyond it. */
+const by = fc.constantFrom(-1, 0, 0, 1)
+
+const later = fc.oneof(
+  { weight: 6, arbitrary: fc.constant({ to: 'now', by: 0 } as const) },
+  { weight: 2, arbitrary: fc.integer({ min: -2500, max: 5000 }).map((us) => ({ to: 'now', by: us }) as const) },
+  { weight: 5, arbitrary: fc.record({ to: fc.constantFrom('wait', 'reset', 'window'), by }) },
+  { weight: 3, arbitrary: fc.record({ to: fc.constantFrom('wait', 'reset', 'window', 'part'), by: fc.nat(999_999) }) },
+  { weight: 2, arbitrary: fc.record({ to: fc.constantFrom('last', 'tolerance'), by }) },
+)
+
+const cost = fc.oneof(
+  { weight: 5, arbitrary: fc.record({ of: fc.constant('none' as const), by: fc.integer({ min: 1, max: 3 }) }) },
+  { weight: 4, arbitrary: fc.record({ of: fc.constant('remaining' as const), by: fc.constantFrom(-1, 0, 0, 1) }) },
+  { weight: 2, arbitrary: fc.record({ of: fc.constant('burst' as const), by: fc.constantFrom(-1, 0, 1) }) },
+  { weight: 1, arbitrary: fc.record({ of: fc.constantFrom('none', 'most'), by: fc.constant(0) }) },
+)
+
+const turn = fc.record({
+  later,
+  /** The key and the policy whose state the time and the cost go by. */
+  key: fc.nat(2),
+  policy: fc.nat(3),
+  cost,
+  /** The calls of one turn of the event loop, by their keys. */
+  calls: fc.array(fc.nat(2), { minLength: 1, maxLength: 5 }),
+  details: fc.record({ at: fc.boolean(), nextAfter: fc.nat(3).map((n) => n === 0) }),
+  /** A call before them that the whole script decides. */
+  other: fc.option(
+    fc.record({
+      verb: fc.constantFrom('charge', 'charge', 'refund', 'peek', 'reset', 'reserve', 'settle', 'block', 'other plan'),
+      key: fc.nat(2),
+      cost,
+      /** True if it comes in the same turn. */
+      together: fc.boolean(),
+    }),
+    { nil: undefined, freq: 3 },
+  ),
+})
+
+export const plainScripts = fc.record({
+  turns: fc.array(turn, { minLength: 1, maxLength: 40, size: 'max' }),
+  start: fc.constantFrom<number[]>(0, 5_000_000, 1_767_225_600_000_000, 1_767_225_600_123_457),
+  denyCache: fc.nat(3).map((n) => n === 0),
+})
+
+export type PlainScript = typeof plainScripts extends fc.Arbitrary<infer T> ? T : never
+type Turn = PlainScript['turns'][number]
+type Other = NonNullable<Turn['other']>
+
+/** @param numRuns random scripts for each kind of policies */
+export function describePlainDifferential(client: Redis, numRuns: number): void {
+  describe('the script of a plan decides as the TypeScript step does, and writes the same bytes', () => {
+    test.each([...all.map((kind) => [kind] as const), 'several' as const])(
+      '%s',
+      (of) =>
+        fc.assert(
+          fc.asyncProperty(plainPlans(of), plainScripts, (plans, script) => comparePlain(client, plans, script)),
+          { numRuns: of === 'several' ? 2 * numRuns : numRuns },
+        ),
+      300_000,
+    )
+  })
+}
+
+let runs = 0
+
+/** Plays a script on a Redis store and on the reference, and throws at the first difference. */
+export async function comparePlain(
+  client: Redis,
+  [policies, otherPolicies]: PlainPlans,
+  { turns, start, denyCache }: PlainScript,
+  scripts?: Scripts,
+): Promise<void> {
+  if (runs++ % 100 === 99) await client.script('FLUSH') // each plan leaves a script
+  const name = `${process.pid}-${runs}`
+  let now = start
+  const clock = () => now
+  const terms = { name, policies, scopes: [scope] }
+  const reference = new ReferenceStore(clock).open(terms)
+  const options = { client, clock, denyCache, ttlMargin: '1d', timeout: '20s', prefix }
+  const store = new RedisStore(options, scripts)
+  const ledger = store.open(terms)
+  const others = [
+    reference.vary({ ...terms, policies: otherPolicies }),
+    store.open({ ...terms, policies: otherPolicies }),
+  ]
+  const reserved: { readonly key: string; readonly costs: number; readonly bookings: readonly Booking[] }[] = []
+  const { random } = Math
+  let granted = 0
+  Math.random = () => granted / 2 ** 48 // the ids of the reference: 1, 2, 3 ...
+
+  /** A policy with its state of a key. Another plan may have left the state, under numbers of its own. */
+  function stateOf({ key, policy }: Pick<Turn, 'key' | 'policy'>): [Policy, number[]] {
+    const own = policies[policy % policies.length] as Policy
+    const kept = [...reference.states(scope, ids[key] as string)].find(([{ name }]) => name === own.name)
+    return kept ?? [own, new Array(own.algorithm.slots).fill(0)]
+  }
+
+  function timeOf(turn: Turn): number {
+    const { to, by } = turn.later
+    const [{ algorithm, window }, s] = stateOf(turn)
+    const last = s[0] as number
+    const at = effectiveTime(algorithm, last, now)
+    const report = new Report()
+    algorithm.report(s, 0, at, report)
+    const wait = algorithm.wait(s, 0, at, report.remaining + 1)
+    const edges = {
+      now,
+      wait: at + (Number.isFinite(wait) ? wait : 0),
+      reset: at + report.reset,
+      window: now - (now % (window * 1000)) + window * 1000,
+      part: now + Math.floor((window * by) / 1000) - by,
+      last,
+      tolerance: last - algorithm.tolerance,
+    }
+    return Math.min(latest, Math.max(0, edges[to] + by))
+  }
+
+  function costOf(place: Pick<Turn, 'key' | 'policy'>, { of, by }: Turn['cost']): number {
+    const [{ algorithm, burst }, s] = stateOf(place)
+    const report = new Report()
+    algorithm.report(s, 0, effectiveTime(algorithm, s[0] as number, now), report)
+    const most = Number.MAX_SAFE_INTEGER
+    const units = { none: 0, remaining: report.remaining, burst, most }
+    return Math.min(most, Math.max(0, units[of] + by))
+  }
+
+  async function play(turn: Turn): Promise<void> {
+    now = timeOf(turn)
+    const { key, policy, details, calls, other } = turn
+    const units = costOf({ key, policy }, turn.cost)
+    const before = other && playOther(other, costOf({ key: other.key, policy }, other.cost))
+    if (!other?.together) await before
+    const decided = calls.map((call) => {
+      const keys = [ids[call] as string]
+      const context = { now, keys, cost: units, details }
+      const expected = reference.decide('consume', keys, units, details)
+      return Promise.resolve(ledger.decide('consume', keys, units, details)).then((actual) =>
+        same(actual, expected, context),
+      )
+    })
+    await Promise.all([before, ...decided])
+    await sameValues()
+    if (other?.verb !== 'block') return
+    for (const each of [reference, ledger]) await each.unblock?.([ids[other.key] as string])
+  }
+
+  async function playOther({ verb, key }: Other, units: number): Promise<void> {
+    const id = ids[key] as string
+    const keys = [id]
+    const ledgers: readonly Ledger[] = [reference, ledger]
+    const context = { now, verb, keys, cost: units }
+    if (verb === 'reserve') {
+      const bookings = await Promise.all(ledgers.map((each) => each.reserve(keys, units, 0)))
+      same(bookings[1]?.decision, bookings[0]?.decision, context)
+      if (bookings[0]?.tickets === undefined) return
+      granted++
+      reserved.push({ key: id, costs: units, bookings })
+      return
+    }
+    // A refusal that is repeated locally tells the units of a debt as they were.
+    if (verb === 'charge' && denyCache) return
+    const old = verb === 'settle' ? reserved.pop() : undefined
+    if (verb === 'settle' && old === undefined) return
+    const results = (verb === 'other plan' ? others : ledgers).map((each, n): unknown => {
+      if (verb === 'other plan') return each.decide('consume', keys, units)
+      if (verb === 'block') return each.block?.(keys, Infinity, undefined)
+      if (verb === 'reset') return each.reset(keys)
+      if (old === undefined) return each.decide(verb, keys, units)
+      const actual = policies.map(() => (units % (old.costs + 1)) - old.costs)
+      return each.decide('settle', [old.key], actual, { tickets: old.bookings[n]?.tickets })
+    })
+    const [expected, actual] = await Promise.all(results)
+    same(actual, expected, context)
+  }
+
+  /** The same states in Redis. If each has its usual form, also the same bytes. */
+  async function sameValues(): Promise<void> {
+    const values = await client.mgetBuffer(ids.map((id) => `${keyStart(prefix, name, scope)}${encodeId(id)}}`))
+    for (const [n, value] of values.entries()) {
+      const kept = reference.states(scope, ids[n] as string)
+      same(unpackStates(value, [...kept.keys()]), plainStates(kept), { id: ids[n], now })
+      const bytes = packed(policies, kept)
+      if (bytes === undefined || value === null || value.length !== bytes.length) continue
+      if (!bytes.equals(value)) throw new Error(`other bytes of ${ids[n]} at ${now}`)
+    }
+  }
+
+  try {
+    for (const each of turns) await play(each)
+  } finally {
+    Math.random = random
+  }
+}
+
+/** The value of a key whose states have no reservations; undefined if it has another form. */
+function packed(policies: readonly Policy[], kept: ReadonlyMap<Policy, readonly number[]>): Buffer | undefined {
+  const states = new Map([...kept].map((each) => [each[0].name, each]))
+  const records: Buffer[] = []
+  for (const { name } of policies) {
+    const [written, s = []] = states.get(name) ?? []
+    if (written === undefined || s.at(-1) !== 0) return undefined
+    records.push(plainHead(written), ...s.slice(0, -1).map(seven))
+  }
+  return Buffer.concat(records)
+}
+
+function seven(number: number): Buffer {
+  const bytes = Buffer.alloc(8)
+  bytes.writeBigInt64LE(BigInt(number))
+  return bytes.subarray(0, 7)
+}
+
+function same(actual: unknown, expected: unknown, context: object): void {
+  if (isDeepStrictEqual(actual, expected)) return
+  throw new Error(`${JSON.stringify(context)}\n got ${show(actual)}\nwant ${show(expected)}`)
+}
+
+function show(value: unknown): string {
+  return JSON.stringify(value, (_, each) => (each === Infinity ? 'Infinity' : each))
+}
