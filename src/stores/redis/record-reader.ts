@@ -85,10 +85,11 @@ export class RecordReader {
   async #read(keys: readonly string[]): Promise<FoundValue[]> {
     if (keys.length === 0) return []
     const reply = await failingAs(readScript, this.#connection.eval(readScript, [...keys], []))
-    const [time, ...found] = reply as [number | string, ...(string | number | null)[]]
+    const [time, ...found] = reply as [number | string, ...(string | Buffer | number | null)[]]
     return keys.map((key, n) => {
       const value = found[2 * n]
-      const text = typeof value === 'string' ? Buffer.from(value, 'latin1') : undefined
+      // A client may be configured to return buffers.
+      const text = value == null ? undefined : Buffer.from(String(value), 'latin1')
       return { key, now: Number(time), value: text, mistyped: Number(found[2 * n + 1]) === 1 }
     })
   }

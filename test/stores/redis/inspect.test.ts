@@ -1,5 +1,5 @@
 import { Cluster, Redis } from 'ioredis'
-import { createClient, createCluster } from 'redis'
+import { createClient, createCluster, RESP_TYPES } from 'redis'
 import { afterAll, describe, expect, test } from 'vitest'
 import { concurrency, memoryStore, policy, RateLimiter, slidingLog, tokenBucket } from '../../../src/index.ts'
 import { inspectRedis, type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
@@ -30,6 +30,7 @@ const clients: [string, RedisClient][] = [
   ['ioredis', client],
   ['ioredis with a keyPrefix', prefixed],
   ['node-redis', nodeRedis],
+  ['node-redis with buffers in place of texts', nodeRedis.withTypeMapping({ [RESP_TYPES.BLOB_STRING]: Buffer })],
   ['Cluster of ioredis', ioredisCluster],
   ['a cluster of node-redis', nodeRedisCluster],
 ]
