@@ -137,7 +137,7 @@ export class Bucket extends DrainingBucket {
   /** Fills up to the capacity at most. So one full refill after the last refused call, all of them are forgotten. */
   count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)
-    const filled = cost > this.burst ? this.capacity : Math.min(this.capacity, level + cost * this.weight)
+    const filled = Math.min(this.capacity, level + cost * this.weight)
     this.take(s, i, at, 0, 0)
     if (s[i + 2] !== 0 && filled > level) this.bookings.arrive(s as number[], at, level)
     s[i + 1] = Math.max(level, filled)

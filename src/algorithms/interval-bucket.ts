@@ -168,7 +168,7 @@ export class IntervalBucket extends DrainingBucket {
   count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0, 0)
     const spent = s[i + 1] as number
-    s[i + 1] = Math.max(spent, cost > this.capacity ? this.capacity : Math.min(this.capacity, spent + cost))
+    s[i + 1] = Math.max(spent, Math.min(this.capacity, spent + cost))
   }
 
   bookedAt(s: Numbers, i: number, at: number, delay: number): number {

@@ -86,7 +86,7 @@ function makers.bucket()
 
     function bucket.count(p, s, at, cost)
       local level = levelAt(p, s, at)
-      local filled = cost > p.burst and p.capacity or min(p.capacity, level + cost * p.weight)
+      local filled = min(p.capacity, level + cost * p.weight)
       bucket.take(p, s, at, 0, 0)
       if s[3] ~= 0 and filled > level then bookings.arrive(s, at, level) end
       s[2] = max(level, filled)

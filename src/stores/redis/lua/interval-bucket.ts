@@ -122,7 +122,7 @@ function makers.intervalBucket()
     function interval.count(p, s, at, cost)
       interval.take(p, s, at, 0, 0)
       local spent = s[2]
-      s[2] = max(spent, cost > p.capacity and p.capacity or min(p.capacity, spent + cost))
+      s[2] = max(spent, min(p.capacity, spent + cost))
     end
 
     function interval.refund(p, s, at, cost)

@@ -23,7 +23,7 @@ level${n} = level${n} + cost * ${weight}
 last${n} = at${n}
 `,
   count: `
-local filled${n} = ${`cost > ${burst} and ${capacity} or level${n} + cost * ${weight}`}
+local filled${n} = level${n} + cost * ${weight}
 if filled${n} > ${capacity} then filled${n} = ${capacity} end
 if filled${n} > level${n} then level${n} = filled${n} end
 last${n} = at${n}

@@ -28,7 +28,7 @@ last${n} = at${n}
 `,
   count: `
 if spent${n} == 0 then start${n} = ${opens(n, per, aligned)} end
-local filled${n} = cost > ${capacity} and ${capacity} or spent${n} + cost
+local filled${n} = spent${n} + cost
 if filled${n} > ${capacity} then filled${n} = ${capacity} end
 if filled${n} > spent${n} then spent${n} = filled${n} end
 last${n} = at${n}
