@@ -149,6 +149,27 @@ test('a key of another plan is carried over', async () => {
   expect([await left(small), await left(large), await left(small), await left(large)]).toEqual([1, 3, 0, 2])
 })
 
+describe('a key lives until it has its full quota under the plan that used it last', () => {
+  const bucket = (limit: number) => tokenBucket({ name: 'hourly', limit, window: '1h' })
+
+  test.each<[string, Policy, 'consume' | 'refund', Policy]>([
+    ['after other numbers', bucket(100), 'consume', bucket(200)],
+    ['after a refund under other numbers', bucket(100), 'refund', bucket(200)],
+  ])('%s', async (_, before, verb, after) => {
+    const clock = new ManualClock(Date.UTC(2026, 0, 1))
+    const store = redisStore({ client, timeout: '30s', clock: clock.now })
+    const limiter = new RateLimiter({ name: `plain-${names++}`, policies: bucket(1), store })
+    const plans = [before, after].map((plan) => limiter.under(plan)) as [RateLimiter, RateLimiter]
+    const last = verb === 'refund' ? plans[0] : plans[1]
+    await plans[0].consume('ann', { cost: 3 })
+    await plans[1][verb]('ann')
+    for (const cost of [1, 2]) {
+      const { resetAfter } = await last.consume('ann', { cost })
+      expect(await client.pttl(keyOf(limiter, 'ann'))).toBeGreaterThan(resetAfter)
+    }
+  })
+})
+
 test('the plans beyond the first 32 of a store are decided by the whole script', async () => {
   const before = await scripts()
   const store = redisStore({ client, timeout: '30s' })

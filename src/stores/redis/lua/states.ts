@@ -16,27 +16,28 @@ local mistyped = {}
 local loadedBy
 
 -- The value to write, and its expiry: when the key has its full quota, plus a margin for clocks that differ. With a single
--- policy, it is rounded up to a whole grain. It then follows from the state alone, and most calls need not set it again.
+-- record, it is rounded up to a whole grain of its policy. It then follows from the state alone, and most calls need not set it
+-- again. Any plan that reads the value relies on that.
 local function packValue(scope)
-  local first, others, expiry = scope[1], scope.others, scope.fullAt
-  local value = packRecord(first, first.s)
-  if not scope[2] and not others and not scope.provisional and not scope.block then
-    local grain = first.grain
-    return value, grain and ceil((expiry + margin) / grain) * grain or expiry + margin
+  local value, only, expiry = '', nil, scope.fullAt
+  for n = 1, #scope do
+    local p = scope[n]
+    local s = p.s
+    local record = packRecord(p, s)
+    if record ~= '' then only = value == '' and (s.oldRecord and s.foreign and s.foreign.policy or p) end
+    if s.oldRecord then expiry = max(expiry, s.expires) end
+    value = value .. record
   end
-  for n = 2, #scope do value = value .. packRecord(scope[n], scope[n].s) end
-  for _, p in ipairs(scope) do
-    if p.s.oldRecord then expiry = max(expiry, p.s.expires) end
-  end
-  for _, other in ipairs(others or {}) do
-    value = value .. other[1]
+  for _, other in ipairs(scope.others or {}) do
+    value, only = value .. other[1], nil
     expiry = max(expiry, other[2])
   end
   if scope.block then
-    value = value .. scope.block.record
+    value, only = value .. scope.block.record, nil
     expiry = max(expiry, scope.block.till)
   end
-  return value, expiry + margin
+  local grain = only and only.grain
+  return value, grain and ceil((expiry + margin) / grain) * grain or expiry + margin
 end
 
 local function unload(scope)
