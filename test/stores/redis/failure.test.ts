@@ -124,13 +124,17 @@ test.each(['ioredis', 'node-redis'])('%s: a call whose reply was lost is not rep
   closes.push(() => proxy.close())
   const client = name === 'ioredis' ? ioredis(proxy.port, { retryStrategy: () => 10 }) : await nodeRedis(proxy.port)
   const limiter = limiterOf(client, { timeout: '1s' })
-  await limiter.peek('id')
+  await limiter.consume('other') // the script is loaded
   proxy.fault = 'lose replies'
   const lost = failure(limiter.consume('id'))
   await expect.poll(() => proxy.lost).toBeGreaterThan(0)
   proxy.fault = undefined
   expect((await lost).code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
   await sleep(100) // time for the client to send the call again
-  const direct = new RateLimiter({ name: limiter.name, policies, store: redisStore({ client: ioredis(server.port) }) })
+  const direct = new RateLimiter({
+    name: limiter.name,
+    policies,
+    store: redisStore({ client: ioredis(server.port), timeout: '5s' }),
+  })
   expect((await direct.peek('id')).remaining).toBe(99)
 })
