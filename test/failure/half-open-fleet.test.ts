@@ -2,7 +2,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster, Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { createClientPool, createCluster } from 'redis'
+import { createClientPool, createCluster, createSentinel } from 'redis'
 import { afterAll, expect, test } from 'vitest'
 import { RateLimiter, type Store } from '../../src/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
@@ -71,16 +71,26 @@ test.each(['ioredis', 'node-redis'])('%s: a Cluster, one node of which is gone',
   await heals(redisStore({ client, reconnectAfter: '1s', prefix: name }), () => proxies[1]?.forget())
 })
 
-// A sentinel client of node-redis opens another connection only when a sentinel tells of a change: docs/production.md.
-test('ioredis: the master of a Sentinel', async () => {
+test.each(['ioredis', 'node-redis'])('%s: the master of a Sentinel', async (name) => {
   const sentinel = await startSentinel(server.port)
   closes.push(() => sentinel.stop())
   const proxy = await proxyTo(server.port)
   const map = { [`127.0.0.1:${server.port}`]: { host: '127.0.0.1', port: proxy.port } }
-  const client = new Redis({ sentinels: [{ host: '127.0.0.1', port: sentinel.port }], name: 'gate', natMap: map })
-  client.on('error', () => undefined)
-  closes.push(() => client.disconnect())
-  await heals(redisStore({ client, reconnectAfter: '1s', prefix: 'sentinel' }), () => proxy.forget())
+  const root = { host: '127.0.0.1', port: sentinel.port }
+  let client: RedisClient
+  if (name === 'ioredis') {
+    const own = new Redis({ sentinels: [root], name: 'gate', natMap: map })
+    own.on('error', () => undefined)
+    closes.push(() => own.disconnect())
+    client = own
+  } else {
+    const own = createSentinel({ sentinelRootNodes: [root], name: 'gate', nodeAddressMap: map })
+    own.on('error', () => undefined)
+    await own.connect()
+    closes.push(() => own.destroy())
+    client = own as RedisClient
+  }
+  await heals(redisStore({ client, reconnectAfter: '1s', prefix: `sentinel-${name}` }), () => proxy.forget())
 })
 
 test('node-redis: a pool', async () => {

@@ -4,6 +4,7 @@
 import { invalidOption } from '../../errors.ts'
 import { errorsOf } from './client-errors.ts'
 import { ioredisScan, type KeyScan, nodeRedisScan } from './key-scan.ts'
+import { isSentinel, type NodeRedisSentinel, SentinelMaster } from './node-redis-sentinel.ts'
 
 type Listener = () => void
 
@@ -56,7 +57,10 @@ export interface Connection {
 
 /** @throws HeadgateError `HEADGATE_OPTION` if it is not a client of one of these libraries */
 export function connectionOf(client: unknown): Connection {
-  if (can(client, 'evalSha') && can(client, 'eval')) return nodeRedis(client as NodeRedisLike)
+  if (can(client, 'evalSha') && can(client, 'eval')) {
+    const connection = nodeRedis(client as NodeRedisLike)
+    return isSentinel(client as object) ? nodeRedisSentinel(client as NodeRedisSentinel, connection) : connection
+  }
   if (can(client, 'evalsha') && can(client, 'eval') && can(client, 'on')) return ioredis(client as IoredisLike)
   const fix = 'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).'
   throw invalidOption('redisStore: client', 'a client of ioredis, redis (node-redis) or iovalkey', client, fix)
@@ -78,7 +82,7 @@ interface NodeRedisClient {
   connect(): Promise<unknown>
 }
 
-/** Only a single client or that of a node: a pool replaces a client that does not answer, and a sentinel hides its own. */
+/** Only a single client or that of a node: a pool goes on with its other clients. */
 function reconnectNodeRedis(client: NodeRedisLike): void {
   const single = 'socketEpoch' in client && can(client, 'destroy') && can(client, 'connect')
   if (!single || client.isReady !== true) return
@@ -103,6 +107,13 @@ function nodeRedis(client: NodeRedisLike): Connection {
     onLost: () => {}, // it never sends a command twice
     keyScan: can(client, 'scan') || can(client, 'nodeClient') ? nodeRedisScan(client) : undefined,
   }
+}
+
+function nodeRedisSentinel(client: NodeRedisSentinel, connection: Connection): Connection {
+  const master = new SentinelMaster(client)
+  const { ready, reconnect, evalSha, eval: evalText } = master
+  const problem = () => connection.problem() ?? master.problem
+  return { ...connection, problem, ready, reconnect, evalSha, eval: evalText }
 }
 
 /** The states in which ioredis queues commands. Not `wait`: in that state the first command opens the connection. */

@@ -1,11 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { createClient } from 'redis'
+import { createClient, createSentinel } from 'redis'
 import { afterAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter } from '../../../src/index.ts'
 import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
 import { failure } from '../../support/failure.ts'
 import { startProxy } from '../../support/proxy.ts'
+import { startSentinel } from '../../support/redis-sentinel.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { useServer } from '../../support/use-server.ts'
 
@@ -119,18 +120,47 @@ test('an error of Redis is the cause of the error of the call', async () => {
   await client.config('SET', 'maxmemory', 0)
 })
 
-test.each(['ioredis', 'node-redis'])('%s: a call whose reply was lost is not repeated', async (name) => {
+/** Clients of a server that they reach through a proxy at this port. */
+const proxied: Record<string, (port: number) => Promise<RedisClient>> = {
+  ioredis: async (port) => ioredis(port, { retryStrategy: () => 10 }),
+  'node-redis': nodeRedis,
+  async 'ioredis with a Sentinel'(port) {
+    const { root, map } = await sentinelOf(port)
+    const client = new Redis({ sentinels: [root], name: 'gate', natMap: map, retryStrategy: () => 10 })
+    client.on('error', () => {})
+    closes.push(() => client.disconnect())
+    return client
+  },
+  async 'node-redis with a Sentinel'(port) {
+    const { root, map } = await sentinelOf(port)
+    const client = createSentinel({ sentinelRootNodes: [root], name: 'gate', nodeAddressMap: map })
+    client.on('error', () => {})
+    await client.connect()
+    closes.push(() => client.destroy())
+    return client as RedisClient
+  },
+}
+
+async function sentinelOf(port: number) {
+  const sentinel = await startSentinel(server.port)
+  closes.push(sentinel.stop)
+  const root = { host: '127.0.0.1', port: sentinel.port }
+  return { root, map: { [`127.0.0.1:${server.port}`]: { host: '127.0.0.1', port } } }
+}
+
+test.each(Object.keys(proxied))('%s: a call whose reply was lost is not repeated', async (name) => {
   const proxy = await startProxy(server.port)
   closes.push(() => proxy.close())
-  const client = name === 'ioredis' ? ioredis(proxy.port, { retryStrategy: () => 10 }) : await nodeRedis(proxy.port)
+  const client = (await proxied[name]?.(proxy.port)) as RedisClient
   const limiter = limiterOf(client, { timeout: '1s' })
-  await limiter.consume('other') // the script is loaded
+  // It also loads the script.
+  await expect.poll(() => limiter.consume('warm').catch(() => undefined)).toMatchObject({ allowed: true })
   proxy.fault = 'lose replies'
   const lost = failure(limiter.consume('id'))
   await expect.poll(() => proxy.lost).toBeGreaterThan(0)
   proxy.fault = undefined
   expect((await lost).code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
-  await sleep(100) // time for the client to send the call again
+  await sleep(500) // time for the client to send the call again
   const direct = new RateLimiter({
     name: limiter.name,
     policies,

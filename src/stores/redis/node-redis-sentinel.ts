@@ -1,0 +1,99 @@
+/*
+ * A sentinel client of node-redis has clients of its own for the master, and `_execute` gives one to a function. If the
+ * connection breaks meanwhile, or if the master has moved, it finds the master and runs the function again.
+ *
+ * A script may have run before the connection broke, so it is sent only once here.
+ */
+
+interface Script {
+  keys: (string | Uint8Array)[]
+  arguments: (string | Uint8Array)[]
+}
+
+interface MasterClient {
+  evalSha(sha: string, script: Script): Promise<unknown>
+  eval(text: string, script: Script): Promise<unknown>
+  destroy(): void
+}
+
+export interface NodeRedisSentinel {
+  readonly isReady: boolean
+  /** What the sentinel client puts before keys. The client of the master does not. */
+  readonly _keyPrefix?: string | Uint8Array
+  _execute<T>(isReadonly: boolean, run: (master: MasterClient) => Promise<T>): Promise<T>
+}
+
+export function isSentinel(client: object): client is NodeRedisSentinel {
+  return 'getMasterNode' in client && '_execute' in client && 'isReady' in client
+}
+
+type RunScript = (script: string, keys: string[], args: (string | Uint8Array)[]) => Promise<unknown>
+
+/** What a store needs from a sentinel client. */
+export class SentinelMaster {
+  readonly #client: NodeRedisSentinel
+  #searching = false
+  #failure: unknown
+
+  constructor(client: NodeRedisSentinel) {
+    this.#client = client
+  }
+
+  readonly ready = (): boolean => {
+    const { isReady } = this.#client
+    if (!isReady) this.#search()
+    return isReady
+  }
+
+  /** Why it is not ready. */
+  get problem(): unknown {
+    return this.#failure ?? (this.#client.isReady ? undefined : new Error('The sentinel client has no master.'))
+  }
+
+  /** Breaks the connection. A command that waits for its answer then fails, so the sentinel client makes another one. */
+  readonly reconnect = (): void => {
+    this.#client._execute(false, async (master) => master.destroy()).catch(() => undefined)
+  }
+
+  readonly evalSha: RunScript = (sha, keys, args) =>
+    this.#runOnce((master) => master.evalSha(sha, { keys: this.#prefixed(keys), arguments: args }))
+
+  readonly eval: RunScript = (text, keys, args) =>
+    this.#runOnce((master) => master.eval(text, { keys: this.#prefixed(keys), arguments: args }))
+
+  #prefixed(keys: string[]): (string | Uint8Array)[] {
+    const { _keyPrefix: prefix = '' } = this.#client
+    if (prefix.length === 0) return keys
+    return keys.map((key) => (typeof prefix === 'string' ? prefix + key : Buffer.concat([prefix, Buffer.from(key)])))
+  }
+
+  /** The sentinel client looks for a master only if a command or a sentinel tells it to. */
+  #search(): void {
+    if (this.#searching) return
+    this.#searching = true
+    const ended = (failure?: unknown) => {
+      this.#searching = false
+      this.#failure = failure
+    }
+    this.#client._execute(false, async () => ended()).catch(ended)
+  }
+
+  /** Runs a command, and again only if a replica has refused it. */
+  #runOnce(command: (master: MasterClient) => Promise<unknown>): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      let failed: { readonly error: unknown } | undefined
+      const run = async (master: MasterClient) => {
+        if (failed !== undefined) throw failed.error
+        try {
+          return await command(master)
+        } catch (error) {
+          if (error instanceof Error && error.message.startsWith('READONLY')) throw error
+          failed = { error }
+          reject(error) // at once, since the client first finds the master
+          throw error
+        }
+      }
+      this.#client._execute(false, run).then(resolve, reject)
+    })
+  }
+}
