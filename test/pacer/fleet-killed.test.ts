@@ -1,40 +1,52 @@
+/* Processes that are killed while calls wait in them, with the clients' default options. */
 import { fork } from 'node:child_process'
 import { once } from 'node:events'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { expect, test } from 'vitest'
+import { createClient } from 'redis'
+import { afterAll, describe, expect, test } from 'vitest'
 import { slidingLog } from '../../src/index.ts'
 import { Pacer } from '../../src/pacer/index.ts'
-import { redisStore } from '../../src/stores/redis/index.ts'
+import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { useRedis } from '../support/use-server.ts'
 
-const { server, client } = await useRedis()
+const { server, client: ioredis } = await useRedis()
+const nodeRedis = await createClient({ socket: { port: server.port } }).connect()
+afterAll(() => nodeRedis.destroy())
+const clients: Record<string, RedisClient> = { ioredis, 'node-redis': nodeRedis as RedisClient }
 const worker = new URL('../support/pacer-worker.mjs', import.meta.url)
 
-test('a process that is killed with 1,000 calls waiting holds the others up for about two seconds', async () => {
-  const task = JSON.stringify({ port: server.port, limit: 100, window: 1000, calls: 1000 })
-  const child = fork(worker, [task])
+/** A process that makes so many calls at once through this pace, and dies half a second later. */
+async function killedProcess(task: { library: string; limit: number; window: number; calls: number }): Promise<void> {
+  const child = fork(worker, [JSON.stringify({ port: server.port, ...task })])
   await once(child, 'message')
   child.send('go')
   await sleep(500)
   const gone = once(child, 'exit')
   child.kill('SIGKILL')
   await gone
-  const store = redisStore({ client, timeout: '10s' })
-  const pacer = new Pacer(slidingLog({ limit: 100, window: 1000 }), { name: 'third-party', store })
-  const waited = await pacer.acquire()
-  expect(waited).toBeGreaterThan(500)
-  expect(waited).toBeLessThan(4000)
-})
+}
 
-test('after reset nobody waits for what it had booked', async () => {
-  const task = JSON.stringify({ port: server.port, limit: 1, window: 60_000, calls: 3 })
-  const child = fork(worker, [task])
-  await once(child, 'message')
-  child.send('go')
-  await sleep(500)
-  child.kill('SIGKILL')
-  const store = redisStore({ client, timeout: '10s' })
-  const pacer = new Pacer(slidingLog({ limit: 1, window: 60_000 }), { name: 'third-party', store })
-  await pacer.reset()
-  expect(await pacer.acquire()).toBeLessThan(1000)
+describe.each(Object.keys(clients))('%s', (library) => {
+  function pacerOf(limit: number, window: number): Pacer {
+    const store = redisStore({ client: clients[library] as RedisClient })
+    return new Pacer(slidingLog({ limit, window }), { name: 'third-party', store })
+  }
+
+  test('a process that is killed with 1,000 calls waiting holds the others up for about two seconds', async () => {
+    const pace = { limit: 100, window: 1000 }
+    await ioredis.flushall()
+    await killedProcess({ library, ...pace, calls: 1000 })
+    const waited = await pacerOf(pace.limit, pace.window).acquire()
+    expect(waited).toBeGreaterThan(500)
+    expect(waited).toBeLessThan(4000)
+  })
+
+  test('after reset nobody waits for what it had booked', async () => {
+    const pace = { limit: 1, window: 60_000 }
+    await ioredis.flushall()
+    await killedProcess({ library, ...pace, calls: 3 })
+    const pacer = pacerOf(pace.limit, pace.window)
+    await pacer.reset()
+    expect(await pacer.acquire()).toBeLessThan(1000)
+  })
 })

@@ -7,9 +7,10 @@ import { slidingLog } from 'headgate'
 import { Pacer } from 'headgate/pacer'
 import { redisStore } from 'headgate/redis'
 import { Redis } from 'ioredis'
+import { createClient } from 'redis'
 
-const { port, limit, window, calls } = JSON.parse(process.argv[2])
-const client = new Redis(port)
+const { port, limit, window, calls, library = 'ioredis' } = JSON.parse(process.argv[2])
+const client = library === 'ioredis' ? new Redis(port) : await createClient({ socket: { port } }).connect()
 const shared = redisStore({ client, timeout: '10s' })
 const now = () => Number(process.hrtime.bigint() / 1000n) / 1000
 const slots = []
@@ -39,7 +40,8 @@ process.once('message', async () => {
   const starts = []
   const call = () => starts.push(now())
   await Promise.all(Array.from({ length: calls }, () => pacer.throttle(call)))
-  client.disconnect()
+  if (client instanceof Redis) client.disconnect()
+  else client.destroy()
   process.send({ starts, slots: slots.sort((a, b) => a - b) })
   process.disconnect()
 })
