@@ -2,13 +2,14 @@
 import { channel } from 'node:diagnostics_channel'
 import { Redis } from 'ioredis'
 import { Pool } from 'pg'
-import { createClient } from 'redis'
+import { createClient, createClientPool, createSentinel } from 'redis'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { type HeadgateError, RateLimiter, type Store, type StoreStateEvent } from '../../src/index.ts'
 import { postgresStore } from '../../src/stores/postgres/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { forgetWarnings } from '../../src/warn.ts'
 import { lockedUser, startPostgres } from '../support/postgres-server.ts'
+import { startSentinel } from '../support/redis-sentinel.ts'
 import { startRedis } from '../support/redis-server.ts'
 import { startProxy } from '../support/tcp-proxy.ts'
 import { useServer } from '../support/use-server.ts'
@@ -53,6 +54,14 @@ function nodeRedis(port: number, options: object = {}, connect = true): RedisCli
   return client as RedisClient
 }
 
+function pool(port: number, { host, ...options }: { host?: string } = {}): RedisClient {
+  const client = createClientPool({ socket: { port, ...(host && { host }) }, ...options })
+  client.on('error', () => undefined)
+  client.connect().catch(() => undefined)
+  closes.push(() => client.destroy())
+  return client as RedisClient
+}
+
 let names = 0
 async function degraded(store: Store): Promise<RateLimiter> {
   const limiter = new RateLimiter({ name: `causes-${names++}`, policies: '5/1h', store })
@@ -86,6 +95,7 @@ async function tellsCause(store: Store, cause: RegExp, unsent = true): Promise<v
 const clients: [string, (port: number, options?: object) => RedisClient][] = [
   ['ioredis', ioredis],
   ['node-redis', nodeRedis],
+  ['a pool of node-redis', pool],
 ]
 
 describe.each(clients)('%s', (_, connect) => {
@@ -145,6 +155,24 @@ describe.each(clients)('%s', (_, connect) => {
 test('node-redis that nobody connected', async () => {
   const client = nodeRedis(open.port, {}, false)
   await tellsCause(redisStore({ client, prefix: 'causes', timeout: 60 }), /await client\.connect\(\)/)
+})
+
+test('node-redis with a Sentinel whose master is gone', async () => {
+  const server = await startRedis()
+  const sentinel = await startSentinel(server.port)
+  const root = { host: '127.0.0.1', port: sentinel.port }
+  const client = createSentinel({ sentinelRootNodes: [root], name: 'gate' })
+  client.on('error', () => undefined)
+  await client.connect()
+  closes.push(
+    () => client.destroy(),
+    () => sentinel.stop(),
+  )
+  await server.stop()
+  await tellsCause(
+    redisStore({ client: client as RedisClient, prefix: 'causes', timeout: 60 }),
+    /no connection to the master/,
+  )
 })
 
 test.each([

@@ -4,6 +4,7 @@
 import { invalidOption } from '../../errors.ts'
 import { errorsOf } from './client-errors.ts'
 import { ioredisScan, type KeyScan, nodeRedisScan } from './key-scan.ts'
+import { isPool, poolReady } from './node-redis-pool.ts'
 import { isSentinel, type NodeRedisSentinel, SentinelMaster } from './node-redis-sentinel.ts'
 
 type Listener = () => void
@@ -101,7 +102,10 @@ function nodeRedis(client: NodeRedisLike): Connection {
     reconnect: (slot) => reconnectNodeRedis((client as NodeRedisCluster).slots?.[slot]?.master?.client ?? client),
     cluster: can(client, 'getSlotRandomNode'),
     nodeOf: (slot) => (client as NodeRedisCluster).slots?.[slot]?.master?.address ?? '',
-    ready: () => client.isReady ?? client.isOpen ?? true,
+    ready:
+      isPool(client) && errors !== undefined
+        ? poolReady(client, errors)
+        : () => client.isReady ?? client.isOpen ?? true,
     evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
     eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
     onLost: () => {}, // it never sends a command twice

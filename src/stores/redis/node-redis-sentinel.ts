@@ -18,6 +18,8 @@ interface MasterClient {
 
 export interface NodeRedisSentinel {
   readonly isReady: boolean
+  /** Undefined if no client of the master is connected. */
+  getMasterNode(): unknown
   /** What the sentinel client puts before keys. The client of the master does not. */
   readonly _keyPrefix?: string | Uint8Array
   _execute<T>(isReadonly: boolean, run: (master: MasterClient) => Promise<T>): Promise<T>
@@ -40,14 +42,15 @@ export class SentinelMaster {
   }
 
   readonly ready = (): boolean => {
-    const { isReady } = this.#client
-    if (!isReady) this.#search()
-    return isReady
+    const client = this.#client
+    const ready = client.isReady && client.getMasterNode() !== undefined
+    if (!ready) this.#search()
+    return ready
   }
 
-  /** Why it is not ready. */
+  /** Why it is not ready. To be asked only then. */
   get problem(): unknown {
-    return this.#failure ?? (this.#client.isReady ? undefined : new Error('The sentinel client has no master.'))
+    return this.#failure ?? new Error('The sentinel client has no connection to the master.')
   }
 
   /** Breaks the connection. A command that waits for its answer then fails, so the sentinel client makes another one. */
