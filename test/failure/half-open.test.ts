@@ -1,8 +1,9 @@
 /* A connection whose other end is gone without a word heals by itself, with the defaults of the clients. */
+import { readFileSync } from 'node:fs'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { createClient } from 'redis'
-import { afterAll, expect, test } from 'vitest'
+import { createClient, type RedisClientOptions } from 'redis'
+import { afterAll, expect, test, vi } from 'vitest'
 import { RateLimiter } from '../../src/index.ts'
 import { type RedisClient, redisStore } from '../../src/stores/redis/index.ts'
 import { startRedis } from '../support/redis-server.ts'
@@ -44,4 +45,31 @@ test.each(['ioredis', 'node-redis'])('%s: the client is told to connect anew', a
   expect(sources[0]).toBe('fallback')
   expect(sources.at(-1)).toBe('store')
   expect(performance.now() - began).toBeGreaterThan(900)
+})
+
+test('the options of node-redis in docs/production.md survive a Redis that stands still for longer than socketTimeout', async () => {
+  const page = readFileSync(new URL('../../docs/production.md', import.meta.url), 'utf8')
+  const [, strategy = '', options = ''] =
+    /reconnectStrategy = (.*?)\nconst client = createClient\((\{.*?\n\})\)/s.exec(page) ?? []
+  const read = new Function('reconnectStrategy', 'process', `return (${options})`)
+  const reconnectStrategy = new Function(`return ${strategy.replaceAll(': number', '')}`)()
+  const documented = read(reconnectStrategy, { env: {} }) as RedisClientOptions & { socket: { socketTimeout: number } }
+  expect(documented.socket.socketTimeout).toBe(5000)
+  const own = await startRedis()
+  const socket = { ...documented.socket, port: own.port, socketTimeout: 500 }
+  const client = createClient({ ...documented, pingInterval: 100, socket } as RedisClientOptions)
+  const timedOut = vi.fn()
+  client.on('error', timedOut)
+  closes.push(
+    () => client.destroy(),
+    () => own.stop(),
+  )
+  await client.connect()
+  const store = redisStore({ client: client as RedisClient, reconnectAfter: Infinity })
+  const limiter = new RateLimiter({ name: 'documented', policies: '1000/1h', store })
+  await expect.poll(async () => (await limiter.consume('k')).source).toBe('store')
+  process.kill(own.pid, 'SIGSTOP')
+  await expect.poll(() => timedOut.mock.calls.length, { timeout: 10_000 }).toBeGreaterThan(0)
+  process.kill(own.pid, 'SIGCONT')
+  await expect.poll(async () => (await limiter.consume('k')).source, { timeout: 10_000 }).toBe('store')
 })
