@@ -84,6 +84,8 @@ export class Deadlines {
   readonly #waiting = new LinkedList<DeadlineItem>()
   /** True while `#arm` or `#expire` is to run, by the timer or after the pending events. */
   #scheduled = false
+  /** When an item was added beside others, since this process last turned to pending events; undefined if none was. */
+  #turnBegan: number | undefined
   #cancelTimer: CancelSleep | undefined
   /** When the scheduled `#arm` or `#expire` should run. */
   #expected = 0
@@ -111,16 +113,26 @@ export class Deadlines {
 
   add(item: DeadlineItem): void {
     const now = this.#clock()
+    const alone = this.#waiting.first === undefined
     item.due = now + this.#timeout * 1000
-    this.#alive = now
     item.waits = true
     item.moved = false
-    if (this.#waiting.first === undefined && this.#cancelTimer !== undefined) this.#reuseTimer(item)
+    if (alone && this.#cancelTimer !== undefined) this.#reuseTimer(item)
     this.#waiting.add(item)
-    if (this.#scheduled || this.#timeout === Infinity) return
+    if (this.#timeout === Infinity) return
+    if (this.#turnBegan === undefined) this.#alive = now
+    if (!alone) this.#beginTurn(now)
+    if (this.#scheduled) return
     this.#scheduled = true
     this.#expected = now
     afterPendingEvents(() => this.#arm())
+  }
+
+  /** One turn may add many items, and take longer than their timeout. */
+  #beginTurn(now: number): void {
+    if (this.#turnBegan !== undefined) return
+    this.#turnBegan = now
+    afterPendingEvents(this.#forgiveTurn)
   }
 
   /** Gives an item that waits its whole time again. */
@@ -182,6 +194,7 @@ export class Deadlines {
   }
 
   #expire(): void {
+    this.#forgiveTurn()
     const now = this.#clock()
     const waiting = this.#waiting
     for (let item = waiting.first; item !== undefined && item.due <= now; item = waiting.first) {
@@ -197,15 +210,30 @@ export class Deadlines {
     return new HeadgateError('HEADGATE_STORE_TIMEOUT', message, { uncounted: !sent })
   }
 
-  /** Gives back the time in which this process stood still. A clock of the user's own may jump, which says nothing. */
+  /** While this process made calls, or was busy otherwise, the store was not heard. */
+  readonly #forgiveTurn = (): void => {
+    if (this.#turnBegan === undefined) return
+    const stoodStill = this.#clock() - this.#turnBegan
+    this.#turnBegan = undefined
+    if (stoodStill >= standstill) this.#giveBack(stoodStill)
+  }
+
+  /** To be called where this process wanted to be at `#expected`. */
   #forgiveStandstill(): void {
     const now = this.#clock()
-    const stoodStill = now - this.#alive
+    if (now - this.#expected >= standstill) this.#giveBack(now - this.#alive)
     this.#alive = now
-    if (now - this.#expected < standstill || this.#clock !== monotonicClock) return
     this.#expected = now
+  }
+
+  /** Gives back the time in which this process stood still. A clock of the user's own may jump, which says nothing. */
+  #giveBack(stoodStill: number): void {
+    if (this.#clock !== monotonicClock) return
+    const now = this.#clock()
+    this.#alive = now
+    const latest = now + this.#timeout * 1000
     for (let item = this.#waiting.last; item !== undefined && !item.moved; item = item.before) {
-      item.due += stoodStill
+      item.due = Math.min(item.due + stoodStill, latest)
       item.moved = true
     }
   }

@@ -73,16 +73,22 @@ describe.each(['ioredis', 'node-redis'])('%s', (name) => {
   })
 
   test('a stall of this process fails no call', async () => {
-    const limiter = await limiterOn(await connect(name, server.port))
+    const limiter = await limiterOn(await connect(name, server.port), { timeout: 300 })
     const calls = Array.from({ length: 20 }, (_, n) => limiter.consume(`k-${n}`))
-    block(150)
+    block(450)
     const decisions = await Promise.all(calls)
     expect(decisions.every(({ allowed }) => allowed)).toBe(true)
     // Also while the answers are on their way.
     const later = Array.from({ length: 20 }, (_, n) => limiter.consume(`k-${n}`))
     await new Promise((resolve) => setImmediate(resolve))
-    block(150)
+    block(450)
     expect((await Promise.all(later)).every(({ allowed }) => allowed)).toBe(true)
+    // And while the calls are made, which is so many that they leave in several batches.
+    const slowly = Array.from({ length: 600 }, (_, n) => {
+      if (n % 200 === 0) block(200)
+      return limiter.consume(`k-${n}`)
+    })
+    expect((await Promise.all(slowly)).every(({ allowed }) => allowed)).toBe(true)
     expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
   })
 

@@ -18,6 +18,24 @@ test('a process that was busy beyond the deadline reads what has arrived before 
   expect(item.waits).toBe(false)
 })
 
+test.each([
+  ['the first ones', 0],
+  ['others wait', 1],
+])('a turn that makes calls for longer than the timeout gives their answers a chance: %s', async (_, others) => {
+  const deadlines = new Deadlines('The store', 400)
+  for (let n = 0; n < others; n++) deadlines.add(new Item())
+  await sleep(5)
+  const items = [new Item(), new Item(), new Item()]
+  for (const item of items) {
+    const started = performance.now()
+    deadlines.add(item)
+    while (performance.now() - started < 300);
+  }
+  for (let n = 0; n < 4; n++) await turn()
+  expect(items.map(({ expire }) => expire.mock.calls.length)).toEqual([0, 0, 0])
+  await expect.poll(() => items.some(({ waits }) => waits)).toBe(false)
+})
+
 test.each([30 * 86_400_000, Number.MAX_SAFE_INTEGER, Infinity])(
   'a timeout of %d ms fires no timer early',
   async (ms) => {
