@@ -15,8 +15,8 @@ interface Event {
 export interface FleetTerms {
   readonly policies: RateLimiterOptions['policies']
   readonly processes: number
-  /** In milliseconds; undefined for decisions by the store itself. */
-  readonly period: number | undefined
+  /** In milliseconds, of all or of each; undefined for decisions by the store itself. */
+  readonly period: number | readonly number[] | undefined
   /** The round trip of a process to the store, in milliseconds. */
   readonly roundTrip: (process: number) => number
 }
@@ -45,7 +45,8 @@ export class VirtualFleet {
     const exact = shared(memoryStore({ clock }))
     this.#limiters = Array.from({ length: processes }, (_, process) => {
       const remote = this.#behind(exact, roundTrip(process))
-      const store = period === undefined ? remote : new OptimisticStore(remote, period, clock, this.#sleeper)
+      const own = typeof period === 'object' ? period[process] : period
+      const store = own === undefined ? remote : new OptimisticStore(remote, own, clock, this.#sleeper)
       return new RateLimiter({ name: 'fleet', policies, store, storeTimeout: Infinity, onStoreError: 'throw' })
     })
   }
@@ -86,14 +87,14 @@ export class VirtualFleet {
   }
 
   /** Sends a request to a process at that time, in milliseconds from the start. */
-  request(time: number, process: number, key = 'k'): void {
+  request(time: number, process: number, key = 'k', cost = 1): void {
     this.at(start + time * 1000, async () => {
-      const { allowed } = await (this.#limiters[process] as RateLimiter).consume(key)
+      const { allowed } = await (this.#limiters[process] as RateLimiter).consume(key, { cost })
       const { admitted, by } = this.outcome
       if (!allowed) this.outcome.refused++
       else {
-        admitted.push((this.now - start) / 1000)
-        by[process] = (by[process] ?? 0) + 1
+        for (let n = 0; n < cost; n++) admitted.push((this.now - start) / 1000)
+        by[process] = (by[process] ?? 0) + cost
       }
     })
   }
@@ -158,11 +159,13 @@ export interface Load {
   readonly until: number
   /** How much of it comes to each process. */
   readonly weights: readonly number[]
+  /** Of each request. */
+  readonly cost?: number
   readonly seed?: number
 }
 
 /** Requests at random times. */
-export function poisson(fleet: VirtualFleet, { rate, from = 0, until, weights, seed = 7 }: Load): void {
+export function poisson(fleet: VirtualFleet, { rate, from = 0, until, weights, cost = 1, seed = 7 }: Load): void {
   const draw = seededRandom(seed)
   const random = () => draw(2 ** 31) / 2 ** 31
   const all = weights.reduce((sum, weight) => sum + weight)
@@ -172,6 +175,6 @@ export function poisson(fleet: VirtualFleet, { rate, from = 0, until, weights, s
       left -= weight
       return left < 0
     })
-    fleet.request(time, Math.max(0, process))
+    fleet.request(time, Math.max(0, process), 'k', cost)
   }
 }

@@ -5,16 +5,26 @@
 
 import type { Policy } from '../../algorithms/algorithm.ts'
 import { slidingWindow } from '../../algorithms/sliding-window.ts'
+import type { KeptState } from '../../inspection/kept-key.ts'
 
 /** More units than anybody wants in one window. */
 const unlimited = 1_000_000_000
 
-/** No policy of a user is named so. */
-export const demandName = '~demand'
+/** How the name begins. No policy of a user is named so. */
+const demandName = '~demand'
 
-/** The policy that counts the demand of a key by all processes. It refuses nothing. @param window in milliseconds */
+/**
+ * The policy that counts the demand of a key by all processes with this window. It refuses nothing.
+ * @param window in milliseconds
+ */
 export function demandPolicy(scope: string, window: number): Policy {
-  return slidingWindow({ name: demandName, scope, limit: unlimited, window: `${window}ms`, shadow: true })
+  const name = `${demandName}-${window}ms`
+  return slidingWindow({ name, scope, limit: unlimited, window: `${window}ms`, shadow: true })
+}
+
+/** True for the state of such a policy, also of processes with another window, whose name is not known here. */
+export function isDemand({ name, definition }: KeptState): boolean {
+  return name?.startsWith(demandName) ?? definition.parameters.includes(unlimited)
 }
 
 export class Demand {

@@ -169,21 +169,22 @@ export class KeyShare {
 
   /**
    * @param decision with the verdicts of the policies, the last of them that of the demand by all processes
-   * @param processes how many there are
+   * @param count how many processes there are
+   * @param peers how many of them report as often as this one, whose demand the last verdict tells
    */
   answered(
     { policies: verdicts, blocked, at }: Decision,
     { own, changes }: Sent,
     now: number,
-    processes: number,
+    { count, peers }: { readonly count: number; readonly peers: number },
   ): void {
     this.reporting = false
     if (changes === this.#blockChanges) this.#block = blocked && localBlock(blocked, at as number, now)
     this.#verdicts = verdicts
     this.#answeredAt = now
     const all = (verdicts.at(-1) as Verdict).used
-    this.#part = all > 0 ? Math.min(1, own / all) : 1
-    const caution = this.#part === 1 ? 1 : (1 + 1 / processes) / 2
+    this.#part = ((all > 0 ? Math.min(1, own / all) : 1) * peers) / count
+    const caution = this.#part === 1 ? 1 : (1 + 1 / count) / 2
     for (const [n, since] of this.#admitted.entries()) {
       const { remaining } = verdicts[n] as Verdict
       this.#credit[n] = this.#part * caution * remaining + this.#terms.random() - since

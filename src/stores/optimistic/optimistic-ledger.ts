@@ -6,7 +6,7 @@ import { HeadgateError, shown } from '../../errors.ts'
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
-import { demandName } from './demand.ts'
+import { isDemand } from './demand.ts'
 import type { KeyShare } from './key-share.ts'
 import { Outage } from './outage.ts'
 import type { Reporter } from './reporter.ts'
@@ -67,11 +67,21 @@ export class OptimisticLedger implements Ledger {
 
   decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
     const now = this.#reporter.clock()
-    const shares = verb === 'consume' ? this.#sharesOf(keys, now) : undefined
+    if (verb === 'consume') this.#reporter.wake(now)
+    const shares = verb === 'consume' && !this.#isLarge(costs) ? this.#sharesOf(keys, now) : undefined
     if (shares === undefined) return this.#decideExactly(verb, keys, costs, options)
     this.#outage.check(now)
-    this.#reporter.wake(now)
     return this.#consume(shares, costs, now, options)
+  }
+
+  /** True for a cost that the part of one process may never hold, however long it waits. */
+  #isLarge(costs: Costs): boolean {
+    const { count } = this.#reporter.processes
+    if (count === 1 || costs === 1) return false
+    return this.#policies.some(({ burst, shadow }, n) => {
+      const cost = typeof costs === 'number' ? costs : (costs[n] as number)
+      return !shadow && cost > Math.max(1, burst / (2 * count))
+    })
   }
 
   async #decideExactly(...[verb, keys, costs, options]: Parameters<Ledger['decide']>): Promise<Decision> {
@@ -170,7 +180,7 @@ export class OptimisticLedger implements Ledger {
 
 /** The demand is no policy of the limiter. */
 function withoutDemand(kept: KeptKey): KeptKey {
-  return { ...kept, states: kept.states.filter(({ name }) => name !== demandName) }
+  return { ...kept, states: kept.states.filter((state) => !isDemand(state)) }
 }
 
 function checkPolicy({ name, countRefused, algorithm }: Policy): void {

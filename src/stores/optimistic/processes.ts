@@ -14,6 +14,9 @@ const slowest = 10_000
 /**
  * Counts the processes that use a store: each holds a unit in flight, and one that dies frees it by itself. At first it
  * renews its unit often, because a fleet starts together. It stops when nobody has asked for a minute.
+ *
+ * It also counts those that report as often as this one: during a deploy, others may report at other intervals, and their
+ * demand cannot be compared.
  */
 export class Processes {
   readonly #ledger: Ledger
@@ -25,12 +28,15 @@ export class Processes {
   #running = false
   /** How many there are, as far as this one knows. */
   count = 1
+  /** How many of them report as often as this one. */
+  peers = 1
   #countedAt = 0
 
-  /** @param fastest the shortest time between two renewals, in milliseconds */
+  /** @param fastest the shortest time between two renewals, in milliseconds: that between two reports */
   constructor(store: Store, fastest: number, clock: Clock, sleeper: Sleeper) {
-    const policies = [concurrency({ limit: 1_000_000, lease })]
-    this.#ledger = store.open({ name, policies, scopes: ['default'] })
+    const scopes = ['all', `every-${fastest}ms`]
+    const policies = scopes.map((scope) => concurrency({ name: scope, scope, limit: 1_000_000, lease }))
+    this.#ledger = store.open({ name, policies, scopes })
     this.#clock = clock
     this.#sleeper = sleeper
     this.#fastest = fastest
@@ -54,13 +60,14 @@ export class Processes {
 
   async #renew(): Promise<void> {
     const renews = this.#tickets
-    const { decision, tickets } = await this.#ledger.reserve(['all'], 1, 0, renews && { renews })
+    const { decision, tickets } = await this.#ledger.reserve(['processes', 'processes'], 1, 0, renews && { renews })
     this.#tickets = tickets
-    const counted = Math.max(1, decision.policies[0]?.used ?? 1)
+    const [counted = 1, peers = 1] = decision.policies.map(({ used }) => Math.max(1, used))
     // A store that came back empty counts few until all have renewed. They count for as long as they would in the store.
     const now = this.#clock()
     if (counted < this.count && now - this.#countedAt < lease * 1000) return
     this.count = counted
+    this.peers = Math.min(peers, counted)
     this.#countedAt = now
   }
 }

@@ -87,7 +87,7 @@ export class ScopeShares implements Reports {
         at: true,
       })
       const { clock, processes } = this.#reporter
-      share.answered(decision, sent, clock(), processes.count)
+      share.answered(decision, sent, clock(), processes)
       this.#outage.reported()
     } catch (error) {
       share.failed(sent)

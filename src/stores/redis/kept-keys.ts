@@ -1,7 +1,6 @@
 /* What the store shows of keys (`Ledger.inspect` and `Ledger.list`): the records, decoded, and what this process adds. */
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import { decodeId } from '../encode.ts'
-import { demandName } from '../optimistic/demand.ts'
 import type { LedgerTerms } from '../store.ts'
 import { type PackedPlan, policyId } from './packed-plan.ts'
 import { brokenValue } from './record-reader.ts'
@@ -19,7 +18,7 @@ export class KeptKeys {
   constructor({ policies }: LedgerTerms, plan: PackedPlan, context: RedisContext) {
     this.#context = context
     this.#plan = plan
-    this.#names = hashesOf([...policies.map(({ name }) => name), demandName])
+    this.#names = hashesOf(policies.map(({ name }) => name))
   }
 
   /** @param keys of the states, one for each scope */

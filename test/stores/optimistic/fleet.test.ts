@@ -83,3 +83,31 @@ test('a crowd at once gets the limit, and one unit for each process at the most'
   expect(length).toBeGreaterThanOrEqual(80)
   expect(length).toBeLessThanOrEqual(88)
 })
+
+test.each([5, 10, 20, 50])('calls of cost %d get the limit, not less', async (cost) => {
+  const fleet = new VirtualFleet({ policies: '100/1s token-bucket', processes: 8, period, roundTrip: () => roundTrip })
+  for (let process = 0; process < 8; process++) fleet.request(0, process, 'other')
+  poisson(fleet, { rate: 400 / cost, from: 1000, until: 21_000, weights: [1, 1, 1, 1, 1, 1, 1, 1], cost })
+  await fleet.until(22_000)
+  const { admitted } = fleet.outcome
+  expect(admitted.length).toBeGreaterThan(20 * 100 * 0.95)
+  expect(beyondBucket(admitted, 100, 0.1)).toBeLessThanOrEqual(mostIn(admitted, 2 * (period + roundTrip)))
+})
+
+test.each([[[100, 1000]], [[100, 100, 100, 100, 1000, 1000, 1000, 1000]]])(
+  'processes of two builds that report every %j ms share the limit',
+  async (periods) => {
+    const fleet = new VirtualFleet({
+      policies: '4000/1s token-bucket',
+      processes: periods.length,
+      period: periods,
+      roundTrip: () => roundTrip,
+    })
+    for (const process of periods.keys()) fleet.request(0, process, 'other')
+    poisson(fleet, { rate: 12_000, from: 3000, until: 13_000, weights: periods.map(() => 1) })
+    await fleet.until(15_000)
+    const { admitted } = fleet.outcome
+    expect(admitted.length).toBeGreaterThan(10 * 4000 * 0.9)
+    expect(admitted.length).toBeLessThan(4000 + 10 * 4000 * 1.1)
+  },
+)

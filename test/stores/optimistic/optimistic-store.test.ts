@@ -161,6 +161,22 @@ describe('two processes', () => {
   })
 })
 
+describe('a cost that is larger than the part of a process', () => {
+  test('is decided by the store, and so by what all of them have left', async () => {
+    const { clock, process, exactly } = fleet()
+    const policies = '100/1h fixed-window'
+    const [a, b] = [process(policies), process(policies)]
+    await a.consume('k')
+    await b.consume('k')
+    await clock.pass('200ms')
+    expect((await a.consume('k', { cost: 60 })).allowed).toBe(true)
+    expect((await exactly(policies).peek('k')).remaining).toBe(38)
+    expect((await b.consume('k', { cost: 39 })).allowed).toBe(false)
+    expect((await b.consume('k', { cost: 38 })).allowed).toBe(true)
+    expect((await b.consume('k', { cost: 101 })).retryAfter).toBe(Infinity)
+  })
+})
+
 describe('a store that fails', () => {
   test('calls go on for three periods, then they reject; what was admitted is reported once it answers again', async () => {
     const { clock, state, process, exactly } = fleet()
