@@ -1,4 +1,4 @@
-/* Redis dies, or stands still, under clients with their default options: calls stay short, the bound holds, and it heals. */
+/* Redis dies, stands still, or takes the password no more, under clients with their default options: calls stay short, the bound holds, and it heals. */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
@@ -30,6 +30,19 @@ const faults: Record<string, { begin(server: RedisServer): unknown; end(server: 
   SIGSTOP: {
     begin: ({ pid }) => process.kill(pid, 'SIGSTOP'),
     end: ({ pid }) => process.kill(pid, 'SIGCONT'),
+  },
+  'a wrong password': {
+    async begin(server) {
+      await server.command('CONFIG', 'SET', 'requirepass', 'another')
+      const admin = new Redis(server.port, { password: 'another' })
+      await admin.call('CLIENT', 'KILL', 'TYPE', 'normal')
+      admin.disconnect()
+    },
+    async end(server) {
+      const admin = new Redis(server.port, { password: 'another' })
+      await admin.config('SET', 'requirepass', '')
+      admin.disconnect()
+    },
   },
 }
 
