@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster } from 'redis'
 import { afterEach, describe, expect, test } from 'vitest'
-import { RateLimiter } from '../../src/index.ts'
+import { type HeadgateError, RateLimiter } from '../../src/index.ts'
 import { type RedisClient, type RedisStoreOptions, redisStore } from '../../src/stores/redis/index.ts'
 import { encodeId, slotOf } from '../../src/stores/redis/keys.ts'
 import { type RedisServer, startCluster, startRedis } from '../support/redis-server.ts'
@@ -131,17 +131,23 @@ describe.each(['ioredis', 'node-redis'])('%s: a Cluster', (name) => {
     let healthy = 0
     let refused = 0
     const down = new Set<unknown>()
+    const causes = new Set<string>()
     const end = performance.now() + 2500
     const calls: Promise<unknown>[] = []
     for (let n = 0; performance.now() < end; n++) {
       const id = ids[n % ids.length] as string
       const call = limiter.consume(id)
-      if (isDown(id)) calls.push(call.catch(({ code }) => down.add(code)))
+      const failed = ({ code, cause }: HeadgateError) => {
+        down.add(code)
+        causes.add((cause as Error).message)
+      }
+      if (isDown(id)) calls.push(call.catch(failed))
       else calls.push(call.then(() => healthy++).catch(() => refused++))
       await sleep(2)
     }
     await Promise.all(calls)
     expect([...down]).toEqual(['HEADGATE_STORE_UNAVAILABLE'])
+    expect([...causes].join()).toMatch(/The node is not connected: .*ECONN/)
     expect(healthy).toBeGreaterThan(100)
     expect(refused).toBeLessThan(healthy / 20) // A busy machine may be late for a few.
     expect(limiter.health().state).not.toBe('closed')

@@ -12,6 +12,8 @@ interface Sender {
   readonly options: { readonly script: Script }
   /** Why the client has no connection; undefined if it has one. */
   problem(): unknown
+  /** Why the client has no connection to the node of a slot; undefined if it has one. */
+  nodeProblem(slot: number): unknown
   /** Called once, when the batch is settled. */
   settled(batch: Batch, size: number, error?: unknown): void
   /** Called when a batch that was sent got no answer in time. */
@@ -87,7 +89,8 @@ export class Batch extends DeadlineItem {
     if (!this.sent && this.#sender.postpone(this)) return
     this.withdraw()
     if (this.sent) this.#sender.unanswered(this)
-    this.fail(this.sent ? error : unsent(error, this.#sender.problem()))
+    const { problem, nodeProblem } = this.#sender
+    this.fail(this.sent ? unanswered(error, nodeProblem(this.slot)) : unsent(error, problem()))
   }
 
   fail(cause: unknown): void {
@@ -110,13 +113,16 @@ function brokenRecord({ keys }: ScriptRequest): HeadgateError {
 /** The error of a batch that waited for a connection until its deadline. */
 function unsent(error: HeadgateError, cause: unknown): HeadgateError {
   if (cause === undefined) return error
-  const reason = cause instanceof Error ? cause.message || String(Reflect.get(cause, 'code')) : String(cause)
-  return new HeadgateError(
-    error.code,
-    `Redis is not connected, so the call was not sent and did not count: ${reason}`,
-    {
-      cause,
-      uncounted: true,
-    },
-  )
+  const message = `Redis is not connected, so the call was not sent and did not count: ${reasonOf(cause)}`
+  return new HeadgateError(error.code, message, { cause, uncounted: true })
+}
+
+/** The error of a batch that the client may hold for a node without a connection. */
+function unanswered(error: HeadgateError, cause: unknown): HeadgateError {
+  if (cause === undefined) return error
+  return new HeadgateError(error.code, `${error.message} The node is not connected: ${reasonOf(cause)}`, { cause })
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message || String(Reflect.get(cause, 'code')) : String(cause)
 }

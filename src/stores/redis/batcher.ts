@@ -30,6 +30,7 @@ const reconnectPoll = 2
 export class Batcher {
   readonly options: BatcherOptions
   readonly problem: () => unknown
+  readonly nodeProblem: (slot: number) => unknown
   readonly #deadlines: Deadlines
   readonly #open: OpenBatches
   /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
@@ -54,6 +55,7 @@ export class Batcher {
   constructor(options: BatcherOptions) {
     this.options = options
     this.problem = () => (options.connection.ready() ? undefined : options.connection.problem())
+    this.nodeProblem = options.connection.nodeProblem
     this.#deadlines = new Deadlines('Redis', options.timeout)
     const { connection, ttlMargin } = options
     this.#open = new OpenBatches({

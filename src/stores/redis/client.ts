@@ -48,6 +48,8 @@ export interface Connection {
   onLost(listener: Listener): void
   /** Why the client is not ready, or its last error since it was. */
   problem(): unknown
+  /** Why the node of a slot in Redis Cluster is not connected; undefined if it is, and without Redis Cluster. */
+  nodeProblem(slot: number): unknown
   /** Makes the client give up its connection to the master of a slot and open another one, if it can. */
   reconnect(slot: number): void
   /** Warns if nobody listens to the client's errors. */
@@ -92,12 +94,18 @@ function reconnectNodeRedis(client: NodeRedisLike): void {
   own.connect().catch(() => undefined) // it says so by its event 'error'
 }
 
+const nodeGone = new Error('the client has no connection to it')
+
 const notConnected = 'The client is not connected. Write await client.connect() before the first call.'
 
 function nodeRedis(client: NodeRedisLike): Connection {
   const errors = errorsOf(client, false, 'A connection that breaks then ends this process.')
   return {
     problem: () => errors?.last ?? (client.isOpen === false ? new Error(notConnected) : undefined),
+    nodeProblem: (slot) => {
+      const node = (client as NodeRedisCluster).slots?.[slot]?.master?.client
+      return node?.isReady === false ? (errors?.last ?? nodeGone) : undefined
+    },
     checkListener: () => errors?.checkListener(),
     reconnect: (slot) => reconnectNodeRedis((client as NodeRedisCluster).slots?.[slot]?.master?.client ?? client),
     cluster: can(client, 'getSlotRandomNode'),
@@ -145,6 +153,10 @@ function ioredis(client: IoredisLike): Connection {
   const errors = errorsOf(client, true, 'Nobody then sees why a connection breaks.')
   return {
     problem: () => errors?.last,
+    nodeProblem: (slot) => {
+      const connected = client.isCluster !== true || nodeClient(client, slot)?.status === 'ready'
+      return connected ? undefined : (errors?.last ?? nodeGone)
+    },
     checkListener: () => errors?.checkListener(),
     // The socket is destroyed, since one whose other end is gone never ends by itself.
     reconnect: (slot) => nodeClient(client, slot)?.stream?.destroy?.(),
