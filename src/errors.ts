@@ -135,6 +135,11 @@ export function cannotClear(): HeadgateError {
   )
 }
 
+/** True if what the store has under a key is no record of this version. */
+export function isBrokenRecord(error: unknown): boolean {
+  return error instanceof HeadgateError && error.code === 'HEADGATE_STORE_RECORD'
+}
+
 /** The error of `block` and `unblock` on a store that keeps no blocks. */
 export function cannotBlock(): HeadgateError {
   return new HeadgateError(

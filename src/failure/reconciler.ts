@@ -8,9 +8,10 @@
  * once the store responds.
  */
 import { LRUCache } from 'lru-cache'
+import { isBrokenRecord } from '../errors.ts'
 import { allOf } from '../maybe-promise.ts'
 import type { StoreCharges } from './store-charges.ts'
-import { isBrokenRecord, type StoreLink } from './store-link.ts'
+import type { StoreLink } from './store-link.ts'
 
 /** A key of one scope that may owe units to the store. */
 interface Debt {

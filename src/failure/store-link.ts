@@ -1,6 +1,6 @@
 import { channel } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
-import { HeadgateError } from '../errors.ts'
+import { HeadgateError, isBrokenRecord } from '../errors.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Sleeper } from '../sleeper.ts'
 import { DeadlineItem, Deadlines } from '../stores/deadlines.ts'
@@ -202,11 +202,6 @@ class PlainRequest<T> extends StoreRequest<T> {
 /** True if the store itself failed. A mistake of the caller, or a broken record of one key, shows that it works. */
 function isFailure(error: unknown): boolean {
   return !isMisuse(error) && !isBrokenRecord(error)
-}
-
-/** True if what the store has under a key is no record of this version. */
-export function isBrokenRecord(error: unknown): boolean {
-  return error instanceof HeadgateError && error.code === 'HEADGATE_STORE_RECORD'
 }
 
 /** True for a mistake of the caller that the store detected. It is not a failure of the store. */

@@ -68,7 +68,9 @@ export class OptimisticLedger implements Ledger {
   decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
     const now = this.#reporter.clock()
     if (verb === 'consume') this.#reporter.wake(now)
-    const shares = verb === 'consume' && !this.#isLarge(costs) ? this.#sharesOf(keys, now) : undefined
+    const { unreadable } = this.#reporter.processes
+    const local = verb === 'consume' && !unreadable && !this.#isLarge(costs)
+    const shares = local ? this.#sharesOf(keys, now) : undefined
     if (shares === undefined) return this.#decideExactly(verb, keys, costs, options)
     this.#outage.check(now)
     return this.#consume(shares, costs, now, options)

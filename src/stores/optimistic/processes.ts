@@ -1,11 +1,16 @@
 import { concurrency } from '../../algorithms/concurrency.ts'
 import type { Tickets } from '../../algorithms/evaluation.ts'
 import type { Clock } from '../../clock.ts'
+import { isBrokenRecord } from '../../errors.ts'
 import type { Sleeper } from '../../sleeper.ts'
+import { warnOnce } from '../../warn.ts'
 import type { Ledger, Store } from '../store.ts'
 
 /** No limiter of a user is named so. */
 const name = '~processes'
+const uncounted =
+  `The store has a record under the limiter ${name}, which counts the processes, that is none of this version. As long as it is ` +
+  "there, the store decides every call of the mode 'optimistic'. Delete it, or choose another prefix."
 /** How long a process counts that does not renew its unit, in milliseconds. */
 const lease = 60_000
 /** The longest time between two renewals, in milliseconds. */
@@ -31,6 +36,8 @@ export class Processes {
   /** How many of them report as often as this one. */
   peers = 1
   #countedAt = 0
+  /** True if the store has no record of them that it can read, such as one of another build. */
+  unreadable = false
 
   /** @param fastest the shortest time between two renewals, in milliseconds: that between two reports */
   constructor(store: Store, fastest: number, clock: Clock, sleeper: Sleeper) {
@@ -51,11 +58,19 @@ export class Processes {
   }
 
   #renewEvery(interval: number): void {
-    this.#renew().catch(() => undefined) // the reports tell that the store fails
+    this.#renew().then(
+      () => this.#setUnreadable(false),
+      (error) => this.#setUnreadable(isBrokenRecord(error)), // of a store that fails, the reports tell
+    )
     this.#sleeper(interval, () => {
       this.#running = this.#clock() - this.#usedAt < lease * 1000
       if (this.#running) this.#renewEvery(Math.min(2 * interval, slowest))
     })
+  }
+
+  #setUnreadable(unreadable: boolean): void {
+    this.unreadable = unreadable
+    if (unreadable) warnOnce('HEADGATE_PROCESSES', uncounted)
   }
 
   async #renew(): Promise<void> {

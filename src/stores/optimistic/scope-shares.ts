@@ -1,5 +1,5 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
-import { HeadgateError } from '../../errors.ts'
+import { isBrokenRecord } from '../../errors.ts'
 import type { Ledger, LedgerTerms } from '../store.ts'
 import { demandPolicy } from './demand.ts'
 import { KeyShare, type ShareTerms } from './key-share.ts'
@@ -92,7 +92,7 @@ export class ScopeShares implements Reports {
     } catch (error) {
       share.failed(sent)
       // A broken record concerns its key alone.
-      share.broken = error instanceof HeadgateError && error.code === 'HEADGATE_STORE_RECORD'
+      share.broken = isBrokenRecord(error)
       if (!share.broken) this.#outage.failed(error, this.#reporter.clock())
     }
   }

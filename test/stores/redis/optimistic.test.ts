@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { RateLimiter } from '../../../src/index.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { until } from '../../support/contract.ts'
@@ -27,6 +27,20 @@ test('two processes decide at once and agree with Redis after their reports', as
     return used === 40
   })
   for (const each of processes) expect((await each.consume('k')).remaining).toBeLessThanOrEqual(80)
+})
+
+test('if the record of the processes is none, Redis decides every call, and a warning says so', async () => {
+  const warned = vi.spyOn(globalThis.process, 'emitWarning').mockImplementation(() => undefined)
+  const record = 'optimistic-b:%007eprocesses:all:{processes}'
+  await client.set(record, 'hello')
+  const processes = Array.from({ length: 5 }, () => process('optimistic-b'))
+  for (const each of processes) await each.consume('other')
+  await expect.poll(() => warned.mock.calls.map(([text]) => text).join()).toMatch(/counts the processes/)
+  await new Promise((resolve) => setTimeout(resolve, 50))
+  const decisions = await Promise.all(processes.flatMap((each) => Array.from({ length: 40 }, () => each.consume('k'))))
+  expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(100)
+  expect(await client.get(record)).toBe('hello')
+  warned.mockRestore()
 })
 
 test.each([
