@@ -1,8 +1,10 @@
+import { nextTick } from 'node:process'
 import { HeadgateError } from '../errors.ts'
 import { knownOptions, type Names } from '../options.ts'
 import { type CompareAndSetOptions, compareAndSetStore, swapNames } from './compare-and-set.ts'
+import { ReadBatcher } from './read-batcher.ts'
 import type { RecordStore } from './records/record-store.ts'
-import { wrongOption } from './shared-options.ts'
+import { sharedOptions, wrongOption } from './shared-options.ts'
 
 export type { RecordStore } from './records/record-store.ts'
 
@@ -17,6 +19,22 @@ export interface MemcachedClient {
   cas(key: string, text: string, options: { casUniq: number | string; lifetime: number }): Promise<unknown>
   /** `add`: rejects with NOT_STORED if there is a value. @param options lifetime in seconds */
   add(key: string, text: string, options: { lifetime: number }): Promise<unknown>
+  /**
+   * Optional. One `gets` for several keys: resolves with an object that has what it found, each as `gets` returns it, by
+   * key. Without it, each key is read by a command of its own.
+   */
+  xretrieve?(command: 'gets', keys: string[]): Promise<unknown>
+  /**
+   * Optional. Calls `use` with the socket to which the next commands are written. The store holds back that socket's writes
+   * until the end of the turn, so that all `cas` of the turn are one write. Without it, each is a write of its own.
+   */
+  xsend?(use: (socket: MemcachedSocket | undefined) => void, options: { noreply: true }): Promise<unknown>
+}
+
+/** The methods of a socket that gather writes. */
+export interface MemcachedSocket {
+  cork(): void
+  uncork(): void
 }
 
 export interface MemcachedStoreOptions
@@ -51,8 +69,8 @@ function itemTooLarge({ length }: string, cause: Error): HeadgateError {
 const longestLifetime = 30 * 24 * 60 * 60
 
 /**
- * A store in Memcached, by gets and cas: one read for each decision, and one write if the decision changes something. A
- * call rejects as with `compareAndSetStore`.
+ * A store in Memcached, by gets and cas: one read for all decisions of a tick, and one write of those that change something.
+ * A call rejects as with `compareAndSetStore`.
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK` if an option is invalid. A limiter on this store also
  * throws `HEADGATE_STATE_SIZE`
  */
@@ -65,12 +83,14 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
       throw wrongOption('memcachedStore', 'client', client, fix)
     }
   }
+  const read = readerOf(client, sharedOptions('memcachedStore', rest).timeout)
+  const gather = gathererOf(client)
   return compareAndSetStore<number | string>({
     ...rest,
     maxBytes,
     name: 'Memcached',
     async read(key) {
-      const found = await client.gets(key)
+      const found = await read(key)
       if (found === undefined || found === null) return undefined
       if (found.casUniq === undefined)
         throw new HeadgateError('HEADGATE_STORE', 'gets returned no casUniq. Use memcache-client.')
@@ -78,6 +98,7 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
     },
     async swap(key, text, casUniq, ttl) {
       const lifetime = lifetimeOf(ttl)
+      gather()
       try {
         if (casUniq === undefined) await client.add(key, text, { lifetime })
         else await client.cas(key, text, { casUniq, lifetime })
@@ -88,6 +109,44 @@ export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
       }
     },
   })
+}
+
+type Found = Awaited<ReturnType<MemcachedClient['gets']>>
+
+/** Reads the keys of one turn by one command, if the client can. */
+function readerOf(client: MemcachedClient, timeout: number): (key: string) => Promise<Found> {
+  if (typeof client.xretrieve !== 'function') return (key) => client.gets(key)
+  const reads = {
+    one: async (key: string) => client.gets(key),
+    async several(keys: readonly string[]) {
+      const found = (await client.xretrieve?.('gets', [...keys])) as Readonly<Record<string, Found>>
+      return keys.map((key) => found[key])
+    },
+  }
+  const batcher = new ReadBatcher(reads, timeout)
+  return (key) => batcher.read(key)
+}
+
+/** Returns a function that holds back what is written to the client's socket from now until the end of the turn. */
+function gathererOf(client: MemcachedClient): () => void {
+  let gathers = false
+  return () => {
+    if (gathers || typeof client.xsend !== 'function') return
+    gathers = true
+    let ended = false
+    let held: MemcachedSocket | undefined
+    const hold = (socket: MemcachedSocket | undefined) => {
+      if (ended) return // the client has connected since
+      socket?.cork()
+      held = socket
+    }
+    nextTick(() => {
+      gathers = false
+      ended = true
+      held?.uncork()
+    })
+    client.xsend(hold, { noreply: true }).catch(() => {}) // the commands themselves fail with the same error
+  }
 }
 
 /**

@@ -1,9 +1,10 @@
 /* What is specific to Memcached: lifetimes, and a server that fails. */
 import { readdirSync, readFileSync } from 'node:fs'
+import { setImmediate as turn } from 'node:timers/promises'
 import { MemcacheClient } from 'memcache-client'
 import { afterAll, expect, test } from 'vitest'
 import { fixedWindow, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
-import { type MemcachedStoreOptions, memcachedStore } from '../../src/stores/memcached.ts'
+import { type MemcachedClient, type MemcachedStoreOptions, memcachedStore } from '../../src/stores/memcached.ts'
 import { BareLimiter } from '../support/bare-limiter.ts'
 import { failure } from '../support/failure.ts'
 import { startMemcached } from '../support/memcached-server.ts'
@@ -57,6 +58,92 @@ test.concurrent('no text expires too early, whenever in a second it was saved', 
     return (await limiter.peek(`${n}`)).remaining
   })
   expect(await Promise.all(left)).toEqual(left.map(() => 0))
+})
+
+test('calls of one turn on many keys are one gets; each key is decided from its own value', async () => {
+  const client = clientOf()
+  const reads: (string | string[])[] = []
+  const counted: MemcachedClient = {
+    gets(key) {
+      reads.push(key)
+      return client.gets<string>(key)
+    },
+    cas: (key, text, options) => client.cas(key, text, options),
+    add: (key, text, options) => client.add(key, text, options),
+    xretrieve(command, keys) {
+      reads.push(keys)
+      return client.xretrieve(command, keys)
+    },
+  }
+  const limiter = limiterOf({ client: counted })
+  const costs = Array.from({ length: 50 }, (_, n) => n + 1)
+  for (const round of [1, 2]) {
+    const all = await Promise.all(costs.map((cost) => limiter.consume(`${cost}`, { cost })))
+    expect(all.map(({ remaining }) => remaining)).toEqual(costs.map((cost) => 100 - round * cost))
+  }
+  expect(reads.map((keys) => keys.length)).toEqual([50, 50])
+  await limiter.consume('alone')
+  expect(reads.at(-1)).toMatch(/:alone$/)
+})
+
+test('the writes of one turn are held back until its end', async () => {
+  const events: string[] = []
+  const socket = { cork: () => events.push('cork'), uncork: () => events.push('uncork') }
+  async function wrote(key: string) {
+    events.push(key.replace(/.*:/, ''))
+    await turn()
+  }
+  const client: MemcachedClient = {
+    gets: async () => undefined,
+    add: wrote,
+    cas: wrote,
+    xsend: async (use) => use(socket),
+  }
+  const limiter = limiterOf({ client })
+  for (const ids of [['a', 'b', 'c'], ['d']]) {
+    await Promise.all(ids.map((id) => limiter.consume(id)))
+    expect(events.splice(0)).toEqual(['cork', ...ids, 'uncork'])
+  }
+})
+
+test('a socket that comes later, because the client had to connect first, is not held back', async () => {
+  let connect = () => {}
+  const connected = new Promise<void>((resolve) => {
+    connect = resolve
+  })
+  let held = 0
+  const socket = { cork: () => held++, uncork: () => held-- }
+  const client: MemcachedClient = {
+    gets: async () => undefined,
+    async add(key) {
+      if (key.endsWith('second')) connect() // another turn holds the socket back
+      await turn()
+    },
+    cas: async () => undefined,
+    async xsend(use) {
+      await connected
+      use(socket)
+    },
+  }
+  const limiter = limiterOf({ client })
+  await limiter.consume('first')
+  await limiter.consume('second')
+  expect(held).toBe(0)
+})
+
+test('a value that the client cannot decode fails the calls of its key alone', async () => {
+  const client = clientOf()
+  const limiter = limiterOf({ client })
+  const ids = ['before', 'broken', 'after']
+  await Promise.all(ids.map((id) => limiter.consume(id)))
+  const isJson = 2 // the flag of memcache-client
+  await client.xsend(`set headgate:${limiter.name}:default:broken ${isJson} 0 1\r\n{\r\n`)
+  const results = await Promise.allSettled(ids.map((id) => limiter.consume(id)))
+  expect(results).toMatchObject([
+    { value: { remaining: 98 } },
+    { reason: { code: 'HEADGATE_STORE', cause: expect.any(SyntaxError) } },
+    { value: { remaining: 98 } },
+  ])
 })
 
 test('two processes compete for one key: no call is lost', async () => {
