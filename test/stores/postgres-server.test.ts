@@ -1,7 +1,7 @@
 /* What is specific to Postgres: rows and their locks, expiry, a schema, a server that fails. */
 import { execFileSync, spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
-import { Client, Pool } from 'pg'
+import { Client, Pool, type PoolClient } from 'pg'
 import { afterAll, describe, expect, test } from 'vitest'
 import { fixedWindow, HeadgateError, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { type PostgresStoreOptions, postgresSchema, postgresStore } from '../../src/stores/postgres/index.ts'
@@ -73,24 +73,33 @@ async function lockRows(...keys: string[]): Promise<() => Promise<void>> {
   }
 }
 
-test('calls of one tick on many keys take two round trips; a peek leaves no row, a refusal an empty row', async () => {
-  const texts: string[] = []
-  const counted = {
-    totalCount: 0,
-    async connect() {
-      const client = await pool.connect()
-      const query = (text: string) => {
-        texts.push(text)
-        return client.query(text)
-      }
-      return Object.assign(Object.create(client), { query }) as typeof client
-    },
+/** A pool that notes each message to the server. */
+function countedPool(texts: string[], from = poolOf()): PostgresStoreOptions['pool'] {
+  const clients = new Map<unknown, PoolClient>()
+  const counting = (client: PoolClient): PoolClient => {
+    const query = (text: string) => {
+      texts.push(text)
+      return client.query(text)
+    }
+    return Object.assign(Object.create(client), { query })
   }
-  const limiter = limiterOf({ pool: counted })
+  return Object.assign(Object.create(from), {
+    async connect() {
+      const client = await from.connect()
+      const counted = clients.get(client) ?? counting(client)
+      clients.set(client, counted)
+      return counted
+    },
+  })
+}
+
+test('calls of one tick on many keys take one round trip; a peek leaves no row, a refusal an empty row', async () => {
+  const texts: string[] = []
+  const limiter = limiterOf({ pool: countedPool(texts) })
   await Promise.all(Array.from({ length: 50 }, (_, n) => limiter.consume(`${n}`)))
-  expect(texts).toHaveLength(2)
+  expect(texts).toHaveLength(1)
   await Promise.all(Array.from({ length: 50 }, (_, n) => limiter.peek(`new-${n}`)))
-  expect(texts).toHaveLength(3)
+  expect(texts).toHaveLength(2)
   expect((await limiter.consume('refused', { cost: 101 })).allowed).toBe(false)
   const { rows } = await pool.query(`select record from headgate where key like 'headgate:${limiter.name}:%'`)
   expect(rows.filter(({ record }) => record !== null)).toHaveLength(50)
@@ -275,28 +284,35 @@ test('while the server hangs, every call rejects at the timeout; afterwards the 
 })
 
 test.each([
-  [0, 'read', 99],
-  [1, 'save', 98],
-])('a call is not repeated if a reply was lost: after %i replies, that of its %s', async (spared, _, remaining) => {
-  const proxy = await startProxy(server.port)
-  closes.push(() => proxy.close())
-  const limiter = limiterOf({ pool: poolOf({ port: proxy.port }), timeout: '1s' })
-  await limiter.consume('k')
-  Object.assign(proxy, { fault: 'lose replies', spared })
-  expect((await failure(limiter.consume('k'))).code).toBe('HEADGATE_STORE')
-  proxy.fault = undefined
-  expect((await limiter.peek('k')).remaining).toBe(remaining)
-})
+  ['consume', 0, 'decision', 98],
+  ['charge', 0, 'read', 99],
+  ['charge', 1, 'save', 98],
+] as const)(
+  '%s is not repeated if a reply was lost: after %i replies, that of its %s',
+  async (verb, spared, _, left) => {
+    const proxy = await startProxy(server.port)
+    closes.push(() => proxy.close())
+    const limiter = limiterOf({ pool: poolOf({ port: proxy.port }), timeout: '1s' })
+    await limiter.consume('k')
+    Object.assign(proxy, { fault: 'lose replies', spared })
+    expect((await failure(limiter[verb]('k'))).code).toBe('HEADGATE_STORE')
+    proxy.fault = undefined
+    expect((await limiter.peek('k')).remaining).toBe(left)
+  },
+)
 
-test('a call that is committed after its timeout is given back', async () => {
+test.each([
+  ['by one statement', [hundred]],
+  ['by a transaction', [hundred, fixedWindow({ limit: 100, window: '2h' })]],
+])('a call that is committed %s after its timeout is given back', async (_, policies) => {
   const own = poolOf({ max: 1 })
-  const limiter = limiterOf({ pool: own, timeout: 200 })
+  const limiter = limiterOf({ pool: own, timeout: 200 }, policies)
   await limiter.peek('k')
   const client = await own.connect()
   const query = client.query.bind(client) as (text: string) => Promise<unknown>
   async function repliesLate(text: string) {
     const result = await query(text)
-    if (text.includes('set record')) await new Promise((resolve) => setTimeout(resolve, 300))
+    if (/set record|execute/.test(text)) await new Promise((resolve) => setTimeout(resolve, 300))
     return result
   }
   Object.assign(client, { query: repliesLate })

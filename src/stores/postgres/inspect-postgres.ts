@@ -102,6 +102,7 @@ class Inspector implements StoreInspector {
       timeout,
       ttlMargin,
       transactions: 1,
+      prepare: false,
       usesStoreTime: true,
     })
     const queue = new KeyQueue((jobs) => runner.run(jobs), timeout)

@@ -3,7 +3,7 @@ import { knownOptions, type Names, positiveInteger } from '../../options.ts'
 import { Deadlines } from '../deadlines.ts'
 import { KeyQueue } from '../records/key-queue.ts'
 import { RecordStore } from '../records/record-store.ts'
-import { type SharedStoreOptions, sharedNames, sharedOptions } from '../shared-options.ts'
+import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
 import { errorOf, migrationError } from './error.ts'
 import { RowReader } from './row-reader.ts'
@@ -17,11 +17,16 @@ export interface PostgresStoreOptions extends SharedStoreOptions {
   table?: string
   /** The most connections of the pool in use at once. Default 4. Calls that wait meanwhile travel together. */
   transactions?: number
-  /** A clock of whole microseconds since the epoch. Default: the time of Postgres, read once a transaction. */
+  /**
+   * False if connections should prepare no statements: each decision is then a transaction of two round trips. For poolers
+   * that keep a connection for a client that prepares, such as RDS Proxy. Default true.
+   */
+  prepare?: boolean
+  /** A clock of whole microseconds since the epoch. Default: the time of Postgres, read for each decision. */
   clock?: Clock
 }
 
-const known: Names<PostgresStoreOptions> = ['pool', 'table', 'transactions', 'clock', ...sharedNames]
+const known: Names<PostgresStoreOptions> = ['pool', 'table', 'transactions', 'prepare', 'clock', ...sharedNames]
 
 const defaultTable = 'headgate'
 
@@ -29,8 +34,8 @@ const defaultTable = 'headgate'
 const migrationTimeout = 60_000
 
 /**
- * A store in a table of Postgres: each decision is one transaction that locks the rows of all its keys. Create the table
- * first: see `migrate` and `postgresSchema`.
+ * A store in a table of Postgres: each decision is one transaction that locks the rows of all its keys. Most are a single
+ * prepared statement. Create the table first: see `migrate` and `postgresSchema`.
  *
  * A call rejects with HeadgateError `HEADGATE_STORE` if Postgres fails, and with `HEADGATE_STORE_TIMEOUT` after the
  * timeout.
@@ -59,6 +64,8 @@ export class PostgresStore extends RecordStore {
     const pool = checkPool(options.pool)
     const { prefix, timeout, ttlMargin, breaker } = sharedOptions(store, options)
     const table = options.table ?? defaultTable
+    const { prepare = true } = options
+    if (typeof prepare !== 'boolean') throw wrongOption(store, 'prepare', prepare, 'Give true or false.')
     const sql = new Sql(table, timeout)
     const runner = new TransactionRunner({
       pool,
@@ -66,6 +73,7 @@ export class PostgresStore extends RecordStore {
       timeout,
       ttlMargin,
       transactions: positiveInteger(options.transactions ?? 4, `${store}: transactions`, 'HEADGATE_OPTION'),
+      prepare,
       usesStoreTime: options.clock === undefined,
     })
     const own = options.clock === undefined ? undefined : checkClock(options.clock)

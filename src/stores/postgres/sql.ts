@@ -1,4 +1,5 @@
 import { wrongOption } from '../shared-options.ts'
+import { type PlainStatement, plainStatement } from './plain/statement.ts'
 
 /** A part of a table's name. It contains no quotes, so it cannot end a quoted name. */
 const part = '[A-Za-z_][A-Za-z0-9_]{0,49}'
@@ -113,6 +114,19 @@ export class Sql {
     )
   }
 
+  /**
+   * Begins a transaction with a prepared statement. Postgres makes its plan once for all arguments, whatever the table has then:
+   * so the plan has to use the index of the keys.
+   */
+  beginPrepared(): string {
+    return `${this.#begin()}; set local plan_cache_mode = force_generic_plan; set local enable_seqscan = off`
+  }
+
+  /** The statement that decides calls under one policy of that kind: see plain/statement.ts. */
+  plain(kind: string, ttlMargin: number): PlainStatement {
+    return plainStatement(kind, this.#table, microseconds, ttlMargin)
+  }
+
   /** Saves the rows and ends the transaction. */
   save(rows: readonly Saved[], quote: Quote): string {
     const values = rows.map(({ key, text, ttl }) => {
@@ -156,5 +170,7 @@ export class Sql {
   }
 }
 
+const microseconds = '(extract(epoch from clock_timestamp()) * 1000000)::bigint'
+
 /** In microseconds since the epoch. It is a statement of its own, so that it is read after the rows are locked. */
-const now = 'select (extract(epoch from clock_timestamp()) * 1000000)::bigint as now'
+const now = `select ${microseconds} as now`

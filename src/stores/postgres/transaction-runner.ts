@@ -1,5 +1,6 @@
 /*
- * Carries out jobs in transactions: two round trips for all jobs that come together.
+ * Carries out jobs in transactions: two round trips for all jobs that come together. Calls that one statement can decide take
+ * one round trip (plain-calls.ts).
  *
  *     create missing rows; commit
  *     begin; lock and read the rows; read the time         then the jobs are evaluated in this process
@@ -14,18 +15,15 @@ import { exchanged, exchangeStart } from '../exchange.ts'
 import type { Job } from '../records/job.ts'
 import { type PostgresClient, type PostgresPool, type Rows, withClient } from './client.ts'
 import { errorOf } from './error.ts'
-import type { Saved, Sql } from './sql.ts'
+import { PlainCalls, type PlainCallsOptions, type PlainGroup } from './plain-calls.ts'
+import type { Saved } from './sql.ts'
 
-export interface TransactionRunnerOptions {
+export interface TransactionRunnerOptions extends PlainCallsOptions {
   readonly pool: PostgresPool
-  readonly sql: Sql
   /** In milliseconds. */
   readonly timeout: number
-  readonly ttlMargin: number
   /** The most transactions at once. */
   readonly transactions: number
-  /** True for the time of Postgres, false for the time of each call in this process. */
-  readonly usesStoreTime: boolean
 }
 
 /** A job to be carried out. */
@@ -34,6 +32,8 @@ interface Task {
   readonly done: () => void
   /** True if it waits in a transaction of its own for rows that others have locked. */
   waits: boolean
+  /** The tasks that one statement can decide with this one. */
+  group: PlainGroup | undefined
 }
 
 /** The most jobs in one transaction. */
@@ -47,6 +47,7 @@ const longestStep = 10_000
 
 export class TransactionRunner {
   readonly #options: TransactionRunnerOptions
+  readonly #plainCalls: PlainCalls
   #tasks: Task[] = []
   #running = 0
   /** How many of these wait for rows: all but one at most, so that other jobs are not delayed. */
@@ -56,12 +57,15 @@ export class TransactionRunner {
 
   constructor(options: TransactionRunnerOptions) {
     this.#options = options
+    this.#plainCalls = new PlainCalls(options)
   }
 
   /** Each promise is fulfilled when its job is over, successful or not. */
   run(jobs: readonly Job[]): Promise<void>[] {
-    const start = (job: Job) => new Promise<void>((done) => void this.#tasks.push({ job, done, waits: false }))
-    const promises = jobs.map(start)
+    const promises = jobs.map((job) => {
+      const group = this.#plainCalls.groupOf(job)
+      return new Promise<void>((done) => void this.#tasks.push({ job, done, waits: false, group }))
+    })
     this.#startTransactions()
     return promises
   }
@@ -94,7 +98,8 @@ export class TransactionRunner {
     const mayWait = this.#waiting < Math.max(1, this.#options.transactions - 1)
     const first = this.#tasks.find(({ waits }) => !waits || mayWait)
     if (first === undefined) return []
-    const alike = ({ waits, job }: Task) => !waits && job.readOnly === first.job.readOnly
+    const alike = ({ waits, job, group }: Task) =>
+      !waits && job.readOnly === first.job.readOnly && group === first.group
     const next = first.waits ? [first] : this.#tasks.filter(alike).slice(0, maxTasks)
     this.#tasks = this.#tasks.filter((task) => !next.includes(task))
     return next
@@ -103,18 +108,18 @@ export class TransactionRunner {
   async #run(tasks: readonly Task[]): Promise<void> {
     const waited = tasks[0]?.waits === true
     const wanted = tasks.filter(({ job }) => !job.settled)
-    let skipped: readonly Task[] = []
+    let left: readonly Task[] = []
     const startedAt = exchangeStart()
     let failure: HeadgateError | undefined
     try {
-      if (wanted.length > 0) skipped = await this.#transact(wanted)
+      if (wanted.length > 0) left = await this.#transact(wanted)
     } catch (cause) {
       failure = errorOf(cause)
       for (const { job } of wanted) job.reject(failure)
     }
     if (wanted.length > 0) exchanged('postgres', startedAt, callsOf(wanted), failure)
     for (const task of tasks) {
-      if (skipped.includes(task)) this.#tasks.push(Object.assign(task, { waits: true }))
+      if (left.includes(task)) this.#tasks.push(task)
       else task.done()
     }
     this.#running--
@@ -122,14 +127,30 @@ export class TransactionRunner {
     this.#startTransactions()
   }
 
-  /** Returns the tasks whose rows others have locked. */
+  /** Returns the tasks that need another transaction, because others have locked their rows, or because no statement decides them. */
   #transact(tasks: readonly Task[]): Promise<readonly Task[]> {
     const { pool, timeout } = this.#options
     const readOnly = tasks[0]?.job.readOnly === true
+    const group = tasks[0]?.group
     // Twice the timeout: the server's own statement timeout comes first and leaves the connection usable.
-    return withClient(pool, 2 * timeout, (client) =>
-      readOnly ? this.#read(client, tasks) : this.#write(client, tasks),
+    return withClient(pool, 2 * timeout, (client) => {
+      if (group !== undefined) return this.#decide(client, group, tasks)
+      return readOnly ? this.#read(client, tasks) : this.#write(client, tasks)
+    })
+  }
+
+  async #decide(client: PostgresClient, group: PlainGroup, tasks: readonly Task[]): Promise<readonly Task[]> {
+    const { locked, other, saved } = await this.#plainCalls.decide(
+      client,
+      group,
+      tasks.map(({ job }) => job),
     )
+    this.#sweep(saved)
+    return tasks.filter((task) => {
+      task.group = undefined
+      task.waits = locked.has(task.job)
+      return task.waits || other.has(task.job)
+    })
   }
 
   async #read(client: PostgresClient, tasks: readonly Task[]): Promise<readonly Task[]> {
@@ -155,7 +176,10 @@ export class TransactionRunner {
     for (const { job, changes } of evaluated) if (changes !== undefined) job.resolve()
     const empty = [...texts.values()].filter((record) => record === undefined).length
     this.#sweep(Math.max(saved.length, empty))
-    return tasks.filter((task) => !isLocked(task))
+    return tasks.filter((task) => {
+      task.waits = !isLocked(task)
+      return task.waits
+    })
   }
 
   /** Returns the rows to be saved; undefined if no caller waits for the job any more, or if it has failed. */

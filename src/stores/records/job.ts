@@ -63,14 +63,19 @@ export class Job {
     return this.#calls.length
   }
 
+  /** The call if it is just one. */
+  get only(): RecordCall | undefined {
+    return this.#calls.length === 1 ? this.#calls[0] : undefined
+  }
+
   /** True if no caller waits for a result any more. */
   get settled(): boolean {
     return this.#calls.every(({ pending }) => pending.settled)
   }
 
-  /** From now on it is not known whether a call that gets no result has counted. */
-  writes(): void {
-    for (const { pending } of this.#calls) pending.sent = true
+  /** From now on it is not known whether a call that gets no result has counted. @param may false if it is known again that none has */
+  writes(may = true): void {
+    for (const { pending } of this.#calls) pending.sent = may
   }
 
   /** True if no call can write. */
@@ -82,11 +87,12 @@ export class Job {
    * Evaluates every call on what was read of the keys. Returns what has to be saved before `resolve` is called. If
    * saving fails, the job may run again on newer texts.
    * @param storeTime in microseconds; undefined for the time of each call
+   * @param counted true if the store has counted the calls, also those that have timed out since
    */
-  run(texts: readonly (string | undefined)[], storeTime: number | undefined): Write[] {
+  run(texts: readonly (string | undefined)[], storeTime: number | undefined, counted = false): Write[] {
     const records = texts.map((text) => new KeyRecord(text, this.#calls[0]?.verb === 'reset'))
     this.#results = this.#calls.map((call) => {
-      return call.pending.settled ? undefined : this.#evaluate(call, records, storeTime ?? call.now)
+      return call.pending.settled && !counted ? undefined : this.#evaluate(call, records, storeTime ?? call.now)
     })
     const now = storeTime ?? this.#calls.at(-1)?.now ?? 0
     return records.flatMap((record, index) => {

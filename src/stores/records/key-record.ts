@@ -10,7 +10,7 @@
  * A policy whose numbers have changed takes over the state that it left. The state of an unknown policy, of another
  * deploy that runs at the same time, is kept as it is until the key has its full quota again under that policy.
  */
-import { type Algorithm, type Numbers, Report } from '../../algorithms/algorithm.ts'
+import { type Algorithm, type Numbers, type Policy, Report } from '../../algorithms/algorithm.ts'
 import { type Block, blockAt, isPast, newBlock } from '../../algorithms/block.ts'
 import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
 import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
@@ -44,6 +44,11 @@ export interface SavedText {
 
 /** The text of a key that was reset: it has its full quota under every policy. */
 export const emptyRecord: string = JSON.stringify([version])
+
+/** How the text of a key begins that has only the state of this policy: what comes next is `fullAt,[state]]]`. */
+export function recordHead({ name, algorithm: { kind, span, parameters } }: Policy): string {
+  return `${JSON.stringify([version, [name, [kind, span, ...parameters]]]).slice(0, -2)},`
+}
 
 const report = new Report()
 

@@ -1,0 +1,156 @@
+/*
+ * Decides calls of `consume` in one round trip: those with one cost, under one policy of the usual kinds, on one key each.
+ * One statement (plain/statement.ts) locks, decides and writes the rows of all of them, and returns what it read. From that
+ * each call gets its answer by the algorithm itself.
+ *
+ * A call whose row others have locked, or that is not in plain form, is left to a transaction.
+ */
+import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Job, RecordCall } from '../records/job.ts'
+import { recordHead } from '../records/key-record.ts'
+import type { ScopedEvaluation } from '../records/scoped-evaluation.ts'
+import { Attempts } from './attempts.ts'
+import type { PostgresClient, Rows } from './client.ts'
+import { errorOf } from './error.ts'
+import { hasPlainStep } from './plain/statement.ts'
+import { isDataError, isUnusable, PreparedStatement } from './prepared-statement.ts'
+import type { Sql } from './sql.ts'
+
+/** The calls under one policy of a limiter, which are decided together. */
+export interface PlainGroup {
+  readonly policy: Policy
+  readonly statement: PreparedStatement
+  /** Fails if most of its rows are in another form. */
+  readonly attempts: Attempts
+}
+
+export interface PlainCallsOptions {
+  /** False to decide every call by a transaction. */
+  readonly prepare: boolean
+  readonly sql: Sql
+  /** In milliseconds. */
+  readonly ttlMargin: number
+  /** True for the time of Postgres, false for the time of each call in this process. */
+  readonly usesStoreTime: boolean
+}
+
+/** The jobs that are not over. */
+export interface PlainResult {
+  /** Others have locked their rows, or they are refused and have none. */
+  readonly locked: ReadonlySet<Job>
+  /** Their rows are in another form. */
+  readonly other: ReadonlySet<Job>
+  /** How many rows were written. */
+  readonly saved: number
+}
+
+const none: ReadonlySet<Job> = new Set()
+
+export class PlainCalls {
+  readonly #options: PlainCallsOptions
+  readonly #statements = new Map<string, PreparedStatement>()
+  readonly #groups = new WeakMap<ScopedEvaluation, PlainGroup>()
+  /** Fails if connections lose their prepared statements, or if the server has none. */
+  readonly #attempts = new Attempts()
+
+  constructor(options: PlainCallsOptions) {
+    this.#options = options
+  }
+
+  /** The group of a job; undefined if a transaction has to decide it. */
+  groupOf({ only, scoped }: Job): PlainGroup | undefined {
+    if (!this.#options.prepare) return undefined
+    const [first, ...more] = scoped.evaluation.policies
+    if (first === undefined || more.length > 0 || only?.verb !== 'consume' || costOf(only) === 0) return undefined
+    const { policy } = first
+    if (!hasPlainStep(policy.algorithm) || policy.shadow || policy.countRefused) return undefined
+    const group = this.#groups.get(scoped) ?? this.#makeGroup(policy)
+    this.#groups.set(scoped, group)
+    return group.attempts.next() && this.#attempts.next() ? group : undefined
+  }
+
+  #makeGroup(policy: Policy): PlainGroup {
+    const { kind } = policy.algorithm
+    const { sql, ttlMargin } = this.#options
+    const statement = this.#statements.get(kind) ?? new PreparedStatement(sql.plain(kind, ttlMargin))
+    this.#statements.set(kind, statement)
+    return { policy, statement, attempts: new Attempts() }
+  }
+
+  async decide(client: PostgresClient, group: PlainGroup, jobs: readonly Job[]): Promise<PlainResult> {
+    const wanted = jobs.filter(({ settled }) => !settled).sort((a, b) => (keyOf(a) < keyOf(b) ? -1 : 1))
+    if (wanted.length === 0) return { locked: none, other: none, saved: 0 }
+    for (const job of wanted) job.writes()
+    const rows = await this.#execute(client, group, wanted)
+    const result =
+      rows === undefined ? { locked: none, other: new Set(wanted), saved: 0 } : this.#resolve(group, wanted, rows)
+    for (const job of [...result.locked, ...result.other]) job.writes(false)
+    return result
+  }
+
+  /** Returns undefined if nothing was decided. */
+  async #execute(client: PostgresClient, group: PlainGroup, jobs: readonly Job[]): Promise<Rows | undefined> {
+    const values = this.#valuesOf(group.policy, jobs, (text) => client.escapeLiteral(text))
+    try {
+      const rows = await group.statement.execute(client, this.#options.sql.beginPrepared(), values)
+      this.#attempts.worked()
+      return rows
+    } catch (error) {
+      if (!isUnusable(error) && !isDataError(error)) throw error
+      const failed = isUnusable(error) ? this.#attempts : group.attempts
+      failed.failed()
+      await client.query('rollback')
+      return undefined
+    }
+  }
+
+  /** Keys contain no character that has a meaning in an array: see encode.ts. */
+  #valuesOf(policy: Policy, jobs: readonly Job[], quote: (text: string) => string): string[] {
+    const { tolerance, span, parameters } = policy.algorithm
+    const calls = jobs.map(({ only }) => only as RecordCall)
+    const times = calls.map(({ now }) => (this.#options.usesStoreTime ? 'null' : now))
+    const lists = [jobs.map(keyOf), calls.map(costOf), times]
+    return [
+      quote(recordHead(policy)),
+      ...[tolerance, span, ...parameters].map(String),
+      ...lists.map((list) => `'{${list.join()}}'`),
+    ]
+  }
+
+  #resolve({ attempts }: PlainGroup, jobs: readonly Job[], { rows }: Rows): PlainResult {
+    const [locked, other] = [new Set<Job>(), new Set<Job>()]
+    const byKey = new Map(rows.map((row) => [row.key, row]))
+    let saved = 0
+    for (const job of jobs) {
+      const row = byKey.get(keyOf(job))
+      if (row?.done === true) saved += this.#answer(job, row)
+      else if (row?.plain === true) locked.add(job)
+      else other.add(job)
+    }
+    if (2 * other.size < jobs.length) attempts.worked()
+    else attempts.failed()
+    return { locked, other, saved }
+  }
+
+  /** Returns how many rows the call has written. */
+  #answer(job: Job, { record, now }: Rows['rows'][number]): number {
+    try {
+      const storeTime = this.#options.usesStoreTime ? Number(now) : undefined
+      const { length } = job.run([(record ?? undefined) as string | undefined], storeTime, true)
+      job.resolve()
+      return length
+    } catch (cause) {
+      job.reject(errorOf(cause))
+      return 0
+    }
+  }
+}
+
+function keyOf({ keys }: Job): string {
+  return keys[0] as string
+}
+
+/** 0 for a call that leaves the policy alone. */
+function costOf({ costs }: RecordCall): number {
+  return typeof costs === 'number' ? costs : (costs[0] as number)
+}

@@ -1,0 +1,69 @@
+import { digest } from '../encode.ts'
+import type { PostgresClient, Rows } from './client.ts'
+import type { PlainStatement } from './plain/statement.ts'
+
+/** `duplicate_prepared_statement` (PostgreSQL, appendix A) */
+const duplicate = '42P05'
+
+/**
+ * `invalid_sql_statement_name`, and what servers answer that do not know a part of the statement: `syntax_error`,
+ * `undefined_object`, `undefined_function`, `feature_not_supported`.
+ */
+const unusable: readonly unknown[] = [duplicate, '26000', '42601', '42704', '42883', '0A000']
+
+/** The names of the statements that each connection has prepared, for all stores of this process. */
+const preparedBy = new WeakMap<PostgresClient, Set<string>>()
+
+/**
+ * A statement that each connection prepares at its first use. Its name is a digest of its text, so two statements never have
+ * the same name, also if a pooler lends one connection of the server to several processes.
+ */
+export class PreparedStatement {
+  readonly #name: string
+  readonly #text: string
+  readonly #types: string
+
+  constructor({ text, types }: PlainStatement) {
+    this.#name = `headgate_${digest(new TextEncoder().encode(text)).slice(1)}`
+    this.#text = text
+    this.#types = types
+  }
+
+  /**
+   * Executes it in a transaction, in one round trip.
+   * @param begin the statements that begin the transaction
+   * @param values SQL literals
+   */
+  async execute(client: PostgresClient, begin: string, values: readonly string[]): Promise<Rows> {
+    const prepared = preparedBy.get(client) ?? new Set()
+    preparedBy.set(client, prepared)
+    const prepare = prepared.has(this.#name) ? '' : `prepare "${this.#name}" (${this.#types}) as ${this.#text}; `
+    const text = `${begin}; ${prepare}execute "${this.#name}" (${values.join(', ')}); commit`
+    try {
+      const [rows] = ((await client.query(text)) as Rows[]).slice(-2) as [Rows, Rows]
+      prepared.add(this.#name)
+      return rows
+    } catch (error) {
+      if (codeOf(error) === duplicate) prepared.add(this.#name)
+      else prepared.delete(this.#name)
+      throw error
+    }
+  }
+}
+
+/**
+ * True if the connection does not know the statement, or knows it already, as with a pooler that lends it to others, or if
+ * the server cannot execute it.
+ */
+export function isUnusable(error: unknown): boolean {
+  return unusable.includes(codeOf(error))
+}
+
+/** True if a value in the table is no number, or too large for one. */
+export function isDataError(error: unknown): boolean {
+  return /^22/.test(String(codeOf(error)))
+}
+
+function codeOf(error: unknown): unknown {
+  return error instanceof Error && 'code' in error ? error.code : undefined
+}

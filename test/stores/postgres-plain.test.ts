@@ -1,0 +1,275 @@
+/*
+ * Calls that one statement decides: the same decisions and the same rows as by the algorithm itself. The statement leaves every
+ * other call to a transaction.
+ */
+import { Pool, type PoolClient } from 'pg'
+import { afterAll, expect, test } from 'vitest'
+import { fixedWindow, gcra, type Policy, RateLimiter, slidingWindow, tokenBucket } from '../../src/index.ts'
+import { type PostgresPool, postgresStore } from '../../src/stores/postgres/index.ts'
+import { BareLimiter } from '../support/bare-limiter.ts'
+import { algorithms } from '../support/differential.ts'
+import { failure } from '../support/failure.ts'
+import fc from '../support/fast-check.ts'
+import { MapDatabase } from '../support/map-store.ts'
+import { startPostgres } from '../support/postgres-server.ts'
+import { useServer } from '../support/use-server.ts'
+
+const server = await useServer(startPostgres())
+const pool = new Pool(server.config)
+afterAll(() => pool.end())
+await postgresStore({ pool }).migrate()
+
+let names = 0
+
+/** The messages that a pool has sent to the server. */
+const sent: string[] = []
+const counted: PostgresPool = Object.assign(Object.create(pool), { connect: () => pool.connect().then(counting) })
+const clients = new WeakMap<PoolClient, PoolClient>()
+
+function counting(client: PoolClient): PoolClient {
+  const known = clients.get(client)
+  if (known !== undefined) return known
+  const query = (text: string) => {
+    sent.push(text)
+    return client.query(text)
+  }
+  const own = Object.assign(Object.create(client), { query })
+  clients.set(client, own)
+  return own
+}
+
+function limiterOf(
+  policies: readonly Policy[] = [tokenBucket({ limit: 10, window: '1h' })],
+  options = {},
+): BareLimiter {
+  const store = postgresStore({ pool: counted, timeout: '20s', ...options })
+  return new BareLimiter({ name: `plain-${names++}`, policies, store })
+}
+
+async function messagesOf(run: () => Promise<unknown>): Promise<number> {
+  sent.length = 0
+  await run()
+  return sent.length
+}
+
+const keys = ['a', 'b', 'c', 'd', 'e']
+const most = Number.MAX_SAFE_INTEGER
+
+const turns = fc.array(
+  fc.record({
+    /** Microseconds. */
+    later: fc.oneof(
+      { weight: 8, arbitrary: fc.constantFrom(0, 1, 999, 1000, 7000, 10_000, 100_000, 1_000_000) },
+      { weight: 8, arbitrary: fc.integer({ min: 0, max: 1_000_000 }) },
+      { weight: 3, arbitrary: fc.integer({ min: -1_500_000, max: 0 }) },
+      { weight: 1, arbitrary: fc.constantFrom(-59_999_999, -60_000_000, 3_600_000_000, 366 * 86_400_000_000) },
+    ),
+    /** The cost of a call on each key; 0 for no call. */
+    costs: fc.array(fc.oneof({ weight: 9, arbitrary: fc.nat(6) }, fc.constantFrom(100, 5000, 2 ** 45, most)), {
+      minLength: keys.length,
+      maxLength: keys.length,
+    }),
+  }),
+  { minLength: 5, maxLength: 12 },
+)
+
+const plain = (policies: fc.Arbitrary<Policy>) =>
+  policies.filter(({ shadow, countRefused }) => !shadow && !countRefused)
+
+/** Numbers whose products pass 2^53, and some whose products pass 2^63. */
+const huge = fc.constantFrom<Policy>(
+  gcra({ limit: 999_983, window: '366d', burst: 284 }),
+  gcra({ limit: 1000 * 2 ** 40, window: '1ms', burst: 2 ** 52 }),
+  tokenBucket({ limit: 2 ** 40, window: '366d', burst: 2 ** 46, refill: 'interval' }),
+  fixedWindow({ limit: most, window: '1ms' }),
+  fixedWindow({ limit: 2 ** 52, window: '1ms', align: 'first-request' }),
+  slidingWindow({ limit: 2 ** 45, window: '366d' }),
+  slidingWindow({ limit: 2 ** 45 - 1, window: '1ms' }),
+)
+
+test.each([
+  ['bucket', plain(algorithms.bucket('only'))],
+  ['interval bucket', plain(algorithms.interval('only'))],
+  ['fixed window of the clock', plain(algorithms.clockWindow('only'))],
+  ['fixed window from the first request', plain(algorithms.firstRequest('only'))],
+  ['sliding window', plain(algorithms.slidingWindow('only'))],
+  ['huge numbers', huge],
+] as const)(
+  '%s: the same decisions and rows as by the algorithm',
+  async (_, policies) => {
+    let calls = 0
+    let messages = 0
+    await fc.assert(
+      fc.asyncProperty(policies, turns, async (policy, script) => {
+        let now = Date.UTC(2026, 0, 1) * 1000
+        const database = new MapDatabase()
+        const options = { clock: () => now, prefix: `script-${names++}` }
+        const name = 'same'
+        const limiters = [
+          new BareLimiter({ name, policies: [policy], store: database.store(options) }),
+          new BareLimiter({
+            name,
+            policies: [policy],
+            store: postgresStore({ pool: counted, timeout: '20s', ...options }),
+          }),
+        ] as const
+        for (const { later, costs } of script) {
+          now += later
+          const called = keys.flatMap((key, n) => (costs[n] === 0 ? [] : [{ key, cost: costs[n] as number }]))
+          const decide = (limiter: BareLimiter) =>
+            Promise.all(called.map(({ key, cost }) => limiter.consume(key, { cost })))
+          const expected = await decide(limiters[0])
+          messages += await messagesOf(async () => expect(await decide(limiters[1])).toEqual(expected))
+          calls += called.length === 0 ? 0 : 1
+        }
+        const { rows } = await pool.query(
+          'select key, record from headgate where key like $1 and record is not null order by key',
+          [`${options.prefix}:%`],
+        )
+        const texts = [...database.texts].map(([key, { text }]) => ({ key, record: text }))
+        expect(rows).toEqual(texts.sort((a, b) => (a.key < b.key ? -1 : 1)))
+      }),
+      { numRuns: 25 },
+    )
+    expect(messages).toBeLessThan(2 * calls)
+  },
+  120_000,
+)
+
+test('a call on a new key, a second one, a refusal and a call after a reset take one message each', async () => {
+  const limiter = limiterOf()
+  await limiter.consume('warm')
+  for (const cost of [1, 9, 1]) expect(await messagesOf(() => limiter.consume('k', { cost }))).toBe(1)
+  await limiter.reset('k')
+  expect(await messagesOf(async () => expect((await limiter.consume('k')).remaining).toBe(9))).toBe(1)
+})
+
+test('without prepared statements a call takes two messages', async () => {
+  const limiter = limiterOf(undefined, { prepare: false })
+  expect(await messagesOf(async () => expect((await limiter.consume('k')).remaining).toBe(9))).toBe(2)
+  expect(sent.join()).not.toMatch(/prepare|execute/)
+  expect(() => limiterOf(undefined, { prepare: 'no' })).toThrow(/prepare cannot be "no"/)
+})
+
+test('a time of Postgres that is ahead of this process or behind it decides', async () => {
+  const limiter = limiterOf([fixedWindow({ limit: 10, window: '1h' })])
+  await limiter.consume('k')
+  const key = `headgate:${limiter.name}:default:k`
+  const hour = 3_600_000_000
+  await pool.query(
+    "update headgate set record = regexp_replace(record, '\\[(\\d+),1,', '[' || 1 || ',1,') where key = $1",
+    [key],
+  )
+  const { rows } = await pool.query(
+    'select record, extract(epoch from now()) * 1000000 as now from headgate where key = $1',
+    [key],
+  )
+  const start = Math.floor(Number(rows[0].now) / hour) * hour
+  expect(rows[0].record).toContain(`[1,1,${start},0]`)
+  await limiter.consume('k', { cost: 9 })
+  expect((await limiter.consume('k')).allowed).toBe(false)
+})
+
+test('rows in another form are decided by a transaction, and few calls try the statement in vain', async () => {
+  const limiter = limiterOf()
+  await limiter.reserve('k')
+  const messages = await messagesOf(async () => {
+    for (let left = 8; left >= 0; left--) expect((await limiter.consume('k')).remaining).toBe(left)
+    for (let n = 0; n < 11; n++) expect((await limiter.consume('k')).allowed).toBe(false)
+  })
+  expect(messages).toBeLessThanOrEqual(2 * 20 + 4)
+})
+
+test('a blocked key, and a key of another deploy, keep what they have', async () => {
+  const store = postgresStore({ pool: counted, timeout: '20s' })
+  const name = `plain-${names++}`
+  const limiter = new RateLimiter({ name, policies: '10/1h', store })
+  for (const key of ['blocked', 'older']) await limiter.consume(key)
+  await limiter.block('blocked', '1h')
+  const later = new RateLimiter({ name, policies: '20/1h', store: postgresStore({ pool: counted, timeout: '20s' }) })
+  const [blocked, older, fresh] = await Promise.all(['blocked', 'older', 'fresh'].map((key) => later.consume(key)))
+  expect([blocked?.allowed, older?.remaining, fresh?.remaining]).toEqual([false, 18, 19])
+})
+
+test.each([
+  [
+    'that has a number too large for Postgres',
+    (head: string) => `${head}1,[123456789012345678901,3600000000,0]]]`,
+    undefined,
+  ],
+  ['that has a fraction', (head: string) => `${head}1,[1.5,3600000000,0]]]`, undefined],
+  ['that ends too early', (head: string) => `${head}1,[`, 'HEADGATE_STORE_RECORD'],
+  ['that is no record', () => '"no record"', 'HEADGATE_STORE_RECORD'],
+])('a text %s changes the calls of its key alone', async (_, textOf, code) => {
+  const limiter = limiterOf()
+  const ids = ['a', 'b', 'c']
+  await Promise.all(ids.map((id) => limiter.consume(id)))
+  const key = `headgate:${limiter.name}:default:b`
+  const { rows } = await pool.query('select record from headgate where key = $1', [key])
+  const text = textOf(/^.*\],/.exec(rows[0].record.split(/\d+,\[\d+,\d+,0/)[0])?.[0] as string)
+  await pool.query('update headgate set record = $2 where key = $1', [key, text])
+  const [a, b, c] = await Promise.allSettled(ids.map((id) => limiter.consume(id)))
+  expect([a, c]).toMatchObject([{ value: { remaining: 8 } }, { value: { remaining: 8 } }])
+  if (code === undefined) expect(b?.status).toBe('fulfilled')
+  else expect(b).toMatchObject({ reason: { code } })
+  if (code === undefined) return
+  const after = await pool.query('select record from headgate where key = $1', [key])
+  expect(after.rows).toEqual([{ record: text }])
+})
+
+test('connections that lose their prepared statements, or have them already, decide each call once', async () => {
+  const own = new Pool({ ...server.config, max: 1 })
+  const limiter = limiterOf(undefined, { pool: own })
+  expect((await limiter.consume('k')).remaining).toBe(9)
+  await own.query('deallocate all')
+  expect((await limiter.consume('k')).remaining).toBe(8)
+  expect((await limiter.consume('k')).remaining).toBe(7)
+  // The same connection as another process has it, through a pooler.
+  const other = Object.assign(Object.create(own), {
+    async connect() {
+      const client = await own.connect()
+      return Object.assign(Object.create(client), { query: (text: string) => client.query(text) })
+    },
+  })
+  const second = new BareLimiter({
+    name: limiter.name,
+    policies: [tokenBucket({ limit: 10, window: '1h' })],
+    store: postgresStore({ pool: other, timeout: '20s' }),
+  })
+  for (let left = 6; left >= 0; left--) expect((await second.consume('k')).remaining).toBe(left)
+  await own.end()
+})
+
+test('processes that call one after the other on the same keys admit exactly the limit', async () => {
+  const policies = [slidingWindow({ limit: 100, window: '366d' })]
+  const name = `plain-${names++}`
+  const pools = Array.from({ length: 5 }, () => new Pool(server.config))
+  const fleet = pools.map(
+    (each) => new BareLimiter({ name, policies, store: postgresStore({ pool: each, timeout: '20s' }) }),
+  )
+  const admitted = { hot: 0, new: 0 }
+  await Promise.all(
+    fleet.map(async (limiter) => {
+      for (let n = 0; n < 40; n++) {
+        const ids = ['hot', 'new'] as const
+        const decisions = await Promise.all(ids.map((id) => limiter.consume(id)))
+        for (const [which, { allowed }] of decisions.entries()) if (allowed) admitted[ids[which] as 'hot' | 'new']++
+      }
+    }),
+  )
+  expect(admitted).toEqual({ hot: 100, new: 100 })
+  for (const each of pools) await each.end()
+})
+
+test('a call that waits for a locked row, and times out, says that it did not count', async () => {
+  const limiter = limiterOf(undefined, { timeout: 200 })
+  await limiter.consume('k')
+  const client = await pool.connect()
+  await client.query('begin')
+  await client.query('select from headgate where key = $1 for update', [`headgate:${limiter.name}:default:k`])
+  const { code } = await failure(limiter.consume('k'))
+  expect(code).toMatch(/^HEADGATE_STORE(_TIMEOUT)?$/)
+  await client.query('rollback')
+  client.release()
+  expect((await limiter.consume('k')).remaining).toBe(8)
+})
