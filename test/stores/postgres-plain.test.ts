@@ -261,6 +261,25 @@ test('processes that call one after the other on the same keys admit exactly the
   for (const each of pools) await each.end()
 })
 
+test('a row that another transaction is changing delays no other key', async () => {
+  const limiter = limiterOf()
+  await limiter.consume('changing')
+  const client = await pool.connect()
+  await client.query('begin')
+  await client.query('update headgate set record = record where key = $1', [
+    `headgate:${limiter.name}:default:changing`,
+  ])
+  let decided = false
+  const waits = limiter.consume('changing').finally(() => {
+    decided = true
+  })
+  expect((await limiter.consume('other')).remaining).toBe(9)
+  expect(decided).toBe(false)
+  await client.query('commit')
+  client.release()
+  expect((await waits).remaining).toBe(8)
+})
+
 test('a call that waits for a locked row, and times out, says that it did not count', async () => {
   const limiter = limiterOf(undefined, { timeout: 200 })
   await limiter.consume('k')
