@@ -7,6 +7,7 @@ export const names = [
   'memory',
   'full',
   'redis',
+  'databases',
   'compat',
   'pacer',
   'growth',
