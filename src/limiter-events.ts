@@ -58,8 +58,10 @@ interface WatchedCall {
   readonly cost: Units
   readonly keys: readonly string[]
   readonly extras: CallOptions | undefined
-  /** The counts of the heaviest keys of each scope, if anyone asks. */
+  /** The counts of the heaviest keys of each scope; undefined if nobody asks. */
   readonly counts: readonly SpaceSaving[] | undefined
+  /** How many calls this one stands for in these counts: 0 for one that is not counted. */
+  readonly weight: number
 }
 
 /** Makes a call, and counts and publishes it as far as anyone asks. */
@@ -68,7 +70,7 @@ export function watch<Result extends Decision | Booking>(
   run: () => MaybePromise<Result>,
 ): MaybePromise<Result> {
   const result = calls.hasSubscribers ? published(call, run) : run()
-  if (call.counts !== undefined) countHeavy(call.counts, call.keys, result)
+  if (call.counts !== undefined && call.weight > 0) countHeavy(call.counts, call.keys, call.weight, result)
   return result
 }
 

@@ -49,7 +49,7 @@ export interface RateLimiterOptions {
   storeTimeout?: Duration | undefined
   /**
    * How many counters find the keys with the most calls, for `limiter.top()`: at most 1,000,000 for each scope, at about 300 bytes
-   * each. Default: none. Example: `1000`.
+   * each. The first 8,192 calls are all counted, many more by a sample. Default: none. Example: `1000`.
    */
   top?: number
 }

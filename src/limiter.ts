@@ -3,6 +3,7 @@ import type { PenaltyOptions } from './algorithms/penalty-options.ts'
 import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
+import type { HeavyKeys } from './heavy-keys.ts'
 import { needsPromise } from './limiter-errors.ts'
 import { calls, type Load, watch } from './limiter-events.ts'
 import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
@@ -58,7 +59,9 @@ export class RateLimiter extends Operations {
   readonly load: Readonly<Load>
   readonly #ledger: Ledger
   readonly #plans: Plans<RateLimiter>
-  /** One for each scope; undefined unless the option `top` is given. */
+  /** Undefined unless the option `top` is given. */
+  readonly #heavyKeys: HeavyKeys | undefined
+  /** Of the heavy keys, one for each scope. */
   readonly #counts: readonly SpaceSaving[] | undefined
 
   /**
@@ -76,6 +79,7 @@ export class RateLimiter extends Operations {
     plans.registerName()
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.#plans = plans
+    this.#heavyKeys = plans.heavyKeys
     this.#counts = plans.heavyKeys?.of(this.scopes)
     this.#ledger = plans.open(this.policies, this.scopes)
   }
@@ -170,8 +174,9 @@ export class RateLimiter extends Operations {
       const keys = keysOf(key, limiter.scopes)
       const costs = costsOf(cost, limiter.policies)
       const ledger = limiter.#ledger
-      if (calls.hasSubscribers || limiter.#counts !== undefined) {
-        const call = { limiter, key, cost, keys, extras, counts: limiter.#counts }
+      const weight = weightOf(limiter.#heavyKeys)
+      if (weight > 0 || calls.hasSubscribers) {
+        const call = { limiter, key, cost, keys, extras, counts: limiter.#counts, weight }
         return watch(call, () => ledger.decide('consume', keys, costs, extras))
       }
       return ledger.decide('consume', keys, costs, extras)
@@ -183,12 +188,17 @@ export class RateLimiter extends Operations {
       const keys = keysOf(key, limiter.scopes)
       const costs = costsOf(cost, policies)
       const call = { ledger, policies, keys, costs, extras: details, load: limiter.#plans.load }
-      const watched = { limiter, key, cost, keys, extras: details, counts: limiter.#counts }
+      const weight = weightOf(limiter.#heavyKeys)
+      const watched = { limiter, key, cost, keys, extras: details, counts: limiter.#counts, weight }
       const booking = watch(watched, () => ledger.reserve(keys, costs, maxWait * 1000, details))
       if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
       return new Reservation(call, booking)
     }
   }
+}
+
+function weightOf(heavyKeys: HeavyKeys | undefined): number {
+  return heavyKeys === undefined ? 0 : heavyKeys.weigh()
 }
 
 function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {

@@ -99,9 +99,11 @@ export abstract class Operations {
 
   /**
    * The keys with the most calls in this process, the heaviest first, under every plan. A call is a `consume` or a `reserve`. The
-   * counts begin with the limiter; `{ reset: true }` begins new ones.
+   * counts begin with the limiter; `{ reset: true }` begins new ones. The first 8,192 calls are all counted. Then the counts are
+   * estimates from a sample, and `standardError` says how good they are.
    *
-   * Example: `limiter.top(3)` may return `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, refused: 850, share: 0.9 }, ...]`.
+   * Example: `limiter.top(3)` may return
+   * `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, standardError: 0, refused: 850, share: 0.9 }, ...]`.
    * @throws HeadgateError `HEADGATE_OPTION` for a limiter without the option `top`, or an invalid argument
    */
   top(count = 20, options: TopOptions = {}): readonly HeavyKey[] {

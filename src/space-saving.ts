@@ -8,10 +8,10 @@
  *     ann 90   bob 41   eve 7          zoe calls: eve leaves, zoe has 8 calls, of which 7 may be eve's (the error)
  *
  * So a count is never too low, and too high by at most its error. With m counters and n calls, the error is at most n / m, and
- * every key with more than n / m calls has a counter.
+ * every key with more than n / m calls has a counter. A call may have a weight, and then counts as so many calls.
  *
- * The counters are in a list of buckets, one for each count, in their order. A call moves its counter to the next bucket, so
- * it takes the same few steps however many counters there are:
+ * The counters are in a list of buckets, one for each count, in their order. A call moves its counter up by its weight, past
+ * at most so many buckets, however many counters there are:
  *
  *     lowest -> [7: eve zoe] <-> [41: bob] <-> [90: ann] <- highest
  */
@@ -22,6 +22,8 @@ interface Counter {
   refused: number
   /** How many of its calls may be those of other keys. */
   error: number
+  /** The variance of its calls, because some of them stand for others. */
+  variance: number
   bucket: Bucket
   before: Counter | undefined
   after: Counter | undefined
@@ -41,6 +43,8 @@ export interface CountedKey {
   /** Never too low, and too high by at most `error`. */
   readonly calls: number
   readonly error: number
+  /** Of its calls, if calls had weights: 0 if each had a weight of 1. */
+  readonly variance: number
   /** Never too high: refusals before the key last got its counter are not known. */
   readonly refused: number
 }
@@ -58,15 +62,17 @@ export class SpaceSaving {
     this.#size = size
   }
 
-  add(key: string, refused: boolean): void {
-    this.total++
+  /** @param weight how many calls this one stands for */
+  add(key: string, refused: boolean, weight = 1): void {
+    this.total += weight
     const known = this.#counters.get(key)
     const counter = known === undefined ? this.#begin(key) : known
-    this.#increment(counter)
-    if (refused) counter.refused++
+    this.#increase(counter, weight)
+    counter.variance += weight * (weight - 1)
+    if (refused) counter.refused += weight
   }
 
-  /** A counter for a new key: a free one, else that of the key with the fewest calls. */
+  /** A counter for a new key: a free one, else that of the key with the fewest calls, which is as uncertain as it was. */
   #begin(key: string): Counter {
     if (this.#counters.size < this.#size) return this.#create(key)
     const bucket = this.#lowest as Bucket
@@ -85,20 +91,22 @@ export class SpaceSaving {
     if (this.#lowest === undefined) this.#highest = bucket
     else this.#lowest.lower = bucket
     this.#lowest = bucket
-    const counter: Counter = { key, refused: 0, error: 0, bucket, before: undefined, after: undefined }
+    const counter: Counter = { key, refused: 0, error: 0, variance: 0, bucket, before: undefined, after: undefined }
     bucket.first = counter
     this.#counters.set(key, counter)
     return counter
   }
 
-  #increment(counter: Counter): void {
+  #increase(counter: Counter, weight: number): void {
     const { bucket } = counter
-    const { higher } = bucket
-    const calls = bucket.calls + 1
-    const isNext = higher !== undefined && higher.calls === calls
+    const calls = bucket.calls + weight
+    let below = bucket
+    while (below.higher !== undefined && below.higher.calls < calls) below = below.higher
+    const { higher } = below
+    const isThere = higher !== undefined && higher.calls === calls
     if (bucket.first === counter && counter.after === undefined) {
       // It is alone in its bucket, as heavy keys are.
-      if (!isNext) {
+      if (below === bucket && !isThere) {
         bucket.calls = calls
         return
       }
@@ -106,7 +114,7 @@ export class SpaceSaving {
     } else {
       leave(counter)
     }
-    enter(counter, isNext ? higher : this.#insertAbove(bucket, calls))
+    enter(counter, isThere ? higher : this.#insertAbove(below, calls))
   }
 
   #remove({ lower, higher }: Bucket): void {
@@ -131,8 +139,8 @@ export class SpaceSaving {
     for (let bucket = this.#highest; bucket !== undefined; bucket = bucket.lower) {
       for (let counter = bucket.first; counter !== undefined; counter = counter.after) {
         if (found.length === count) return found
-        const { key, error, refused } = counter
-        found.push({ key, calls: bucket.calls, error, refused })
+        const { key, error, variance, refused } = counter
+        found.push({ key, calls: bucket.calls, error, variance, refused })
       }
     }
     return found

@@ -53,12 +53,39 @@ describe('Space-Saving', () => {
     )
   })
 
+  test('keeps its bounds if calls have weights', () => {
+    const weighted = fc.tuple(streams, fc.array(fc.integer({ min: 1, max: 127 }), { minLength: 1 }))
+    fc.assert(
+      fc.property(weighted, fc.integer({ min: 1, max: 40 }), ([stream, weights], size) => {
+        const sketch = new SpaceSaving(size)
+        const weightOf = (n: number) => weights[n % weights.length] as number
+        const real = new Map<string, number>()
+        for (const [n, key] of stream.entries()) {
+          sketch.add(key, false, weightOf(n))
+          real.set(key, (real.get(key) ?? 0) + weightOf(n))
+        }
+        const total = stream.reduce((sum, _, n) => sum + weightOf(n), 0)
+        const top = sketch.top(size)
+        expect(sketch.total).toBe(total)
+        expect(top.reduce((sum, { calls }) => sum + calls, 0)).toBe(total)
+        expect(top.map(({ calls }) => calls)).toEqual(top.map(({ calls }) => calls).sort((a, b) => b - a))
+        for (const { key, calls, error } of top) {
+          expect(calls).toBeGreaterThanOrEqual(real.get(key) as number)
+          expect(calls - error).toBeLessThanOrEqual(real.get(key) as number)
+          expect(error).toBeLessThanOrEqual(total / size)
+        }
+        const found = new Set(top.map(({ key }) => key))
+        for (const [key, calls] of real) if (calls > total / size) expect(found).toContain(key)
+      }),
+    )
+  })
+
   test('takes the place of the least key, as in the paper', () => {
     const sketch = new SpaceSaving(2)
     for (const key of ['a', 'a', 'b', 'c', 'c']) sketch.add(key, true)
     expect(sketch.top(5)).toEqual([
-      { key: 'c', calls: 3, error: 1, refused: 2 },
-      { key: 'a', calls: 2, error: 0, refused: 2 },
+      { key: 'c', calls: 3, error: 1, variance: 0, refused: 2 },
+      { key: 'a', calls: 2, error: 0, variance: 0, refused: 2 },
     ])
   })
 })
@@ -71,13 +98,40 @@ describe('limiter.top', () => {
     await limiter.reserve('eve')
     await limiter.peek('eve')
     expect(limiter.top(2)).toEqual([
-      { key: 'ann', hashed: false, calls: 6, error: 0, refused: 4, share: 0.6 },
-      { key: 'bob', hashed: false, calls: 3, error: 0, refused: 0, share: 0.3 },
+      { key: 'ann', hashed: false, calls: 6, error: 0, standardError: 0, refused: 4, share: 0.6 },
+      { key: 'bob', hashed: false, calls: 3, error: 0, standardError: 0, refused: 0, share: 0.3 },
     ])
     expect(limiter.top(20, { reset: true })).toHaveLength(3)
     expect(limiter.top()).toEqual([])
     await limiter.consume('bob')
-    expect(limiter.top()).toEqual([{ key: 'bob', hashed: false, calls: 1, error: 0, refused: 1, share: 1 }])
+    expect(limiter.top()).toEqual([
+      { key: 'bob', hashed: false, calls: 1, error: 0, standardError: 0, refused: 1, share: 1 },
+    ])
+  })
+
+  test('counts every one of the first calls, and a sample of many', async () => {
+    const limiter = new RateLimiter({ policies: '1000/1h', top: 10 })
+    for (let n = 0; n < 8192; n++) limiter.consumeSync(n % 4 === 0 ? 'ann' : 'bob')
+    expect(limiter.top()).toEqual([
+      { key: 'bob', hashed: false, calls: 6144, error: 0, standardError: 0, refused: 5144, share: 0.75 },
+      { key: 'ann', hashed: false, calls: 2048, error: 0, standardError: 0, refused: 1048, share: 0.25 },
+    ])
+    for (let n = 8192; n < 200_000; n++) limiter.consumeSync(n % 4 === 0 ? 'ann' : 'bob')
+    const [bob, ann] = limiter.top()
+    for (const [found, calls] of [
+      [bob, 150_000],
+      [ann, 50_000],
+    ] as const) {
+      expect(found?.standardError).toBeGreaterThan(0)
+      expect(found?.standardError).toBeLessThan(200_000 * 0.02)
+      // Six standard errors: one in 500 million runs is outside.
+      expect(Math.abs((found?.calls ?? 0) - calls)).toBeLessThan(6 * (found?.standardError ?? 0))
+      expect((found?.calls ?? 0) - (found?.refused ?? 0)).toBeLessThanOrEqual(1000)
+      expect(found?.share).toBeCloseTo(calls / 200_000, 1)
+    }
+    limiter.top(20, { reset: true })
+    for (let n = 0; n < 100; n++) limiter.consumeSync('eve')
+    expect(limiter.top()).toMatchObject([{ key: 'eve', calls: 100, standardError: 0, share: 1 }])
   })
 
   test('keeps the scopes apart, and a long key as its hash', async () => {
@@ -95,7 +149,9 @@ describe('limiter.top', () => {
     store.mode = 'fails'
     const limiter = new RateLimiter({ name: 'api', policies: '2/1h', store, onStoreError: 'deny', top: 5 })
     await expect(limiter.consume('ann')).rejects.toThrow()
-    expect(limiter.top()).toEqual([{ key: 'ann', hashed: false, calls: 1, error: 0, refused: 1, share: 1 }])
+    expect(limiter.top()).toEqual([
+      { key: 'ann', hashed: false, calls: 1, error: 0, standardError: 0, refused: 1, share: 1 },
+    ])
   })
 
   test.each([0, -1, 1.5, '10', true, null, 1_000_001])('refuses top: %j', (top) => {

@@ -11,7 +11,38 @@ const batches = 7
  * @param admits true if every call must be admitted, false if every call must be refused
  */
 export async function timed(loop, admits = true) {
-  const run = async (n) => {
+  const { run, warm } = batchesOf(loop, admits)
+  await warm()
+  globalThis.gc?.()
+  // A full collection throws away optimised code if no object of its kind is alive, as between requests.
+  await warm()
+  const all = []
+  for (let done = 0; done < batches; done++) all.push(await run())
+  return { ns: median(all.map(({ ns }) => ns)), cpuNs: median(all.map(({ cpuNs }) => cpuNs)) }
+}
+
+/**
+ * Measures what a feature adds to a call. Batches without it and with it alternate in one process, because two processes differ by
+ * more than a feature that costs little. The least batch of each counts: what a machine does besides only makes one longer.
+ * `without` and `withIt` are loops as above. They are called with a batch of calls at a time.
+ */
+export async function timedDifference(without, withIt) {
+  const sides = [without, withIt].map((loop) => batchesOf(loop, true))
+  for (let turn = 0; turn < 4; turn++) for (const { warm } of sides) await warm()
+  globalThis.gc?.()
+  for (const { warm } of sides) await warm()
+  const least = [Infinity, Infinity]
+  for (let done = 0; done < 3 * batches; done++) {
+    for (const [n, { run }] of sides.entries()) least[n] = Math.min(least[n], (await run()).cpuNs)
+  }
+  const [withoutNs, cpuNs] = least
+  return { cpuNsAdded: cpuNs - withoutNs, withoutNs, cpuNs }
+}
+
+/** `run` makes one batch of calls, and returns the nanoseconds of a call. `warm` finds how many calls make a batch. */
+function batchesOf(loop, admits) {
+  let n = 256
+  const run = async () => {
     const cpu = process.cpuUsage()
     const start = performance.now()
     const admitted = await loop(n)
@@ -19,24 +50,16 @@ export async function timed(loop, admits = true) {
     const { user, system } = process.cpuUsage(cpu)
     if (admitted !== (admits ? n : 0))
       throw new Error(`admitted ${admitted} of ${n}, expected ${admits ? 'all' : 'none'}`)
-    return { wall, cpu: (user + system) / 1000 }
+    return { ns: (wall * 1e6) / n, cpuNs: ((user + system) * 1000) / n }
   }
-  let n = 256
   const warm = async () => {
     for (let spent = 0; spent < warmUp; ) {
-      const { cpu } = await run(n)
+      const cpu = ((await run()).cpuNs * n) / 1e6
       spent += cpu
       if (cpu < batch) n = Math.ceil(n * Math.min(4, Math.max(1.1, (1.2 * batch) / cpu)))
     }
   }
-  await warm()
-  globalThis.gc?.()
-  // A full collection throws away optimised code if no object of its kind is alive, as between requests.
-  await warm()
-  const all = []
-  for (let done = 0; done < batches; done++) all.push(await run(n))
-  const nanoseconds = (name) => (median(all.map((each) => each[name])) / n) * 1e6
-  return { ns: nanoseconds('wall'), cpuNs: nanoseconds('cpu') }
+  return { run, warm }
 }
 
 /** A loop over keys made beforehand. Their number is a power of two, so a mask finds the next one. */
