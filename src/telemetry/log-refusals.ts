@@ -6,6 +6,7 @@ import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { invalidOption } from '../errors.ts'
 import type { LimiterCallEvent } from '../limiter-events.ts'
+import { isPromise } from '../maybe-promise.ts'
 import { knownOptions, type Names, oneOf, positiveInteger } from '../options.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { policyOf, resultOf } from './result.ts'
@@ -24,6 +25,8 @@ export interface RefusalFields {
   readonly limit?: number
   /** In milliseconds. Absent if the cost can never be admitted. */
   readonly retryAfter?: number
+  /** Why the key was blocked by hand, if a reason was given. */
+  readonly reason?: string
   /** How many refusals of this key the line stands for: those since its last line, with this one. */
   readonly refusals: number
   /** How many refusals of keys without a line there were since the last line, because of `maxLines`. Absent if there were none. */
@@ -152,21 +155,17 @@ class RefusalLog {
       cost,
       ...(decision !== undefined && { limit: decision.limit }),
       ...(decision !== undefined && decision.retryAfter < Infinity && { retryAfter: decision.retryAfter }),
+      ...(decision?.blocked?.reason !== undefined && { reason: decision.blocked.reason }),
       refusals,
       ...(this.#unlogged > 0 && { unlogged: this.#unlogged }),
     }
     this.#unlogged = 0
-    const failed = (error: unknown) => {
-      warnOnce(
-        'HEADGATE_HOOK',
-        `The logger of logRefusals threw, so refusals are not logged. ${reason(error)}`,
-        'logger',
-      )
-    }
     try {
-      this.#write(fields, messages[result])
+      const written = this.#write(fields, messages[result])
+      // A logger that writes later may fail later.
+      if (isPromise(written)) Promise.resolve(written).then(undefined, loggerFailed)
     } catch (error) {
-      failed(error)
+      loggerFailed(error)
     }
   }
 
@@ -178,6 +177,11 @@ class RefusalLog {
     const entries = Object.entries(key).map(([scope, own]) => [scope, this.#shownKey(own)] as const)
     return entries.some(([, shown]) => shown === undefined) ? {} : { key: Object.fromEntries(entries) as Key }
   }
+}
+
+function loggerFailed(error: unknown): void {
+  const message = `The logger of logRefusals failed, so refusals are not logged. ${reason(error)}`
+  warnOnce('HEADGATE_HOOK', message, 'logger')
 }
 
 const messages: Readonly<Record<RefusalFields['result'], string>> = {

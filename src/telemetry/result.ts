@@ -12,7 +12,7 @@ import type { CalledLimiter, LimiterCallEvent } from '../limiter-events.ts'
  *
  * The call was refused:
  * - `'refused'`: by a policy, of the store or of this process
- * - `'blocked'`: by a penalty
+ * - `'blocked'`: by a block by hand, or by a penalty
  * - `'error'`: the store failed, and `onStoreError` is `'deny'` or `'throw'`
  */
 export type Result = 'admitted' | 'shadow' | 'fallback' | 'open' | 'refused' | 'blocked' | 'error'
@@ -28,16 +28,21 @@ export function resultOf({ decision, enforced, instance }: LimiterCallEvent): Re
 
 /**
  * The policy that a call counts under: the penalty that blocks it or the shadow that would refuse it, else the binding
- * policy. A call without a decision has none.
+ * policy. It is `'block'` for a block by hand. A call without a decision has none.
  */
 export function policyOf({ decision, instance }: LimiterCallEvent): string | undefined {
   if (decision === undefined) return undefined
   if (decision.allowed) return shadowOf(decision) ?? decision.policy
-  return isBlocked(decision, instance) ? decision.policies.at(-1)?.name : decision.policy
+  if (decision.blocked !== undefined) return decision.policy
+  return isPenalized(decision, instance) ? decision.policies.at(-1)?.name : decision.policy
+}
+
+function isBlocked(decision: Decision, limiter: CalledLimiter): boolean {
+  return decision.blocked !== undefined || isPenalized(decision, limiter)
 }
 
 /** The penalty of a limiter is its last policy. */
-function isBlocked({ policies }: Decision, { penalty }: CalledLimiter): boolean {
+function isPenalized({ policies }: Decision, { penalty }: CalledLimiter): boolean {
   return penalty !== undefined && policies.at(-1)?.allowed === false
 }
 

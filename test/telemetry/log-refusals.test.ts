@@ -2,6 +2,7 @@ import { channel } from 'node:diagnostics_channel'
 import { afterEach, expect, test, vi } from 'vitest'
 import { fixedWindow, type LogRefusalsOptions, logRefusals, memoryStore, RateLimiter } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { forgetWarnings } from '../../src/warn.ts'
 import { FailingStore } from '../support/failing-store.ts'
 
 let stop: (() => void) | undefined
@@ -113,6 +114,38 @@ test('a logger that throws breaks no call, and stopping removes the listener', a
   for (let n = 0; n < 3; n++) await limiter.consume('ann')
   stop?.()
   expect(channel('headgate:limiter:call').hasSubscribers).toBe(false)
+})
+
+test('a key that is blocked by hand is logged as such, with the reason', async () => {
+  const { limiter, lines } = fixture()
+  await limiter.block('ann', '1h', { reason: 'scans' })
+  await limiter.consume('ann')
+  expect(lines).toMatchObject([
+    [{ policy: 'block', result: 'blocked', key: 'ann', retryAfter: 3_600_000, reason: 'scans' }, 'rate limit: blocked'],
+  ])
+})
+
+test('a logger that fails later is a warning, once, and no unhandled rejection', async () => {
+  forgetWarnings()
+  const warned = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+  const unhandled = vi.fn()
+  process.on('unhandledRejection', unhandled)
+  const { limiter } = fixture({
+    async logger() {
+      throw new Error('disk full')
+    },
+  })
+  for (const key of ['ann', 'bob', 'eve']) for (let n = 0; n < 2; n++) await limiter.consume(key)
+  await new Promise(setImmediate)
+  expect(unhandled).not.toHaveBeenCalled()
+  expect(warned.mock.calls).toEqual([
+    [
+      'The logger of logRefusals failed, so refusals are not logged. Error: disk full',
+      { type: 'HeadgateWarning', code: 'HEADGATE_HOOK' },
+    ],
+  ])
+  process.off('unhandledRejection', unhandled)
+  warned.mockRestore()
 })
 
 test.each([

@@ -70,6 +70,20 @@ describe('headgate.decisions', () => {
     })
   })
 
+  test('counts a call that a block by hand refuses as blocked, also beside a penalty', async () => {
+    const read = observe()
+    const penalty = { after: 2, within: '1h', block: '2h' } as const
+    const store = memoryStore(clock())
+    const plain = new RateLimiter({ name: 'api', policies: '9/1h', store })
+    const strict = new RateLimiter({ name: 'login', policies: '1/1h', penalty, store })
+    for (const limiter of [plain, strict]) {
+      await limiter.block('ann', '1h', { reason: 'scans' })
+      await limiter.consume('ann')
+    }
+    await plain.reserve('ann')
+    expect(await read('headgate.decisions')).toEqual({ 'api block blocked': 2, 'login block blocked': 1 })
+  })
+
   test.each([
     ['local', { 'api 1h fallback': 1, 'api 1h refused': 1 }],
     ['allow', { 'api 1h open': 2 }],
