@@ -1,5 +1,6 @@
 /* What is specific to a cluster: several workers, a worker that dies, a primary that does not respond. */
 import cluster from 'node:cluster'
+import { channel } from 'node:diagnostics_channel'
 import { afterEach, expect, test, vi } from 'vitest'
 import { fixedWindow, memoryStore, type Policy, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { type ClusterStore, type ClusterStoreOptions, clusterStore } from '../../src/stores/cluster/index.ts'
@@ -163,6 +164,65 @@ test('calls of one tick of the event loop travel in one message', async () => {
   cluster.removeListener('message', count)
   expect(sizes.reduce((sum, size) => sum + size, 0)).toBe(100)
   expect(sizes.length).toBeLessThan(50)
+})
+
+/** The exchanges of a worker with the primary, as it publishes them. */
+async function exchangesOf({ worker }: ProxyWorker): Promise<unknown[]> {
+  const told: unknown[] = []
+  worker.on('message', ({ exchange }: { exchange?: unknown }) => exchange && told.push(exchange))
+  worker.send({ tellExchanges: true })
+  await expect.poll(() => told.shift()).toBe('told')
+  return told
+}
+
+test('a message of a worker and its response are one exchange, with the calls that it decided', async () => {
+  primary({ name: 'told' })
+  const worker = await started()
+  const exchanges = await exchangesOf(worker)
+  const limiter = new RateLimiter({ name: 'api', policies: hundred, store: worker.store('told') })
+  await limiter.consume('k')
+  await expect.poll(() => exchanges).toEqual([{ kind: 'cluster', calls: 1, duration: expect.any(Number) }])
+  await Promise.all(Array.from({ length: 20 }, (_, n) => limiter.consume(`${n}`)))
+  const calls = () => (exchanges as { calls: number }[]).reduce((sum, each) => sum + each.calls, 0)
+  await expect.poll(calls).toBe(21)
+  expect(exchanges.length).toBeLessThan(21)
+})
+
+test('a message without a response is an exchange that failed at its deadline', async () => {
+  const worker = await started()
+  const exchanges = await exchangesOf(worker)
+  const limiter = new BareLimiter({ name: 'api', policies: [hundred], store: worker.store('silent', 50) })
+  await failure(limiter.consume('k'))
+  await expect
+    .poll(() => exchanges)
+    .toEqual([{ kind: 'cluster', calls: 1, duration: expect.any(Number), error: 'HEADGATE_STORE_TIMEOUT' }])
+  expect((exchanges[0] as { duration: number }).duration).toBeGreaterThanOrEqual(45)
+})
+
+test('a connection to the primary that is lost is an exchange that failed', async () => {
+  const exchanges: unknown[] = []
+  const note = (event: unknown) => void exchanges.push(event)
+  channel('headgate:store:exchange').subscribe(note)
+  const store = new WorkerStore('lost', 5000)
+  const [send, connected] = [process.send, process.connected]
+  try {
+    Object.assign(process, { send: () => true, connected: true })
+    const call = failure(new BareLimiter({ name: 'api', policies: [hundred], store }).consume('k'))
+    await new Promise(setImmediate)
+    store.close()
+    expect((await call).code).toBe('HEADGATE_STORE')
+    expect(exchanges).toEqual([
+      {
+        kind: 'cluster',
+        calls: 1,
+        duration: expect.any(Number),
+        error: expect.objectContaining({ code: 'HEADGATE_STORE' }),
+      },
+    ])
+  } finally {
+    Object.assign(process, { send, connected })
+    channel('headgate:store:exchange').unsubscribe(note)
+  }
 })
 
 test('without a connection to a primary, a call rejects at once', async () => {

@@ -2,6 +2,7 @@
  * A worker of node:cluster that makes calls for a test, which is the primary: calls of ledgers on its clusterStore.
  * Messages with `headgate` are between the stores. Messages with `proxy` are between this worker and the test.
  */
+import { channel } from 'node:diagnostics_channel'
 import { deserialize, serialize } from 'node:v8'
 import { clusterStore } from 'headgate/cluster'
 import { revive } from 'headgate/store'
@@ -28,7 +29,16 @@ function storeOf(name, timeout) {
   return stores.get(name)
 }
 
+/** Tells the test about each exchange of this worker with the primary. */
+function tellExchanges() {
+  channel('headgate:store:exchange').subscribe(({ error, ...exchange }) => {
+    process.send({ exchange: { ...exchange, ...(error && { error: error.code }) } })
+  })
+  process.send({ exchange: 'told' })
+}
+
 process.on('message', async (message) => {
+  if (message?.tellExchanges) tellExchanges()
   if (message?.proxy === undefined) return
   const { proxy, name, timeout, terms, method, call } = message
   try {

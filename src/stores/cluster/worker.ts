@@ -41,8 +41,8 @@ export class WorkerStore implements Store {
   #terms = new Map<string, number>()
   /** The requests of the next message. */
   #requests: RequestMessage['requests'][number][] = []
-  /** When each message was sent whose response is missing, by the id of its first request, in microseconds. */
-  readonly #sentAt = new Map<number, number>()
+  /** The messages without a response, by the ids of their first requests, as long as anyone watches exchanges. */
+  readonly #exchanges = new Map<number, PendingCall<void>>()
   #nextId = 0
 
   /** @param timeout in milliseconds */
@@ -88,16 +88,28 @@ export class WorkerStore implements Store {
       this.#reject(ids, new Error('there is no connection to the primary'))
       return
     }
-    this.#sentAt.set(ids[0] as number, exchangeStart())
+    this.#watchExchange(ids[0] as number, ids.length)
     process.send(message, undefined, undefined, (error) => {
       if (error) this.#reject(ids, error)
     })
   }
 
+  /** Publishes how a message ends: with its response, its failure or its deadline. */
+  #watchExchange(first: number, calls: number): void {
+    const startedAt = exchangeStart()
+    if (startedAt === 0) return
+    const ended = (error?: unknown) => {
+      this.#exchanges.delete(first)
+      exchanged(this.kind, startedAt, calls, error)
+    }
+    const start = (exchange: PendingCall<void>) => void this.#exchanges.set(first, exchange)
+    this.#deadlines.promise(start).then(() => ended(), ended)
+  }
+
   readonly #onMessage = (message: unknown): void => {
     if (!isResponseMessage(message, this.#name)) return
     const [first] = message.responses
-    if (first !== undefined) exchanged(this.kind, this.#sentAt.get(first[0]) ?? 0, message.responses.length)
+    if (first !== undefined) this.#exchanges.get(first[0])?.resolve()
     for (const [id, result, failure] of message.responses) {
       const pending = this.#remove(id)
       if (failure !== undefined) pending?.reject(new HeadgateError(failure.code, failure.message))
@@ -110,13 +122,15 @@ export class WorkerStore implements Store {
   }
 
   #reject(ids: readonly number[], cause: Error): void {
-    for (const id of ids) this.#remove(id)?.reject(storeError('The primary', cause))
+    for (const id of ids) {
+      this.#exchanges.get(id)?.reject(storeError('The primary', cause))
+      this.#remove(id)?.reject(storeError('The primary', cause))
+    }
   }
 
   #remove(id: number): PendingRequest | undefined {
     const pending = this.#pending.get(id)
     this.#pending.delete(id)
-    this.#sentAt.delete(id)
     return pending
   }
 
