@@ -53,7 +53,8 @@ function parsed(name, args, options) {
     return parseArgs({ args, options, allowPositionals: true })
   } catch (error) {
     const known = Object.keys(options).map((option) => `--${option}`)
-    throw new UsageError(`${error.message.split('. ')[0]}.`, `The options of ${name} are ${known.join(', ')}.`)
+    const dash = options.limiter === undefined ? '' : ' A key that begins with a dash stands after --, at the end.'
+    throw new UsageError(`${error.message.split('. ')[0]}.`, `The options of ${name} are ${known.join(', ')}.${dash}`)
   }
 }
 

@@ -77,6 +77,7 @@ function settingsOf(kind, use, { positionals: [url, action, key], ...values }) {
     url,
     action,
     filter: { limiter: values.limiter, scope: values.scope, key },
+    none: `No keys found under the prefix ${JSON.stringify(values.prefix)}.`,
     most: numberOf(values.limit, 'limit', 1, 100_000),
     order: oneOf(values.by, 'by', orders),
     refused: values.refused === true,
@@ -88,7 +89,7 @@ function settingsOf(kind, use, { positionals: [url, action, key], ...values }) {
 }
 
 const perform = {
-  async top({ server, inspector }, { filter, most, order }) {
+  async top({ server, inspector }, { filter, most, order, none }) {
     const top = new Top(most, order)
     let [keys, refused] = [0, 0]
     for await (const stored of inspector.list(filter)) {
@@ -100,11 +101,11 @@ const perform = {
     const facts = [`${keys} keys, ${refused} refused now`]
     return {
       result: { keys, refused, top: top.rows },
-      report: keysReport({ title: `Top by ${order}`, server, facts, rows: top.rows }),
+      report: keysReport({ title: `Top by ${order}`, server, facts, rows: top.rows, none }),
     }
   },
 
-  async list({ server, inspector }, { filter, most, refused }) {
+  async list({ server, inspector }, { filter, most, refused, none }) {
     const rows = []
     for await (const stored of inspector.list(filter)) {
       const row = rowOf(stored)
@@ -115,7 +116,13 @@ const perform = {
     const facts = rows.length === most ? [`The first ${most}; --limit shows more`] : []
     return {
       result: { keys: rows },
-      report: keysReport({ title: refused ? 'Refused now' : 'Keys', server, facts, rows }),
+      report: keysReport({
+        title: refused ? 'Refused now' : 'Keys',
+        server,
+        facts,
+        rows,
+        none: refused ? 'No key is refused now.' : none,
+      }),
     }
   },
 

@@ -1,11 +1,12 @@
 import { count, duration, percent, time } from './format.mjs'
 
-/** A key as a terminal may show it: no control characters, and nothing that turns the direction of the text. */
+/** A key as a terminal may show it: no control characters, nothing that turns the direction of the text, no half of a character. */
 export function printable(text) {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Zl}\p{Zp}]/gu, (unit) => `\\u{${unit.codePointAt(0).toString(16)}}`)
+  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (unit) => `\\u{${unit.codePointAt(0).toString(16)}}`)
 }
 
 function nameOf({ key, hash }) {
+  if (key === '') return '(empty)'
   return key === undefined ? `${hash} (hashed)` : printable(key)
 }
 
@@ -17,19 +18,28 @@ export function keyTable(rows) {
 
 function cells(row) {
   const { limiter, scope, inspection, refused, retryAfter, blockedFor, policy, share, lastUsedAt } = row
-  const what = blockedFor > 0 ? 'blocked' : 'refused'
-  const state = refused ? (retryAfter === Infinity ? what : `${what} ${duration(retryAfter)}`) : 'admitted'
   const byHand = inspection?.block === undefined ? '' : 'by hand'
   return [
     printable(limiter ?? '(hashed)'),
     printable(scope ?? '(hashed)'),
     nameOf(row),
-    inspection === undefined ? 'unreadable' : state,
+    inspection === undefined ? 'unreadable' : stateOf({ refused, retryAfter, blockedFor }),
     policy === undefined ? byHand : printable(policy.name),
     policy === undefined ? '' : usedOf(policy),
     inspection === undefined ? '' : percent(share),
-    lastUsedAt === undefined ? '' : time(lastUsedAt),
+    lastUsedAt === undefined ? '' : `${duration(Math.max(0, inspection.at - lastUsedAt))} ago`,
   ]
+}
+
+/** A block may end before a policy admits the key again. */
+function stateOf({ refused, retryAfter, blockedFor }) {
+  if (!refused) return 'admitted'
+  const blocked = blockedFor > 0 ? [`blocked${lasting(blockedFor)}`] : []
+  return [...blocked, ...(retryAfter > blockedFor ? [`refused${lasting(retryAfter)}`] : [])].join(', ')
+}
+
+function lasting(time) {
+  return time === Infinity ? '' : ` ${duration(time)}`
 }
 
 function usedOf({ used, kind, limit, burst }) {
@@ -38,13 +48,14 @@ function usedOf({ used, kind, limit, burst }) {
   return most >= 2 ** 52 ? count(used) : `${count(used)} of ${count(most)}`
 }
 
-/** @param {{ title: string, server: string, facts: string[], rows: object[] }} listing */
-export function keysReport({ title, server, facts, rows }) {
-  const none = rows.length === 0 ? ['No keys.'] : []
+/** @param {{ title: string, server: string, facts: string[], rows: object[], none: string }} listing */
+export function keysReport({ title, server, facts, rows, none }) {
   return {
     title,
     facts: [server, ...facts],
-    sections: [{ heading: 'Keys', notes: none, tables: rows.length === 0 ? [] : [keyTable(rows)] }],
+    sections: [
+      { heading: 'Keys', notes: rows.length === 0 ? [none] : [], tables: rows.length === 0 ? [] : [keyTable(rows)] },
+    ],
   }
 }
 

@@ -1,4 +1,5 @@
 import plot from 'simple-ascii-chart'
+import { cut, padding, widthOf } from './columns.mjs'
 import { count, duration, time } from './format.mjs'
 
 /**
@@ -18,6 +19,10 @@ import { count, duration, time } from './format.mjs'
 
 const columns = 72
 
+/** Cells are cut at this many columns, and on a narrow terminal at fewer, down to the least. */
+const mostOfCell = 60
+const leastOfCell = 8
+
 /** The report for a terminal. @param {Report} report */
 export function textOf({ title, facts, sections }) {
   return [title, '='.repeat(title.length), ...facts, ...sections.flatMap(sectionText)].join('\n')
@@ -33,21 +38,38 @@ function sectionText({ heading, notes = [], tables = [], charts = [] }) {
   ]
 }
 
-/** @param {Table} table */
-export function tableText({ columns, rows, whole = false }) {
-  const cut = whole ? (text) => text : shorten
-  const names = columns.map((name) => name.replace('#', ''))
-  const widths = names.map((name, n) => Math.max(name.length, ...rows.map((row) => cut(row[n]).length)))
-  const line = (row) =>
-    row
-      .map((cell, n) => (columns[n].startsWith('#') ? cell.padStart(widths[n]) : cell.padEnd(widths[n])))
-      .join('  ')
-      .trimEnd()
-  return [line(names), ...rows.map((row) => line(row.map((cell) => cut(cell))))].map((text) => `  ${text}`).join('\n')
+/** The columns of the terminal; Infinity if the output goes elsewhere. */
+function terminalWidth() {
+  return process.stdout.isTTY ? process.stdout.columns || 80 : Infinity
 }
 
-function shorten(text) {
-  return text.length > 60 ? `${text.slice(0, 59)}…` : text
+/** @param {Table} table @param {number} [most] the columns that it may take */
+export function tableText({ columns, rows, whole = false }, most = terminalWidth()) {
+  const names = columns.map((name) => name.replace('#', ''))
+  const lines = [names, ...rows]
+  const needed = names.map((_, n) => Math.max(...lines.map((cells) => widthOf(cells[n]))))
+  const widths = whole ? needed : fitted(needed, most - 2 * names.length)
+  const line = (cells) =>
+    cells
+      .map((cell, n) => {
+        const text = cut(cell, widths[n])
+        const space = padding(text, widths[n])
+        return columns[n].startsWith('#') ? space + text : text + space
+      })
+      .join('  ')
+      .trimEnd()
+  return lines.map((cells) => `  ${line(cells)}`).join('\n')
+}
+
+/** The widths of the columns, of which the widest gives way. */
+function fitted(needed, most) {
+  const widths = needed.map((width) => Math.min(width, mostOfCell))
+  for (;;) {
+    const widest = Math.max(...widths)
+    const over = widths.reduce((sum, width) => sum + width, 0) - most
+    if (over <= 0 || widest <= leastOfCell) return widths
+    widths[widths.indexOf(widest)] = Math.max(leastOfCell, widest - over)
+  }
 }
 
 function chartText({ title, times, relative, series }) {

@@ -13,22 +13,22 @@ export async function checkPostgres(pool, inspector, table) {
   const { found } = await one('select to_regclass($1) is not null as found', quoted(table))
   if (!found)
     return [server, problem('table', `there is no table ${table}`, `Run: npx headgate-postgres ${table} | psql <url>`)]
-  return [
-    server,
-    ok('table', table),
-    await rightsCheck(one, table),
-    await clockCheck(async () => {
-      return Number((await one('select extract(epoch from clock_timestamp()) * 1000 as now')).now)
-    }, 'Set the clocks by NTP. Limiters go by the clock of Postgres unless you give them one.'),
-    await expiredCheck(one, table),
-    (await recordsCheck(inspector)).check,
-  ]
+  const missing = await missingRights(one, table)
+  const clock = await clockCheck(async () => {
+    return Number((await one('select extract(epoch from clock_timestamp()) * 1000 as now')).now)
+  }, 'Set the clocks by NTP. Limiters go by the clock of Postgres unless you give them one.')
+  const checks = [server, ok('table', table), rightsCheck(missing, table), clock]
+  if (missing.includes('SELECT')) return checks // the rest cannot be read
+  return [...checks, await expiredCheck(one, table), (await recordsCheck(inspector)).check]
 }
 
-async function rightsCheck(one, table) {
+async function missingRights(one, table) {
   const columns = rights.map((right) => `has_table_privilege($1, '${right}') as "${right}"`)
   const has = await one(`select ${columns.join(', ')}`, quoted(table))
-  const missing = rights.filter((right) => !has[right])
+  return rights.filter((right) => !has[right])
+}
+
+function rightsCheck(missing, table) {
   if (missing.length === 0) return ok('rights', `${rights.join(', ')} are granted`)
   return problem(
     'rights',

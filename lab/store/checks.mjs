@@ -17,8 +17,8 @@ export async function clockCheck(read, fix) {
   }
   const { trip, skew } = best
   const size = Math.abs(skew)
-  const side = skew < 0 ? 'behind' : 'ahead'
-  const found = `${size.toFixed(1)} ms ${side} of this machine, give or take ${(trip / 2).toFixed(1)} ms`
+  const side = skew < 0 ? 'behind' : 'ahead of'
+  const found = `${size.toFixed(1)} ms ${side} this machine, give or take ${(trip / 2).toFixed(1)} ms`
   return size - trip / 2 > 1000 ? warning('clock', found, fix) : ok('clock', found)
 }
 

@@ -1,8 +1,7 @@
 import { inspectPostgres } from 'headgate/postgres'
 import pg from 'pg'
-import { UsageError } from '../cli/usage-error.mjs'
 import { checkPostgres } from './check-postgres.mjs'
-import { serverOf } from './server-url.mjs'
+import { serverError, serverOf } from './server-url.mjs'
 
 /** Connects once, and gives up at the first failure. @throws UsageError */
 export async function openPostgres(url, { prefix, table }) {
@@ -12,12 +11,16 @@ export async function openPostgres(url, { prefix, table }) {
   const inspector = inspectPostgres(pool, { prefix, table }) // throws for a wrong option before anything is connected
   try {
     await pool.query('select 1')
-  } catch ({ message, code }) {
+  } catch (error) {
     await pool.end()
-    throw new UsageError(
-      `Postgres at ${server} cannot be used: ${message || code}.`,
-      'Check the URL, the password and the network.',
-    )
+    throw serverError('Postgres', server, error)
   }
-  return { server, inspector, check: () => checkPostgres(pool, inspector, table), close: () => pool.end() }
+  const check = async () => {
+    try {
+      return await checkPostgres(pool, inspector, table)
+    } catch (error) {
+      throw error.name === 'HeadgateError' ? error : serverError('Postgres', server, error)
+    }
+  }
+  return { server, inspector, check, close: () => pool.end() }
 }

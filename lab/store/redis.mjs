@@ -1,8 +1,7 @@
 import { inspectRedis } from 'headgate/redis'
 import { Cluster, Redis } from 'ioredis'
-import { UsageError } from '../cli/usage-error.mjs'
 import { checkRedis } from './check-redis.mjs'
-import { serverOf } from './server-url.mjs'
+import { serverError, serverOf } from './server-url.mjs'
 
 const patience = 5000
 
@@ -33,12 +32,14 @@ export async function openRedis(url, { prefix, names }) {
     await connected(client, server)
   }
   const inspector = inspectorOf(client, { prefix, names })
-  return {
-    server,
-    inspector,
-    check: () => checkRedis(client, inspector, prefix, clustered),
-    close: () => client.disconnect(),
+  const check = async () => {
+    try {
+      return await checkRedis(client, inspector, prefix, clustered)
+    } catch (error) {
+      throw error.name === 'HeadgateError' ? error : serverError('Redis', server, error)
+    }
   }
+  return { server, inspector, check, close: () => client.disconnect() }
 }
 
 /** @throws HeadgateError for an invalid prefix */
@@ -59,13 +60,10 @@ async function connected(client, server) {
   try {
     await client.connect()
     await client.ping()
+    if (last !== undefined) throw last // a database that is not there, which ioredis goes on without
   } catch (error) {
     client.disconnect()
-    const { message, code } = last ?? error
-    throw new UsageError(
-      `Redis at ${server} cannot be used: ${message || code}.`,
-      'Check the URL, the password and the network.',
-    )
+    throw serverError('Redis', server, last ?? error)
   }
 }
 

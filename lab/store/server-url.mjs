@@ -2,12 +2,27 @@ import { UsageError } from '../cli/usage-error.mjs'
 
 /** The host and port of a connection string, without its password. @throws UsageError */
 export function serverOf(text, kind, protocols) {
+  if (!protocols.some((protocol) => text.startsWith(`${protocol}//`))) {
+    throw new UsageError(
+      `${kind} takes a connection string that begins with ${protocols[0]}//.`,
+      `Write: headgate-lab ${kind} ${protocols[0]}//localhost check`,
+    )
+  }
   try {
-    const { protocol, host } = new URL(text)
-    if (protocols.includes(protocol)) return host || 'localhost'
-  } catch {}
-  throw new UsageError(
-    `${kind} takes a connection string that begins with ${protocols[0]}//.`,
-    `Write: headgate-lab ${kind} ${protocols[0]}//localhost check`,
+    return new URL(text).host || 'localhost'
+  } catch {
+    throw new UsageError(
+      'The connection string cannot be read.',
+      'Check the port. In a password, write # as %23, / as %2F, ? as %3F, @ as %40 and % as %25.',
+    )
+  }
+}
+
+/** An error of a server that cannot be used, or is gone. */
+export function serverError(kind, server, { message, code }) {
+  const cause = `${message || code}`.replace(/\.$/, '')
+  return new UsageError(
+    `${kind} at ${server} cannot be used: ${cause}.`,
+    'Check the URL, the password and the network.',
   )
 }

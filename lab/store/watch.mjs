@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
+import { cut } from '../report/columns.mjs'
 import { count, time } from '../report/format.mjs'
 import { keyTable } from '../report/store.mjs'
 import { tableText } from '../report/text.mjs'
@@ -74,19 +75,20 @@ async function look(inspector, filter, most, order) {
 }
 
 function textOf(server, { at, keys, refused, rows }, series, inPlace) {
+  const { columns, rows: height } = process.stdout // 0 on a terminal without a size
+  const width = inPlace ? columns || 80 : Infinity
   const line = (name, value) => `${name.padEnd(8)} ${count(value).padStart(9)}  ${sparkline(series[name])}`
   const lines = [
     `${server}  ${time(at)} UTC${inPlace ? '  (q to quit)' : ''}`,
     line('keys', keys),
     line('refused', refused),
     '',
-    ...(rows.length === 0 ? ['  No keys.'] : tableText(keyTable(rows)).split('\n')),
+    ...(rows.length === 0 ? ['  No keys.'] : tableText(keyTable(rows), width).split('\n')),
   ]
   if (!inPlace) return lines.join('\n')
-  const { columns, rows: height } = process.stdout // 0 on a terminal without a size
   const clear = '\u001b[K'
   return lines
     .slice(0, (height || 24) - 1)
-    .map((text) => [...text].slice(0, columns || 80).join('') + clear)
+    .map((text) => cut(text, width) + clear)
     .join('\n')
 }

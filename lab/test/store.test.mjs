@@ -24,6 +24,19 @@ afterAll(async () => {
   await Promise.all([redisServer.stop(), postgresServer.stop()])
 })
 
+/** Keys that a terminal, a shell or a pattern could take for something else, and what is shown of them. */
+const odd = {
+  '#general': '#general',
+  '-rf': '-rf',
+  '*': '*',
+  'a:b c': 'a:b c',
+  'new\nline': 'new\\u{a}line',
+  'half\ud800': 'half\\u{d800}',
+  '日本語 👾': '日本語 👾',
+  '': '(empty)',
+}
+const long = 'k'.repeat(400)
+
 const evil = 'evil\u001b[2J\u202e key'
 
 async function fill(store) {
@@ -37,10 +50,16 @@ async function fill(store) {
   for (let n = 0; n < 30; n++) await limiter.consume(`user${n}`, { cost: 1 + (n % 3) })
   for (let n = 0; n < 6; n++) await limiter.consume('ann')
   await limiter.consume(evil)
-  await limiter.consume('k'.repeat(400))
+  await limiter.consume(long)
   await new RateLimiter({ name: 'login', policies: tokenBucket({ limit: 10, window: '1h' }), store }).consume('ann', {
     cost: 4,
   })
+}
+
+async function fillOdd(store) {
+  const limiter = new RateLimiter({ name: 'odd', policies: '3/1h', store })
+  for (const key of Object.keys(odd)) await limiter.consume(key)
+  await new RateLimiter({ name: 'chat', policies: '3/1h', store }).consume('b c') // the end of another key
 }
 
 /** A limiter with blocked keys, by the kind of its store. */
@@ -63,10 +82,12 @@ async function block(kind, store) {
 
 beforeAll(async () => {
   await fill(redisStore({ client, timeout: '10s' }))
+  await fillOdd(redisStore({ client, timeout: '10s' }))
   await block('redis', redisStore({ client, timeout: '10s' }))
   const store = postgresStore({ pool, timeout: '10s' })
   await store.migrate()
   await fill(store)
+  await fillOdd(store)
   await block('postgres', store)
 })
 
@@ -105,6 +126,47 @@ describe.each(stores)('%s', (kind, url) => {
     expect(keys.map(({ limiter }) => limiter).sort()).toEqual(['api', 'login'])
     expect((await runLab([kind, url, 'inspect', 'nobody'])).code).toBe(1)
     expect((await resultOf([kind, url, 'inspect', evil])).keys).toHaveLength(1)
+  })
+
+  test('any key is shown and found, also a hashed one by the key itself', async () => {
+    const { stdout } = await runLab([kind, url, 'list', '--limiter', 'odd'])
+    const columns = stdout.split('\n').filter((line) => line.startsWith('  odd'))
+    expect(columns.map((line) => line.split(/ {2,}/)[3]).sort()).toEqual(Object.values(odd).sort())
+    for (const key of Object.keys(odd).filter((each) => each !== 'half\ud800')) {
+      const inspected = await runLab([kind, url, 'inspect', '--json', '--limiter', 'odd', '--', key])
+      const { keys } = JSON.parse(inspected.stdout)
+      expect([key, keys.map((found) => found.key)]).toEqual([key, [key]])
+    }
+    expect((await resultOf([kind, url, 'inspect', 'b c'])).keys.map(({ limiter }) => limiter)).toEqual(['chat'])
+    const [{ hash, key }] = (await resultOf([kind, url, 'inspect', long])).keys
+    expect([hash.length, key]).toEqual([44, undefined])
+    expect((await resultOf([kind, url, 'inspect', hash])).keys).toHaveLength(1)
+  })
+
+  test('a table fits into a narrow terminal, by columns and not by characters', async () => {
+    const { output } = await onTerminal([kind, url, 'list', '--limiter', 'odd'], {}, 'stty cols 76; ')
+    const rows = output.split(/\r?\n/).filter((line) => line.startsWith('  odd'))
+    expect(rows).toHaveLength(Object.keys(odd).length)
+    // Each of these three letters, and the picture, takes two columns.
+    for (const row of rows) expect(row.length + (row.match(/[日本語]/gu)?.length ?? 0)).toBeLessThanOrEqual(76)
+    const ends = rows.map((row) => row.indexOf('admitted') + (row.match(/[日本語]/gu)?.length ?? 0))
+    expect(new Set(ends).size).toBe(1)
+  })
+
+  test('a reader that closes the pipe early is no error', async () => {
+    for (const action of ['list', 'watch --frames 3 --every 1']) {
+      const child = spawn('sh', ['-c', `"${process.execPath}" "${main}" ${kind} "${url}" ${action} | head -1`])
+      let [stdout, stderr] = ['', '']
+      child.stdout.setEncoding('utf8').on('data', (text) => (stdout += text))
+      child.stderr.setEncoding('utf8').on('data', (text) => (stderr += text))
+      await new Promise((resolve) => child.on('close', resolve))
+      expect([stdout.split('\n').length, stderr]).toEqual([2, ''])
+    }
+  })
+
+  test('no keys are a sentence that names the prefix', async () => {
+    const { code, stdout } = await runLab([kind, url, 'top', '--prefix', 'other'])
+    expect([code, stdout]).toEqual([0, expect.stringContaining('\nNo keys found under the prefix "other".')])
   })
 
   test('reset deletes only with --yes or after a question', async () => {
@@ -210,6 +272,11 @@ describe.each(stores)('%s', (kind, url) => {
     [[url, 'watch', '--every', '0'], '--every must be'],
     [[url, 'top', '--polcy', 'x'], "Unknown option '--polcy'"],
     [[url, 'top', '--prefix', 'a b'], 'prefix cannot be "a b"'],
+    [
+      [`${kind}://someone:p#ss@127.0.0.1/x`, 'top'],
+      'The connection string cannot be read. Check the port. In a password, write # as %23',
+    ],
+    [[url, 'inspect', '-rf'], 'A key that begins with a dash stands after --, at the end.'],
   ])('%j says what is right', async (args, expected) => {
     const { code, stdout, stderr } = await runLab([kind, ...args])
     expect(stderr).toContain(expected)
@@ -257,6 +324,13 @@ describe('check of redis', () => {
     expect([noScan.code, noScan.stderr]).toEqual([2, expect.stringMatching(/^Redis failed: .*docs\/redis.md/)])
   })
 
+  test('a database that is not there is an error, and not the first database', async () => {
+    const { code, stdout, stderr } = await runLab(['redis', `${redisUrl}/99`, 'top'])
+    expect([code, stdout]).toEqual([2, ''])
+    expect(stderr).toMatch(/^Redis at 127\.0\.0\.1:\d+ cannot be used: ERR DB index is out of range\. Check the URL/)
+    expect((await resultOf(['redis', `${redisUrl}/5`, 'top'])).keys).toBe(0)
+  })
+
   test('goes through all masters of a Cluster', async () => {
     const cluster = await startCluster()
     const { Cluster } = await import('ioredis')
@@ -279,12 +353,16 @@ test('check of postgres finds a missing table and missing rights', async () => {
   const { code, stdout } = await runLab(['postgres', postgresUrl.replace('headgate@', 'reader@'), 'check'])
   expect([code, stdout.includes('INSERT, UPDATE, DELETE are missing')]).toEqual([1, true])
   expect((await resultOf(['postgres', postgresUrl.replace('headgate@', 'reader@'), 'top'])).keys).toBeGreaterThan(20)
+  await pool.query('create role nobody login')
+  const none = await runLab(['postgres', postgresUrl.replace('headgate@', 'nobody@'), 'check'])
+  expect([none.code, none.stderr]).toEqual([1, ''])
+  expect(none.stdout).toMatch(/PROBLEM {2}rights +SELECT, INSERT, UPDATE, DELETE are missing/)
 })
 
 /** Runs the command on a pseudo terminal, and types an answer once a text appears. */
-function onTerminal(args, answers) {
+function onTerminal(args, answers, before = '') {
   const quoted = [process.execPath, main, ...args].map((word) => `'${word.replaceAll("'", `'\\''`)}'`).join(' ')
-  const child = spawn('script', ['-qec', quoted, '/dev/null'], { env: { ...process.env, TERM: 'xterm' } })
+  const child = spawn('script', ['-qec', before + quoted, '/dev/null'], { env: { ...process.env, TERM: 'xterm' } })
   let output = ''
   const left = { ...answers }
   child.stdout.setEncoding('utf8').on('data', (text) => {

@@ -22,7 +22,7 @@ export interface StoredKey {
 export interface StoredKeyFilter {
   readonly limiter?: string | undefined
   readonly scope?: string | undefined
-  /** The key that was limited, or its hash. */
+  /** The key that was limited, or the hash that is shown in place of a long one. */
   readonly key?: string | undefined
 }
 

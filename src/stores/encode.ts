@@ -37,6 +37,18 @@ export function decodeId(encoded: string): { key: string } | { hash: string } {
   return encoded.startsWith('#') ? { hash: encoded } : { key: decodeName(encoded) }
 }
 
+/** A digest as `digest` makes it. */
+const digestForm = /^#[\w-]{43}$/
+
+/**
+ * What an operator looks for: a key, however long, or the hash that is shown in place of a long one. Returns the encoding, and what is
+ * shown of a key that has it.
+ */
+export function soughtId(keyOrHash: string): { encoded: string; shown: string } {
+  const encoded = digestForm.test(keyOrHash) ? keyOrHash : encodeId(keyOrHash)
+  return { encoded, shown: encoded.startsWith('#') ? encoded : keyOrHash }
+}
+
 /** The name that was encoded; the hash of a long one as it is. */
 export function decodeName(encoded: string): string {
   if (encoded === '%') return ''

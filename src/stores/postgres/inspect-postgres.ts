@@ -10,7 +10,7 @@ import {
 } from '../../inspection/store-inspector.ts'
 import { knownOptions } from '../../options.ts'
 import { Deadlines } from '../deadlines.ts'
-import { decodeId, decodeName, encodeId } from '../encode.ts'
+import { decodeId, decodeName, soughtId } from '../encode.ts'
 import { KeyQueue } from '../records/key-queue.ts'
 import { keptRecord } from '../records/key-record.ts'
 import { ScopedEvaluation } from '../records/scoped-evaluation.ts'
@@ -67,14 +67,15 @@ class Inspector implements StoreInspector {
 
   async *#list(filter: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined> {
     const start = `${this.#prefix}:`
-    const { key } = filter
-    const ending = key === undefined ? '' : `:${key.startsWith('#') ? key : encodeId(key)}`
+    const sought = filter.key === undefined ? undefined : soughtId(filter.key)
+    const wanted = { ...filter, key: sought?.shown }
+    const ending = sought === undefined ? '' : `:${sought.encoded}`
     let after: string | undefined = start
     while (after !== undefined) {
       const page = await this.#reader.page(start, after, ending)
       for (const [n, storeKey] of page.keys.entries()) {
         const parts = partsOf(storeKey.slice(start.length))
-        if (!matches(parts, filter)) continue
+        if (!matches(parts, wanted)) continue
         const text = page.texts[n] as string
         yield storedKey(storeKey, parts, text.length, page.now, () => keptRecord(text))
       }

@@ -11,7 +11,7 @@ import {
 import { usualNames } from '../../inspection/usual-names.ts'
 import { knownOptions } from '../../options.ts'
 import { defaultScope } from '../../policy.ts'
-import { decodeId, decodeName, encodeId } from '../encode.ts'
+import { decodeId, decodeName, soughtId } from '../encode.ts'
 import { prefixOf } from '../shared-options.ts'
 import { Batcher } from './batcher.ts'
 import { type Connection, connectionOf, type RedisClient } from './client.ts'
@@ -80,15 +80,15 @@ class Inspector implements RedisInspector {
   }
 
   async *#list(filter: StoredKeyFilter): AsyncGenerator<StoredKey, void, undefined> {
-    const { key } = filter
-    const id = key === undefined ? '*' : key.startsWith('#') ? key : encodeId(key)
+    const sought = filter.key === undefined ? undefined : soughtId(filter.key)
+    const wanted = { ...filter, key: sought?.shown }
     let from: unknown
     const seen = new Set<string>()
     do {
-      const page = await this.#reader.scan(`${this.#prefix}:*{${id}}`, from)
+      const page = await this.#reader.scan(`${this.#prefix}:*{${sought?.encoded ?? '*'}}`, from)
       for (const { key: storeKey, now, value } of page.values) {
         const parts = partsOf(storeKey, this.#prefix)
-        if (parts === undefined || !matches(parts, filter) || seen.has(storeKey)) continue
+        if (parts === undefined || !matches(parts, wanted) || seen.has(storeKey)) continue
         if (seen.size < mostSeen) seen.add(storeKey)
         yield storedKey(storeKey, parts, value?.length ?? 0, now, () => unpackRecords(textOf(value), this.#names))
       }
