@@ -2,7 +2,7 @@ import { CallSampler } from './call-sampler.ts'
 import type { Decision } from './decision.ts'
 import { HeadgateError, invalidOption, shown } from './errors.ts'
 import { isPromise, type MaybePromise } from './maybe-promise.ts'
-import { knownOptions, positiveInteger } from './options.ts'
+import { flag, knownOptions, positiveInteger } from './options.ts'
 import { SpaceSaving } from './space-saving.ts'
 import { keyName, longestKey } from './stores/memory/key-name.ts'
 import type { Booking } from './stores/store.ts'
@@ -70,7 +70,8 @@ export class HeavyKeys {
   top(count: number, options: TopOptions): readonly HeavyKey[] {
     positiveInteger(count, 'top: count', 'HEADGATE_OPTION')
     knownOptions('top', options, ['scope', 'reset'])
-    const { scope = [...this.#byScope.keys()][0] as string, reset } = options
+    const { scope = [...this.#byScope.keys()][0] as string } = options
+    const reset = flag(options.reset, 'top: reset')
     const counted = this.#byScope.get(scope)
     if (counted === undefined) {
       const scopes = [...this.#byScope.keys()].map(shown).join(', ')
