@@ -1,6 +1,11 @@
 /*
  * The alerts: the one source of alerts.yml. `npm run generate` writes it. Tests make the same rules with shorter times.
  */
+import { createRequire } from 'node:module'
+
+/** Where the runbooks are. */
+const { homepage } = createRequire(import.meta.url)('headgate/package.json')
+
 export const production = {
   window: '5m',
   breakerFor: '1m',
@@ -53,7 +58,7 @@ export function rulesFile(rules) {
     `        labels: { severity: ${severity} }`,
     `        annotations:`,
     `          summary: ${JSON.stringify(summary)}`,
-    `          runbook: docs/observability.md#${alert.toLowerCase()}`,
+    `          runbook_url: ${homepage}/observability#${alert.toLowerCase()}`,
   ])
   return ['groups:', '  - name: headgate', '    rules:', ...lines, ''].join('\n')
 }

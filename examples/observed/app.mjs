@@ -29,7 +29,7 @@ export function createApp({ client, metricsPort, storeTimeout = '100ms' }) {
     store: memoryStore({ maxKeys: 150 }),
   })
   const limits = { '/api': rateLimit(api, { keys }), '/login': rateLimit(login, { keys }) }
-  const mail = new Pacer('20/1s', { name: 'mail' })
+  const mail = new Pacer('9/1s', { name: 'mail' })
 
   const server = createServer((request, response) => {
     const limit = limits[request.url]

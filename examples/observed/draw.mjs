@@ -2,6 +2,7 @@
 
 const width = 480
 const height = 200
+const legendRow = 16
 const margin = { top: 28, right: 12, bottom: 44, left: 48 }
 const colours = ['#1f77b4', '#d9480f', '#2b8a3e', '#9c36b5', '#c2255c', '#0c8599', '#866118']
 
@@ -28,18 +29,21 @@ export function draw({ title, unit, series }) {
     const label = `<text x="${margin.left - 6}" y="${y(value) + 4}" text-anchor="end">${scaled(value, unit)}</text>`
     return `<path class="grid" d="M${margin.left} ${y(value)}H${width - margin.right}"/>${label}`
   })
-  const step = (width - margin.left) / Math.max(4, series.length)
+  const perRow = series.length > 4 ? 3 : 4
+  const step = (width - margin.left) / perRow
+  const bottom = height + legendRow * Math.max(0, Math.ceil(series.length / perRow) - 1)
   const legend = series.map(({ name }, n) => {
-    const at = margin.left + n * step
-    const dot = `<circle cx="${round(at)}" cy="${height - 10}" r="4" fill="${colours[n % colours.length]}"/>`
-    return `${dot}<text x="${round(at + 8)}" y="${height - 6}">${name}</text>`
+    const at = margin.left + (n % perRow) * step
+    const line = height - 6 + legendRow * Math.floor(n / perRow)
+    const dot = `<circle cx="${round(at)}" cy="${line - 4}" r="4" fill="${colours[n % colours.length]}"/>`
+    return `${dot}<text x="${round(at + 8)}" y="${line}">${name}</text>`
   })
   const times = [0, end].map((time) => `<text x="${x(time)}" y="${height - 28}" text-anchor="middle">${time} s</text>`)
   const style =
     'text{font:11px sans-serif;fill:#333}.title{font-weight:bold;font-size:13px}polyline{fill:none;stroke-width:1.5}' +
     '.grid{stroke:#8884}@media(prefers-color-scheme:dark){text{fill:#ddd}polyline{filter:brightness(1.5)}}'
   return [
-    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${height}" role="img" aria-label="${title}">`,
+    `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${bottom}" role="img" aria-label="${title}">`,
     `<style>${style}</style><text class="title" x="12" y="18">${title}</text>`,
     ...[...grid, ...times, ...lines, ...legend],
     '</svg>\n',

@@ -63,7 +63,7 @@ export const panels = [
     },
   },
   {
-    title: 'Pacers: waiting and running',
+    title: 'Waiting and in flight',
     unit: 'short',
     queries: {
       '{{limiter}} waiting': 'sum by (limiter) (headgate_waiting)',

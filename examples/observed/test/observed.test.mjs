@@ -25,6 +25,16 @@ for (const [name, text] of Object.entries(generated)) {
   })
 }
 
+test('every alert has its runbook', () => {
+  const page = readFileSync(new URL('../../../docs/observability.md', import.meta.url), 'utf8')
+  const headings = page.match(/(?<=^### )\w+$/gm)
+  assert.deepEqual(headings?.sort(), ['HeadgateBreakerOpen', 'HeadgateFallback', 'HeadgateRefusals'])
+  for (const { alert } of alerts(production)) {
+    assert.ok(headings.includes(alert), alert)
+    assert.ok(generated['alerts.yml'].includes(`/observability#${alert.toLowerCase()}\n`), alert)
+  }
+})
+
 test('every panel has data, and each alert fires when it should and not before', async () => {
   const redis = await startRedis()
   const client = new Redis(redis.port, { retryStrategy: () => 100 })
@@ -85,7 +95,7 @@ function nameOf(legend, metric) {
 }
 
 /** The panels that docs/observability.md shows. */
-const shown = /^(Calls by result|Top policies|Store latency|Circuit breaker)/
+const shown = /^(Calls by result|Near the limit|Top policies|Store latency|Circuit breaker|Memory|Waiting)/
 
 /** Saves what these panels show: seconds since the start, and three digits. */
 function record(panels, start) {
