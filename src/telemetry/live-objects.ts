@@ -15,8 +15,8 @@ export interface LivePacer {
   readonly store: Store
 }
 
-/** The most names of limiters and pacers that gauges tell apart, and the most shards. Further ones are `other`. */
-const maxNames = 250
+/** The most names of limiters and pacers that metrics tell apart, and the most shards. Further ones are `other`. */
+export const maxNames = 250
 
 /** A breaker's state as a number. */
 const levels = { closed: 0, 'half-open': 1, open: 2 } as const

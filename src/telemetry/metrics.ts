@@ -1,8 +1,8 @@
 import type { BatchObservableResult, Histogram, Meter, MetricOptions, Observable } from '@opentelemetry/api'
 import type { LimiterCallEvent } from '../limiter-events.ts'
 import type { ExchangeEvent } from '../stores/exchange.ts'
-import { DecisionCounts, type Observe } from './decision-counts.ts'
-import { LiveObjects, type LivePacer } from './live-objects.ts'
+import { type Attributes, DecisionCounts, type Observe } from './decision-counts.ts'
+import { LiveObjects, type LivePacer, maxNames } from './live-objects.ts'
 import type { Result } from './result.ts'
 
 /** The buckets that OpenTelemetry's conventions recommend for durations of requests, in seconds. */
@@ -10,6 +10,9 @@ const waits = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5,
 /** For a store nearby, and for its timeout of 100 ms. */
 const exchanges = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 const batches = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
+
+/** For limiters beyond those that are told apart. */
+const otherLimiter: Attributes = { limiter: 'other' }
 
 /** The event of the channels of a pacer, as far as metrics read it. */
 export interface PacerEvent {
@@ -22,6 +25,8 @@ export interface PacerEvent {
 export class Metrics {
   readonly #counts = new DecisionCounts()
   readonly #live = new LiveObjects()
+  /** Of the limiters and pacers whose calls have waited, at most `maxNames`. */
+  readonly #waitAttributes = new Map<string, Attributes>()
   #wait: Histogram | undefined
   #duration: Histogram | undefined
   #batch: Histogram | undefined
@@ -108,8 +113,14 @@ export class Metrics {
   called(event: LimiterCallEvent): Result {
     const { limiter, instance, wait } = event
     this.#live.limiterCalled(instance)
-    if (wait > 0) this.#wait?.record(wait / 1000, { limiter })
+    if (wait > 0) this.#waited(limiter, wait)
     return this.#counts.count(event)
+  }
+
+  #waited(limiter: string, milliseconds: number): void {
+    const known = this.#waitAttributes
+    if (!known.has(limiter) && known.size < maxNames) known.set(limiter, { limiter })
+    this.#wait?.record(milliseconds / 1000, known.get(limiter) ?? otherLimiter)
   }
 
   pacerQueued({ instance }: PacerEvent): void {
@@ -118,7 +129,7 @@ export class Metrics {
 
   pacerAdmitted({ pacer, instance, permits, waited }: PacerEvent & { readonly waited: number }): void {
     this.#live.pacerCalled(instance)
-    this.#wait?.record(waited / 1000, { limiter: pacer })
+    this.#waited(pacer, waited)
     this.#counts.countPaced(pacer, most(permits), 'admitted')
   }
 

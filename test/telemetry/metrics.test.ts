@@ -122,11 +122,16 @@ describe('headgate.decisions', () => {
   test('has a bounded number of series, whatever the limiters are called', async () => {
     const read = observe()
     for (let n = 0; n < 400; n++) {
-      await new RateLimiter({ name: `tenant ${n}`, policies: '1/1h' }).consume('ann')
+      const limiter = new RateLimiter({ name: `tenant ${n}`, policies: tokenBucket({ limit: 1, window: '1h' }) })
+      await limiter.consume('ann')
+      await limiter.reserve('ann', { maxWait: '1h' })
     }
     const counts = await read('headgate.decisions')
     expect(Object.keys(counts)).toHaveLength(251)
-    expect(counts['other other admitted']).toBe(150)
+    expect(counts['other other admitted']).toBe(300)
+    const waits = await read('headgate.wait')
+    expect(Object.keys(waits)).toHaveLength(251)
+    expect(waits.other).toBe(150)
     expect(Object.keys(await read('headgate.in_flight')).length).toBeLessThanOrEqual(251)
   })
 
