@@ -1,5 +1,6 @@
 import { type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
-import type { StoreCallEvent } from '../failure/store-link.ts'
+import { HeadgateError } from '../errors.ts'
+import { isBrokenRecord, type StoreCallEvent } from '../failure/store-link.ts'
 import type { LimiterCallEvent } from '../limiter-events.ts'
 import { codeOf } from './metrics.ts'
 import { policyOf, type Result } from './result.ts'
@@ -40,7 +41,13 @@ export function addStoreSpan(tracer: Tracer, event: StoreCallEvent): void {
   })
   if (error !== undefined) {
     span.setAttribute('error.type', codeOf(error))
-    span.setStatus({ code: SpanStatusCode.ERROR, message: error instanceof Error ? error.message : String(error) })
+    const message = messageOf(error)
+    span.setStatus({ code: SpanStatusCode.ERROR, ...(message !== undefined && { message }) })
   }
   span.end(startedAt + duration)
+}
+
+/** Undefined for a text that may have the key: that of a broken record, and that of any error which is not of this package. */
+function messageOf(error: unknown): string | undefined {
+  return error instanceof HeadgateError && !isBrokenRecord(error) ? error.message : undefined
 }

@@ -2,7 +2,7 @@ import { context, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
-import { fixedWindow, memoryStore, RateLimiter } from '../../src/index.ts'
+import { fixedWindow, HeadgateError, memoryStore, RateLimiter, type Store } from '../../src/index.ts'
 import { HeadgateInstrumentation } from '../../src/telemetry/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { FailingStore } from '../support/failing-store.ts'
@@ -84,6 +84,38 @@ test.each([
   const [seconds, nanoseconds] = span?.duration ?? [0, 0]
   expect(seconds * 1000 + nanoseconds / 1e6).toBeGreaterThanOrEqual(atLeast)
   expect(parent.events.map(({ attributes }) => attributes)).toEqual([{ limiter: 'api', result: 'error' }])
+})
+
+test('the text of an error that has the key is left out', async () => {
+  const key = 'sk-secret'
+  const errors = [
+    new HeadgateError('HEADGATE_STORE_RECORD', `The value under "${key}" is no record.`),
+    new Error(`cannot read ${key}`),
+    new HeadgateError('HEADGATE_STORE', 'Redis failed: it is full.'),
+  ]
+  const failing = (error: Error): Store => ({
+    synchronous: false,
+    open: () => ({ decide: () => Promise.reject(error), reserve: () => Promise.reject(error), async reset() {} }),
+  })
+  await inSpan('request', async () => {
+    for (const [n, error] of errors.entries()) {
+      const limiter = new RateLimiter({
+        name: `api ${n}`,
+        policies: '9/1s',
+        store: failing(error),
+        onStoreError: 'deny',
+      })
+      await limiter.consume(key).catch(() => undefined)
+    }
+  })
+  const spans = exporter.getFinishedSpans().filter(({ name }) => name === 'headgate.store')
+  expect(spans.map(({ attributes, status }) => [attributes['error.type'], status.message])).toEqual([
+    ['HEADGATE_STORE_RECORD', undefined],
+    ['_OTHER', undefined],
+    ['HEADGATE_STORE', 'Redis failed: it is full.'],
+  ])
+  const shown = exporter.getFinishedSpans().map(({ attributes, events, status }) => ({ attributes, events, status }))
+  expect(JSON.stringify(shown)).not.toContain(key)
 })
 
 test('a call outside of a span makes none', async () => {
