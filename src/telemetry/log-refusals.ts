@@ -8,6 +8,7 @@ import { invalidOption } from '../errors.ts'
 import type { LimiterCallEvent } from '../limiter-events.ts'
 import { isPromise } from '../maybe-promise.ts'
 import { knownOptions, type Names, oneOf, positiveInteger } from '../options.ts'
+import { keyName } from '../stores/memory/key-name.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { policyOf, resultOf } from './result.ts'
 
@@ -56,7 +57,7 @@ export interface LogRefusalsOptions {
 
 const known: Names<LogRefusalsOptions> = ['logger', 'sample', 'maxLines', 'key', 'secret', 'clock']
 
-/** The most keys whose last line is remembered, at about 200 bytes each. One that is forgotten is logged at once again. */
+/** The most keys whose last line is remembered, at about 300 bytes each. One that is forgotten is logged at once again. */
 const maxKeys = 10_000
 
 /**
@@ -113,7 +114,7 @@ class RefusalLog {
     const { decision } = event
     if (decision?.allowed) return
     const now = this.#clock()
-    const key = this.#sampled(`${event.limiter}\n${policyOf(event) ?? ''}\n${textOf(event.key)}`, now)
+    const key = this.#sampled(`${event.limiter}\n${policyOf(event) ?? ''}\n${nameOf(event.key)}`, now)
     key.refusals++
     if (now - key.at < this.#interval) return
     if (!this.#mayWrite(now)) {
@@ -191,8 +192,9 @@ const messages: Readonly<Record<RefusalFields['result'], string>> = {
   error: 'rate limit: the store failed',
 }
 
-function textOf(key: Key): string {
-  return typeof key === 'string' ? key : JSON.stringify(key)
+/** Long keys as their digest: they are remembered. */
+function nameOf(key: Key): string {
+  return keyName(typeof key === 'string' ? key : JSON.stringify(key))
 }
 
 function writerOf(logger: LogRefusalsOptions['logger']): WriteLine {

@@ -1,4 +1,6 @@
 import { channel } from 'node:diagnostics_channel'
+import { setFlagsFromString } from 'node:v8'
+import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test, vi } from 'vitest'
 import { fixedWindow, type LogRefusalsOptions, logRefusals, memoryStore, RateLimiter } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
@@ -61,6 +63,23 @@ test('a flood of keys writes no more than maxLines, and says how many it left ou
     [1, undefined],
     [2, 94],
   ])
+})
+
+test('a flood of huge keys does not fill the memory, and each key is told apart', async () => {
+  setFlagsFromString('--expose-gc')
+  const gc: () => void = runInNewContext('gc')
+  const { limiter, fields } = fixture({ key: 'none', maxLines: 1000 })
+  const huge = (n: number) => Buffer.alloc(200_000, 'k').toString('latin1') + n
+  const refuse = async (n: number) => {
+    for (let call = 0; call < 2; call++) await limiter.consume(huge(n))
+  }
+  await refuse(0)
+  gc()
+  const before = process.memoryUsage().heapUsed
+  for (let n = 1; n < 50; n++) await refuse(n)
+  gc()
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(4_000_000)
+  expect(fields()).toHaveLength(50)
 })
 
 test('by default a key is shown as a keyed hash that differs between processes', async () => {
