@@ -18,5 +18,7 @@ export function keyOfName(name: string): { key: string } | { hash: string } {
 
 /** The UTF-16 units of a key. In UTF-8 all lone surrogates would become the same character. */
 function utf16(key: string): Uint8Array {
-  return new Uint8Array(Uint16Array.from({ length: key.length }, (_, n) => key.charCodeAt(n)).buffer)
+  const units = new Uint16Array(key.length)
+  for (let n = 0; n < key.length; n++) units[n] = key.charCodeAt(n) // much faster than Uint16Array.from
+  return new Uint8Array(units.buffer)
 }
