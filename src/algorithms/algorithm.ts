@@ -55,6 +55,8 @@ export interface Algorithm extends StateOperations {
   readonly countsAlways?: boolean
   /** With `punishes`: true if the other policies of its key count anew when a block begins. */
   readonly restarts?: boolean
+  /** With `punishes`: true if a block lasts as long as the refused call has to wait. */
+  readonly endsWithWindow?: boolean
   /** True if a reservation holds its units until it is settled, whatever the actual cost, and can renew them. */
   readonly leases?: boolean
 
@@ -64,8 +66,11 @@ export interface Algorithm extends StateOperations {
   fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean
   /** Commits `cost` after `delay`, which is what `wait` returned, or 0 to count it now. A cost of 0 only brings the state to `at`. */
   take(s: Numbers, i: number, at: number, cost: number, delay: number): void
-  /** Counts a refused call (`countRefused`). */
-  count(s: Numbers, i: number, at: number, cost: number): void
+  /**
+   * Counts a refused call (`countRefused`).
+   * @param wait how long the call has to wait, under whichever policy; penalties that end with the window read it
+   */
+  count(s: Numbers, i: number, at: number, cost: number, wait: number): void
   /** Gives `cost` back, the newest units first, never beyond the full quota. Not called for a key that has its full quota. */
   refund(s: Numbers, i: number, at: number, cost: number): void
   /** The `since` of the ticket of what `take` has just committed at `at` with that delay. */

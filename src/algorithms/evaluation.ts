@@ -199,7 +199,7 @@ export class Evaluation {
       algorithm.take(s, i, at, cost, wait - lag) // booked ahead
       evaluation.wait = 0
     } else if (policy.countRefused && cost > 0 && (algorithm.punishes || !evaluation.carried)) {
-      algorithm.count(s, i, at, cost)
+      algorithm.count(s, i, at, cost, this.delay - lag)
       evaluation.wait = withLag(algorithm.wait(s, i, at, cost), lag)
     } else if (at < (s[i] as number)) {
       algorithm.take(s, i, at, 0, 0) // the clock went far back: the state takes the new time

@@ -1,5 +1,5 @@
 import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
-import { invalidOption } from '../errors.ts'
+import { HeadgateError, invalidOption } from '../errors.ts'
 import { flag, knownOptions, type Names, positiveInteger, text } from '../options.ts'
 import type { Policy } from './algorithm.ts'
 import { makePolicy } from './define-policy.ts'
@@ -10,8 +10,16 @@ export interface PenaltyOptions {
   after: number
   /** The time in which they are counted, such as `'1m'`. A count starts with a refusal. */
   within: Duration
-  /** How long a key is blocked: the first time, the second time and so on, such as `['1m', '10m']`. The last one repeats. */
-  block: Duration | readonly Duration[]
+  /**
+   * How long a key is blocked: the first time, the second time and so on, such as `['1m', '10m']`. The last one repeats.
+   * Needed without `until`.
+   */
+  block?: Duration | readonly Duration[]
+  /**
+   * `'window'`, in place of `block`: a block ends when the refused call would be admitted, which is the end of a fixed window.
+   * A call whose cost never fits begins no block.
+   */
+  until?: 'window'
   /** How long a block is remembered after its end. Default: the longest block. */
   forget?: Duration
   /** True if a refused call during a block starts the duration of that block anew. Default false. */
@@ -29,17 +37,10 @@ export interface PenaltyOptions {
   status?: 403 | 429
 }
 
-const known: Names<PenaltyOptions> = [
-  'after',
-  'within',
-  'block',
-  'forget',
-  'extend',
-  'restart',
-  'scope',
-  'name',
-  'status',
-]
+/** What a block without durations cannot have. */
+const untimed = ['forget', 'extend', 'restart'] as const
+
+const known: Names<PenaltyOptions> = ['after', 'within', 'block', 'until', ...untimed, 'scope', 'name', 'status']
 
 /**
  * A policy that blocks keys which the other policies refuse again and again. Not public: it is the `penalty` option of a
@@ -50,17 +51,14 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
   knownOptions('penalty', options, known, ['after', 'within', 'block'])
   const after = positiveInteger(options.after, 'penalty: after', 'HEADGATE_PENALTY')
   const within = milliseconds(options.within, 'penalty: within', 'HEADGATE_PENALTY')
-  const list = Array.isArray(options.block) ? (options.block as readonly Duration[]) : [options.block as Duration]
+  const list = options.until === undefined ? durationsOf(options) : noDurations(options)
   const blocks = list.map((block) => milliseconds(block, 'penalty: block', 'HEADGATE_PENALTY'))
-  if (blocks.length < 1 || blocks.length > 20) {
-    const fix = "Write block: ['1m', '10m', '1h']."
-    throw invalidOption('penalty: block', '1 to 20 durations', options.block, fix, 'HEADGATE_PENALTY')
-  }
   if (options.status !== undefined && options.status !== 403 && options.status !== 429) {
     const fix = 'Leave it out for 429.'
     throw invalidOption('penalty: status', '403 or 429', options.status, fix, 'HEADGATE_PENALTY')
   }
-  const forget = milliseconds(options.forget ?? Math.max(...blocks), 'penalty: forget', 'HEADGATE_PENALTY')
+  const longest = Math.max(0, ...blocks)
+  const forget = longest === 0 ? 0 : milliseconds(options.forget ?? longest, 'penalty: forget', 'HEADGATE_PENALTY')
   const rules = {
     extend: flag(options.extend, 'penalty: extend'),
     restart: flag(options.restart, 'penalty: restart'),
@@ -82,4 +80,31 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
   const algorithm = new Penalty(after, within * 1000, forget * 1000, micros, rules)
   const policy: Policy = makePolicy(settings, algorithm, () => policy)
   return policy
+}
+
+function durationsOf({ block }: PenaltyOptions): readonly Duration[] {
+  const list = Array.isArray(block) ? (block as readonly Duration[]) : [block as Duration]
+  if (list.length >= 1 && list.length <= 20) return list
+  const fix = "Write block: ['1m', '10m', '1h']."
+  throw invalidOption('penalty: block', '1 to 20 durations', block, fix, 'HEADGATE_PENALTY')
+}
+
+/** A block that ends with the window. */
+function noDurations(options: PenaltyOptions): readonly Duration[] {
+  const { until } = options
+  if (until !== 'window') {
+    throw invalidOption(
+      'penalty: until',
+      "'window'",
+      until,
+      "Write until: 'window', or block: '10m'.",
+      'HEADGATE_PENALTY',
+    )
+  }
+  const misfit = (['block', ...untimed] as const).find((option) => options[option] !== undefined)
+  if (misfit === undefined) return []
+  throw new HeadgateError(
+    'HEADGATE_PENALTY',
+    `penalty: until: 'window' and ${misfit} exclude each other. Leave one of them out: such a block has no duration of its own.`,
+  )
 }

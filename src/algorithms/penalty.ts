@@ -13,6 +13,9 @@
  * with each refused call. A block is remembered for `forget` after its end. The next block within that time is the next
  * one of the list, or the last one again.
  *
+ * A penalty that ends with the window has no durations. Its block lasts as long as the refused call has to wait under the
+ * other policies, and nothing is remembered afterwards. A call that never fits has no such time, and begins no block.
+ *
  * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
  */
 import type { Algorithm, Numbers, Report } from './algorithm.ts'
@@ -31,6 +34,7 @@ const extendRule = 1
 const restartRule = 2
 /** In microseconds. */
 const leastBlock = 1000
+const latest = Number.MAX_SAFE_INTEGER
 
 /** The remaining units of a key that is not blocked: more than any real limit. */
 export const unlimited: number = 2 ** 52
@@ -50,8 +54,11 @@ export class Penalty implements Algorithm {
   readonly blocks: readonly number[]
   readonly countsAlways: boolean
   readonly restarts: boolean
+  readonly endsWithWindow: boolean
+  /** The longest block; Infinity if it ends with the window. */
+  readonly longest: number
 
-  /** Times in microseconds. */
+  /** Times in microseconds. @param blocks none for a block that ends with the window */
   constructor(
     after: number,
     within: number,
@@ -67,6 +74,8 @@ export class Penalty implements Algorithm {
     this.tolerance = toleranceOf(this.span)
     this.countsAlways = extend
     this.restarts = restart
+    this.endsWithWindow = blocks.length === 0
+    this.longest = this.endsWithWindow ? Infinity : Math.max(...blocks)
     const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0)
     // The plain penalty has no number for the rules: its states of earlier builds keep their definition.
     this.parameters = [after, within, forget, ...blocks, ...(rules > 0 ? [rules] : [])]
@@ -104,7 +113,7 @@ export class Penalty implements Algorithm {
     s[i + 4] = Math.max(0, (s[i + 4] as number) - ahead)
   }
 
-  count(s: Numbers, i: number, at: number): void {
+  count(s: Numbers, i: number, at: number, _cost: number, wait: number): void {
     this.take(s, i, at)
     const since = at - (s[i + 4] as number)
     if (since < 0) {
@@ -118,14 +127,21 @@ export class Penalty implements Algorithm {
     }
     s[i + 2] = (s[i + 2] as number) + 1
     s[i] = at
-    if ((s[i + 2] as number) >= this.after) this.#block(s, i, at)
+    if ((s[i + 2] as number) >= this.after) this.#block(s, i, at, wait)
   }
 
-  #block(s: Numbers, i: number, at: number): void {
+  #block(s: Numbers, i: number, at: number, wait: number): void {
     const blocks = s[i + 3] as number
-    s[i + 4] = at + (this.blocks[Math.min(blocks, this.blocks.length - 1)] as number)
-    s[i + 3] = Math.min(blocks + 1, this.blocks.length)
+    const duration = this.endsWithWindow ? wait : (this.blocks[Math.min(blocks, this.blocks.length - 1)] as number)
+    if (duration === Infinity) return
+    s[i + 4] = Math.min(at + duration, latest)
+    s[i + 3] = this.#atMost(blocks + 1)
     s[i + 2] = 0
+  }
+
+  /** A number of blocks, as far as they are told apart. */
+  #atMost(blocks: number): number {
+    return Math.min(blocks, this.blocks.length || 1)
   }
 
   #extend(s: Numbers, i: number, at: number): void {
@@ -162,12 +178,12 @@ export class Penalty implements Algorithm {
     out.reset = Math.max(0, counted - now, forgotten - now)
   }
 
-  /** A block keeps its end, but is never longer than the longest block now. */
+  /** A block keeps its end, but is never longer than the longest block now. One that ends with the window keeps it as it is. */
   carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Penalty)) return false
     this.take(s, i, at)
-    s[i + 3] = Math.min(s[i + 3] as number, this.blocks.length)
-    s[i + 4] = Math.min(s[i + 4] as number, at + Math.max(...this.blocks))
+    s[i + 3] = this.#atMost(s[i + 3] as number)
+    s[i + 4] = Math.min(s[i + 4] as number, at + this.longest)
     return true
   }
 

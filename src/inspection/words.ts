@@ -100,9 +100,10 @@ function ofSmooth(algorithm: Smooth, { s, at, retry, reset }: Facts): string {
   return `${retry > 0 ? 'The last call is not paid for' : 'The next call goes at once'}; ${stored} of ${most} permits are stored${full}`
 }
 
-function ofPenalty({ after, forget }: Penalty, { s, now, used, retry, reset }: Facts): string {
+function ofPenalty({ after, forget, endsWithWindow }: Penalty, { s, now, used, retry, reset }: Facts): string {
   const blocks = s[3] as number
-  if (retry > 0) return `Blocked for ${timeText(retry)} more, because it was refused too often (block ${blocks}).`
+  const which = endsWithWindow ? '' : ` (block ${blocks})`
+  if (retry > 0) return `Blocked for ${timeText(retry)} more, because it was refused too often${which}.`
   const remembered = (s[4] as number) + forget - now
   const before = blocks > 0 && remembered > 0 ? `; the last block is remembered for ${timeText(remembered)} more` : ''
   if (used === 0) return `No refusal is counted${before}.`

@@ -136,6 +136,26 @@ export const blockCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     },
   ),
 
+  'a block by a penalty holds under the next plan, whose longest block bounds it': blocking(async ({ store }) => {
+    const windows = fixedWindow({ limit: 9, window: '1h' })
+    const untilWindow = limiterOf(store, { policies: windows, penalty: { after: 1, within: '1h', until: 'window' } })
+    const timed = untilWindow.under({
+      policies: fixedWindow({ limit: 9, window: '1h' }),
+      penalty: { after: 1, within: '1h', block: ['1s', '10s'] },
+    })
+    assertEqual(
+      [(await untilWindow.consume('k', { cost: 8 })).allowed, (await untilWindow.consume('k', { cost: 2 })).allowed],
+      [true, false],
+    )
+    assertEqual(
+      [summary(await untilWindow.peek('k')), summary(await timed.peek('k'))],
+      [`no penalty ${hour}`, 'no penalty 10000'],
+    )
+    await timed.consume('other', { cost: 10 })
+    const { resetAfter, ...decision } = await untilWindow.peek('other')
+    assertEqual([summary({ resetAfter, ...decision }), resetAfter], ['no penalty 1000', 1000])
+  }),
+
   'a block holds under every plan, on every key, and never for another': blocking(async ({ store }) => {
     const limiter = limiterOf(store)
     const plan = limiter.under(fixedWindow({ limit: 100, window: '1h', name: 'pro' }))

@@ -110,9 +110,10 @@ async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): 
 }
 
 const penalties: Readonly<Record<string, Partial<PenaltyOptions>>> = {
-  '': {},
-  ' that extends': { extend: true },
-  ' that restarts': { restart: true },
+  '': { block: ['1s', '4s'] },
+  ' that extends': { block: ['1s', '4s'], extend: true },
+  ' that restarts': { block: ['1s', '4s'], restart: true },
+  ' that ends with the window': { until: 'window' },
 }
 
 /** The same with blocks, if the store has them. */
@@ -121,7 +122,7 @@ async function checkBlocks(
   policies: readonly Policy[],
   rules: Partial<PenaltyOptions>,
 ): Promise<void> {
-  const options = { policies: scoped(policies), penalty: { after: 3, within: '2s', block: ['1s', '4s'], ...rules } }
+  const options = { policies: scoped(policies), penalty: { after: 3, within: '2s', ...rules } as const }
   const limiter = new RateLimiter({ name: 'contract', ...options, store })
   if (!(await canBlock(limiter))) return
   const reference = new RateLimiter({ ...options, store: memoryStore({ clock: clock.now }) })

@@ -123,7 +123,7 @@ test('merged penalties keep the longer block and the higher count', () => {
   const algorithm = new Penalty(3, 1_000_000, 10_000_000, [2_000_000, 5_000_000])
   const refused = (...times: number[]) => {
     const s = fresh(algorithm)
-    for (const time of times) algorithm.count(s, 0, start + time)
+    for (const time of times) algorithm.count(s, 0, start + time, 1, 0)
     return s
   }
   const blocked = refused(0, 1, 2)

@@ -169,6 +169,100 @@ describe('a key that is refused again and again is blocked, each time for longer
     },
   )
 
+  describe.each(Object.entries(stores))("in %s, with `until: 'window'`, a block ends with the window", (_, storeOf) => {
+    const untilWindow = (options: Partial<RateLimiterOptions> = {}) => {
+      const clock = new ManualClock(start)
+      const penalty = { after: 2, within: '30s', until: 'window' } as const
+      const store = storeOf(clock)
+      const { limiter } = rig({ name: 'w', policies: '5/10s fixed-window', penalty, store, ...options })
+      const call = async (cost = 1) => told(await limiter.consume('k', { cost }))
+      return { clock, limiter, call, at: (seconds: number) => clock.set(start + seconds * 1000) }
+    }
+
+    /** A policy that waits as long is named before the penalty. */
+    const told = (decision: Decision) => {
+      const { policies, retryAfter } = decision
+      return policies.at(-1)?.allowed === false
+        ? `blocked ${retryAfter / 1000}`
+        : summary({ ...decision, policy: 'no' })
+    }
+
+    test('and refuses smaller calls until then, which would be admitted without it', async () => {
+      const { at, call, limiter } = untilWindow()
+      at(2)
+      expect([await call(3), await call(3), await call(1)]).toEqual(['ok', 'no 8', 'ok'])
+      expect([await call(3), await call(1)]).toEqual(['blocked 8', 'blocked 8'])
+      expect((await limiter.consume('k')).policies.map(({ retryAfter }) => retryAfter)).toEqual([0, 8000])
+      at(9.999)
+      expect(await call()).toBe('blocked 0.001')
+      at(10)
+      expect(await limiter.peek('k')).toMatchObject({ allowed: true, remaining: 5, resetAfter: 0 })
+      // Past blocks are forgotten: two refusals lead to the next block.
+      expect([await call(5), await call(), await call()]).toEqual(['ok', 'no 10', 'blocked 10'])
+    })
+
+    test('of the policy with the longest wait', async () => {
+      const policies = ['1/10s fixed-window', '2/1h fixed-window']
+      const { at, call } = untilWindow({ policies, penalty: { after: 1, within: '30s', until: 'window' } })
+      expect([await call(), await call()]).toEqual(['ok', 'blocked 10'])
+      at(10)
+      expect([await call(), await call()]).toEqual(['ok', 'blocked 3590'])
+    })
+
+    test('in a sliding window, when the refused call would be admitted', async () => {
+      const { at, call } = untilWindow({ policies: '4/10s sliding-log' })
+      expect([await call(2), await call(3)]).toEqual(['ok', 'no 10'])
+      at(1)
+      expect([await call(2), await call(3), await call(1)]).toEqual(['ok', 'blocked 10', 'blocked 10'])
+      at(10.999)
+      expect(await call(1)).toBe('blocked 0.001')
+      at(11)
+      expect(await call(3)).toBe('ok')
+    })
+
+    test('a cost that never fits counts, and begins no block', async () => {
+      const { call } = untilWindow()
+      for (let n = 0; n < 4; n++) expect(await call(6)).toBe('no Infinity')
+      expect([await call(5), await call(1)]).toEqual(['ok', 'blocked 10'])
+    })
+
+    test('a debt of ages stays exact', async () => {
+      const { limiter, call } = untilWindow({ policies: '1000000/1s token-bucket' })
+      await limiter.charge('k', { cost: 2 ** 52 })
+      await call()
+      const { retryAfter, allowed } = await limiter.consume('k')
+      expect([allowed, Number.isSafeInteger(retryAfter)]).toEqual([false, true])
+      await limiter.reset('k')
+      expect(await call()).toBe('ok')
+    })
+
+    test('`unblock` lifts it, and a plan with durations shortens it', async () => {
+      const { call, limiter } = untilWindow({ policies: '1/1h fixed-window' })
+      for (let n = 0; n < 3; n++) await call()
+      const { words } = await limiter.inspect('k')
+      expect(words).toContain('Refused for 1 h more')
+      const timed = limiter.under({
+        policies: '9/1h fixed-window',
+        penalty: { after: 1, within: '30s', block: ['5s', '10s'] },
+      })
+      expect((await timed.consume('k')).retryAfter).toBe(10_000)
+      await limiter.unblock('k')
+      expect((await timed.consume('k')).allowed).toBe(true)
+    })
+
+    test('a plan that ends with the window keeps a block of durations', async () => {
+      const block = ['1m', '2m', '3m']
+      const { call, limiter } = untilWindow({
+        policies: '1/1s fixed-window',
+        penalty: { after: 1, within: '1s', block },
+      })
+      for (let n = 0; n < 2; n++) await call()
+      const plan = { policies: '9/1s fixed-window', penalty: { after: 1, within: '1s', until: 'window' } } as const
+      const blocked = await limiter.under(plan).consume('k')
+      expect([told(blocked), blocked.resetAfter]).toEqual(['blocked 60', 60_000])
+    })
+  })
+
   test('the next block is the next one of the list, and then the last one again', async () => {
     const { at, call } = rig()
     const hammer = (from: number) => timeline(at, call, [from, from, from, from, from])
@@ -274,17 +368,20 @@ describe('a key that is refused again and again is blocked, each time for longer
   })
 })
 
-test.each([false, true])(
-  'for random timelines, a block ends exactly after retryAfter, and is forgotten after resetAfter (extend: %s)',
-  async (extend) => {
+test.each([
+  { block: ['1m', '10m'], forget: '1h' },
+  { block: ['1m', '10m'], forget: '1h', extend: true },
+  { until: 'window' } as const,
+])(
+  'for random timelines, a block ends exactly after retryAfter, and is forgotten after resetAfter (%j)',
+  async (rules) => {
     const pauses = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 1, max: 90_000 })), {
       minLength: 5,
       maxLength: 40,
     })
     await fc.assert(
       fc.asyncProperty(pauses, async (all) => {
-        const block = ['1m', '10m']
-        const { clock, limiter } = rig({ penalty: { after: 3, within: '30s', block, forget: '1h', extend } })
+        const { clock, limiter } = rig({ penalty: { after: 3, within: '30s', ...rules } })
         for (const pause of all) {
           clock.advance(pause)
           const { allowed, retryAfter, resetAfter } = await limiter.consume('k')
@@ -388,7 +485,9 @@ test('the definition of a penalty without further rules has no number for them, 
   const others = rules.map((rule) => penalty({ ...options, ...rule }, 'default', false).algorithm)
   expect(plain.parameters).toEqual([3, 30e6, 3600e6, 1000, 600e6])
   for (const other of others) expect(sameDefinition(plain, other)).toBe(false)
-  for (const algorithm of [plain, ...others]) expect(revive(algorithm)).toEqual(algorithm)
+  const untilWindow = penalty({ after: 3, within: '30s', until: 'window' }, 'default', false).algorithm
+  expect(untilWindow.parameters).toEqual([3, 30e6, 0])
+  for (const algorithm of [plain, ...others, untilWindow]) expect(revive(algorithm)).toEqual(algorithm)
 })
 
 test.each<[options: object, code: string]>([
@@ -402,6 +501,14 @@ test.each<[options: object, code: string]>([
   [{ after: 3, within: '1m', block: '1m', extend: 'yes' }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', block: '1m', extend: null }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', block: '1m', restart: 1 }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', until: 'day' }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', until: null }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', until: 'window', block: '1m' }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', until: 'window', block: [] }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', until: 'window', block: null }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', until: 'window', forget: '1m' }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', until: 'window', extend: true }, 'HEADGATE_PENALTY'],
+  [{ after: 3, within: '1m', until: 'window', restart: true }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', block: '1m', name: '10s' }, 'HEADGATE_DUPLICATE_POLICY'],
   [{ after: 3, within: '1m', block: '1m', scope: '' }, 'HEADGATE_SCOPE'],
 ])('penalty: %j throws %s', (penalty, code) => {

@@ -235,7 +235,7 @@ describe('the objects inside of options complain about every wrong', () => {
       (option, value) => forExpress('9/1h token-bucket', { delay: { max: '1s', [option]: value } as Unchecked }),
     ],
     penalty: [
-      ['after', 'within', 'block', 'forget', 'extend', 'restart', 'scope', 'name', 'status'],
+      ['after', 'within', 'block', 'until', 'forget', 'extend', 'restart', 'scope', 'name', 'status'],
       (option, value) =>
         new RateLimiter({
           policies: '9/1h',

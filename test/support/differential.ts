@@ -97,6 +97,10 @@ const punishment = fc
     forget: span,
     extend: fc.boolean(),
     restart: fc.boolean(),
+    endsWithWindow: fc.nat(2).map((n) => n === 0),
+  })
+  .map(({ endsWithWindow, after, within, ...timed }) => {
+    return endsWithWindow ? { after, within, until: 'window' as const } : { after, within, ...timed }
   })
   .chain((options) =>
     fc.tuple(fc.constantFrom('ip', 'user'), fc.boolean()).map(([scope, shadow]) => penalty(options, scope, shadow)),

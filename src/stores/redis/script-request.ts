@@ -17,8 +17,10 @@ export interface RequestExtras {
   readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined
   /** For a block: in microseconds, Infinity for no end. */
   readonly block?: { readonly duration: number; readonly reason: string | undefined }
-  /** True if penalties count this settlement, because another slot refused the same call. */
-  readonly punish?: boolean
+  /** For a settlement: penalties count it, because a slot refused the same call, which has to wait so many microseconds. */
+  readonly punish?: number | undefined
+  /** For a reservation: penalties do not count its refusal yet. A settlement with `punish` follows. */
+  readonly countsLater?: boolean
 }
 
 type RequestVerb = Verb | 'reset' | 'block' | 'unblock'
@@ -78,13 +80,13 @@ export function largestSizeOf({ plan, extras: { block } }: ScriptRequest): numbe
 
 /** The verb, and a flag for each extra. */
 export function verbAndFlags({ verb, costs, extras }: ScriptRequest): number {
-  const { details, cacheable, lease, punish } = extras
+  const { details, cacheable, lease, punish, countsLater } = extras
   let number: number = verbs[verb]
   if (details?.nextAfter === true) number += nextFlag
   if (cacheable === true) number += cacheableFlag
   if (lease !== undefined) number += leaseFlag
   if (typeof costs !== 'number') number += costsFlag
-  if (punish === true) number += punishFlag
+  if (punish !== undefined || countsLater === true) number += punishFlag
   return number
 }
 
@@ -122,11 +124,12 @@ export function writeHead(
 
 /** Writes what follows the keys, and returns where the next request begins. */
 export function writeExtras(buffer: Buffer, at: number, { plan, verb, costs, extras }: ScriptRequest): number {
-  const { maxWait = 0, tickets, lease, block } = extras
+  const { maxWait = 0, tickets, punish, lease, block } = extras
   if (typeof costs !== 'number') for (const cost of costs) at = buffer.writeDoubleLE(cost, at)
   if (verb === 'settle' || verb === 'renew') {
     for (const n of plan.policies.keys()) at = writeTicket(buffer, at, tickets?.[n])
   }
+  if (punish !== undefined) at = buffer.writeDoubleLE(punish, at)
   if (verb === 'reserve' || verb === 'renew') {
     at = buffer.writeDoubleLE(maxWait, at)
     at = buffer.writeDoubleLE(newReservationId(), at)

@@ -5,6 +5,8 @@
  * refuses, the others give back exactly what they took, by their tickets, and the decision is the refusal. If one fails,
  * they do so too, and the call rejects. Policies of one key are always decided in one step.
  *
+ * A penalty that ends with the window counts a refusal in the second phase, because only then all waits are known.
+ *
  * Across slots, no more is admitted than any policy allows, and a refused call keeps no units once its promise
  * resolves. Some things are weaker than in one step. Between the phases the units are taken, so another call may be
  * refused that would otherwise be admitted. If this process or the connection dies in between, they stay taken. And a
@@ -35,7 +37,7 @@ export async function sendInTwoPhases(
   })
   const allowed = responses.every((response) => response.allowed)
   // A call on a blocked key counts nothing, in no slot.
-  const punish = !responses.some(({ block }) => block?.refuses)
+  const punish = responses.some(({ block }) => block?.refuses) ? undefined : longestDelay(responses)
   if (!allowed && takes) {
     await allOf(
       groups.map(async (group, n) => {
@@ -54,7 +56,7 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   // Only a single policy can promise a future time: see Evaluation.
   const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
   const tickets = extras.tickets && group.places.map((place) => extras.tickets?.[place])
-  const own: RequestExtras = { ...extras, maxWait, tickets }
+  const own: RequestExtras = { ...extras, maxWait, tickets, countsLater: countsLater(whole, group) }
   return new ScriptRequest(
     group.plan,
     verb === 'consume' ? 'reserve' : verb,
@@ -63,6 +65,16 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
     now,
     own,
   )
+}
+
+/** True if penalties of the group count a refusal in the second phase. */
+function countsLater({ verb }: ScriptRequest, { plan }: SlotGroup): boolean {
+  return (verb === 'consume' || verb === 'reserve') && plan.policies.some(({ algorithm }) => algorithm.endsWithWindow)
+}
+
+/** How long the call has to wait, in microseconds. */
+function longestDelay(responses: readonly ScriptResponse[]): number {
+  return Math.max(...responses.map(({ delay }) => (delay < 0 ? Infinity : delay)))
 }
 
 function costOf(costs: Costs, n: number): number {
@@ -89,22 +101,27 @@ function withdraw(
   }
 }
 
-/** A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the settlement. */
+/**
+ * A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the settlement.
+ * @param punish how long the call has to wait; undefined if nothing is counted
+ */
 async function giveBack(
   send: Send,
   whole: ScriptRequest,
   group: SlotGroup,
   response: ScriptResponse,
-  punish: boolean,
+  punish: number | undefined,
 ): Promise<ScriptResponse> {
-  if (!response.allowed) return response
+  const { allowed, repeats, block } = response
+  if (!allowed && (punish === undefined || !countsLater(whole, group))) return response
+  const tickets = allowed ? response.tickets : group.places.map(() => undefined)
   const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.cacheable === true }
-  const after = await send(undo(whole, group, response.tickets, { details, punish }))
+  const after = await send(undo(whole, group, tickets, { details, punish }))
   const reports = after.reports.map((report, n) => ({
     ...report,
     wait: report.wait || (response.reports[n]?.wait ?? 0),
   }))
-  return { ...after, allowed: true, reports, block: response.block }
+  return { ...after, allowed, repeats, reports, block }
 }
 
 /** The request that gives back what one slot took: exactly, by its tickets. A charge has none, and a refused one counts nothing. */
@@ -117,11 +134,11 @@ function undo(
   const { plan, keys } = group
   const costs = costsIn(whole, group)
   if (tickets === undefined) {
-    return new ScriptRequest(plan, 'refund', keys, costs, whole.now, { ...extras, punish: false })
+    return new ScriptRequest(plan, 'refund', keys, costs, whole.now, { ...extras, punish: undefined })
   }
   const back = unitsBack(tickets)
   // Where refusals count, the cost of the refused call: the script then says when the next one is admitted.
-  const counted = (n: number) => extras.punish === true && plan.policies[n]?.countRefused === true
+  const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
   return new ScriptRequest(plan, 'settle', keys, settled, whole.now, { ...extras, tickets })
 }

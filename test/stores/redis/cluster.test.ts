@@ -95,34 +95,42 @@ describe.each(clients)('%s', (name, client) => {
     expect(await admitted()).toBe(300)
   })
 
-  test('scopes in different slots: all or nothing, with the same decisions as the memory store', async () => {
-    const clock = new ManualClock()
-    const policies = [
-      tokenBucket({ name: 'ip', scope: 'ip', limit: 3, window: '10s' }),
-      slidingWindow({ name: 'user', scope: 'user', limit: 5, window: '10s' }),
-      fixedWindow({ name: 'watch', scope: 'user', limit: 2, window: '10s', shadow: true }),
-    ]
-    const stores = [
-      memoryStore({ clock: clock.now }),
-      redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
-    ]
-    const penalty = { after: 6, within: '10s', block: ['3s', '20s'], scope: 'ip' }
-    const [memory, redis] = stores.map((store) => new RateLimiter({ name: `two-${name}`, policies, store, penalty }))
-    if (memory === undefined || redis === undefined) throw new Error('two limiters')
-    for (let n = 0; n < 60; n++) {
-      const key = { ip: `ip-${n % 3}`, user: `user-${n % 2}` }
-      const options = { cost: 1 + (n % 2) }
-      expect(await redis.consume(key, options)).toEqual(await memory.consume(key, options))
-      expect(await redis.peek(key)).toEqual(await memory.peek(key))
-      if (n % 7 === 0) expect(await redis.refund(key)).toEqual(await memory.refund(key))
-      if (n % 11 === 0) expect(await redis.charge(key, { cost: 2 })).toEqual(await memory.charge(key, { cost: 2 }))
-      if (n % 13 === 0) await Promise.all([redis.reset(key), memory.reset(key)])
-      const reservations = [await redis.reserve(key), await memory.reserve(key)] as const
-      expect(reservations[0].decision).toEqual(reservations[1].decision)
-      for (const reservation of reservations) await reservation.cancel()
-      clock.advance((n * 613) % 2500)
-    }
-  })
+  test.each([
+    { after: 6, block: ['3s', '20s'], scope: 'ip' },
+    { after: 3, until: 'window', scope: 'ip' },
+    { after: 1, until: 'window', scope: 'user' },
+  ] as const)(
+    'scopes in different slots: all or nothing, with the same decisions as the memory store (%j)',
+    async (rules) => {
+      const clock = new ManualClock()
+      const policies = [
+        tokenBucket({ name: 'ip', scope: 'ip', limit: 3, window: '10s' }),
+        slidingWindow({ name: 'user', scope: 'user', limit: 5, window: '10s' }),
+        fixedWindow({ name: 'watch', scope: 'user', limit: 2, window: '10s', shadow: true }),
+      ]
+      const stores = [
+        memoryStore({ clock: clock.now }),
+        redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '10s' }),
+      ]
+      const penalty = { within: '10s', ...rules }
+      const id = `two-${name}-${rules.after}`
+      const [memory, redis] = stores.map((store) => new RateLimiter({ name: id, policies, store, penalty }))
+      if (memory === undefined || redis === undefined) throw new Error('two limiters')
+      for (let n = 0; n < 60; n++) {
+        const key = { ip: `ip-${n % 3}`, user: `user-${n % 2}` }
+        const options = { cost: 1 + (n % 2) }
+        expect(await redis.consume(key, options)).toEqual(await memory.consume(key, options))
+        expect(await redis.peek(key)).toEqual(await memory.peek(key))
+        if (n % 7 === 0) expect(await redis.refund(key)).toEqual(await memory.refund(key))
+        if (n % 11 === 0) expect(await redis.charge(key, { cost: 2 })).toEqual(await memory.charge(key, { cost: 2 }))
+        if (n % 13 === 0) await Promise.all([redis.reset(key), memory.reset(key)])
+        const reservations = [await redis.reserve(key), await memory.reserve(key)] as const
+        expect(reservations[0].decision).toEqual(reservations[1].decision)
+        for (const reservation of reservations) await reservation.cancel()
+        clock.advance((n * 613) % 2500)
+      }
+    },
+  )
 
   test('scopes in different slots: a cost for each policy, settled in any order and renewed, as in memory', async () => {
     const clock = new ManualClock()

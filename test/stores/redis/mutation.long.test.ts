@@ -326,7 +326,9 @@ const mutations: readonly Mutations[] = [
       ['s[3] = s[3] + 1', 's[3] = s[3] + 2'],
       ['s[3] >= p.after', 's[3] > p.after'],
       ['p.blocks[min(blocks + 1, #p.blocks)]', 'p.blocks[1]'],
-      ['s[4] = min(blocks + 1, #p.blocks)', 's[4] = blocks + 1'],
+      ['s[4] = atMost(p, blocks + 1)', 's[4] = blocks + 1'],
+      ['if duration == never then return end', 'if duration == never then duration = 0 end'],
+      ['#p.blocks == 0 p.longest', 'false p.longest'],
       ['s[2] + p.within or 0', 's[2] - p.within or 0'],
       ['s[5] + p.forget or 0', 's[5] - p.forget or 0'],
       ['s[5] > now and 0', 's[5] >= now and 0'],
@@ -345,6 +347,7 @@ const mutations: readonly Mutations[] = [
     on: ['punished'],
     changes: [
       ['or last.shadow then', 'then'],
+      ['cost, delay - lag)', 'cost, delay)'],
       ['if free and last.wait > 0 then restart', 'if last.wait > 0 then restart'],
       ['if p.scope == penalty.scope and', 'if'],
       ['penalty.scope and not p.punishes', 'penalty.scope'],

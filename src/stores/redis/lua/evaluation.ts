@@ -17,6 +17,8 @@ local reply, size
 -- The values of the current request. It is plain if it consumes, reserves or peeks at one cost for every policy. Else
 -- \`costs\` may have one for each, and \`cost\` is that of the policy in hand.
 local verb, now, plain, cost, costs, allowed, takes, delay, waits
+-- True if penalties count a refusal by a settlement, when the waits in all slots are known.
+local countsLater
 local verbs, canPromise, commitOne, change, respondVerdict, restart, commitRefused, refusalCode, nextAfter, respondTickets
 
 local largest = ${largest}
@@ -179,8 +181,8 @@ function makers.refused()
       p.delay = wait - lag
       algorithm.take(p, s, at, cost, wait - lag)
       p.wait = 0
-    elseif p.countRefused and cost > 0 and (p.punishes or not s.carried) then
-      algorithm.count(p, s, at, cost)
+    elseif p.countRefused and cost > 0 and (p.punishes and not countsLater or not p.punishes and not s.carried) then
+      algorithm.count(p, s, at, cost, delay - lag)
       p.wait = withLag(algorithm.wait(p, s, at, cost), lag)
     elseif at < s[1] then
       algorithm.take(p, s, at, 0, 0)

@@ -10,8 +10,8 @@
  * Requests, packed by ../script-request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for
  * each request "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more
  * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; "<d" a
- * cost for each policy, if they differ; the tickets of a settlement or a renewal; the maxWait of a reservation or renewal
- * and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
+ * cost for each policy, if they differ; the tickets of a settlement or a renewal; how long a refused call has to wait, if its
+ * settlement counts the refusal; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
  */
 
 /** The algorithms in the order of their numbers on the wire, which start with 1. */
@@ -103,13 +103,14 @@ repeat
   local position, length, more = 10, #requests, 0
   local planIndex, verbAndFlags, policies, key, stride, broken, blocked
   while more > 0 or position <= length do
-    local maxWait, id, units, shortestLife
+    local maxWait, id, units, shortestLife, refusedFor
     if more > 0 then
       more, key = more - 1, key + stride
     else
       planIndex, verbAndFlags, now, cost, key, more, stride, position = unpack('<HBddHHB', requests, position)
       policies, verb = plans[planIndex], verbAndFlags % 8
       plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
+      countsLater = verbAndFlags >= 128 and verb == RESERVE
       if now < 0 then now = timeNow() end
     end
     broken, blocked = false, false
@@ -139,6 +140,7 @@ repeat
         verbs = make('verbs')
         if verbAndFlags % 128 >= 64 then costs, position = verbs.readCosts(#policies, position) end
         if verb == SETTLE or verb == RENEW then verbs.tickets, position = verbs.readTickets(#policies, position) end
+        if verb == SETTLE and verbAndFlags >= 128 then refusedFor, position = unpack('<d', requests, position) end
       end
       if verb == RESERVE or verb == RENEW then
         maxWait, id, position = unpack('<dd', requests, position)
@@ -154,7 +156,7 @@ repeat
         if blocked then allowed = false end
         if verb == REFUND or verb == SETTLE then
           verbs.giveBack(policies, verbAndFlags >= 128)
-          if verbAndFlags >= 128 then verbs.countRefusal(policies) end
+          if verbAndFlags >= 128 then verbs.countRefusal(policies, refusedFor) end
         end
         commit(policies, verbAndFlags % 16 >= 8 or (verbAndFlags % 32 >= 16 and not allowed))
         if allowed and (verb == RESERVE or verb == RENEW) then respondTickets(policies, id) end

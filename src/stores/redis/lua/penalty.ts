@@ -2,7 +2,7 @@
 export const penalty = `
 function makers.penalty()
   local unlimited = 4503599627370496
-  local aheadAt, block, extend
+  local aheadAt, block, atMost, extend
   local restartRule, leastBlock = 2, 1000
   local penalty = {}
 
@@ -10,10 +10,12 @@ function makers.penalty()
   function penalty.define(p, after, within, forget, ...)
     p.slots, p.after, p.within, p.forget, p.blocks, p.punishes = 5, after, within, forget, { ... }, true
     p.span = max(within, ...)
-    if p.blocks[#p.blocks] < leastBlock then
+    if #p.blocks > 0 and p.blocks[#p.blocks] < leastBlock then
       local rules = table.remove(p.blocks)
       p.extends, p.restarts = rules % restartRule == 1, rules >= restartRule
     end
+    p.endsWithWindow = #p.blocks == 0
+    p.longest = p.endsWithWindow and never or max(spread(p.blocks))
     p.tolerance = p.tolerance or max(clockSkew, p.span)
   end
 
@@ -37,7 +39,7 @@ function makers.penalty()
     s[5] = max(0, s[5] - ahead)
   end
 
-  function penalty.count(p, s, at)
+  function penalty.count(p, s, at, _, wait)
     penalty.take(p, s, at)
     local since = at - s[5]
     if since < 0 then
@@ -48,14 +50,20 @@ function makers.penalty()
     if s[3] == 0 or at - s[2] >= p.within then s[2], s[3] = at, 0 end
     s[3] = s[3] + 1
     s[1] = at
-    if s[3] >= p.after then block(p, s, at) end
+    if s[3] >= p.after then block(p, s, at, wait) end
   end
 
-  function block(p, s, at)
+  function block(p, s, at, wait)
     local blocks = s[4]
-    s[5] = at + p.blocks[min(blocks + 1, #p.blocks)]
-    s[4] = min(blocks + 1, #p.blocks)
+    local duration = p.endsWithWindow and wait or p.blocks[min(blocks + 1, #p.blocks)]
+    if duration == never then return end
+    s[5] = min(at + duration, maxSafe)
+    s[4] = atMost(p, blocks + 1)
     s[3] = 0
+  end
+
+  function atMost(p, blocks)
+    return min(blocks, max(1, #p.blocks))
   end
 
   function extend(p, s, at)
@@ -84,8 +92,8 @@ function makers.penalty()
   function penalty.carry(p, s, at, from)
     if from.kind ~= p.kind then return false end
     penalty.take(p, s, at)
-    s[4] = min(s[4], #p.blocks)
-    s[5] = min(s[5], at + max(spread(p.blocks)))
+    s[4] = atMost(p, s[4])
+    s[5] = min(s[5], at + p.longest)
     return true
   end
 

@@ -131,15 +131,17 @@ function makers.verbs()
     changed(p)
   end
 
-  -- For a call that policies in another hash slot refused. Penalties count it. Where refusals count, it was taken.
-  function verbs.countRefusal(policies)
+  -- For a call that policies in another hash slot refused, or that any slot refused if penalties end with the window. Penalties
+  -- count it. Where refusals count, it was taken.
+  -- @param wait how long the call has to wait, by the policies in all slots
+  function verbs.countRefusal(policies, wait)
     local last = policies[#policies]
     local free = last.restarts and not last.shadow and last.algorithm.wait(last, last.s, last.at) == 0
     for n = 1, #policies do
       local p = policies[n]
       if costs then cost = costs[n] end
       if p.punishes then
-        p.algorithm.count(p, p.s, p.at)
+        p.algorithm.count(p, p.s, p.at, cost, wait - (p.at - now))
         markWritten(p)
       end
       if p.countRefused then p.wait = withLag(p.algorithm.wait(p, p.s, p.at, cost), p.at - now) end
