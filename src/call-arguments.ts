@@ -1,7 +1,7 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import type { Costs } from './algorithms/evaluation.ts'
 import { HeadgateError, invalidOption, shown } from './errors.ts'
-import { knownOptions } from './options.ts'
+import { callOptions, type Names } from './options.ts'
 
 /** Who is limited: one string for all scopes, or a record with a string for each scope of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
@@ -16,6 +16,8 @@ export interface CostOptions {
   /** The units that the call takes: a positive safe integer, or a record by the names of the policies. Default 1. */
   cost?: Units
 }
+
+const costNames: Names<CostOptions> = ['cost']
 
 // The functions that every call runs stay small enough to be inlined. Errors and rare cases have functions of their own.
 export function keysOf(key: Key, scopes: readonly string[]): readonly string[] {
@@ -65,7 +67,7 @@ export function costOf(options: CostOptions | undefined): Units {
 
 function givenCost(options: CostOptions): Units {
   if (typeof options === 'number') throw bareCost(options)
-  if (options?.cost === undefined) knownOptions('A call', options, ['cost'])
+  callOptions('A call', options, costNames)
   return options.cost === undefined ? 1 : options.cost
 }
 

@@ -33,6 +33,13 @@ export function knownOptions(
   }
 }
 
+/** `knownOptions` for the options of a call: fast if nothing is wrong. The values have checks of their own. */
+export function callOptions(where: string, options: object, known: readonly string[]): void {
+  let wrong = typeof options !== 'object' || options === null || Array.isArray(options)
+  for (const option in options) if (!known.includes(option)) wrong = true
+  if (wrong) knownOptions(where, options, known, known)
+}
+
 /** @throws HeadgateError with `code` if the value is not a whole number from `least` to 2^53 - 1 */
 export function positiveInteger(value: unknown, what: string, code: ErrorCode, least: 0 | 1 = 1): number {
   if (!Number.isSafeInteger(value) || (value as number) < least) {

@@ -205,6 +205,22 @@ describe('misuse of a call changes nothing', () => {
     },
   )
 
+  test.each([{ cost: 1, cots: 2 }, { cots: 2 }, { cost: undefined, cots: 2 }, [], 'x', null])(
+    'options of %j, which are none',
+    async (options) => {
+      const { limiter } = setUp('5/1s')
+      const error = expect.objectContaining({
+        code: 'HEADGATE_OPTION',
+        message: expect.stringMatching(/no option "cots"|takes an object/),
+      })
+      expect(() => limiter.consumeSync('a', options as never)).toThrow(error)
+      for (const verb of ['consume', 'peek', 'refund', 'charge', 'reserve'] as const) {
+        await expect(limiter[verb]('a', options as never)).rejects.toThrow(error)
+      }
+      expect(await limiter.peek('a', Object.create({ inherited: 1 }))).toMatchObject({ remaining: 5, resetAfter: 0 })
+    },
+  )
+
   test.each(badKeys)('a key of %o', async (key) => {
     const { limiter } = setUp('5/1s')
     const code = refusedFor('HEADGATE_KEY')

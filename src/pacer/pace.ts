@@ -2,7 +2,7 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { Units } from '../call-arguments.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, invalidOption } from '../errors.ts'
-import { callback } from '../options.ts'
+import { callback, callOptions, type Names } from '../options.ts'
 import type { PacerContext } from './context.ts'
 import { costOf } from './cost.ts'
 import { needsFunction } from './errors.ts'
@@ -48,6 +48,8 @@ export interface LimitedRun extends ThrottleOptions {
 }
 
 const none: ThrottleOptions = {}
+const acquireNames: Names<AcquireOptions> = ['signal', 'timeout', 'priority', 'onDelay']
+const throttleNames: Names<ThrottleOptions> = [...acquireNames, 'permits', 'runTimeout']
 
 /** One queue with one pace: a pacer, or one key of it. */
 export abstract class Pace {
@@ -68,7 +70,7 @@ export abstract class Pace {
    *   give at once.
    * - `HEADGATE_POLICY`: a policy counts units in flight (`concurrency`). Use `throttle`.
    * - `HEADGATE_MAX_WAIT`: `timeout` is invalid, or the slot would come in more than 366 days.
-   * - `HEADGATE_OPTION`: `priority` is no number.
+   * - `HEADGATE_OPTION`: `priority` is no number, or an option is unknown.
    * - `HEADGATE_STORE_UNAVAILABLE`: the store failed, and `onStoreError` says `'deny'`.
    *
    * Example: `const waited = await pacer.acquire(3, { timeout: '2s' })`.
@@ -117,12 +119,14 @@ export abstract class Pace {
    *
    * Examples: `const get = pacer.wrap((url) => fetch(url))`,
    * `const send = pacer.wrap(post, (messages) => ({ permits: messages.length }))`.
+   * @throws HeadgateError `HEADGATE_OPTION` for an unknown option
    */
   wrap<This, Arguments extends unknown[], Result>(
     run: (this: This, ...args: Arguments) => Result,
     options: ThrottleOptions | ((this: This, ...args: Arguments) => ThrottleOptions) = none,
   ): (this: This, ...args: Arguments) => Promise<Awaited<Result>> {
     const pace = this
+    if (typeof options !== 'function') callOptions('wrap', options, throttleNames)
     return function (this: This, ...args: Arguments) {
       try {
         const own = typeof options === 'function' ? options.apply(this, args) : options
@@ -147,6 +151,7 @@ export abstract class Pace {
    * Example: `const { wait, allowed } = await pacer.reserve(5, { maxWait: '1m' })`.
    */
   async reserve(permits: Units = 1, options: { maxWait?: Duration } = {}): Promise<PacerReservation> {
+    callOptions('reserve', options, ['maxWait'])
     const maxWait = timeoutOf(options.maxWait, 'reserve: maxWait') * 1000
     const keyPacer = this.keyPacer()
     return reserve(keyPacer, costOf(permits, keyPacer.context.permits.policies), maxWait)
@@ -184,6 +189,7 @@ export abstract class Pace {
 
   #enter(permits: Units | undefined, options: ThrottleOptions, given: (() => unknown) | undefined): Promise<unknown> {
     try {
+      if (options !== none) checkCall(options, permits)
       const keyPacer = this.keyPacer()
       const { signal, priority = 0 } = options
       signal?.throwIfAborted()
@@ -202,6 +208,12 @@ export abstract class Pace {
       return Promise.reject(error)
     }
   }
+}
+
+/** @param permits undefined for a call that runs a function: its options have them */
+function checkCall(options: ThrottleOptions, permits: Units | undefined): void {
+  if (permits === undefined) callOptions('throttle', options, throttleNames)
+  else callOptions('acquire', options, acquireNames)
 }
 
 /** These settle the promise that was made last. All promises share one executor: a closure for each would cost memory. */

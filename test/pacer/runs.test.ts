@@ -104,6 +104,45 @@ describe('runTimeout', () => {
   })
 })
 
+describe('an unknown option', () => {
+  const unknown = expect.objectContaining({
+    code: 'HEADGATE_OPTION',
+    message: expect.stringMatching(/no option "foo"/),
+  })
+  const foo = { foo: 1 } as object
+
+  test('of each call is an error, and takes no permits', async () => {
+    const pacer = new Timeline().pacer(even)
+    const key = pacer.key('a')
+    for (const pace of [pacer, key]) {
+      await expect(pace.acquire(1, foo)).rejects.toThrow(unknown)
+      await expect(pace.tryAcquire(1, { timeout: 5, ...foo })).rejects.toThrow(unknown)
+      await expect(pace.throttle(() => 'ran', { permits: 1, ...foo })).rejects.toThrow(unknown)
+      await expect(pace.reserve(1, foo)).rejects.toThrow(unknown)
+      await expect(
+        pace.wrap(
+          () => 'ran',
+          () => foo,
+        )(),
+      ).rejects.toThrow(unknown)
+      expect(() => pace.wrap(() => 'ran', foo)).toThrow(unknown)
+      expect(await pace.tryAcquire()).toBe(true)
+    }
+  })
+
+  test.each([{ permits: 2 }, { runTimeout: '1s' }])('%j is one of functions only', async (options) => {
+    const pacer = new Timeline().pacer(even)
+    await expect(pacer.acquire(1, options as object)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+  })
+
+  test.each([5, 'x', null, []])('%j is no object of options', async (options) => {
+    const pacer = new Timeline().pacer(even)
+    await expect(pacer.acquire(1, options as never)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+    await expect(pacer.throttle(() => 1, options as never)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+    await expect(pacer.reserve(1, options as never)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+  })
+})
+
 describe('onDelay', () => {
   test.each<[string, PolicyLike, PacerOptions & { paused?: boolean }]>([
     ['a slot', even, {}],
