@@ -9,13 +9,14 @@
  * - If every hit of a window is taken back, the next request opens a new window.
  * - A window lasts from 1 ms to 366 days.
  * - A key that is no text is counted as its text by stores of headgate: one without an address as 'undefined'.
+ * - A `limit` that is no number is an error, of the function that makes the middleware if it can be. There, NaN refuses nobody.
  * - `validate` warns of mistakes that change what is counted. It does not inspect the source of functions or the stack.
  * - The middleware goes on at once where nothing has to be awaited.
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { whenEnded } from '../../src/http/index.ts'
 import { ipKeyGenerator } from './express/address-key.ts'
-import { configOf } from './express/config.ts'
+import { checkedLimit, configOf } from './express/config.ts'
 import { resolved, secondsLeft, setHeaders } from './express/fields.ts'
 import { MemoryStore } from './express/stores.ts'
 import {
@@ -85,9 +86,9 @@ async function check(
   const { totalHits } = hits
   validations.count(request, store, key, totalHits)
   const wanted = resolved(config.limit, request, response)
-  const limit = typeof wanted === 'number' ? wanted : await wanted
+  const limit = checkedLimit(typeof wanted === 'number' ? wanted : await wanted)
   validations.warn('limit', limit === 0, 'WRN_ERL_MAX_ZERO', 'A limit of 0 refuses every request.')
-  const resetTime = hits.resetTime && new Date(hits.resetTime)
+  const resetTime = hits.resetTime ? new Date(hits.resetTime) : undefined
   const info = { limit, used: totalHits, remaining: Math.max(limit - totalHits, 0), resetTime, key }
   Object.defineProperty(info, 'current', { enumerable: false, value: totalHits })
   Object.assign(request, { [config.requestPropertyName]: info })
@@ -114,7 +115,7 @@ function initStore({ store, logger }: Config, options: Options): void {
 
 /**
  * Express middleware that counts requests in windows which open with the first one, and refuses those over the limit.
- * @throws TypeError if the store is invalid, HeadgateError if a store of headgate already has a limiter of that name
+ * @throws TypeError if the store or the limit is invalid, HeadgateError if a store of headgate already has a limiter of that name
  */
 export function rateLimit(passedOptions: Partial<Options> = {}): RateLimitRequestHandler {
   const config = configOf(passedOptions ?? {})

@@ -9,7 +9,9 @@
  * - With `redis`, the counts are kept by `redisStore`, in other keys than those of @fastify/rate-limit. A counter starts
  *   anew once. A call takes at most a second. With `continueExceeding` and `exponentialBackoff` they are kept under the same
  *   keys. These two options are refused with a store of headgate, which a penalty is for.
- * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered.
+ * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered, and a function
+ *   that returns no number one of the request.
+ * - With `cache: 0`, a million keys are held. A key that is an object is counted as its text.
  * - `store` takes a store of headgate too.
  */
 import type {

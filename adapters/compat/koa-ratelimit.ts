@@ -11,11 +11,13 @@
  * - In Redis, the log of a key is kept by `redisStore`, in other keys than those of koa-ratelimit. A counter starts anew once.
  * - A call of Redis takes at most a second; then the request fails.
  * - A window lasts from 1 ms to 366 days.
+ * - An `id` that is an object, such as a promise, is an error. There, all of them are one key.
  * - `store` takes a store of headgate in place of `driver` and `db`.
  */
 import assert from 'node:assert'
 import type { Context, Middleware } from 'koa'
 import ms from 'ms'
+import { shown } from '../../src/errors.ts'
 import { RateLimiter, type Store, slidingLog } from '../../src/index.ts'
 import { decide } from '../../src/limiter.ts'
 import { isPromise } from '../../src/maybe-promise.ts'
@@ -138,18 +140,24 @@ export function ratelimit(options: MiddlewareOptions = {}): Middleware {
   return async function ratelimit(context, next) {
     const id = settings.id(context)
     const { whitelist, blacklist } = settings
-    const whitelisted = whitelist !== undefined && (await whitelist(context))
-    if (blacklist !== undefined && (await blacklist(context))) context.throw(403, 'Forbidden')
+    const whitelisted = typeof whitelist === 'function' && (await whitelist(context))
+    if (typeof blacklist === 'function' && (await blacklist(context))) context.throw(403, 'Forbidden')
     if (id === false || whitelisted) return next()
     limit ??= limitOf(settings)
     if (isPromise(limit)) limit = await limit
     assert(id, '.id required')
-    const asked = limit(id)
+    const asked = limit(keyOf(id))
     const answer = isPromise(asked) ? await asked : asked
     const headers = setHeaders(context, settings, answer)
     if (answer.allowed) return next()
     refuse(context, settings, id, answer.resetAfter, headers)
   }
+}
+
+/** A number counts as its text. */
+function keyOf(id: unknown): string {
+  if (typeof id !== 'object' && typeof id !== 'symbol') return String(id)
+  throw new TypeError(`koa-ratelimit: id must return a text or false, got ${shown(id)}.`)
 }
 
 type Fields = Record<string, number>

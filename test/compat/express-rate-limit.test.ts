@@ -124,6 +124,36 @@ const mixed: Step[] = [
   {},
 ]
 
+/** What a function may do instead of what it is for. */
+const results: Record<string, () => unknown> = {
+  throws: () => {
+    throw new Error('no')
+  },
+  rejects: async () => {
+    throw new Error('no')
+  },
+  'returns nothing': () => undefined,
+  'returns a number': () => 2,
+  'resolves to a text': async () => '2',
+}
+const functions = [
+  ...['skip', 'keyGenerator', 'limit', 'message', 'identifier', 'retryAfter', 'handler', 'requestWasSuccessful'],
+]
+
+/** A limit is a number, and a handler that does nothing answers nothing. */
+function fits(option: string, what: string): boolean {
+  return (option !== 'handler' || !what.includes(' ')) && (option !== 'limit' || what !== 'returns nothing')
+}
+
+const values: Record<string, unknown[]> = {
+  limit: [0, -1, Infinity, 1.5, '2', true],
+  max: [0, -1, Infinity, 1.5, '2', true],
+  retryAfter: [0, -1, NaN, Infinity, 1.5, '2', null, true],
+  ipv6Subnet: [0, -1, NaN, Infinity, 1.5, '2', null, true],
+  message: ['', null, 0, 7, false, ['a'], Buffer.from('bytes'), '<b>slow</b>'],
+  statusCode: [200, 204, 403, '429', 600, 99],
+}
+
 const scenarios: Record<string, Scenario> = {
   defaults: { options: () => ({}), steps: times(7) },
   'no options at all': { options: () => undefined as never, steps: times(6) },
@@ -247,6 +277,117 @@ const scenarios: Record<string, Scenario> = {
     }),
     steps: times(1),
   },
+  'a store that throws at once': {
+    options: () => ({
+      store: {
+        ...untimed(),
+        increment: () => {
+          throw new Error('down')
+        },
+      },
+    }),
+    steps: times(1),
+  },
+  'a store that throws no error': {
+    options: () => ({ store: { ...untimed(), increment: () => Promise.reject('down') } }),
+    steps: times(1),
+  },
+  'a name with quotes': {
+    options: () => ({ standardHeaders: 'draft-8', identifier: 'a"b\\c' }),
+    steps: times(1),
+  },
+  'a name that is empty': { options: () => ({ standardHeaders: 'draft-8', identifier: '' }), steps: times(1) },
+  'a response that is sent already': {
+    options: () => ({
+      limit: 1,
+      standardHeaders: 'draft-7',
+      handler: (_request, response) => void response.status(418).end('mine'),
+    }),
+    steps: times(2),
+  },
+  'a message that answers by itself': {
+    options: () => ({
+      limit: 1,
+      message: (_request: Request, response: Response) => {
+        response.status(418).send('mine')
+      },
+    }),
+    steps: times(2),
+  },
+  'both kinds do not count': {
+    options: () => ({ limit: 1, skipFailedRequests: true, skipSuccessfulRequests: true }),
+    steps: mixed.slice(1),
+  },
+  'what the handler gets': {
+    options: () => ({
+      limit: 1,
+      handler: (_request, response, _next, options) => {
+        const { store, logger, ...rest } = options as unknown as Record<string, unknown>
+        const shown = Object.entries(rest).map(([name, value]) => [
+          name,
+          typeof value === 'function' ? 'function' : value,
+        ])
+        response.send(Object.fromEntries(shown.sort(([a], [b]) => String(a).localeCompare(String(b)))))
+      },
+    }),
+    steps: times(2),
+  },
+}
+
+/** Values that are odd or wrong. */
+const odd: Record<string, Scenario> = {
+  ...Object.fromEntries(
+    Object.entries(results).flatMap(([what, result]) =>
+      functions
+        .filter((option) => fits(option, what))
+        .map((option) => [
+          `${option} ${what}`,
+          {
+            options: () => ({ limit: 1, skipFailedRequests: true, logger: quiet, [option]: result }) as never,
+            steps: [...times(3), { path: '/fail' }, ...times(2)],
+          },
+        ]),
+    ),
+  ),
+  ...Object.fromEntries(
+    Object.entries(values).flatMap(([option, all]) =>
+      all.map((value) => [
+        `${option}: ${JSON.stringify(value) === 'null' ? value : JSON.stringify(value)}`,
+        {
+          options: () => ({ limit: 1, standardHeaders: 'draft-7', logger: quiet, [option]: value }) as never,
+          steps: times(3),
+        },
+      ]),
+    ),
+  ),
+  ...Object.fromEntries(
+    [1500, 999, 59_999, 3_600_000 * 36].flatMap((windowMs) =>
+      (['draft-6', 'draft-7', 'draft-8'] as const).map((standardHeaders) => [
+        `a window of ${windowMs} ms, ${standardHeaders}`,
+        { options: () => ({ limit: 1, windowMs, standardHeaders }), steps: [...times(2), { later: 400 }] },
+      ]),
+    ),
+  ),
+  ...Object.fromEntries(
+    Object.entries({
+      'a date in the past': { totalHits: 3, resetTime: new Date(start - 5000) },
+      'hits as a text': { totalHits: '3', resetTime: new Date(start + 5000) },
+      'null as the date': { totalHits: 3, resetTime: null },
+    }).flatMap(([name, hits]) =>
+      ([false, 'draft-6', 'draft-7', 'draft-8'] as const).map((standardHeaders) => [
+        `a store that tells ${name}, ${standardHeaders}`,
+        {
+          options: () => ({
+            limit: 2,
+            standardHeaders,
+            store: { ...untimed(), increment: () => hits } as never,
+            logger: quiet,
+          }),
+          steps: times(1),
+        },
+      ]),
+    ),
+  ),
 }
 
 describe.each([
@@ -258,6 +399,10 @@ describe.each([
     expect(await play(express, modules.compat, scenario)).toEqual(expected)
     expect(expected).toHaveLength(scenario.steps.length)
   })
+})
+
+test.each(Object.entries(odd))('%s', async (_name, scenario) => {
+  expect(await play(express5, modules.compat, scenario)).toEqual(await play(express5, modules.original, scenario))
 })
 
 describe('the exports', () => {
@@ -347,6 +492,18 @@ describe('the middleware', () => {
       expect(error).toHaveBeenCalledOnce()
     },
   )
+
+  test.each([Number.NaN, null, 'many', {}])('says at once that a limit of %s is none', (limit) => {
+    for (const options of [{ limit }, ...(limit === null ? [] : [{ max: limit }])]) {
+      expect(() => compat.rateLimit(options as never)).toThrow(/limit must be a number/)
+    }
+  })
+
+  test.each([undefined, Number.NaN])('hands a limit of %s by a function to the error handler', async (limit) => {
+    const options = () => ({ limit: () => limit as never, legacyHeaders: false })
+    const [answer] = await play(express5, modules.compat, { options, steps: times(1) })
+    expect(answer).toMatchObject({ status: 503, body: expect.stringContaining('limit must be a number') })
+  })
 
   test('takes a store of headgate', async () => {
     const store = memoryStore({ clock: () => Date.now() * 1000 })

@@ -279,6 +279,248 @@ const scenarios: Record<string, Scenario> = {
   },
 }
 
+const results: Record<string, () => unknown> = {
+  throws: () => {
+    throw new Error('no')
+  },
+  rejects: async () => {
+    throw new Error('no')
+  },
+  'returns nothing': () => undefined,
+  'returns null': () => null,
+  'returns a number': () => 2,
+  'returns 0': () => 0,
+  'returns a negative number': () => -1,
+  'returns NaN': () => NaN,
+  'returns a fraction': () => 1.5,
+  'resolves to a text': async () => '2',
+  'returns true': () => true,
+  'returns an object': () => ({ a: 1 }),
+  'resolves to an error': async () => new Error('mine'),
+}
+const numbers = ['returns a number', 'returns a fraction', 'returns true']
+const callbacksOf = ['max', 'allowList', 'errorResponseBuilder', 'onExceeding', 'onExceeded', 'onBanReach'] as const
+for (const [what, result] of Object.entries(results)) {
+  // A window must be a number, and a key no object: see the head of the module.
+  const more = ['timeWindow', 'keyGenerator'].filter((option) => {
+    const fits = option === 'timeWindow' ? numbers.includes(what) : !/ an (object|error)/.test(what)
+    return fits || what === 'throws' || what === 'rejects'
+  })
+  for (const option of [...callbacksOf, ...more]) {
+    const own = { max: 1, ban: 0, [option]: result }
+    scenarios[`${option} ${what}`] = { options: () => own as never, steps: [...times(3), { later: 61_000 }] }
+    scenarios[`${option} of a route ${what}`] = { routes: route('/', own), steps: times(3) }
+  }
+}
+
+/** Of the plugin, and of a route. */
+const values: Record<string, unknown[]> = {
+  max: [0, -1, NaN, Infinity, '5', null, 2 ** 53],
+  timeWindow: [-1, NaN, Infinity, '5', '1.5s', null],
+  ban: [0, -1, NaN, Infinity, '5', null, 0.5],
+  cache: [0, 1],
+  allowList: [null, [], ['127.0.0.1'], '127.0.0.1', [127]],
+  hook: ['onSend', 'preSerialization', 'onResponse', 'none', null, 7],
+  groupId: ['', 'a', null, 7],
+  addHeaders: [null, {}, { 'x-ratelimit-limit': 0 }, { 'retry-after': 'yes' }, { other: true }],
+  addHeadersOnExceeding: [null, {}, { 'x-ratelimit-limit': 0, 'x-ratelimit-reset': 'yes' }],
+  enableDraftSpec: ['yes', 1, null, false],
+  skipOnError: ['yes', null],
+  continueExceeding: ['yes', 1, null],
+  ipv6Subnet: [null, '64', -1, 0, 0.5],
+  store: [null],
+}
+/** Of the plugin. At a route, the original fails at each request. */
+const valuesOfPlugin: Record<string, unknown[]> = {
+  ...Object.fromEntries(
+    ['keyGenerator', 'errorResponseBuilder', 'onExceeding', 'onExceeded', 'onBanReach'].map((name) => [
+      name,
+      [null, 7],
+    ]),
+  ),
+  global: [null, 'no', 0, undefined],
+  // At a route, a true value makes the window longer: see the head of the module.
+  exponentialBackoff: ['yes', 1, null],
+  nameSpace: [null, 7],
+  redis: [null],
+}
+const later: Step[] = [...times(3), { later: 1000 }, { later: 60_000 }]
+for (const [option, all] of [...Object.entries(values), ...Object.entries(valuesOfPlugin)]) {
+  for (const value of all) {
+    const name = `${option}: ${JSON.stringify(value) === 'null' ? value : JSON.stringify(value)}`
+    const own = { max: 1, ban: 1, [option]: value }
+    scenarios[name] = { options: () => own as never, steps: later }
+    if (option in values) scenarios[`${name}, of a route`] = { routes: route('/', own), steps: later }
+  }
+}
+
+Object.assign(scenarios, {
+  'a route of two methods': {
+    options: () => ({ max: 3 }),
+    routes: (app: FastifyInstance) =>
+      void app.route({
+        method: ['GET', 'POST'],
+        url: '/',
+        config: { rateLimit: { max: 1 } } as object,
+        handler: hello,
+      }),
+    steps: [...times(2), ...times(2, { method: 'POST' as const })],
+  },
+  'one limit of two routes': {
+    options: () => ({ max: 3 }),
+    routes: (app: FastifyInstance) => {
+      const own = { max: 1 }
+      route('/a', own)(app)
+      route('/b', own)(app)
+    },
+    steps: [...times(2, { url: '/a' }), ...times(2, { url: '/b' })],
+  },
+  'fields of a draft of a route': { routes: route('/', { max: 1, enableDraftSpec: true }), steps: times(2) },
+  'fields of a route': {
+    routes: route('/', {
+      max: 1,
+      addHeaders: { 'x-ratelimit-limit': false },
+      addHeadersOnExceeding: { 'x-ratelimit-reset': false },
+    }),
+    steps: times(2),
+  },
+  'fields of the plugin at a route': {
+    options: () => ({
+      addHeaders: { 'x-ratelimit-limit': false },
+      addHeadersOnExceeding: { 'x-ratelimit-reset': false },
+    }),
+    routes: route('/', { max: 1 }),
+    steps: times(2),
+  },
+  'the hook of a route': {
+    options: (log: unknown[]) => ({
+      max: 1,
+      hook: 'preHandler',
+      onExceeded: (r: { body?: unknown }) => void log.push(r.body),
+    }),
+    routes: (app: FastifyInstance) => {
+      app.post('/', { config: { rateLimit: { hook: 'onRequest' } } as object }, hello)
+    },
+    steps: times(2, { method: 'POST' as const }),
+  },
+  'app.rateLimit beside the limit of the plugin': {
+    options: () => ({ max: 3 }),
+    routes: (app: FastifyInstance) => void app.get('/', { preHandler: [app.rateLimit({ max: 1 })] }, hello),
+    steps: times(4),
+  },
+  'app.rateLimit beside the limit of the route': {
+    options: () => ({ max: 3 }),
+    routes: (app: FastifyInstance) =>
+      void app.get(
+        '/',
+        { config: { rateLimit: { max: 2 } } as object, preHandler: [app.rateLimit({ max: 1 })] },
+        hello,
+      ),
+    steps: times(4),
+  },
+  'an error handler': {
+    options: () => ({ max: 1 }),
+    routes: (app: FastifyInstance) => {
+      app.setErrorHandler(
+        (error: Error & { statusCode?: number }, _request, reply) =>
+          void reply
+            .code(error.statusCode ?? 500)
+            .send({ mine: error.message, keys: Object.keys(error), name: error.name }),
+      )
+      plain(app)
+    },
+    steps: times(2),
+  },
+  'fields set before': {
+    options: () => ({ max: 1 }),
+    routes: (app: FastifyInstance) =>
+      void app.get(
+        '/',
+        {
+          onRequest: async (_r, reply) => void reply.header('x-ratelimit-limit', 'mine').header('retry-after', 'later'),
+        },
+        hello,
+      ),
+    steps: times(2),
+  },
+  '404 without a handler': { options: () => ({ max: 1 }), steps: times(2, { url: '/none' }) },
+  'the handler of a 404': {
+    options: () => ({ max: 1 }),
+    routes: (app: FastifyInstance) => {
+      app.setNotFoundHandler({ preHandler: app.rateLimit() }, (_request, reply) => void reply.code(404).send('none'))
+      plain(app)
+    },
+    steps: [...times(2, { url: '/none' }), ...times(2)],
+  },
+  'a route in a context': {
+    options: () => ({ max: 2 }),
+    routes: (app: FastifyInstance) => {
+      void app.register(
+        async (inner) => {
+          inner.get('/in', hello)
+          inner.get('/own', { config: { rateLimit: { max: 1 } } as object }, hello)
+        },
+        { prefix: '/p' },
+      )
+      plain(app)
+    },
+    steps: [...times(2, { url: '/p/in' }), {}, ...times(2, { url: '/p/own' })],
+  },
+  'what a builder gets': {
+    options: (log: unknown[]) => ({
+      max: 1,
+      ban: 1,
+      timeWindow: 90_500,
+      errorResponseBuilder: (_r: unknown, context: object) => {
+        log.push({ ...context })
+        return { statusCode: 429, ...context }
+      },
+    }),
+    steps: [...times(3), { later: 89_000 }],
+  },
+  'a builder whose error has another status': {
+    options: () => ({
+      max: 1,
+      errorResponseBuilder: () => Object.assign(new Error('teapot'), { statusCode: 418, code: 'TEA' }),
+    }),
+    steps: times(2),
+  },
+  'groups with a limit each': {
+    options: () => ({ max: 3, groupId: 'all' }),
+    routes: (app: FastifyInstance) => {
+      plain(app)
+      route('/a', { max: 1, groupId: 'g' })(app)
+      route('/b', { max: 2, groupId: 'g' })(app)
+      app.get('/c', { preHandler: app.rateLimit({ groupId: 'h', max: 1 }) }, hello)
+    },
+    steps: [...times(4), ...times(2, { url: '/a' }), ...times(3, { url: '/b' }), ...times(2, { url: '/c' })],
+  },
+  'continueExceeding of a route': {
+    options: () => ({ max: 3 }),
+    routes: route('/', { max: 1, timeWindow: 5000, continueExceeding: true }),
+    steps: [...times(2), { later: 4000 }, { later: 4999 }, { later: 5000 }, {}],
+  },
+  'continueExceeding and exponentialBackoff': {
+    options: () => ({ max: 1, timeWindow: 5000, continueExceeding: true, exponentialBackoff: true }),
+    steps: [...times(2), { later: 4000 }, { later: 4999 }, { later: 5000 }, {}],
+  },
+  'ban with continueExceeding': {
+    options: () => ({ max: 1, ban: 1, timeWindow: 5000, continueExceeding: true }),
+    steps: [...times(4), { later: 4000 }, { later: 5000 }, {}],
+  },
+  'peeks of a limit that goes on': {
+    options: () => ({ global: false, max: 1, timeWindow: 5000, continueExceeding: true }),
+    routes: (app: FastifyInstance, log: unknown[]) => {
+      const check = app.createRateLimit()
+      app.get('/', async (request) => {
+        log.push(await check(request), await check(request, { increment: false }))
+        return 'hello'
+      })
+    },
+    steps: [...times(3), { later: 4000 }, { later: 6000 }],
+  },
+} as unknown as Record<string, Scenario>)
+
 test.each(Object.entries(scenarios))('%s', async (_name, scenario) => {
   const expected = await play(modules.original as Module, scenario)
   expect(await play(compat, scenario)).toEqual(expected)
@@ -329,7 +571,21 @@ describe('the exports', () => {
     }
   })
 
-  test('a window that is no duration is an error', async () => {
-    await expect(fastify().register(compat, { timeWindow: 'soon' })).rejects.toThrow(/timeWindow is no duration/)
+  test.each(['soon', '-1s'])('a window that is no duration is an error: %j', async (timeWindow) => {
+    await expect(fastify().register(compat, { timeWindow })).rejects.toThrow(/timeWindow is no duration/)
+  })
+
+  test.each(['5', -1, null])('a number of keys that is none is an error: %j', async (cache) => {
+    await expect(fastify().register(compat, { cache: cache as never })).rejects.toThrow(/cache must be a whole number/)
+  })
+
+  test('a function for the window that returns no number is an error of the request', async () => {
+    const { answers } = (await play(compat, {
+      options: () => ({ timeWindow: () => '2 seconds' as never }),
+      steps: times(1),
+    })) as { answers: { statusCode: number; body: string }[] }
+    expect(answers).toMatchObject([
+      { statusCode: 500, body: expect.stringContaining('timeWindow must return a number of milliseconds') },
+    ])
   })
 })

@@ -101,6 +101,59 @@ const scenarios: Record<string, [() => MiddlewareOptions, Step[]]> = {
   'a limit of 0': [() => ({ max: 0 }), times(1)],
 }
 
+const results: Record<string, (context: Context) => unknown> = {
+  throws: () => {
+    throw new Error('no')
+  },
+  rejects: async () => {
+    throw new Error('no')
+  },
+  'throws a status': (context) => context.throw(418, 'tea'),
+  'returns nothing': () => undefined,
+  'returns null': () => null,
+  'returns 0': () => 0,
+  'returns a number': () => 7,
+  'returns true': () => true,
+  'returns a text': () => 'yes',
+  'resolves to a text': async () => 'yes',
+  'resolves to false': async () => false,
+  'returns an object': () => ({ a: 1 }),
+}
+for (const [what, result] of Object.entries(results)) {
+  for (const option of ['id', 'whitelist', 'blacklist', 'onLimited'] as const) {
+    // An id is no object: see the head of the module.
+    if (option === 'id' && /^re(jects|solves)| an object/.test(what)) continue
+    scenarios[`${option} ${what}`] = [() => ({ max: 1, [option]: result }) as never, times(3)]
+  }
+}
+const values: Record<string, unknown[]> = {
+  max: [Infinity, '2', null],
+  duration: ['60000'],
+  errorMessage: ['', null, 0, ['a'], { a: 1 }],
+  status: [0, null, 200, 204, 403, 600, '429'],
+  throw: ['yes', null],
+  disableHeader: ['yes', null],
+  headers: [{}, { remaining: '' }, { total: null }],
+  namespace: [null, '', 7],
+  whitelist: [null, 'ann'],
+  blacklist: [null, 'ann'],
+  onLimited: [null],
+  driver: [null, undefined, 'Memory', 'REDIS'],
+  db: [[]],
+}
+for (const [option, all] of Object.entries(values)) {
+  for (const value of all) {
+    const name = `${option}: ${JSON.stringify(value)}`
+    scenarios[name] = [() => ({ max: 1, [option]: value }) as never, times(3)]
+    scenarios[`${name}, throw`] = [() => ({ max: 1, throw: true, [option]: value }) as never, times(3)]
+  }
+}
+Object.assign(scenarios, {
+  'throw without fields': [() => ({ max: 1, throw: true, disableHeader: true }), times(2)],
+  'throw with an object': [() => ({ max: 1, throw: true, errorMessage: { a: 1 } }), times(2)],
+  'throw with another status': [() => ({ max: 1, throw: true, status: 503, errorMessage: 'busy' }), times(2)],
+})
+
 test.each(Object.entries(scenarios))('%s', async (_name, [options, steps]) => {
   const expected = await play(modules.original as Module, options, steps)
   expect(await play(ratelimit, options, steps)).toEqual(expected)
@@ -125,6 +178,13 @@ test('takes a store of headgate', async () => {
   const store = memoryStore({ clock: () => Date.now() * 1000 })
   const expected = await play(modules.original as Module, options, windows)
   expect(await play(ratelimit, () => ({ ...options(), store }), windows)).toEqual(expected)
+})
+
+test.each([async () => 'ann', () => ({ name: 'ann' })])('an id that is an object is an error: %s', async (id) => {
+  const [answers] = (await play(ratelimit, () => ({ id: id as never }), times(1))) as [
+    { status: number; body: string }[],
+  ]
+  expect(answers).toMatchObject([{ status: 500, body: expect.stringContaining('id must return a text or false') }])
 })
 
 test('rounds the reset time and Retry-After up, so that a client who waits is admitted', async () => {

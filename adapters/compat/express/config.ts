@@ -1,3 +1,4 @@
+import { shown } from '../../../src/errors.ts'
 import { keyByAddress } from './address-key.ts'
 import { policyName, resolved } from './fields.ts'
 import { storeOf } from './stores.ts'
@@ -7,6 +8,12 @@ import { type Config, Validations } from './validations.ts'
 const consoleLogger: Logger = {
   error: (...values) => console.error(...values.reverse()),
   warn: (...values) => console.warn(...values.reverse()),
+}
+
+/** @throws TypeError unless the limit is a number, or the text of one */
+export function checkedLimit(limit: number): number {
+  if (!Number.isNaN(Number(limit ?? NaN))) return limit
+  throw new TypeError(`limit must be a number, or a function that returns one, got ${shown(limit)}.`)
 }
 
 /** The options with all defaults. */
@@ -42,6 +49,8 @@ export function configOf(given: Partial<Options>): Config {
     logger,
     validations,
   }
+  const { limit = defaults.limit } = options
+  if (typeof limit !== 'function') checkedLimit(limit)
   const config: Config = {
     ...defaults,
     ...options,

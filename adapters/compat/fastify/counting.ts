@@ -49,7 +49,7 @@ class StoreCounting implements Counting {
   }
 }
 
-function inMemory({ cache = 5000 }: Settings): Counting {
+function inMemory({ cache }: Settings): Counting {
   return new StoreCounting(
     (window) => new Counters(window, memoryStore({ maxKeys: cache, clock: wallClock })),
     countingInMemory,
@@ -69,9 +69,9 @@ class Extending implements Counting {
   readonly #windows: LRUCache<string, { current: number; end: number }>
   readonly #continues: boolean
 
-  constructor({ cache = 5000, continueExceeding }: Settings) {
+  constructor({ cache, continueExceeding }: Settings) {
     this.#windows = new LRUCache({ max: cache })
-    this.#continues = continueExceeding === true
+    this.#continues = Boolean(continueExceeding)
   }
 
   hit(key: string, window: number, max: number): Hits {
@@ -169,8 +169,8 @@ class ForeignCounting implements Counting {
 export async function countingOf(settings: Settings): Promise<Counting> {
   const { store, redis, nameSpace = 'fastify-rate-limit-' } = settings
   if (isHeadgateStore(store)) return onStore(store, nameSpace, settings)
-  if (store !== undefined) return new ForeignCounting(new (store as FastifyRateLimitStoreCtor)(settings))
-  return redis === undefined || redis === null ? countingInMemory(settings) : onRedis(settings)
+  if (store) return new ForeignCounting(new (store as FastifyRateLimitStoreCtor)(settings))
+  return redis ? onRedis(settings) : countingInMemory(settings)
 }
 
 function needsOtherStore(): TypeError {

@@ -33,7 +33,7 @@ export class ExtendingInRedis implements Counting {
   ) {
     this.#connection = connectionOf(client)
     this.#prefix = prefix
-    this.#continues = continueExceeding === true
+    this.#continues = Boolean(continueExceeding)
     this.child = child
   }
 

@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ms from 'ms'
+import { shown } from '../../../src/errors.ts'
 import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
 import { CannotRead } from './counting.ts'
 import { type Counting, normalizeIP, type Settings } from './settings.ts'
@@ -28,12 +29,12 @@ export async function apply(
   increments = true,
 ): Promise<RateLimitResult> {
   const { keyGenerator, ipv6Subnet } = settings
-  const own = keyGenerator === undefined ? normalizeIP(request.ip, ipv6Subnet) : await keyGenerator(request)
+  const own = isFunction(keyGenerator) ? await keyGenerator(request) : normalizeIP(request.ip, ipv6Subnet)
   const key = grouped(own, request)
   if (settings.allowList && (await isExempt(settings, request, key))) return { isAllowed: true, key }
   const max = typeof settings.max === 'number' ? settings.max : await settings.max(request, key)
   const given = settings.timeWindow
-  const timeWindow = typeof given === 'number' ? given : await given(request, key)
+  const timeWindow = typeof given === 'number' ? given : windowOf(await given(request, key))
   const counted = hitsOf({ settings, counting }, String(key), timeWindow, max, increments)
   const { current, ttl } = isPromise(counted) ? await counted : counted
   return {
@@ -47,6 +48,15 @@ export async function apply(
     isExceeded: current > max,
     isBanned: settings.ban !== -1 && current - max > settings.ban,
   }
+}
+
+function isFunction<Value>(value: Value): value is Value & ((...args: never[]) => unknown) {
+  return typeof value === 'function'
+}
+
+function windowOf(milliseconds: unknown): number {
+  if (Number.isFinite(Number(milliseconds))) return milliseconds as number
+  throw new TypeError(`timeWindow must return a number of milliseconds, got ${shown(milliseconds)}.`)
 }
 
 function hitsOf(
@@ -82,9 +92,11 @@ export function hookOf(limit: Limit, ran: symbol): (request: FastifyRequest, rep
     marked[ran] = true
     const result = await apply(limit, request)
     if (result.isAllowed === true) return
+    const { onExceeding, onExceeded } = settings
+    if (result.isExceeded && isFunction(onExceeded)) onExceeded(request, result.key)
     setHeaders(settings, reply, result)
-    if (!result.isExceeded) settings.onExceeding?.(request, result.key)
-    else throw refusal(settings, request, result)
+    if (result.isExceeded) throw refusal(settings, request, result)
+    if (isFunction(onExceeding)) onExceeding(request, result.key)
   }
 }
 
@@ -109,12 +121,12 @@ function refusal(
   request: FastifyRequest,
   { key, max, ttl, ttlInSeconds, isBanned }: Counted,
 ): object {
-  settings.onExceeded?.(request, key)
-  if (isBanned) settings.onBanReach?.(request, key)
+  const { onBanReach, errorResponseBuilder } = settings
+  if (isBanned && isFunction(onBanReach)) onBanReach(request, key)
   const after = waitText(ttlInSeconds * 1000)
   const statusCode = isBanned ? 403 : 429
   const context = { statusCode, ban: isBanned, max, ttl, after }
-  if (settings.errorResponseBuilder !== undefined) return settings.errorResponseBuilder(request, context)
+  if (isFunction(errorResponseBuilder)) return errorResponseBuilder(request, context)
   return Object.assign(new Error(`Rate limit exceeded, retry in ${after}`), { statusCode })
 }
 

@@ -1,6 +1,7 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import ms from 'ms'
 import type { MaybePromise } from '../../../src/maybe-promise.ts'
+import { positiveInteger } from '../../../src/options.ts'
 import { networkOf } from '../network.ts'
 import type { Hits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
@@ -11,7 +12,7 @@ export function normalizeIP(ip: string, ipv6Subnet = 64): string {
 
 type Resolved<Value> = number | ((request: FastifyRequest, key: string) => MaybePromise<Value>)
 
-export type Settings = Required<Pick<RateLimitOptions, 'ipv6Subnet' | 'ban' | 'hook'>> &
+export type Settings = Required<Pick<RateLimitOptions, 'ipv6Subnet' | 'ban' | 'hook' | 'cache'>> &
   Omit<RateLimitPluginOptions, 'max' | 'timeWindow'> & {
     readonly max: Resolved<number>
     readonly timeWindow: Resolved<number>
@@ -55,12 +56,17 @@ function windowOf({ timeWindow }: RateLimitOptions): Settings['timeWindow'] {
   if (typeof timeWindow === 'function') return timeWindow
   if (typeof timeWindow !== 'string') return 60_000
   const window = ms(timeWindow as ms.StringValue)
-  if (Number.isFinite(window)) return window
+  if (isCount(window)) return window
   throw new TypeError(`timeWindow is no duration: ${timeWindow}. Write '1 minute'.`)
 }
 
 function subnetOf({ ipv6Subnet }: RateLimitOptions): number {
   return isCount(ipv6Subnet) && ipv6Subnet <= 128 ? Math.trunc(ipv6Subnet) : 64
+}
+
+/** How many keys are held in memory. Memory is bounded also with 0, which is no bound in the original. */
+function cacheOf({ cache = 5000 }: RateLimitOptions): number {
+  return positiveInteger(cache, 'cache', 'HEADGATE_OPTION', 0) || 1_000_000
 }
 
 /** The settings of the plugin. */
@@ -71,6 +77,9 @@ export function settingsOf(options: RateLimitPluginOptions): Settings {
   return {
     ...options,
     ...numbersOf(options),
+    // A limit of its own may have any true value here, as in the original.
+    continueExceeding: options.continueExceeding === true,
+    exponentialBackoff: options.exponentialBackoff === true,
     hook: options.hook ?? 'onRequest',
     labels,
     addHeaders: { ...shown, [retryAfter]: true, ...options.addHeaders },
@@ -78,13 +87,14 @@ export function settingsOf(options: RateLimitPluginOptions): Settings {
   }
 }
 
-function numbersOf(options: RateLimitOptions): Pick<Settings, 'max' | 'timeWindow' | 'ban' | 'ipv6Subnet'> {
+function numbersOf(options: RateLimitOptions): Pick<Settings, 'max' | 'timeWindow' | 'ban' | 'ipv6Subnet' | 'cache'> {
   const { ban } = options
   return {
     max: maxOf(options),
     timeWindow: windowOf(options),
     ban: isCount(ban) ? Math.trunc(ban) : -1,
     ipv6Subnet: subnetOf(options),
+    cache: cacheOf(options),
   }
 }
 
