@@ -4,11 +4,19 @@
  * What differs from its own storage, and why:
  *
  * - Hits are kept in a bounded memory store without timers, or in a store that processes share: one round trip for each
- *   throttler, and one more when a block begins that is shorter than the window.
- * - `timeToExpire` is when the oldest hit leaves the window. During a block, `totalHits` stays one more than the limit.
+ *   throttler.
+ * - `timeToExpire` is when the oldest hit leaves the window; without a hit, when the block ends. During a block, `totalHits` stays one more than the limit.
  * - `timeToBlockExpire` is 0 without a block, and not a time before 1970.
  */
-import { memoryStore, type OnStoreError, RateLimiter, type Store, slidingLog, wallClock } from '../../src/index.ts'
+import {
+  memoryStore,
+  type OnStoreError,
+  type PenaltyOptions,
+  RateLimiter,
+  type Store,
+  slidingLog,
+  wallClock,
+} from '../../src/index.ts'
 import { decide } from '../../src/limiter.ts'
 
 /** What the guard of @nestjs/throttler gets for a request. Times are whole seconds. */
@@ -59,12 +67,8 @@ export class HeadgateThrottlerStorage {
     const timeToExpire = Math.ceil((log?.nextAfter ?? 0) / 1000)
     if (allowed) return { totalHits: log?.used ?? 0, timeToExpire, isBlocked: false, timeToBlockExpire: 0 }
     const block = policies[1]
-    // The count starts anew after a block, also after one that is shorter than the window.
-    if (blockDuration > 0 && blockDuration < ttl && log?.allowed === false && limit > 0) {
-      await limiter.refund(key, { cost: { [hits]: limit } })
-    }
-    const wait = block === undefined ? retryAfter : block.retryAfter
-    return { totalHits: limit + 1, timeToExpire, isBlocked: true, timeToBlockExpire: seconds(wait, ttl) }
+    const timeToBlockExpire = seconds(block === undefined ? retryAfter : block.retryAfter, ttl)
+    return { totalHits: limit + 1, timeToExpire: timeToExpire || timeToBlockExpire, isBlocked: true, timeToBlockExpire }
   }
 
   /** The limit of a throttler seldom changes, so its last plan is kept: to find one takes longer than to count. */
@@ -83,11 +87,16 @@ export class HeadgateThrottlerStorage {
       policies,
       store: this.#store,
       onStoreError: this.#onStoreError,
-      ...(blockDuration > 0 ? { penalty: { after: 1, within: `${ttl}ms`, block: `${blockDuration}ms` } } : {}),
+      ...(blockDuration > 0 ? { penalty: penaltyOf(ttl, blockDuration) } : {}),
     })
     this.#throttlers.set(id, { limit, plan })
     return plan
   }
+}
+
+/** The count starts anew after a block, also after one that is shorter than the window. */
+function penaltyOf(ttl: number, blockDuration: number): PenaltyOptions {
+  return { after: 1, within: `${ttl}ms`, block: `${blockDuration}ms`, restart: blockDuration < ttl }
 }
 
 /** A limit of 0 has no end: the window is as good as any other time. */

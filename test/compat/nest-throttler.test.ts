@@ -1,6 +1,7 @@
 /* The storage alone. Beside the package, in an application of NestJS, it is tested in doors/nest. */
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { HeadgateThrottlerStorage } from '../../adapters/compat/nest-throttler.ts'
+import { memoryStore, type Store, wallClock } from '../../src/index.ts'
 
 test('limits that differ by request share the hits of a key', async () => {
   const storage = new HeadgateThrottlerStorage()
@@ -13,6 +14,29 @@ test('limits that differ by request share the hits of a key', async () => {
   }
   expect(blocked).toEqual([false, false, false, true, false, true])
   expect(totals).toEqual([1, 2, 3, 3, 4, 5])
+})
+
+test('after a block that is shorter than the window, the count starts anew, in one call each', async () => {
+  vi.useFakeTimers({ now: Date.UTC(2026, 0, 1), toFake: ['Date'] })
+  const memory = memoryStore({ clock: wallClock })
+  let calls = 0
+  const ledgers: Store['open'] = (terms) => {
+    const ledger = memory.open(terms)
+    const decide: typeof ledger.decide = (...all) => {
+      calls++
+      return ledger.decide(...all)
+    }
+    return Object.assign(Object.create(ledger), { decide })
+  }
+  const storage = new HeadgateThrottlerStorage({ store: Object.assign(Object.create(memory), { open: ledgers }) })
+  const hit = () => storage.increment('ann', 10_000, 2, 3000, 'default')
+  for (const totalHits of [1, 2]) expect(await hit()).toMatchObject({ totalHits, isBlocked: false })
+  const blocked = { totalHits: 3, timeToExpire: 3, isBlocked: true, timeToBlockExpire: 3 }
+  expect([await hit(), await hit()]).toEqual([blocked, blocked])
+  vi.setSystemTime(Date.now() + 3000)
+  expect(await hit()).toMatchObject({ totalHits: 1, isBlocked: false })
+  expect(calls).toBe(5)
+  vi.useRealTimers()
 })
 
 test('throttlers, windows and blocks count apart', async () => {
