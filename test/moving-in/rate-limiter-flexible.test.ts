@@ -122,27 +122,38 @@ test('get, penalty, reward and delete', async () => {
 
 test('set the points of a key', async () => {
   await sameOutcome(
-    ['0 used 4', '0 used 1', '0 used 5'],
+    [
+      '300 used 4, next window in 1000',
+      '300 used 1, next window in 1000',
+      '300 used 0',
+      '300 used 5, next window in 1000',
+    ],
     async (log) => {
       const limiter = new RateLimiterMemory({ points: 6, duration: 1 })
       const set = async (points: number) => {
         await limiter.set('ann', points, 1)
-        log(`used ${(await limiter.get('ann'))?.consumedPoints}`)
+        const result = await limiter.get('ann')
+        shown(result?.consumedPoints ?? 0, result?.msBeforeNext ?? 0, log)
       }
       await limiter.consume('ann', 2)
-      for (const points of [4, 1, 5]) await set(points)
+      await sleep(300)
+      for (const points of [4, 1, 0, 5]) await set(points)
     },
     async (log) => {
       const limiter = sixASecond()
       const set = async (cost: number) => {
         await limiter.reset('ann')
-        const { policies } = await limiter.charge('ann', { cost })
-        log(`used ${policies[0]?.used}`)
+        const { policies, resetAfter } = cost > 0 ? await limiter.charge('ann', { cost }) : await limiter.peek('ann')
+        shown(policies[0]?.used ?? 0, resetAfter, log)
       }
       await limiter.consume('ann', { cost: 2 })
-      for (const points of [4, 1, 5]) await set(points)
+      await sleep(300)
+      for (const points of [4, 1, 0, 5]) await set(points)
     },
   )
+  function shown(used: number, next: number, log: Log) {
+    log(used === 0 ? 'used 0' : `used ${used}, next window in ${next}`)
+  }
 })
 
 test('a block after too many points', async () => {
