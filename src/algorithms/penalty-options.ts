@@ -84,8 +84,8 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
 
 function durationsOf({ block }: PenaltyOptions): readonly Duration[] {
   const list = Array.isArray(block) ? (block as readonly Duration[]) : [block as Duration]
-  if (list.length >= 1 && list.length <= 20) return list
-  const fix = "Write block: ['1m', '10m', '1h']."
+  if (block !== undefined && list.length >= 1 && list.length <= 20) return list
+  const fix = "Write block: ['1m', '10m', '1h'], or until: 'window'."
   throw invalidOption('penalty: block', '1 to 20 durations', block, fix, 'HEADGATE_PENALTY')
 }
 
