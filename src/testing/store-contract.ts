@@ -71,8 +71,10 @@ export function testStore({ name, create, test, close }: StoreContract): void {
     checkDecisions(fixture, all),
   )
   for (const [what, rules] of Object.entries(penalties)) {
+    // A block that ends with the window reads the wait alone, so a few algorithms will do.
+    const policies = rules.until === undefined ? all : all.slice(0, 3)
     declare(`blocks by hand and by a penalty${what}: the same decisions as the memory store`, (fixture) =>
-      checkBlocks(fixture, all, rules),
+      checkBlocks(fixture, policies, rules),
     )
   }
   for (const [what, run] of Object.entries({ ...storeCases, ...reservationCases, ...blockCases })) declare(what, run)
