@@ -1,5 +1,5 @@
 import { availableParallelism } from 'node:os'
-import { defineConfig } from 'vitest/config'
+import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
 const long = 'test/**/*.long.test.ts'
 /** Tests that use the built package, as a user does. */
@@ -18,23 +18,15 @@ const servers = [
 const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 'test/pacer/fetch/real-server.test.ts']
 const installServers = './test/support/programs.ts'
 
-function tier(
-  name: string,
-  include: readonly string[],
-  { exclude = [] as readonly string[], globalSetup = '', testTimeout = 30_000, env = {} } = {},
-) {
-  return {
-    extends: true as const,
-    test: {
-      name,
-      include: [...include],
-      exclude: [...exclude],
-      testTimeout,
-      env,
-      ...(globalSetup === '' ? {} : { globalSetup }),
-    },
-  }
+function tier(name: string, include: readonly string[], settings: TestProjectInlineConfiguration['test'] = {}) {
+  return { extends: true as const, test: { name, include: [...include], exclude: [long], ...settings } }
 }
+
+/**
+ * The files of most tiers share a process for each worker, so that it loads the sources once. support/tidy.ts leaves it as a
+ * file has found it.
+ */
+const shared = { isolate: false, setupFiles: './test/support/tidy.ts' }
 
 /** `npm run test:unit` runs the tier `unit`, `npm test` all but `every-door` and `long`, and `npm run test:long` those. */
 export default defineConfig({
@@ -46,12 +38,12 @@ export default defineConfig({
     maxWorkers: availableParallelism(),
     reporters: ['default', './test/support/count-reporter.ts'],
     projects: [
-      tier('unit', ['test/**/*.test.ts'], { exclude: [long, ...built, ...servers, ...http] }),
-      tier('http', http, { exclude: [long] }),
-      tier('built', built, { exclude: [long] }),
-      tier('servers', servers, { exclude: [long], globalSetup: installServers }),
-      tier('every-door', http, { exclude: [long], env: { HEADGATE_EVERY_DOOR: 'true' } }),
-      tier('long', [long], { globalSetup: installServers, testTimeout: 600_000 }),
+      tier('unit', ['test/**/*.test.ts'], { ...shared, exclude: [long, ...built, ...servers, ...http] }),
+      tier('http', http, shared),
+      tier('built', built),
+      tier('servers', servers, { ...shared, globalSetup: installServers }),
+      tier('every-door', http, { ...shared, env: { HEADGATE_EVERY_DOOR: 'true' } }),
+      tier('long', [long], { exclude: [], globalSetup: installServers, testTimeout: 600_000 }),
     ],
   },
 })

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process'
 import { connect } from 'node:net'
+import { atExit } from './at-exit.ts'
 import { freePort, until } from './ports.ts'
 import { programPath } from './programs.ts'
 
@@ -37,7 +38,7 @@ export async function startMemcached(...options: string[]): Promise<MemcachedSer
       await ended
     },
   }
-  process.once('exit', () => child?.kill('SIGKILL'))
+  atExit(() => child?.kill('SIGKILL'))
   await server.start()
   return server
 }

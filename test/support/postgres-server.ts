@@ -7,6 +7,7 @@ import { chownSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'nod
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Client, type ClientConfig } from 'pg'
+import { atExit } from './at-exit.ts'
 import { freePort, until } from './ports.ts'
 import { programPath } from './programs.ts'
 
@@ -57,7 +58,7 @@ export async function startPostgres(): Promise<PostgresServer> {
       await ended
     },
   }
-  process.once('exit', () => {
+  atExit(() => {
     child?.kill('SIGQUIT')
     rmSync(folder, { recursive: true, force: true })
   })

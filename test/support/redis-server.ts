@@ -7,15 +7,10 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { connect, type Socket } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
+import { atExit } from './at-exit.ts'
 import { freePort, until } from './ports.ts'
 
 const host = '127.0.0.1'
-
-/** Functions to run when the process ends. */
-const cleanups: (() => void)[] = []
-process.once('exit', () => {
-  for (const cleanup of cleanups) cleanup()
-})
 
 export interface RedisServer {
   readonly port: number
@@ -56,7 +51,7 @@ export async function startRedis(...options: string[]): Promise<RedisServer> {
       await ended
     },
   }
-  cleanups.push(() => {
+  atExit(() => {
     child?.kill('SIGKILL')
     rmSync(folder, { recursive: true, force: true })
   })

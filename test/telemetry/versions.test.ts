@@ -6,6 +6,7 @@ import { metered } from '../support/telemetry.ts'
 
 /** The API of one version refuses to register where another version has registered before. */
 afterEach(() => {
+  vi.doUnmock('@opentelemetry/api')
   vi.resetModules()
   Reflect.deleteProperty(globalThis, Symbol.for('opentelemetry.js.api.1'))
 })
