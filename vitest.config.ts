@@ -16,6 +16,15 @@ const servers = [
   'test/telemetry/stores.test.ts',
 ]
 const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 'test/pacer/fetch/real-server.test.ts']
+/** Tests that play a part of a large product of cases: support/depth.ts. */
+const parts = [
+  'test/{package,readme}.test.ts',
+  'test/pacer/{set-rate,settling}.test.ts',
+  'test/stores/memory/overflow-plans.test.ts',
+  'test/stores/optimistic/fleet.test.ts',
+  'test/stores/redis/{acl,contract}.test.ts',
+  'test/testing/faulty-store.test.ts',
+]
 const installServers = './test/support/programs.ts'
 
 function tier(name: string, include: readonly string[], settings: TestProjectInlineConfiguration['test'] = {}) {
@@ -28,7 +37,7 @@ function tier(name: string, include: readonly string[], settings: TestProjectInl
  */
 const shared = { isolate: false, setupFiles: './test/support/tidy.ts' }
 
-/** `npm run test:unit` runs the tier `unit`, `npm test` all but `every-door` and `long`, and `npm run test:long` those. */
+/** `npm run test:unit` runs the tier `unit`, `npm test` all but the last three, and `npm run test:long` those. */
 export default defineConfig({
   resolve: { alias: { '#platform': new URL('./src/platform/node.ts', import.meta.url).pathname } },
   test: {
@@ -42,6 +51,7 @@ export default defineConfig({
       tier('http', http, shared),
       tier('built', built),
       tier('servers', servers, { ...shared, globalSetup: installServers }),
+      tier('in-depth', parts, { ...shared, globalSetup: installServers, env: { HEADGATE_IN_DEPTH: 'true' } }),
       tier('every-door', http, { ...shared, env: { HEADGATE_EVERY_DOOR: 'true' } }),
       tier('long', [long], { exclude: [], globalSetup: installServers, testTimeout: 600_000 }),
     ],

@@ -1,10 +1,9 @@
-import { execFile } from 'node:child_process'
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
-import { promisify } from 'node:util'
-import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { examplesOf, pages, programOf, root, tsc } from './support/examples.ts'
+import { basename } from 'node:path'
+import { afterAll, beforeAll, expect, test } from 'vitest'
+import { inDepth } from './support/depth.ts'
+import { examplesOf, failuresOf, pages, programOf, root, tsc } from './support/examples.ts'
 
-const run = promisify(execFile)
 // Inside the repository, so that 'headgate' resolves to this package.
 const folder = new URL('.examples/', root)
 const examples = new Map(pages.map((page) => [page, examplesOf(page, folder)]))
@@ -41,11 +40,20 @@ beforeAll(() => {
 
 afterAll(() => rmSync(folder, { recursive: true }))
 
-describe.each([...examples].filter(([, { length }]) => length > 0))('The examples of %s run', (_page, all) => {
-  test.concurrent.for(all.filter(({ language }) => language === 'js'))('line $line', async ({ file }, { expect }) => {
-    await expect(run(process.execPath, [file])).resolves.toMatchObject({ stderr: '' })
-  })
+const programs = [...examples].map(([page, all]) => {
+  return [page, all.filter(({ language }) => language === 'js').map(({ file }) => file)] as const
 })
+
+test.concurrent.for(programs.filter(([, files]) => files.length > 0))(
+  'The examples of %s run',
+  { timeout: 150_000 },
+  async ([, files], { expect }) => {
+    const found: Record<string, string | undefined> = {}
+    // In depth, each has a process of its own.
+    for (const some of inDepth ? files.map((file) => [file]) : [files]) Object.assign(found, await failuresOf(some))
+    expect(found).toEqual(Object.fromEntries(files.map((file) => [basename(file), ''])))
+  },
+)
 
 test.each([...pages, 'CONTRIBUTING.md', 'CHANGELOG.md'])('The links of %s lead somewhere', (page) => {
   expect(brokenLinksOf(page)).toEqual([])

@@ -1,9 +1,12 @@
 import { execFile } from 'node:child_process'
 import { readdirSync, readFileSync } from 'node:fs'
+import { basename } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 /* The examples of the README and of docs/. */
+
+const execute = promisify(execFile)
 
 export const root: URL = new URL('../../', import.meta.url)
 
@@ -31,20 +34,35 @@ export function examplesOf(page: string, folder: URL): Example[] {
   })
 }
 
-/** A program that checks each `expression // => value`, listens on any free port, and ends. */
+/** A program that checks each `expression // => value`, and listens on any free port. */
 export function programOf(code: string): string {
   const checked = code
     .replaceAll(/^(.+?) *\/\/ => (.+)$/gm, 'assert.deepEqual($1, $2)')
     .replaceAll(/\.listen\(\d+/g, '.listen(0')
-  return `import assert from 'node:assert/strict'\n${checked}\nsetImmediate(() => process.exit(0))\n`
+  return `import assert from 'node:assert/strict'\n${checked}\n`
+}
+
+const runner = fileURLToPath(new URL('run-examples.mjs', import.meta.url))
+
+/**
+ * Runs programs in one process. Returns what each writes to stderr, with what it throws: nothing if it is right. Undefined
+ * for a program that has not ended.
+ */
+export async function failuresOf(files: readonly string[]): Promise<Record<string, string | undefined>> {
+  const { stderr } = await execute(process.execPath, [runner, ...files], { timeout: 120_000 }).catch((error) => error)
+  const parts: string[] = stderr.split(/^# (.+)\n/m)
+  return Object.fromEntries(
+    files.map((file) => {
+      const text = parts[parts.indexOf(file) + 1]
+      return [basename(file), text?.endsWith('ended\n') ? text.slice(0, -'ended\n'.length) : undefined]
+    }),
+  )
 }
 
 /** Runs the compiler, and returns what it prints: the errors. */
 export async function tsc(args: readonly string[]): Promise<string> {
   const settings = ['--ignoreConfig', '--module', 'nodenext', '--target', 'es2022', '--skipLibCheck', '--types', 'node']
   const compiler = fileURLToPath(new URL('node_modules/typescript/bin/tsc', root))
-  const { stdout } = await promisify(execFile)(process.execPath, [compiler, ...settings, ...args]).catch(
-    (error) => error,
-  )
+  const { stdout } = await execute(process.execPath, [compiler, ...settings, ...args]).catch((error) => error)
   return stdout
 }
