@@ -19,7 +19,8 @@ const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 
 /** Tests that play a part of a large product of cases: support/depth.ts. */
 const parts = [
   'test/{package,readme}.test.ts',
-  'test/pacer/{set-rate,settling}.test.ts',
+  'test/failure/flapping.test.ts',
+  'test/pacer/{properties,set-rate,settling}.test.ts',
   'test/stores/memory/overflow-plans.test.ts',
   'test/stores/optimistic/fleet.test.ts',
   'test/stores/redis/{acl,contract}.test.ts',

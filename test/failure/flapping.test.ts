@@ -1,6 +1,7 @@
 /* A store comes and goes, and limiters of one name spend and reset keys. In the end the store counts every unit that was admitted. */
 
 import { expect, test } from 'vitest'
+import { rounds } from '../support/depth.ts'
 import { FailoverFixture, settle } from '../support/failing-store.ts'
 import fc from '../support/fast-check.ts'
 
@@ -50,6 +51,6 @@ test.each(['fixed-window', '', 'burst 10', 'sliding-log'])('10/1d %s', async (al
         expect([each, source, remaining]).toEqual([each, 'store', Math.max(0, limit - units)])
       }
     }),
-    { numRuns: 100 },
+    { numRuns: rounds(40, 100) },
   )
 })

@@ -46,16 +46,16 @@ test.each(['10/10s', '10/10s sliding-log', '10/10s sliding-window'])('%s', async
   await consume('warm')
   const before = used()
   down = true
-  for (let n = 0; n < 20_000; n++) await consume(`user-${n}`)
+  for (let n = 0; n < 10_000; n++) await consume(`user-${n}`)
   const during = used()
-  expect(during - before).toBeGreaterThan(4)
+  expect(during - before).toBeGreaterThan(2)
   await recover()
   // The units still count, so that a store that fails again grants no second quota.
   down = true
-  for (let n = 0; n < 9; n++) await consume('user-19999')
-  expect(await consume('user-19999')).toMatchObject({ allowed: false, source: 'fallback' })
+  for (let n = 0; n < 9; n++) await consume('user-9999')
+  expect(await consume('user-9999')).toMatchObject({ allowed: false, source: 'fallback' })
   await recover()
   clock.advance('21s')
-  expect(await consume('user-19999')).toMatchObject({ source: 'store' })
+  expect(await consume('user-9999')).toMatchObject({ source: 'store' })
   expect(used() - before).toBeLessThan(0.2 * (during - before))
 })

@@ -77,7 +77,7 @@ test('a synchronous function sets no timer, and no timer is left behind', async 
   expect(await check({ keys: () => inAMoment('ann'), cost: () => inAMoment(1) })).toBeUndefined()
   expect(setTimer).toHaveBeenCalled()
   await new Promise((resolve) => setImmediate(resolve))
-  expect(timers()).toBe(before)
+  expect(timers()).toBeLessThanOrEqual(before) // one of another test may have ended
   setTimer.mockRestore()
 })
 

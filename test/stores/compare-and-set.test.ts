@@ -8,7 +8,8 @@ describeWholeStore({
   name: 'compare-and-set',
   create: (clock, prefix) => database.store({ clock, prefix }),
   text: async (key) => database.texts.get(key)?.text,
-  runs: 40,
+  runs: 10,
+  quick: true,
 })
 
 describeTwoClocks('compare-and-set', (clock, prefix) => database.store({ clock, prefix }))

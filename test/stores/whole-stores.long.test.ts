@@ -1,4 +1,5 @@
 /* Every store but Redis, with random scripts at full depth. */
+import { lruStore } from '../../src/stores/lru.ts'
 import { MapDatabase } from '../support/map-store.ts'
 import { clusterWorker, memcached, postgres } from '../support/server-stores.ts'
 import { describeWholeStore } from '../support/whole-store.ts'
@@ -11,6 +12,7 @@ describeWholeStore({
   text: async (key) => database.texts.get(key)?.text,
   runs: 200,
 })
+describeWholeStore({ name: 'lru', create: (clock) => lruStore({ clock, maxKeys: 1000 }), runs: 100 })
 describeWholeStore({ ...(await clusterWorker()), runs: 60 })
 describeWholeStore({ ...(await memcached()), runs: 100 })
 describeWholeStore({ ...(await postgres()), runs: 30 })

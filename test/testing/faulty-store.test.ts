@@ -2,8 +2,9 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { memoryStore, policy, type Store } from '../../src/index.ts'
 import type { Ledger } from '../../src/store.ts'
 import { type Fault, faultyStore, ManualClock, type ScheduledFault, testStore } from '../../src/testing/index.ts'
+import { quickTest } from '../support/whole-store.ts'
 
-testStore({ name: 'faulty without a fault', test, create: (clock) => faultyStore(memoryStore({ clock })) })
+testStore({ name: 'faulty without a fault', test: quickTest, create: (clock) => faultyStore(memoryStore({ clock })) })
 
 let clock: ManualClock
 let start: number

@@ -16,6 +16,7 @@ import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { MultiPlanPlaces } from '../../../src/stores/memory/multi-plan-places.ts'
 import type { Booking, LedgerTerms, Store } from '../../../src/stores/store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
+import { rounds } from '../../support/depth.ts'
 import { ReferenceStore } from '../../support/reference-store.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
@@ -70,7 +71,7 @@ describe.each(Object.entries(planSets))('%s', (_name, plans) => {
       const other = ledgersOf(new ReferenceStore(clock.now), plans, rule)
       const random = seededRandom(5)
       const open: { plan: number; keys: string[]; bookings: Booking[] }[] = []
-      for (let call = 0; call < 1000; call++) {
+      for (let call = 0; call < rounds(400, 1000); call++) {
         clock.set(clock.milliseconds + random(200))
         const [settled] = random(4) === 0 ? open.splice(random(open.length), 1) : []
         const { plan, keys } = settled ?? { plan: random(plans.length), keys: [`${random(18)}`] }

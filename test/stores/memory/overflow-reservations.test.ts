@@ -14,6 +14,7 @@ import type { Ledger } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import type { Booking } from '../../../src/stores/store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
+import { atLeast } from '../../support/at-least.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
 
 const policies: Record<string, Policy> = {
@@ -82,12 +83,12 @@ describe.each(Object.entries(policies))('%s', (_, each) => {
           ledger.decide('settle', keys, back, { tickets: settled.bookings[n]?.tickets })
       } else if ((one.decide('peek', keys, cost) as Decision).allowed) {
         const bookings = [one, other].map((ledger) => ledger.reserve(keys, cost, 0)) as [Booking, Booking]
-        expect(bookings[1].decision.allowed, `call ${call}: ${keys} ${cost}`).toBe(true)
+        if (!bookings[1].decision.allowed) expect.fail(`call ${call}: ${keys} ${cost}`)
         open.push({ keys, cost, bookings })
         admitted++
       }
-      const left = [one, other].map((ledger) => remaining(ledger.decide('peek', keys, 1) as Decision))
-      expect(left[0], `call ${call}: ${keys}`).toBeLessThanOrEqual(left[1] as number)
+      const [left, due] = [one, other].map((ledger) => remaining(ledger.decide('peek', keys, 1) as Decision))
+      atLeast(due as number, left as number, `call ${call}: ${keys}`)
     }
     expect(full.stats()).toMatchObject({ merged: 0, forgotten: 0 })
     expect([full.stats().evictions > 100, admitted > 100]).toEqual([true, true])

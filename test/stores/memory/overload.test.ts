@@ -4,13 +4,13 @@ import { type Clock, policy } from '../../../src/index.ts'
 import { lruStore } from '../../../src/stores/lru.ts'
 import { algorithms, limitOf, opener, period, planOpener, plans } from './overload-rig.ts'
 
-const capacity = 150
+const capacity = 50
 
-describe.each(Object.entries(algorithms))('a store of 150 keys under one plan, %s', (_name, policies) => {
+describe.each(Object.entries(algorithms))('a store of 50 keys under one plan, %s', (_name, policies) => {
   test.each([
-    { live: 225, abusive: 0.2 },
-    { live: 300, abusive: 0.5 },
-    { live: 1500, abusive: 0.2 },
+    { live: 75, abusive: 0.2 },
+    { live: 100, abusive: 0.5 },
+    { live: 500, abusive: 0.2 },
   ])('$live live keys, $abusive of them abusive, get exactly what is due', (load) => {
     const { open, stats } = opener(policies)
     const outcome = overload({ windows: 1.2, ...load, capacity }, open, () => 4)
@@ -21,20 +21,20 @@ describe.each(Object.entries(algorithms))('a store of 150 keys under one plan, %
     expect(outcome.wrongly, 'the refused part of the calls of well-behaved keys').toBeLessThanOrEqual(0.001)
   })
 
-  test('2,000 live keys on a store of 20 get no more than is due', () => {
+  test('1,000 live keys on a store of 10 get no more than is due', () => {
     const { open, stats } = opener(policies)
-    const outcome = overload({ capacity: 20, live: 2000, abusive: 0.2, windows: 2 }, open, () => 4)
+    const outcome = overload({ capacity: 10, live: 1000, abusive: 0.2, windows: 2 }, open, () => 4)
     expect(stats().merged).toBeGreaterThan(100)
     expect(outcome.overAdmission).toBeLessThanOrEqual(1)
   })
 })
 
-describe.each(Object.entries(plans))('a store of 150 keys under three plans, %s', (_name, all) => {
+describe.each(Object.entries(plans))('a store of 50 keys under three plans, %s', (_name, all) => {
   test.each([
-    { live: 225, abusive: 0.2, changesAfter: Infinity },
-    { live: 300, abusive: 0.5, changesAfter: Infinity },
-    { live: 300, abusive: 0.5, changesAfter: period },
-    { live: 1500, abusive: 0.2, changesAfter: Infinity },
+    { live: 75, abusive: 0.2, changesAfter: Infinity },
+    { live: 100, abusive: 0.5, changesAfter: Infinity },
+    { live: 100, abusive: 0.5, changesAfter: period },
+    { live: 500, abusive: 0.2, changesAfter: Infinity },
   ])('$live live keys, $abusive of them abusive, a change after $changesAfter: what is due', (load) => {
     const { open, stats } = planOpener(all, load.changesAfter)
     const outcome = overload({ windows: 1.2, ...load, capacity }, open, limitOf(load.changesAfter))
@@ -44,19 +44,19 @@ describe.each(Object.entries(plans))('a store of 150 keys under three plans, %s'
     expect(outcome.wrongly, 'no well-behaved key is refused because of another').toBe(0)
   })
 
-  test('2,000 live keys on a store of 20 get at most twice what is due, and none is refused wrongly', () => {
+  test('1,000 live keys on a store of 10 get at most twice what is due, and none is refused wrongly', () => {
     const { open, stats } = planOpener(all, Infinity)
-    const outcome = overload({ capacity: 20, live: 2000, abusive: 0.2, windows: 2 }, open, limitOf(Infinity))
-    expect(stats().forgotten).toBeGreaterThan(1000)
+    const outcome = overload({ capacity: 10, live: 1000, abusive: 0.2, windows: 2 }, open, limitOf(Infinity))
+    expect(stats().forgotten).toBeGreaterThan(500)
     expect(outcome.overAdmission).toBeLessThan(2)
     expect(outcome.wrongly).toBe(0)
   })
 })
 
-test('a hundred plans on a store of 100 keys, with 1,000 live ones: what is due', () => {
+test('a hundred plans on a store of 50 keys, with 500 live ones: what is due', () => {
   const all = Array.from({ length: 100 }, (_, n) => [policy(`${n + 4}/1m token-bucket`)])
   const { open } = planOpener(all, Infinity)
-  const outcome = overload({ capacity: 100, live: 1000, abusive: 0.2, windows: 1 }, open, (key) => (key % 100) + 4)
+  const outcome = overload({ capacity: 50, live: 500, abusive: 0.2, windows: 1 }, open, (key) => (key % 100) + 4)
   expect(outcome.overAdmission).toBeLessThanOrEqual(1)
   expect(outcome.worst).toBeLessThanOrEqual(1)
   expect(outcome.wrongly).toBe(0)
