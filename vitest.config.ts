@@ -19,11 +19,14 @@ const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 
 /** Tests that play a part of a large product of cases: support/depth.ts. */
 const parts = [
   'test/{package,readme}.test.ts',
+  'test/algorithms/exact-math.test.ts',
   'test/failure/flapping.test.ts',
+  'test/http/keys/{address,by-cookie}.test.ts',
   'test/pacer/{properties,set-rate,settling}.test.ts',
   'test/stores/memory/overflow-plans.test.ts',
   'test/stores/optimistic/fleet.test.ts',
-  'test/stores/redis/{acl,contract}.test.ts',
+  'test/stores/redis/{acl,contract,docs}.test.ts',
+  'test/stores/{compare-and-set,memcached}.test.ts',
   'test/testing/faulty-store.test.ts',
 ]
 const installServers = './test/support/programs.ts'

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
 import { gcd, maxFactor, mulDiv } from '../../src/algorithms/exact-math.ts'
+import { rounds } from '../support/depth.ts'
 import fc from '../support/fast-check.ts'
 
 const anything = fc.integer({ min: 0, max: maxFactor })
@@ -16,7 +17,7 @@ test('mulDiv(a, b, c) is floor(a * b / c), also if a * b passes 2^53', () => {
       const [b, c] = one < other ? [one, other] : [other, one]
       expect(mulDiv(a, b, c)).toBe(Number((BigInt(a) * BigInt(b)) / BigInt(c)))
     }),
-    { numRuns: 20_000 },
+    { numRuns: rounds(5000, 20_000) },
   )
 })
 
@@ -44,7 +45,7 @@ test('floor and ceil of a quotient of integers below 2^53 are exact in doubles',
       expect(Math.floor(n / d)).toBe(Number(floor))
       expect(Math.ceil(n / d)).toBe(Number(BigInt(n) % BigInt(d) === 0n ? floor : floor + 1n))
     }),
-    { numRuns: 20_000 },
+    { numRuns: rounds(5000, 20_000) },
   )
 })
 

@@ -29,11 +29,13 @@ contract((app) => {
   test.each(Object.keys(options))(
     'whatever %s throws or rejects with, the error handler gets an Error',
     async (option) => {
+      let fails: () => unknown = () => undefined
+      const { url, handled } = await app(options[option]?.(() => fails()))
+      if (option === 'refuse') await get(url)
+      const before = handled()
       for (const value of notErrors) {
-        for (const fails of [throwing(value), rejecting(value)]) {
-          const { url, handled } = await app(options[option]?.(fails))
-          if (option === 'refuse') await get(url)
-          const before = handled()
+        for (const each of [throwing(value), rejecting(value)]) {
+          fails = each
           for (const path of ['/', '/users/1']) {
             const { status, body } = await get(url + path)
             expect([status, body.includes('Throw an Error')], String(value)).toEqual([500, true])

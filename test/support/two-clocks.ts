@@ -14,10 +14,11 @@ import {
 } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { BareLimiter } from './bare-limiter.ts'
+import { rounds } from './depth.ts'
 import { seededRandom } from './seeded-random.ts'
 
 const apart = 25
-const calls = 1000
+const calls = rounds(400, 1000)
 
 /** Two units at once. Within the 25 ms, two more are due. */
 const policies: readonly Policy[] = [

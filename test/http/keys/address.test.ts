@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest'
 import { isAddress } from '../../../src/http/keys/address.ts'
 import { addressKey } from '../../../src/http/keys/address-key.ts'
 import { AddressList } from '../../../src/http/keys/address-list.ts'
+import { rounds } from '../../support/depth.ts'
 import fc from '../../support/fast-check.ts'
 
 /** An address without port and zone. A mapped one is IPv4, one behind a NAT64 stays IPv6. */
@@ -61,7 +62,7 @@ test('isAddress agrees with isIP of node:net', () => {
       fc.pre(!text.includes('%'))
       expect(isAddress(text)).toBe(isIP(text) !== 0)
     }),
-    { numRuns: 20_000 },
+    { numRuns: rounds(5000, 20_000) },
   )
 })
 
@@ -86,7 +87,7 @@ describe('a list agrees with BlockList of node:net', () => {
       fc.property(fc.array(range, { maxLength: 4 }), nearly, (entries, text) => {
         expect(new AddressList(entries, 'allow').has(text)).toBe(listOfNode(entries)(text))
       }),
-      { numRuns: 10_000 },
+      { numRuns: rounds(2500, 10_000) },
     )
   })
 

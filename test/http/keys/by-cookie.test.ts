@@ -8,6 +8,7 @@ import { expressFramework } from '../../../adapters/express.ts'
 import { koaFramework } from '../../../adapters/koa.ts'
 import { byCookie } from '../../../src/index.ts'
 import { contract, statuses } from '../../support/contract.ts'
+import { rounds } from '../../support/depth.ts'
 import { type Random, seededRandom } from '../../support/seeded-random.ts'
 
 const limit = { limit: 5, window: '1h', keys: byCookie('session') }
@@ -44,7 +45,7 @@ function hostileHeader(random: Random): string {
 
 const headers = (() => {
   const random = seededRandom(15)
-  return Array.from({ length: 100_000 }, () => hostileHeader(random))
+  return Array.from({ length: rounds(25_000, 100_000) }, () => hostileHeader(random))
 })()
 
 /** What applications read: the package of Express 4 and 5, the newest one, and Koa's own. */
@@ -77,7 +78,7 @@ const readers: Record<string, { read: (header: string) => string | undefined; ke
 const withoutQuotes = (value: string | undefined) => value?.replace(/^"+|"+$/g, '')
 
 describe.each(Object.entries(readers))('%s', (_name, reader) => {
-  test('the key is what the application reads, for 100,000 hostile headers', () => {
+  test('the key is what the application reads, for any hostile headers', () => {
     let found = 0
     for (const header of headers) {
       const read = reader.read(header)
@@ -86,7 +87,7 @@ describe.each(Object.entries(readers))('%s', (_name, reader) => {
         expect({ header, key: reader.key(header) }).toEqual({ header, key: withoutQuotes(read) })
       }
     }
-    expect(found).toBeGreaterThan(1000)
+    expect(found).toBeGreaterThan(headers.length / 100)
   })
 })
 

@@ -3,5 +3,5 @@ import { useRedis } from '../../support/use-server.ts'
 
 const { client } = await useRedis()
 
-/** differential.long.test.ts plays ten times as many scripts. */
-describeRedisDifferential(client, 20)
+/** differential.long.test.ts plays twenty times as many scripts. */
+describeRedisDifferential(client, 10)
