@@ -47,8 +47,8 @@ export default defineConfig({
   test: {
     testTimeout: 30_000,
     hookTimeout: 60_000,
-    // Vitest leaves one core free by itself. Many tests wait for a server, so all cores can be used.
-    maxWorkers: availableParallelism(),
+    // Vitest leaves one core free by itself. Many tests wait for a server, so there is work for more than all of them.
+    maxWorkers: availableParallelism() + 1,
     reporters: ['default', './test/support/count-reporter.ts'],
     projects: [
       tier('unit', ['test/**/*.test.ts'], { ...shared, exclude: [long, ...built, ...servers, ...http] }),

@@ -1,8 +1,8 @@
-/** Functions to run when the process ends. One listener for all of them: the files of a tier share a process. */
+/** Functions to run when the process ends, the last one first. One listener for all: the files of a tier share a process. */
 const cleanups: (() => void)[] = []
 
 process.once('exit', () => {
-  for (const cleanup of cleanups) cleanup()
+  for (const cleanup of cleanups.toReversed()) cleanup()
 })
 
 export function atExit(cleanup: () => void): void {

@@ -25,16 +25,33 @@ export interface PostgresServer {
   start(): Promise<void>
 }
 
-export async function startPostgres(): Promise<PostgresServer> {
-  const port = await freePort()
-  const folder = mkdtempSync(join(tmpdir(), 'headgate-postgres-'))
-  const owner = unprivileged()
-  if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid)
-  const options: SpawnOptions = { ...owner, cwd: folder, stdio: 'ignore' }
+/** The database cluster that the servers of this process copy: to make one takes longer than to start a server. */
+let template: string | undefined
+
+function createTemplate(owner: Owner): string {
+  const folder = ownFolder(owner)
   const init = ['-D', folder, '-U', user, '--auth=trust', '--no-sync', '--encoding=UTF8', '--locale=C']
-  execFileSync(programPath('initdb') as string, init, options)
+  execFileSync(programPath('initdb') as string, init, { ...owner, cwd: folder, stdio: 'ignore' })
   const access = join(folder, 'pg_hba.conf')
   writeFileSync(access, `host all ${lockedUser} all scram-sha-256\n${readFileSync(access)}`)
+  return folder
+}
+
+/** A temporary folder, which is deleted when the process ends. */
+function ownFolder(owner: Owner): string {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-postgres-'))
+  if (owner.uid !== undefined && owner.gid !== undefined) chownSync(folder, owner.uid, owner.gid)
+  atExit(() => rmSync(folder, { recursive: true, force: true }))
+  return folder
+}
+
+export async function startPostgres(): Promise<PostgresServer> {
+  const port = await freePort()
+  const owner = unprivileged()
+  template ??= createTemplate(owner)
+  const folder = ownFolder(owner)
+  const options: SpawnOptions = { ...owner, cwd: folder, stdio: 'ignore' }
+  execFileSync('cp', ['-R', '-p', `${template}/.`, folder], options)
   const config = { host, port, user, database: 'postgres' }
   const settings = [
     ...['fsync=off', 'full_page_writes=off', `listen_addresses=${host}`, `port=${port}`, 'unix_socket_directories='],
@@ -58,16 +75,18 @@ export async function startPostgres(): Promise<PostgresServer> {
       await ended
     },
   }
-  atExit(() => {
-    child?.kill('SIGQUIT')
-    rmSync(folder, { recursive: true, force: true })
-  })
+  atExit(() => child?.kill('SIGQUIT'))
   await server.start()
   return server
 }
 
+interface Owner {
+  readonly uid?: number
+  readonly gid?: number
+}
+
 /** The ids of the user `postgres`, if this process is root. */
-function unprivileged(): { uid?: number; gid?: number } {
+function unprivileged(): Owner {
   if (process.getuid?.() !== 0) return {}
   const [uid, gid] = ['-u', '-g'].map((which) => Number(execFileSync('id', [which, 'postgres'], { encoding: 'utf8' })))
   return { uid: uid as number, gid: gid as number }

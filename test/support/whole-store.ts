@@ -29,7 +29,7 @@ const singleAlgorithm = /, (every verb|countRefused|shadow): /
 
 /** A `test` for the contract of a store that leaves out the timelines of single algorithms, but in depth: one has all algorithms. */
 export function quickTest(title: string, run: () => Promise<void>): void {
-  if (inDepth || !singleAlgorithm.test(title)) test.concurrent(title, run)
+  if (inDepth || !singleAlgorithm.test(title)) test.concurrent(title, run, 120_000)
 }
 
 /** All tests that a store decides as the reference store does: the contract, random scripts and the exact oracles. */
