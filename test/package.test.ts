@@ -252,7 +252,7 @@ describe("a consumer in strict TypeScript without Node's types", () => {
   beforeAll(() => {
     bareErrors = compile(bare, ['--lib', 'es2023', '--declaration', ...options])
     webErrors = compile(web, ['--lib', 'es2023,dom,dom.iterable', ...options])
-  })
+  }, 120_000)
 
   test('has the types of the entry points that need no other package', () => {
     expect(bareErrors('own.mts')).toEqual([])
@@ -289,8 +289,12 @@ describe('a consumer in strict TypeScript with the types of Node and of the fram
     }
   })
 
-  test.each(inDepth ? ['nodenext', 'node20'] : ['nodenext'])('has the types of every subpath, module %s', (module) => {
-    const errors = compile({ 'every.mts': usesOf(modules) }, [...options, module])
-    expect(errors('every.mts')).toEqual([])
-  })
+  test.each(inDepth ? ['nodenext', 'node20'] : ['nodenext'])(
+    'has the types of every subpath, module %s',
+    (module) => {
+      const errors = compile({ 'every.mts': usesOf(modules) }, [...options, module])
+      expect(errors('every.mts')).toEqual([])
+    },
+    120_000,
+  )
 })
