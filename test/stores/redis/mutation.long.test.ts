@@ -104,7 +104,7 @@ const mutations: readonly Mutations[] = [
       ['else void(s, from - start) end', 'end'],
       ['elseif spent == 0 then', 'elseif spent > 0 then'],
       ['bookings.arrive(s, start, spent)', ''],
-      ['or min(p.capacity, spent + cost)', 'or max(p.capacity, spent + cost)'],
+      ['min(p.capacity, spent + cost)', 'max(p.capacity, spent + cost)'],
       ['delay > 0 and at + delay or s[3]', 's[3]'],
       ['if since > start then', 'if since >= start then'],
       ['later > 0 and 0 or remaining', 'remaining'],
