@@ -189,6 +189,8 @@ test('a blocked key, and a key of another deploy, keep what they have', async ()
   const later = new RateLimiter({ name, policies: '20/1h', store: postgresStore({ pool: counted, timeout: '20s' }) })
   const [blocked, older, fresh] = await Promise.all(['blocked', 'older', 'fresh'].map((key) => later.consume(key)))
   expect([blocked?.allowed, older?.remaining, fresh?.remaining]).toEqual([false, 18, 19])
+  const again = await Promise.all(['blocked', 'older', 'fresh'].map((key) => later.consume(key)))
+  expect(again.map(({ allowed, remaining }) => allowed && remaining)).toEqual([false, 17, 18])
 })
 
 test.each([
