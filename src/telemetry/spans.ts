@@ -1,6 +1,6 @@
 import { type Span, SpanKind, SpanStatusCode, type Tracer, trace } from '@opentelemetry/api'
-import { HeadgateError } from '../errors.ts'
-import { isBrokenRecord, type StoreCallEvent } from '../failure/store-link.ts'
+import { HeadgateError, isBrokenRecord } from '../errors.ts'
+import type { StoreCallEvent } from '../failure/store-link.ts'
 import type { LimiterCallEvent } from '../limiter-events.ts'
 import { codeOf } from './metrics.ts'
 import { policyOf, type Result } from './result.ts'
