@@ -1,67 +1,13 @@
 import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
-import { LinkedList, type ListNode } from '../linked-list.ts'
+import { LinkedList } from '../linked-list.ts'
 import { type CancelSleep, longestSleep, type Sleeper, timerSleeper } from '../sleeper.ts'
+import { type DeadlineItem, PendingCall } from './pending-call.ts'
 
-/** An item with a deadline. It is its own list node, linked to its neighbours while it waits. */
-export abstract class DeadlineItem implements ListNode<DeadlineItem> {
-  due = 0
-  waits = false
-  /** False as long as the store cannot have counted anything. */
-  sent = true
-  /** True once the deadline was moved because this process stood still. That happens once. */
-  moved = false
-  before: DeadlineItem | undefined
-  after: DeadlineItem | undefined
-
-  /** Called when the deadline has passed. */
-  abstract expire(error: HeadgateError): void
-}
+export { DeadlineItem, PendingCall } from './pending-call.ts'
 
 const ignore = (): void => {}
-
-/**
- * A call that waits for its result. It is settled once: by the result, a failure or its deadline. Then it drops its
- * reference to the caller, because a queue may keep the call for longer.
- */
-export class PendingCall<T> extends DeadlineItem {
-  /** True once the caller has a result or an error. */
-  settled = false
-  #resolve: (result: T) => void
-  #reject: (error: unknown) => void
-  readonly #deadlines: Deadlines
-
-  constructor(deadlines: Deadlines, resolve: (result: T) => void, reject: (error: unknown) => void) {
-    super()
-    this.#deadlines = deadlines
-    this.#resolve = resolve
-    this.#reject = reject
-  }
-
-  resolve(result: T): void {
-    const resolve = this.#resolve
-    if (this.#settle()) resolve(result)
-  }
-
-  reject(error: unknown): void {
-    const reject = this.#reject
-    if (this.#settle()) reject(error)
-  }
-
-  expire(error: HeadgateError): void {
-    this.reject(error)
-  }
-
-  #settle(): boolean {
-    if (this.settled) return false
-    this.settled = true
-    this.#resolve = ignore
-    this.#reject = ignore
-    this.#deadlines.remove(this)
-    return true
-  }
-}
 
 /** A process whose turn comes this much later than due stood still, in microseconds. Less is the noise of timers. */
 const standstill = 20_000
