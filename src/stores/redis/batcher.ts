@@ -18,7 +18,7 @@ const trustedRate = 5
 const mostTurns = 10
 
 /** A batch of at most this many requests is sent at once if nothing is under way. A larger one is sent in two halves. */
-const few = 3
+const few = 7
 
 /** A round trip for which a call may wait, in microseconds. */
 const shortRoundTrip = 1000
