@@ -15,6 +15,7 @@ export async function startPostgres() {
   const folder = mkdtempSync(join(tmpdir(), 'bench-postgres-'))
   const owner = process.getuid?.() === 0 ? { uid: idOf('-u'), gid: idOf('-g') } : {}
   if (owner.uid !== undefined) chownSync(folder, owner.uid, owner.gid)
+  /** @type {{ uid?: number, gid?: number, cwd: string, stdio: 'ignore' }} */
   const options = { ...owner, cwd: folder, stdio: 'ignore' }
   const user = 'bench'
   execFileSync(
@@ -65,7 +66,7 @@ function postgresProgram(name) {
 async function freePort() {
   const listener = createServer().listen(0, host)
   await once(listener, 'listening')
-  const { port } = listener.address()
+  const { port } = /** @type {import('node:net').AddressInfo} */ (listener.address())
   listener.close()
   await once(listener, 'close')
   return port
