@@ -3,7 +3,9 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 
 const long = 'test/**/*.long.test.ts'
 /** Tests that use the built package, as a user does. */
-const built = ['test/{package,readme,site-programs}.test.ts', 'test/examples/*.test.ts']
+const built = ['test/{readme,site-programs}.test.ts', 'test/examples/*.test.ts']
+/** Installs the packed tarball, and compiles its types with each setting. */
+const packed = ['test/package.test.ts']
 /** Tests that start Redis, PostgreSQL or Memcached, or other processes of Node. */
 const servers = [
   'test/stores/redis/*.test.ts',
@@ -41,7 +43,10 @@ function tier(name: string, include: readonly string[], settings: TestProjectInl
  */
 const shared = { isolate: false, setupFiles: './test/support/tidy.ts' }
 
-/** `npm run test:unit` runs the tier `unit`, `npm test` all but the last three, and `npm run test:long` those. */
+/**
+ * `npm run test:unit` runs the tier `unit`, `npm run check:package` the tier `package`, `npm run test:long` the last three, and
+ * `npm test` the others.
+ */
 export default defineConfig({
   resolve: { alias: { '#platform': new URL('./src/platform/node.ts', import.meta.url).pathname } },
   test: {
@@ -51,9 +56,10 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     reporters: ['default', './test/support/count-reporter.ts'],
     projects: [
-      tier('unit', ['test/**/*.test.ts'], { ...shared, exclude: [long, ...built, ...servers, ...http] }),
+      tier('unit', ['test/**/*.test.ts'], { ...shared, exclude: [long, ...built, ...packed, ...servers, ...http] }),
       tier('http', http, shared),
       tier('built', built),
+      tier('package', packed),
       tier('servers', servers, { ...shared, globalSetup: installServers }),
       tier('in-depth', parts, { ...shared, globalSetup: installServers, env: { HEADGATE_IN_DEPTH: 'true' } }),
       tier('every-door', http, { ...shared, env: { HEADGATE_EVERY_DOOR: 'true' } }),
