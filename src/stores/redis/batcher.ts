@@ -198,8 +198,8 @@ export class Batcher {
   async #run(batch: Batch): Promise<void> {
     const { keys, script = this.options.script, size } = batch.message
     const args = batch.message.args()
-    // Its time begins now, also if it waited for its turn or this process stood still.
-    this.#deadlines.restart(batch)
+    // If it had to wait for its turn behind others that were answered, its time begins now.
+    if (batch.turns > 0 || this.#answers !== batch.answersBefore) this.#deadlines.restart(batch)
     batch.sent = true
     batch.sentAt = exchangeStart()
     const node = this.options.connection.nodeOf(batch.slot)
