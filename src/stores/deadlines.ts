@@ -12,6 +12,12 @@ const ignore = (): void => {}
 /** A process whose turn comes this much later than due stood still, in microseconds. Less is the noise of timers. */
 const standstill = 20_000
 
+/**
+ * A timer that serves later items fires so long before their deadlines, in microseconds. A standstill that it does not notice then
+ * leaves them some of their time.
+ */
+const ahead = 3 * standstill
+
 const defaultFix = 'Check the connection, or set a longer timeout.'
 
 /**
@@ -133,9 +139,8 @@ export class Deadlines {
     })
   }
 
-  /** A timer that serves a later item has to fire so long before its deadline that a standstill is noticed. */
   #reuseTimer({ due }: DeadlineItem): void {
-    if (due - this.#expected >= standstill) this.#cancelTimer?.keepAlive?.(true)
+    if (due - this.#expected >= ahead) this.#cancelTimer?.keepAlive?.(true)
     else this.#cancel()
   }
 
@@ -197,7 +202,7 @@ export class Deadlines {
       return
     }
     // A timer that fires before the deadline is set again. Most calls are answered long before.
-    const early = this.#clock === monotonicClock ? left - standstill : 0
+    const early = this.#clock === monotonicClock ? left - ahead : 0
     const sleep = Math.min(early > standstill ? Math.floor(early / 1000) : Math.ceil(left / 1000), longestSleep)
     this.#expected = this.#clock() + sleep * 1000
     this.#cancelTimer = this.#sleeper(sleep, () => {
