@@ -2,13 +2,7 @@
  * Calls `wake` once after that many milliseconds, and returns a function that cancels it. It may wake late, or early by
  * less than the resolution of the timers.
  */
-export type Sleeper = (milliseconds: number, wake: () => void) => CancelSleep
-
-export interface CancelSleep {
-  (): void
-  /** Says whether the process has to stay alive for this sleep. Missing where a sleep cannot tell. */
-  keepAlive?(needed: boolean): void
-}
+export type Sleeper = (milliseconds: number, wake: () => void) => () => void
 
 /** The longest sleep of `setTimeout`, 24.8 days. A longer one would end at once. */
 export const longestSleep: number = 2 ** 31 - 1
@@ -21,13 +15,6 @@ export function timerSleeper(unref = false): Sleeper {
   return (milliseconds, wake) => {
     const timer = setTimeout(wake, milliseconds)
     if (unref) timer.unref?.()
-    const cancel: CancelSleep = () => clearTimeout(timer)
-    if (!unref && typeof timer.unref === 'function') {
-      cancel.keepAlive = (needed) => {
-        if (needed) timer.ref()
-        else timer.unref()
-      }
-    }
-    return cancel
+    return () => clearTimeout(timer)
   }
 }

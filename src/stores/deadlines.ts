@@ -2,7 +2,7 @@ import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
 import { LinkedList } from '../linked-list.ts'
-import { type CancelSleep, longestSleep, type Sleeper, timerSleeper } from '../sleeper.ts'
+import { longestSleep, type Sleeper, timerSleeper } from '../sleeper.ts'
 import { type DeadlineItem, PendingCall } from './pending-call.ts'
 
 export { DeadlineItem, PendingCall } from './pending-call.ts'
@@ -12,17 +12,11 @@ const ignore = (): void => {}
 /** A process whose turn comes this much later than due stood still, in microseconds. Less is the noise of timers. */
 const standstill = 20_000
 
-/**
- * A timer that serves later items fires so long before their deadlines, in microseconds. A standstill that it does not notice then
- * leaves them some of their time.
- */
-const ahead = 3 * standstill
-
 const defaultFix = 'Check the connection, or set a longer timeout.'
 
 /**
- * Deadlines with one common timeout, kept by one timer. The item that is added first is due first. The timer keeps the process
- * alive only while an item waits, and none is set for items that are removed within the same turn of the event loop.
+ * Deadlines with one common timeout, kept by one timer. The item that is added first is due first. No timer runs while
+ * no item waits, and none is set for items that are removed within the same turn of the event loop.
  *
  * A deadline passes while this process runs. If the process stood still (a long computation, a paused container), the
  * store had no chance to be asked or heard, so what waits gets that time back, once.
@@ -38,7 +32,7 @@ export class Deadlines {
   #scheduled = false
   /** When an item was added beside others, since this process last turned to pending events; undefined if none was. */
   #turnBegan: number | undefined
-  #cancelTimer: CancelSleep | undefined
+  #cancelTimer: (() => void) | undefined
   /** When the scheduled `#arm` or `#expire` should run. */
   #expected = 0
   /** When this process was last seen to run. */
@@ -69,7 +63,6 @@ export class Deadlines {
     item.due = now + this.#timeout * 1000
     item.waits = true
     item.moved = false
-    if (alone && this.#cancelTimer !== undefined) this.#reuseTimer(item)
     this.#waiting.add(item)
     if (this.#timeout === Infinity) return
     if (this.#turnBegan === undefined) this.#alive = now
@@ -139,11 +132,6 @@ export class Deadlines {
     })
   }
 
-  #reuseTimer({ due }: DeadlineItem): void {
-    if (due - this.#expected >= ahead) this.#cancelTimer?.keepAlive?.(true)
-    else this.#cancel()
-  }
-
   #expire(): void {
     this.#forgiveTurn()
     const now = this.#clock()
@@ -172,7 +160,7 @@ export class Deadlines {
   /** To be called where this process wanted to be at `#expected`. */
   #forgiveStandstill(): void {
     const now = this.#clock()
-    if (now - this.#expected >= standstill) this.#giveBack(now - this.#alive)
+    if (now - this.#expected >= standstill) this.#giveBack(now - Math.min(this.#alive, this.#expected))
     this.#alive = now
     this.#expected = now
   }
@@ -196,14 +184,13 @@ export class Deadlines {
     this.#scheduled = first !== undefined
     if (first === undefined) return
     const expire = () => afterPendingEvents(() => this.#expire())
-    const left = first.due - this.#clock()
+    const left = Math.ceil((first.due - this.#clock()) / 1000)
     if (left <= 0) {
       expire()
       return
     }
-    // A timer that fires before the deadline is set again. Most calls are answered long before.
-    const early = this.#clock === monotonicClock ? left - ahead : 0
-    const sleep = Math.min(early > standstill ? Math.floor(early / 1000) : Math.ceil(left / 1000), longestSleep)
+    // A timer that fires before the deadline, because that is too far away for one, is set again.
+    const sleep = Math.min(left, longestSleep)
     this.#expected = this.#clock() + sleep * 1000
     this.#cancelTimer = this.#sleeper(sleep, () => {
       this.#cancelTimer = undefined
@@ -212,14 +199,7 @@ export class Deadlines {
     })
   }
 
-  /** The timer of one call may serve the next ones: to set one for each call would cost more. */
   #disarm(): void {
-    const { keepAlive } = this.#cancelTimer ?? {}
-    if (keepAlive === undefined) this.#cancel()
-    else keepAlive(false)
-  }
-
-  #cancel(): void {
     this.#cancelTimer?.()
     this.#cancelTimer = undefined
     this.#scheduled = false
