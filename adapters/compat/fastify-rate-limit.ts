@@ -12,6 +12,8 @@
  * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered, and a function
  *   that returns no number one of the request.
  * - With `cache: 0`, a million keys are held. A key that is an object is counted as its text.
+ * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so a rejection is an error of the request. There, it
+ *   ends the process.
  * - `store` takes a store of headgate too.
  */
 import type {

@@ -12,6 +12,7 @@
  * - A call of Redis takes at most a second; then the request fails.
  * - A window lasts from 1 ms to 366 days.
  * - An `id` that is an object, such as a promise, is an error. There, all of them are one key.
+ * - A promise of `onLimited` is awaited, so its rejection is an error of the request. There, it ends the process.
  * - `store` takes a store of headgate in place of `driver` and `db`.
  */
 import assert from 'node:assert'
@@ -150,7 +151,7 @@ export function ratelimit(options: MiddlewareOptions = {}): Middleware {
     const answer = isPromise(asked) ? await asked : asked
     const headers = setHeaders(context, settings, answer)
     if (answer.allowed) return next()
-    refuse(context, settings, id, answer.resetAfter, headers)
+    await refuse(context, settings, id, answer.resetAfter, headers)
   }
 }
 
@@ -174,14 +175,14 @@ function setHeaders(context: Context, { headers = {}, max, disableHeader }: Sett
   return fields
 }
 
-function refuse(context: Context, settings: Settings, id: string, wait: number, headers: Fields): void {
+async function refuse(context: Context, settings: Settings, id: string, wait: number, headers: Fields): Promise<void> {
   const after = Math.ceil(wait / 1000)
   const message = settings.errorMessage || `Rate limit exceeded, retry in ${ms(wait, { long: true })}.`
   context.body = message
   context.set('Retry-After', String(after))
   context.state.rateLimit = { after, headers, id, message } as never
   context.status = settings.status || 429
-  settings.onLimited?.(context)
+  await settings.onLimited?.(context)
   if (!settings.throw) return
   Object.assign(headers, { 'Retry-After': after })
   context.throw(context.status, context.body as string, { headers })

@@ -298,7 +298,7 @@ const results: Record<string, () => unknown> = {
   'returns an object': () => ({ a: 1 }),
   'resolves to an error': async () => new Error('mine'),
 }
-/** Nobody waits for what they return, so a rejection is unhandled: with the package, and with the module. */
+/** In the package, nobody waits for what they return, so a rejection ends the process. */
 const notAwaited: readonly string[] = ['errorResponseBuilder', 'onExceeding', 'onExceeded', 'onBanReach']
 const numbers = ['returns a number', 'returns a fraction', 'returns true']
 const callbacksOf = ['max', 'allowList', 'errorResponseBuilder', 'onExceeding', 'onExceeded', 'onBanReach'] as const
@@ -592,3 +592,18 @@ describe('the exports', () => {
     ])
   })
 })
+
+test.each(['onExceeding', 'onExceeded', 'onBanReach'])(
+  'a rejection of %s is an error of the request',
+  async (option) => {
+    const app = fastify()
+    const rejects = async () => {
+      throw new Error('no')
+    }
+    await app.register(compat as never, { max: 1, ban: 0, [option]: rejects } as never)
+    app.get('/', async () => 'hello')
+    const statuses = [(await app.inject('/')).statusCode, (await app.inject('/')).statusCode]
+    expect(statuses).toContain(500)
+    await app.close()
+  },
+)

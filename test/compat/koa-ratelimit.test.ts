@@ -121,7 +121,7 @@ const results: Record<string, (context: Context) => unknown> = {
 }
 for (const [what, result] of Object.entries(results)) {
   for (const option of ['id', 'whitelist', 'blacklist', 'onLimited'] as const) {
-    // Nobody waits for onLimited, so its rejection is unhandled: with the package, and with the module.
+    // In the package, nobody waits for onLimited, so its rejection ends the process. The module awaits it: see below.
     if (option === 'onLimited' && what === 'rejects') continue
     // An id is no object: see the head of the module.
     if (option === 'id' && /^re(jects|solves)| an object/.test(what)) continue
@@ -196,4 +196,20 @@ test('rounds the reset time and Retry-After up, so that a client who waits is ad
   ]
   expect(answers[1]?.fields).toMatchObject({ 'retry-after': '2', 'x-ratelimit-reset': 2 })
   expect(answers.map(({ status }) => status)).toEqual([200, 429, 200])
+})
+
+test('a rejection of onLimited is an error of the request', async () => {
+  const app = new Koa()
+  app.silent = true
+  const rejects = async () => {
+    throw new Error('no')
+  }
+  app.use(ratelimit({ driver: 'memory', db: new Map(), max: 1, onLimited: rejects }))
+  app.use((context) => {
+    context.body = 'hello'
+  })
+  const { url, close } = await serve((await import('node:http')).createServer(app.callback()))
+  const status = async () => (await fetch(url)).status
+  expect([await status(), await status()]).toEqual([200, 500])
+  await close()
 })

@@ -92,11 +92,12 @@ export function hookOf(limit: Limit, ran: symbol): (request: FastifyRequest, rep
     marked[ran] = true
     const result = await apply(limit, request)
     if (result.isAllowed === true) return
-    const { onExceeding, onExceeded } = settings
-    if (result.isExceeded && isFunction(onExceeded)) onExceeded(request, result.key)
+    const { onExceeding, onExceeded, onBanReach } = settings
+    if (result.isExceeded && isFunction(onExceeded)) await onExceeded(request, result.key)
     setHeaders(settings, reply, result)
+    if (result.isExceeded && result.isBanned && isFunction(onBanReach)) await onBanReach(request, result.key)
     if (result.isExceeded) throw refusal(settings, request, result)
-    if (isFunction(onExceeding)) onExceeding(request, result.key)
+    if (isFunction(onExceeding)) await onExceeding(request, result.key)
   }
 }
 
@@ -116,13 +117,8 @@ function setHeaders(
   if (isExceeded) set(labels.retryAfter, ttlInSeconds)
 }
 
-function refusal(
-  settings: Settings,
-  request: FastifyRequest,
-  { key, max, ttl, ttlInSeconds, isBanned }: Counted,
-): object {
-  const { onBanReach, errorResponseBuilder } = settings
-  if (isBanned && isFunction(onBanReach)) onBanReach(request, key)
+function refusal(settings: Settings, request: FastifyRequest, { max, ttl, ttlInSeconds, isBanned }: Counted): object {
+  const { errorResponseBuilder } = settings
   const after = waitText(ttlInSeconds * 1000)
   const statusCode = isBanned ? 403 : 429
   const context = { statusCode, ban: isBanned, max, ttl, after }
