@@ -4,6 +4,8 @@ import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config
 const long = 'test/**/*.long.test.ts'
 /** Tests that use the built package, as a user does. */
 const built = ['test/{readme,site-programs}.test.ts', 'test/examples/*.test.ts']
+/** Tests that listen to every store of the process, so no other file may leave one that works on. */
+const listening = ['test/telemetry/stores.test.ts']
 /** Installs the packed tarball, and compiles its types with each setting. */
 const packed = ['test/package.test.ts']
 /** Tests that start Redis, PostgreSQL or Memcached, or other processes of Node. */
@@ -15,7 +17,6 @@ const servers = [
   'test/compat/redis.test.ts',
   'test/moving-in/upstash-ratelimit.test.ts',
   'test/pacer/fleet*.test.ts',
-  'test/telemetry/stores.test.ts',
 ]
 const http = ['test/{http,sockets}/**/*.test.ts', 'test/compat/*-rat*.test.ts', 'test/pacer/fetch/real-server.test.ts']
 /** Tests that play a part of a large product of cases: support/depth.ts. */
@@ -56,11 +57,15 @@ export default defineConfig({
     maxWorkers: availableParallelism() + 1,
     reporters: ['default', './test/support/count-reporter.ts'],
     projects: [
-      tier('unit', ['test/**/*.test.ts'], { ...shared, exclude: [long, ...built, ...packed, ...servers, ...http] }),
+      tier('unit', ['test/**/*.test.ts'], {
+        ...shared,
+        exclude: [long, ...built, ...listening, ...packed, ...servers, ...http],
+      }),
       tier('http', http, shared),
       tier('built', built),
       tier('package', packed),
       tier('servers', servers, { ...shared, globalSetup: installServers }),
+      tier('listening', listening, { globalSetup: installServers }),
       tier('in-depth', parts, { ...shared, globalSetup: installServers, env: { HEADGATE_IN_DEPTH: 'true' } }),
       tier('every-door', http, { ...shared, env: { HEADGATE_EVERY_DOOR: 'true' } }),
       tier('long', [long], { exclude: [], globalSetup: installServers, testTimeout: 600_000 }),
