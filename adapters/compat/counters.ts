@@ -1,4 +1,4 @@
-import { counter, RateLimiter, type Store, wallClock } from '../../src/index.ts'
+import { counter, type Policy, RateLimiter, type Store, wallClock } from '../../src/index.ts'
 import type { MaybePromise } from '../../src/maybe-promise.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 
@@ -12,19 +12,49 @@ export interface Count {
 /** The longest window of a policy: 366 days. */
 const longest = 366 * 24 * 60 * 60 * 1000
 
-/** Counts hits of keys in windows that open with the first hit, on a store of headgate. */
+/** A counter without a limit. @param window in milliseconds, at most 366 days */
+function hitsIn(window: number): Policy {
+  return counter({ name: 'hits', window: `${Math.min(longest, Math.max(1, Math.ceil(window)))}ms` })
+}
+
+/**
+ * Counters in windows of this length.
+ * @param window in milliseconds, at most 366 days
+ * @param store default: a memory store that follows `Date.now()`, as the fake timers of tests set it
+ * @param name of the limiter in that store
+ */
+export function countersIn(window: number, store: Store = memoryStore({ clock: wallClock }), name?: string): Counters {
+  // A store that fails is the caller's to judge.
+  const options = { policies: hitsIn(window), store, onStoreError: 'throw' } as const
+  return new Counters(new RateLimiter(name === undefined ? options : { ...options, name }), window)
+}
+
+const byStore = new WeakMap<Store, Map<string, Counters>>()
+
+/** The counters of that name on a store, in windows of this length. Whoever asks for the same name gets the same counts. */
+export function countersOn(store: Store, name: string, window: number): Counters {
+  const all = byStore.get(store) ?? new Map<string, Counters>()
+  byStore.set(store, all)
+  const known = all.get(name)
+  if (known !== undefined) return known.under(window)
+  const counters = countersIn(window, store, name)
+  all.set(name, counters)
+  return counters
+}
+
+/** Counts hits of keys on a store of headgate, in windows that open with the first hit. */
 export class Counters {
   readonly limiter: RateLimiter
+  readonly #window: number
 
-  /**
-   * @param window in milliseconds, at most 366 days
-   * @param store default: a memory store that follows `Date.now()`, as the fake timers of tests set it
-   * @param name of the limiter in that store
-   */
-  constructor(window: number, store: Store = memoryStore({ clock: wallClock }), name?: string) {
-    const policies = counter({ window: `${Math.min(longest, Math.max(1, Math.ceil(window)))}ms` })
-    // A store that fails is the caller's to judge.
-    this.limiter = new RateLimiter({ policies, store, onStoreError: 'throw', ...(name === undefined ? {} : { name }) })
+  constructor(limiter: RateLimiter, window: number) {
+    this.limiter = limiter
+    this.#window = window
+  }
+
+  /** The same counters in windows of another length. A key whose window changes keeps its hits, and the window starts anew. */
+  under(window: number): Counters {
+    return window === this.#window ? this : new Counters(this.limiter.under(hitsIn(window)), window)
   }
 
   /** Adds a hit. */

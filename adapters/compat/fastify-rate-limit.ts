@@ -4,17 +4,18 @@
  * What differs, and why:
  *
  * - Counts are kept in a memory store of `cache` keys that protects refused keys from a flood of new ones. With
- *   `continueExceeding` and `exponentialBackoff` it is a least-recently-used cache, as in the original.
+ *   `continueExceeding`, `exponentialBackoff` and a function as `timeWindow` it is a least-recently-used cache, as in the original.
  * - With `exponentialBackoff` a window lasts as long as the client is told, and not only the first `timeWindow` of it.
  * - With `redis`, the counts are kept by `redisStore`, in other keys than those of @fastify/rate-limit. A counter starts
- *   anew once. A call takes at most a second. With `continueExceeding` and `exponentialBackoff` they are kept under the same
- *   keys. These two options are refused with a store of headgate, which a penalty is for.
+ *   anew once. A call takes at most a second. With `continueExceeding`, `exponentialBackoff` and a function as `timeWindow` they are
+ *   kept under the same keys. The first two are refused with a store of headgate, which a penalty is for.
  * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered, and a function
  *   that returns no number one of the request.
  * - With `cache: 0`, a million keys are held. A key that is an object is counted as its text.
  * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so a rejection is an error of the request. There, it
  *   ends the process.
- * - `store` takes a store of headgate too.
+ * - `store` takes a store of headgate too. If `timeWindow` returns another length for a key there, the key keeps its hits and its
+ *   window starts anew.
  */
 import type {
   ContextConfigDefault,

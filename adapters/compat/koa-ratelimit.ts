@@ -19,10 +19,10 @@ import assert from 'node:assert'
 import type { Context, Middleware } from 'koa'
 import ms from 'ms'
 import { shown } from '../../src/errors.ts'
-import { RateLimiter, type Store, slidingLog } from '../../src/index.ts'
+import { memoryStore, RateLimiter, type Store, slidingLog, wallClock } from '../../src/index.ts'
 import { decide } from '../../src/limiter.ts'
 import { isPromise } from '../../src/maybe-promise.ts'
-import { type Count, Counters, isHeadgateStore } from './counters.ts'
+import { type Count, type Counters, countersOn, isHeadgateStore } from './counters.ts'
 
 /** Names of the fields. */
 export interface HeaderNameOptions {
@@ -41,7 +41,7 @@ export interface MiddlewareOptions {
   /** A client of Redis, or a Map. */
   // biome-ignore lint/suspicious/noExplicitAny: each library has a client of its own
   db?: any
-  /** A store of headgate, in place of `driver` and `db`. */
+  /** A store of headgate, in place of `driver` and `db`. Limits of one `namespace` and one `duration` share their counts on it. */
   store?: Store
   /** The length of a window in milliseconds. Default an hour. */
   duration?: number
@@ -82,13 +82,15 @@ type Limit = (id: string) => Answer | Promise<Answer>
 /** Where a Map keeps the counts of this module. */
 const countsOf: unique symbol = Symbol('headgate.counts')
 
-function countersIn(db: Map<unknown, unknown>, { duration, namespace }: Settings): Counters {
-  const all = (db.get(countsOf) as Map<string, Counters> | undefined) ?? new Map<string, Counters>()
-  db.set(countsOf, all)
-  const name = `${duration} ${namespace}`
-  const counters = all.get(name) ?? new Counters(duration)
-  all.set(name, counters)
-  return counters
+function countersInMap(db: Map<unknown, unknown>, { duration, namespace }: Settings): Counters {
+  const store = (db.get(countsOf) as Store | undefined) ?? memoryStore({ clock: wallClock })
+  db.set(countsOf, store)
+  return countersOn(store, nameOf(namespace, duration), duration)
+}
+
+/** Limits of one namespace and one duration share their counts. */
+function nameOf(namespace: string, duration: number): string {
+  return encodeURI(`${namespace}:${duration}`)
 }
 
 function byCounters(find: () => Counters, max: number): Limit {
@@ -114,20 +116,26 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
   }
 }
 
+const storeFix = 'Give a store of headgate, such as redisStore({ client }), or leave it out and give db.'
+
 function limitOf(settings: Settings): Limit | Promise<Limit> {
-  const { driver, db, store, duration, max } = settings
-  if (isHeadgateStore(store)) {
-    const counters = new Counters(duration, store)
+  const { driver, db, store, duration, max, namespace } = settings
+  if (store !== undefined) {
+    if (!isHeadgateStore(store)) throw new TypeError(`koa-ratelimit: store cannot be ${shown(store)}. ${storeFix}`)
+    const counters = countersOn(store, nameOf(namespace, duration), duration)
     return byCounters(() => counters, max)
   }
   if (driver === 'redis') return byRedis(settings)
   if (driver !== 'memory') throw new Error(`invalid driver. Expecting memory or redis, got ${driver}`)
   const map = db ?? new Map()
   assert(map instanceof Map, 'for memory driver, .db must be Map instance')
-  return byCounters(() => countersIn(map, settings), max)
+  return byCounters(() => countersInMap(map, settings), max)
 }
 
-/** Koa middleware that refuses the requests beyond `max` in a window. Its errors go to Koa's error handling. */
+/**
+ * Koa middleware that refuses the requests beyond `max` in a window. Its errors go to Koa's error handling.
+ * @throws TypeError or HeadgateError if `store` is given and invalid, or cannot have a limiter of this `namespace`
+ */
 export function ratelimit(options: MiddlewareOptions = {}): Middleware {
   const settings: Settings = {
     driver: 'redis',
@@ -137,7 +145,7 @@ export function ratelimit(options: MiddlewareOptions = {}): Middleware {
     namespace: 'limit',
     ...options,
   }
-  let limit: Limit | Promise<Limit> | undefined
+  let limit = settings.store === undefined ? undefined : limitOf(settings)
   return async function ratelimit(context, next) {
     const id = settings.id(context)
     const { whitelist, blacklist } = settings

@@ -6,12 +6,15 @@
  * - Hits are kept in a bounded memory store without timers, or in a store that processes share: one round trip for each
  *   throttler.
  * - `timeToExpire` is when the oldest hit leaves the window; without a hit, when the block ends. During a block, `totalHits` stays one more than the limit.
+ * - If a function returns another `ttl` for a key, the hits of the key count as if they had just come.
  * - `timeToBlockExpire` is 0 without a block, and not a time before 1970.
  */
+import { LRUCache } from 'lru-cache'
 import {
   memoryStore,
   type OnStoreError,
   type PenaltyOptions,
+  type Policy,
   RateLimiter,
   type Store,
   slidingLog,
@@ -37,6 +40,13 @@ export interface ThrottlerStorageOptions {
 
 const hits = 'hits'
 
+interface ThrottlerPlan {
+  readonly ttl: number
+  readonly limit: number
+  readonly blockDuration: number
+  readonly plan: RateLimiter
+}
+
 /**
  * Counts for @nestjs/throttler: at most `limit` hits in any window, then a block.
  *
@@ -45,8 +55,11 @@ const hits = 'hits'
 export class HeadgateThrottlerStorage {
   readonly #store: Store
   readonly #onStoreError: OnStoreError
-  /** By throttler, window and block. Their limits are plans of one limiter. */
-  readonly #throttlers = new Map<string, { limit: number; plan: RateLimiter }>()
+  /** By throttler. Whatever the limit, the window and the block of a request, they have one count for each key. */
+  readonly #limiters = new Map<string, RateLimiter>()
+  /** To find a plan takes longer than to count, so the last ones are kept, and the last one of each throttler apart. */
+  readonly #plans = new LRUCache<string, RateLimiter>({ max: 1000 })
+  readonly #last = new Map<string, ThrottlerPlan>()
 
   constructor({ store, onStoreError = 'local' }: ThrottlerStorageOptions = {}) {
     this.#store = store ?? memoryStore({ clock: wallClock })
@@ -61,7 +74,7 @@ export class HeadgateThrottlerStorage {
     blockDuration: number,
     throttlerName: string,
   ): Promise<ThrottlerStorageRecord> {
-    const limiter = this.#limiterOf(ttl, limit, blockDuration, throttlerName)
+    const limiter = this.#planOf(ttl, limit, blockDuration, throttlerName)
     const { allowed, policies, retryAfter } = await decide(limiter, key, 1, { nextAfter: true })
     const log = policies[0]
     const timeToExpire = Math.ceil((log?.nextAfter ?? 0) / 1000)
@@ -71,26 +84,36 @@ export class HeadgateThrottlerStorage {
     return { totalHits: limit + 1, timeToExpire: timeToExpire || timeToBlockExpire, isBlocked: true, timeToBlockExpire }
   }
 
-  /** The limit of a throttler seldom changes, so its last plan is kept: to find one takes longer than to count. */
-  #limiterOf(ttl: number, limit: number, blockDuration: number, throttlerName: string): RateLimiter {
-    const id = `${throttlerName}:${ttl}:${blockDuration}`
-    const known = this.#throttlers.get(id)
-    if (known !== undefined && known.limit === limit) return known.plan
+  #planOf(ttl: number, limit: number, blockDuration: number, throttlerName: string): RateLimiter {
+    const last = this.#last.get(throttlerName)
+    if (last?.limit === limit && last.ttl === ttl && last.blockDuration === blockDuration) return last.plan
+    const plan = this.#findPlan(ttl, limit, blockDuration, throttlerName)
+    this.#last.set(throttlerName, { ttl, limit, blockDuration, plan })
+    return plan
+  }
+
+  #findPlan(ttl: number, limit: number, blockDuration: number, throttlerName: string): RateLimiter {
+    const id = `${ttl}:${limit}:${blockDuration}:${throttlerName}`
+    const known = this.#plans.get(id)
+    if (known !== undefined) return known
     const policies = slidingLog({ name: hits, limit, window: `${ttl}ms` })
-    if (known !== undefined) {
-      known.limit = limit
-      known.plan = known.plan.under(policies)
-      return known.plan
-    }
-    const plan = new RateLimiter({
-      name: encodeURI(id).slice(-128),
+    const penalty = blockDuration > 0 && penaltyOf(ttl, blockDuration)
+    const first = this.#limiters.get(throttlerName)
+    const plan = first?.under({ policies, penalty }) ?? this.#limiterOf(throttlerName, policies, penalty)
+    this.#plans.set(id, plan)
+    return plan
+  }
+
+  #limiterOf(throttlerName: string, policies: Policy, penalty: PenaltyOptions | false): RateLimiter {
+    const limiter = new RateLimiter({
+      name: encodeURI(throttlerName).slice(-128),
       policies,
       store: this.#store,
       onStoreError: this.#onStoreError,
-      ...(blockDuration > 0 ? { penalty: penaltyOf(ttl, blockDuration) } : {}),
+      ...(penalty && { penalty }),
     })
-    this.#throttlers.set(id, { limit, plan })
-    return plan
+    this.#limiters.set(throttlerName, limiter)
+    return limiter
   }
 }
 

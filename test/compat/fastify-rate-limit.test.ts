@@ -119,6 +119,14 @@ const scenarios: Record<string, Scenario> = {
     }),
     steps: [...users, { user: 'bob' }, { later: 6000, user: 'ann' }, { user: 'bob' }],
   },
+  'a window until a fixed time': {
+    options: () => ({ max: 2, timeWindow: () => start + 60_000 - Date.now() }),
+    steps: [...times(2), ...times(2, { later: 10_000 }), { later: 9000 }],
+  },
+  'a window of another length for each call': {
+    options: (log) => ({ max: 2, timeWindow: () => 60_000 + 1000 * log.push('call') }),
+    steps: windows,
+  },
   'keys that are numbers': { options: () => ({ max: 1, keyGenerator: () => 7 }), steps: times(2) },
   'fields of a draft': { options: () => ({ max: 1, enableDraftSpec: true }), steps: times(2) },
   'some fields': {
@@ -591,6 +599,36 @@ describe('the exports', () => {
       { statusCode: 500, body: expect.stringContaining('timeWindow must return a number of milliseconds') },
     ])
   })
+})
+
+test('on a store of headgate, all windows of a key have one count, also more than are kept', async () => {
+  const app = fastify()
+  let window = 60_000
+  const options = { store: memoryStore({ clock: () => Date.now() * 1000 }), timeWindow: () => window++, max: 2000 }
+  await app.register(compat, options as compatNames.RateLimitPluginOptions)
+  app.get('/', hello)
+  const left: unknown[] = []
+  for (let calls = 0; calls < 1100; calls++) left.push((await app.inject('/')).headers['x-ratelimit-remaining'])
+  expect(left).toEqual(left.map((_, calls) => `${1999 - calls}`))
+  window = 60_000
+  expect((await app.inject('/')).headers['x-ratelimit-remaining']).toBe('899')
+  vi.setSystemTime(Date.now() + 60_000)
+  expect((await app.inject('/')).headers['x-ratelimit-remaining']).toBe('1999')
+  await app.close()
+})
+
+test('two applications on one store have one count for each limit', async () => {
+  const store = memoryStore({ clock: () => Date.now() * 1000 })
+  const left: unknown[] = []
+  for (const max of [5, 9]) {
+    const app = fastify()
+    await app.register(compat, { store, max } as compatNames.RateLimitPluginOptions)
+    route('/own', { max })(app)
+    plain(app)
+    for (const url of ['/', '/own']) left.push((await app.inject(url)).headers['x-ratelimit-remaining'])
+    await app.close()
+  }
+  expect(left).toEqual(['4', '4', '7', '7'])
 })
 
 test.each(['onExceeding', 'onExceeded', 'onBanReach'])(

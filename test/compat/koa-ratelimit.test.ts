@@ -4,6 +4,7 @@ import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type MiddlewareOptions, ratelimit } from '../../adapters/compat/koa-ratelimit.ts'
 import { memoryStore } from '../../src/index.ts'
 import { get, serve } from '../support/frameworks.ts'
+import { MapDatabase } from '../support/map-store.ts'
 
 type Module = (options?: MiddlewareOptions) => Middleware
 const modules: Record<string, Module> = { compat: ratelimit }
@@ -180,6 +181,23 @@ test('takes a store of headgate', async () => {
   const store = memoryStore({ clock: () => Date.now() * 1000 })
   const expected = await play(modules.original as Module, options, windows)
   expect(await play(ratelimit, () => ({ ...options(), store }), windows)).toEqual(expected)
+})
+
+test('counts in a store that processes share, by its namespace and duration', async () => {
+  const database = new MapDatabase()
+  const options = { max: 2, duration: 60_000, namespace: 'an app' }
+  const [expected] = await play(modules.original as Module, () => options, times(4))
+  const answers: unknown[] = []
+  for (const store of [database.store(), database.store()]) {
+    const [played] = await play(ratelimit, () => ({ ...options, store }), times(2))
+    answers.push(...(played as unknown[]))
+  }
+  expect(answers).toEqual(expected)
+})
+
+test('a store that is none is an error when the middleware is made', () => {
+  expect(() => ratelimit({ store: new Map() as never })).toThrow(/store cannot be .*Give a store of headgate/)
+  expect(() => ratelimit({ store: new MapDatabase().store(), namespace: 'é'.repeat(100) })).toThrow(/name must be/)
 })
 
 test.each([async () => 'ann', () => ({ name: 'ann' })])('an id that is an object is an error: %s', async (id) => {

@@ -39,16 +39,37 @@ test('after a block that is shorter than the window, the count starts anew, in o
   vi.useRealTimers()
 })
 
-test('throttlers, windows and blocks count apart', async () => {
+test('throttlers count apart; windows and blocks that differ by request share the hits of a key', async () => {
   const storage = new HeadgateThrottlerStorage()
-  const hit = async (ttl: number, block: number, name: string) =>
-    (await storage.increment('ann', ttl, 1, block, name)).isBlocked
-  const first = [
-    await hit(60_000, 0, 'a'),
-    await hit(60_000, 0, 'b'),
-    await hit(1000, 0, 'a'),
-    await hit(60_000, 9, 'a'),
+  const hit = async (ttl: number, block: number, name: string) => {
+    const { isBlocked, totalHits } = await storage.increment('ann', ttl, 3, block, name)
+    return isBlocked ? 'blocked' : totalHits
+  }
+  const hits: [number, number, string][] = [
+    [60_000, 0, 'a'],
+    [60_000, 0, 'b'],
+    [59_000, 0, 'a'],
+    [58_000, 9, 'a'],
+    [57_000, 0, 'a'],
+    [57_000, 0, 'b'],
   ]
-  expect(first).toEqual([false, false, false, false])
-  expect(await hit(60_000, 0, 'a')).toBe(true)
+  const seen: (string | number)[] = []
+  for (const each of hits) seen.push(await hit(...each))
+  expect(seen).toEqual([1, 1, 2, 3, 'blocked', 2])
+})
+
+test('a window until a fixed time ends then, however many requests come before', async () => {
+  vi.useFakeTimers({ now: Date.UTC(2026, 0, 1), toFake: ['Date'] })
+  const storage = new HeadgateThrottlerStorage()
+  const midnight = Date.UTC(2026, 0, 2)
+  const hit = async () => (await storage.increment('ann', midnight - Date.now(), 2, 0, 'default')).isBlocked
+  const seen: boolean[] = []
+  for (let hour = 0; hour < 20; hour++) {
+    vi.setSystemTime(Date.UTC(2026, 0, 1, hour))
+    seen.push(await hit())
+  }
+  expect(seen).toEqual(seen.map((_, hour) => hour >= 2))
+  vi.setSystemTime(midnight)
+  expect(await storage.increment('ann', 86_400_000, 2, 0, 'default')).toMatchObject({ isBlocked: false, totalHits: 1 })
+  vi.useRealTimers()
 })

@@ -116,6 +116,18 @@ describe('@fastify/rate-limit', () => {
     if (options.exponentialBackoff !== true || own === undefined) expect(await client.keys('*')).toEqual(keys)
   })
 
+  test('a function for the window: the first request of a window says how long it is', async () => {
+    const options = () => {
+      let window = 30_000
+      return { max: 2, redis: client, timeWindow: () => (window += 30_000) }
+    }
+    const expected = await playExtending(fastifyOriginal as unknown as Plugin, options())
+    const keys = await client.keys('*')
+    await client.flushall()
+    expect(await playExtending(fastifyCompat, options())).toEqual(expected)
+    expect(await client.keys('*')).toEqual(keys)
+  })
+
   test('a window that refusals make longer ends, and counting begins anew', async () => {
     const app = fastify()
     await app.register(fastifyCompat, { max: 1, timeWindow: 50, redis: client, exponentialBackoff: true })

@@ -1,4 +1,4 @@
-import { Counters, isHeadgateStore } from '../counters.ts'
+import { type Counters, countersIn, isHeadgateStore } from '../counters.ts'
 import { type ClientRateLimitInfo, type LegacyStore, MINUTE, type Options, type Store } from './types.ts'
 
 /** Hits on a store of headgate. */
@@ -40,12 +40,12 @@ export class MemoryStore extends CounterStore implements Store {
   windowMs: number = MINUTE
 
   constructor() {
-    super(new Counters(MINUTE))
+    super(countersIn(MINUTE))
   }
 
   init(options: Pick<Options, 'windowMs'>): void {
     this.windowMs = options.windowMs
-    this.counters = new Counters(options.windowMs)
+    this.counters = countersIn(options.windowMs)
   }
 
   shutdown(): void {
@@ -56,7 +56,7 @@ export class MemoryStore extends CounterStore implements Store {
 /** The store of the option: one of either package, or one of the interface before version 6. */
 export function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
   if (given === undefined) return new MemoryStore()
-  if (isHeadgateStore(given)) return new CounterStore(new Counters(windowMs, given, name))
+  if (isHeadgateStore(given)) return new CounterStore(countersIn(windowMs, given, name))
   const legacy = given as LegacyStore & Partial<Store>
   if (typeof legacy.incr !== 'function' || typeof legacy.increment === 'function') return checked(given as Store)
   return checked({

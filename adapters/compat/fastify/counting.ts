@@ -2,7 +2,7 @@ import type { RouteOptions } from 'fastify'
 import { LRUCache } from 'lru-cache'
 import { HeadgateError, memoryStore, type Store, wallClock } from '../../../src/index.ts'
 import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
-import { type Count, Counters, isHeadgateStore } from '../counters.ts'
+import { type Count, type Counters, countersIn, countersOn, isHeadgateStore } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, Hits } from './types.ts'
 
@@ -15,7 +15,7 @@ function clientError(error: unknown): never {
   throw error instanceof HeadgateError && error.cause instanceof Error ? error.cause : error
 }
 
-/** Counts on a store of headgate. A window of another length has counters of its own. */
+/** Counts on a store of headgate. */
 class StoreCounting implements Counting {
   readonly #byWindow = new LRUCache<number, Counters>({ max: 1000 })
   readonly #make: (window: number) => Counters
@@ -51,49 +51,64 @@ class StoreCounting implements Counting {
 
 function inMemory({ cache }: Settings): Counting {
   return new StoreCounting(
-    (window) => new Counters(window, memoryStore({ maxKeys: cache, clock: wallClock })),
+    (window) => countersIn(window, memoryStore({ maxKeys: cache, clock: wallClock })),
     countingInMemory,
   )
 }
 
 function countingInMemory(settings: Settings): Counting {
-  return extendsWindows(settings) ? new Extending(settings) : inMemory(settings)
+  return changesWindows(settings) ? new ChangingInMemory(settings) : inMemory(settings)
+}
+
+/** True if windows end later because of refusals, or if each call says how long they are. */
+function changesWindows(settings: Settings): boolean {
+  return extendsWindows(settings) || typeof settings.timeWindow === 'function'
 }
 
 function extendsWindows({ continueExceeding, exponentialBackoff }: Settings): boolean {
   return Boolean(continueExceeding || exponentialBackoff)
 }
 
-/** Counts in memory, in windows that refusals begin anew or make longer. */
-class Extending implements Counting {
-  readonly #windows: LRUCache<string, { current: number; end: number }>
-  readonly #continues: boolean
+interface ChangingWindow {
+  current: number
+  readonly start: number
+  end: number
+}
 
-  constructor({ cache, continueExceeding }: Settings) {
-    this.#windows = new LRUCache({ max: cache })
-    this.#continues = Boolean(continueExceeding)
+/** Counts in memory, in windows that refusals begin anew or make longer, or that are as long as the last call says. */
+class ChangingInMemory implements Counting {
+  readonly #windows: LRUCache<string, ChangingWindow>
+  readonly #continues: boolean
+  readonly #extends: boolean
+
+  constructor(settings: Settings) {
+    this.#windows = new LRUCache({ max: settings.cache })
+    this.#continues = Boolean(settings.continueExceeding)
+    this.#extends = extendsWindows(settings)
   }
 
   hit(key: string, window: number, max: number): Hits {
     const now = Date.now()
-    const entry = this.#live(key, now) ?? { current: 0, end: now + window }
+    const entry = this.#live(key, window, now) ?? { current: 0, start: now, end: now + window }
     const isNew = entry.current++ === 0
     const over = entry.current - max
     const longer = () => Math.min(window * 2 ** (over - 1), Number.MAX_SAFE_INTEGER)
-    if (!isNew && over > 0) entry.end = now + (this.#continues ? window : longer())
+    if (this.#extends && !isNew && over > 0) entry.end = now + (this.#continues ? window : longer())
     this.#windows.set(key, entry)
     return { current: entry.current, ttl: entry.end - now }
   }
 
-  read(key: string): Hits {
+  read(key: string, window: number): Hits {
     const now = Date.now()
-    const { current = 0, end = now } = this.#live(key, now) ?? {}
+    const { current = 0, end = now } = this.#live(key, window, now) ?? {}
     return { current, ttl: end - now }
   }
 
-  #live(key: string, now: number): { current: number; end: number } | undefined {
+  #live(key: string, window: number, now: number): ChangingWindow | undefined {
     const entry = this.#windows.get(key)
-    return entry !== undefined && entry.end > now ? entry : undefined
+    if (entry === undefined) return undefined
+    const end = this.#extends ? entry.end : entry.start + window
+    return end > now ? { ...entry, end } : undefined
   }
 
   child(settings: Settings): Counting {
@@ -105,7 +120,7 @@ class Extending implements Counting {
 function onStore(store: Store, name: string, settings: Settings): Counting {
   if (extendsWindows(settings)) throw needsOtherStore()
   return new StoreCounting(
-    (window) => new Counters(window, store, `${name}:${window}`),
+    (window) => countersOn(store, name, window),
     (own) => onStore(store, `${name}:${nameOf(own.routeInfo)}`, own),
   )
 }
@@ -113,15 +128,15 @@ function onStore(store: Store, name: string, settings: Settings): Counting {
 /** Counts in Redis: by `redisStore`, or by a script if refusals make windows longer. */
 async function onRedis({ redis, nameSpace = 'fastify-rate-limit-', ...settings }: Settings): Promise<Counting> {
   const { redisStore } = await import('../../../src/stores/redis/index.ts')
-  const { ExtendingInRedis } = await import('./extending-in-redis.ts')
+  const { ChangingInRedis } = await import('./changing-in-redis.ts')
   const store = redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' })
   const counting = (own: Settings, name: string, prefix: string): Counting => {
     const child = (nested: Settings) => {
       const { method, url } = nested.routeInfo ?? {}
       return counting(nested, `${name}:${nameOf(nested.routeInfo)}`, `${prefix}${method}${url}-`)
     }
-    if (extendsWindows(own)) return new ExtendingInRedis(redis, prefix, own, child)
-    return new StoreCounting((window) => new Counters(window, store, `${name}:${window}`), child)
+    if (changesWindows(own)) return new ChangingInRedis(redis, prefix, own, child)
+    return new StoreCounting((window) => countersOn(store, name, window), child)
   }
   return counting(settings, nameSpace, nameSpace)
 }

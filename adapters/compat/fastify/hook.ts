@@ -55,7 +55,7 @@ function isFunction<Value>(value: Value): value is Value & ((...args: never[]) =
 }
 
 function windowOf(milliseconds: unknown): number {
-  if (Number.isFinite(Number(milliseconds))) return milliseconds as number
+  if (Number.isFinite(Number(milliseconds))) return Number(milliseconds)
   throw new TypeError(`timeWindow must return a number of milliseconds, got ${shown(milliseconds)}.`)
 }
 

@@ -2,13 +2,13 @@ import { type Connection, connectionOf } from '../../../src/stores/redis/client.
 import type { Counting, Settings } from './settings.ts'
 import type { Hits } from './types.ts'
 
-/** Counts a hit, and begins the window anew or makes it longer if there are too many. */
+/** Counts a hit. With too many, the window begins anew ('continues') or gets longer ('backs off'). */
 const hit = `
-  local window, max, continues = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3] == 'true'
+  local window, max, rule = tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
   local used = redis.call('INCR', KEYS[1])
   local ttl = redis.call('PTTL', KEYS[1])
-  if ttl >= 0 and used <= max then return { used, ttl } end
-  if ttl >= 0 and not continues then window = math.min(window * 2 ^ (used - max - 1), 2 ^ 53 - 1) end
+  if ttl >= 0 and (used <= max or rule == 'ends') then return { used, ttl } end
+  if ttl >= 0 and rule == 'backs off' then window = math.min(window * 2 ^ (used - max - 1), 2 ^ 53 - 1) end
   redis.call('PEXPIRE', KEYS[1], string.format('%.0f', window))
   return { used, window }
 `
@@ -18,27 +18,30 @@ const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, re
 /** How long a call may take, in milliseconds. */
 const timeout = 1000
 
-/** Counts in Redis under the keys of @fastify/rate-limit, in windows that refusals begin anew or make longer. */
-export class ExtendingInRedis implements Counting {
+/**
+ * Counts in Redis under the keys of @fastify/rate-limit, in windows that refusals begin anew or make longer, or that are as long as
+ * their first call says.
+ */
+export class ChangingInRedis implements Counting {
   readonly #connection: Connection
   readonly #prefix: string
-  readonly #continues: boolean
+  readonly #rule: 'continues' | 'backs off' | 'ends'
   readonly child: (settings: Settings) => Counting
 
   constructor(
     client: unknown,
     prefix: string,
-    { continueExceeding }: Settings,
+    { continueExceeding, exponentialBackoff }: Settings,
     child: (settings: Settings) => Counting,
   ) {
     this.#connection = connectionOf(client)
     this.#prefix = prefix
-    this.#continues = Boolean(continueExceeding)
+    this.#rule = continueExceeding ? 'continues' : exponentialBackoff ? 'backs off' : 'ends'
     this.child = child
   }
 
   hit(key: string, window: number, max: number): Promise<Hits> {
-    return this.#ask(hit, key, [window, max, this.#continues])
+    return this.#ask(hit, key, [window, max, this.#rule])
   }
 
   read(key: string): Promise<Hits> {
@@ -53,7 +56,7 @@ export class ExtendingInRedis implements Counting {
       timer = setTimeout(() => reject(new Error(`Redis did not reply within ${timeout} ms.`)), timeout)
     })
     try {
-      const reply = this.#connection.eval(script, [this.#prefix + key], bytes)
+      const { reply } = this.#connection.eval(script, [this.#prefix + key], bytes)
       const [current, ttl] = (await Promise.race([reply, late])) as [number, number]
       return { current, ttl }
     } finally {
