@@ -13,7 +13,7 @@ import { monotonicClock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
-import { timerSleeper } from '../sleeper.ts'
+import { realSleeper } from '../sleeper.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../stores/store.ts'
 import { type Call, DecideCall, ReserveCall, ResetCall } from './calls.ts'
 import { DeferredRefunds } from './deferred-refunds.ts'
@@ -134,7 +134,7 @@ class FailoverLedger implements ShardLedger {
 /** Opens a limiter's ledger in a store. A synchronous store is called directly, without failover. */
 export function openLedger(store: Store, terms: LedgerTerms, options: FailoverOptions): Ledger {
   if (store.synchronous) return store.open(terms)
-  const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = timerSleeper() } = options
+  const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = realSleeper() } = options
   const quota = LocalQuota.of(terms, instances, maxKeys, clock)
   const common = { onStoreError, counters: new Counters(), granted: new WeakMap() }
   const open = (shard?: string) => {

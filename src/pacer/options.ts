@@ -10,7 +10,7 @@ import {
 import { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
 import { callback, flag, knownOptions, type Names, oneOf, positiveInteger } from '../options.ts'
-import { type Sleeper, timerSleeper } from '../sleeper.ts'
+import { realSleeper, type Sleeper, timerSleeper } from '../sleeper.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
 import type { Progress } from './events.ts'
@@ -148,7 +148,7 @@ export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions
     order: oneOf(options.order, ['newest', 'oldest'], 'Pacer: order'),
     concurrency: count(options.concurrency, 'concurrency'),
     spacing: oneOf(options.spacing, ['booked', 'actual'], 'Pacer: spacing'),
-    failure: { ...failure, clock, sleeper },
+    failure: { ...failure, clock, sleeper: given ?? realSleeper(unref) },
     onProgress: callback(options.onProgress, 'onProgress', '(progress) => ...'),
   }
 }

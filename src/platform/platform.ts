@@ -7,6 +7,12 @@ export interface Channel {
   unsubscribe(listener: (event: unknown) => void): unknown
 }
 
+/** The two functions of a timer. */
+export interface Timers {
+  setTimeout(run: () => void, milliseconds: number): { unref?(): unknown }
+  clearTimeout(timer: unknown): void
+}
+
 /**
  * The functions that the core needs from its runtime. `node.ts` and `web.ts` implement it. The condition `node` in the
  * `imports` of package.json chooses between them. Node, Bun and Deno set it; browsers and workers do not.
@@ -25,4 +31,6 @@ export interface Platform {
   readonly channel: (name: string) => Channel
   /** Runs the function after events that are pending already, such as data that has arrived on a socket. */
   readonly afterPendingEvents: (run: () => void) => void
+  /** The runtime's own timers, which the fake timers of a test runner do not replace. */
+  readonly realTimers: Timers
 }

@@ -36,6 +36,13 @@ const silent: Channel = { hasSubscribers: false, publish() {}, subscribe() {}, u
 /** There are no diagnostics channels here. Use the hooks of the limiter or the guard. */
 export const channel: Platform['channel'] = () => silent
 
+const { setTimeout, clearTimeout } = globalThis
+
+export const realTimers: Platform['realTimers'] = {
+  setTimeout: setTimeout.bind(globalThis),
+  clearTimeout: clearTimeout.bind(globalThis),
+}
+
 export const afterPendingEvents: Platform['afterPendingEvents'] = (run) => {
   setTimeout(run, 0)
 }

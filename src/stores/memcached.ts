@@ -145,7 +145,8 @@ function gathererOf(client: MemcachedClient): () => void {
       ended = true
       held?.uncork()
     })
-    client.xsend(hold, { noreply: true }).catch(() => {}) // the commands themselves fail with the same error
+    const ask = async () => client.xsend?.(hold, { noreply: true })
+    ask().catch(() => {}) // the commands themselves fail with the same error
   }
 }
 

@@ -1,4 +1,5 @@
 /* What is specific to Memcached: lifetimes, and a server that fails. */
+import assert from 'node:assert/strict'
 import { readdirSync, readFileSync } from 'node:fs'
 import { setImmediate as turn } from 'node:timers/promises'
 import { MemcacheClient } from 'memcache-client'
@@ -129,6 +130,25 @@ test('a socket that comes later, because the client had to connect first, is not
   await limiter.consume('first')
   await limiter.consume('second')
   expect(held).toBe(0)
+})
+
+test.each([
+  ['throws', () => assert.fail('closed')],
+  ['returns no promise', () => undefined],
+])('a client whose xsend %s decides each call', async (_, xsend) => {
+  const real = clientOf()
+  const client: MemcachedClient = {
+    gets: (key) => real.gets<string>(key),
+    cas: (key, text, options) => real.cas(key, text, options),
+    add: (key, text, options) => real.add(key, text, options),
+    xsend: xsend as never,
+  }
+  const limiter = limiterOf({ client })
+  const ids = ['a', 'b']
+  for (const left of [99, 98]) {
+    const decisions = await Promise.all(ids.map((id) => limiter.consume(id)))
+    expect(decisions.map(({ remaining }) => remaining)).toEqual([left, left])
+  }
 })
 
 test('a value that the client cannot decode fails the calls of its key alone', async () => {

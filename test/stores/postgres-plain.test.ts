@@ -151,6 +151,39 @@ test('without prepared statements a call takes two messages', async () => {
   expect(() => limiterOf(undefined, { prepare: 'no' })).toThrow(/prepare cannot be "no"/)
 })
 
+test('a pool that returns every value as text decides each call once', async () => {
+  const own = new Pool({ ...server.config, types: { getTypeParser: () => String } })
+  const limiter = limiterOf(undefined, { pool: own })
+  for (const left of [6, 2]) expect((await limiter.consume('k', { cost: 4 })).remaining).toBe(left)
+  expect((await limiter.consume('k', { cost: 4 })).allowed).toBe(false)
+  await own.end()
+})
+
+test.each([
+  'default_transaction_isolation=serializable',
+  'standard_conforming_strings=off -c backslash_quote=off',
+  'plan_cache_mode=force_custom_plan -c enable_indexscan=off',
+  'search_path= -c TimeZone=Asia/Kathmandu -c DateStyle=SQL,DMY',
+])('connections with other defaults decide the same: %s', async (defaults) => {
+  const policies = [slidingWindow({ name: `it's \\ "so"`, limit: 30, window: '366d' })]
+  const name = `plain-${names++}`
+  const fleet = [1, 2, 3].map(() => {
+    const own = new Pool({ ...server.config, options: `-c ${defaults}` })
+    const store = postgresStore({ pool: own, table: 'public.headgate', timeout: '20s' })
+    return { own, limiter: new BareLimiter({ name, policies, store }) }
+  })
+  const ids = ["'", '\\', '\0', '🎈', '{"a",NULL}', 'k'.repeat(4096)]
+  const admitted = ids.map(() => 0)
+  for (let n = 0; n < 12; n++) {
+    const calls = fleet.flatMap(({ limiter }) => ids.map((id) => limiter.consume(id)))
+    for (const [m, { allowed }] of (await Promise.all(calls)).entries()) {
+      if (allowed) admitted[m % ids.length] = (admitted[m % ids.length] as number) + 1
+    }
+  }
+  expect(admitted).toEqual(ids.map(() => 30))
+  for (const { own } of fleet) await own.end()
+})
+
 test('a time of Postgres that is ahead of this process or behind it decides', async () => {
   const limiter = limiterOf([fixedWindow({ limit: 10, window: '1h' })])
   await limiter.consume('k')

@@ -89,7 +89,8 @@ function policies(build: (numbers: Numbers) => Policy) {
 /** Milliseconds, often such that a script meets exactly their end. */
 const span = fc.oneof(fc.constantFrom(1, 7, 10, 100), fc.integer({ min: 1, max: 700 }))
 
-const punishment = fc
+/** Penalties of two scopes, some in shadow mode. */
+export const punishment: fc.Arbitrary<Policy> = fc
   .record({
     after: fc.integer({ min: 1, max: 4 }),
     // Few scripts meet exactly the end of a count, unless it is one of the pauses.
@@ -175,14 +176,17 @@ export function plansOf(algorithm?: keyof typeof algorithms): fc.Arbitrary<Polic
     .chain((scopes) => fc.tuple(...scopes.map(of)))
     .map((columns) => [0, 1, 2].map((n) => columns.map((all) => all[n] as Policy)))
     .chain((plans) =>
-      fc.array(fc.option(punishment, { freq: 1 }), three).map((penalties) => withPenalties(plans, penalties)),
+      fc.option(fc.array(punishment, three), { freq: 2 }).map((penalties) => withPenalties(plans, penalties)),
     )
 }
 
-/** The plans, each with a penalty of its own or none. */
-function withPenalties(plans: Policy[][], penalties: readonly (Policy | null)[]): Policy[][] {
+/**
+ * The plans, each with a penalty of its own, or all with none: a store may forget a penalty that the plan of a call does not
+ * have, and then a clock that goes back does not restore it.
+ */
+function withPenalties(plans: Policy[][], penalties: readonly Policy[] | null): Policy[][] {
   const scope = plans[0]?.[0]?.scope as string
-  return plans.map((plan, n) => (penalties[n] ? [...plan, { ...penalties[n], scope }] : plan))
+  return plans.map((plan, n) => (penalties === null ? plan : [...plan, { ...(penalties[n] as Policy), scope }]))
 }
 
 const three = { minLength: 3, maxLength: 3 }
@@ -252,14 +256,14 @@ export async function compare(
     now = Math.max(0, now + later)
     let plan = operation.plan % all.length
     let keys = scopes.map((_, n) => `${ids[n]}`)
-    const counts = (all[plan] as readonly Policy[]).map((_, n) => operation.costs?.[n % operation.costs.length] ?? cost)
-    let costs: Costs = operation.costs === undefined ? cost : counts
     const old = reservations[open % Math.max(1, reservations.length)]
     if (verb === 'settle' || verb === 'renew') {
       if (old === undefined) return
       plan = old.plan
       keys = old.keys
     }
+    const counts = (all[plan] as readonly Policy[]).map((_, n) => operation.costs?.[n % operation.costs.length] ?? cost)
+    let costs: Costs = operation.costs === undefined ? cost : counts
     const ledgers = [references, ...stores].map((each) => each[plan] as Ledger)
     if (verb === 'reserve') return reserve(ledgers, { plan, keys, costs, maxWait })
     if (verb === 'renew') return reserve(ledgers, { plan, keys, costs: (old as Reserved).costs, maxWait: 0 }, old)

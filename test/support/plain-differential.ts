@@ -6,13 +6,16 @@
 import { isDeepStrictEqual } from 'node:util'
 import type { Redis } from 'ioredis'
 import { describe, test } from 'vitest'
-import { Report } from '../../src/algorithms/algorithm.ts'
+import { type Algorithm, Report } from '../../src/algorithms/algorithm.ts'
 import { effectiveTime } from '../../src/algorithms/evaluation.ts'
-import { counter, fixedWindow, gcra, type Policy, slidingWindow, tokenBucket } from '../../src/index.ts'
+import { timeOf } from '../../src/algorithms/log-entries.ts'
+import { Penalty } from '../../src/algorithms/penalty.ts'
+import { counter, fixedWindow, gcra, type Policy, slidingLog, slidingWindow, tokenBucket } from '../../src/index.ts'
 import type { Booking, Ledger } from '../../src/store.ts'
+import type { RedisClient } from '../../src/stores/redis/client.ts'
 import { encodeId, keyStart } from '../../src/stores/redis/keys.ts'
-import { plainHead } from '../../src/stores/redis/packed-plan.ts'
 import { RedisStore, type Scripts } from '../../src/stores/redis/redis-store.ts'
+import { punishment } from './differential.ts'
 import fc from './fast-check.ts'
 import { ReferenceStore } from './reference-store.ts'
 import { plainStates, unpackStates } from './states.ts'
@@ -40,11 +43,16 @@ const kinds = {
     fixedWindow({ ...numbers, name, align: 'first-request' }),
   slidingWindow: ({ burst, ...numbers }: Numbers, name: string) => slidingWindow({ ...numbers, name }),
   counter: ({ window }: Numbers, name: string) => counter({ window, name }),
+  // A larger log, or one that counts refusals, has no plain script.
+  slidingLog: ({ limit, window }: Numbers, name: string) =>
+    slidingLog({ limit: Math.min(limit, 2 ** 24 - 1), window, name }),
 } as const
 
 export type PlainKind = keyof typeof kinds
 
 const all = Object.keys(kinds) as PlainKind[]
+/** Only the first policy of a plain script may be a log. */
+const fixed = all.filter((kind) => kind !== 'slidingLog')
 
 const limit = fc.oneof(
   { weight: 6, arbitrary: fc.integer({ min: 1, max: 6 }) },
@@ -77,11 +85,18 @@ function policyOf(of: readonly PlainKind[], name: string): fc.Arbitrary<Policy> 
 /** Policies, and those of another plan with the same names. */
 export type PlainPlans = readonly [policies: readonly Policy[], others: readonly Policy[]]
 
-/** One policy of these kinds, or several of any. */
-export function plainPlans(of: readonly PlainKind[] | 'several'): fc.Arbitrary<PlainPlans> {
-  const kinds = of === 'several' ? all : of
-  return fc.constantFrom(...(of === 'several' ? [2, 2, 3, 4] : [1])).chain((count) => {
-    const plan = fc.tuple(...Array.from({ length: count }, (_, n) => policyOf(kinds, `p${n}`)))
+/** One policy of these kinds, or several of any, or some of any with a penalty for their refusals. */
+export type PlainPlan = readonly PlainKind[] | 'several' | 'punished'
+
+const counts = { several: [2, 2, 3, 4], punished: [1, 1, 1, 2, 3] } as const
+
+export function plainPlans(of: PlainPlan): fc.Arbitrary<PlainPlans> {
+  const kinds = typeof of === 'string' ? all : of
+  return fc.constantFrom<number[]>(...(typeof of === 'string' ? counts[of] : [1])).chain((count) => {
+    const policies = fc.tuple(...Array.from({ length: count }, (_, n) => policyOf(n === 0 ? kinds : fixed, `p${n}`)))
+    const penalty =
+      of === 'punished' ? punishment.map((policy) => [{ ...policy, scope, shadow: false }]) : fc.constant([])
+    const plan = fc.tuple(policies, penalty).map(([some, more]): Policy[] => [...some, ...more])
     return fc.tuple(plan, plan)
   })
 }
@@ -92,8 +107,11 @@ const by = fc.constantFrom(-1, 0, 0, 1)
 const later = fc.oneof(
   { weight: 6, arbitrary: fc.constant({ to: 'now', by: 0 } as const) },
   { weight: 2, arbitrary: fc.integer({ min: -2500, max: 5000 }).map((us) => ({ to: 'now', by: us }) as const) },
-  { weight: 5, arbitrary: fc.record({ to: fc.constantFrom('wait', 'reset', 'window'), by }) },
-  { weight: 3, arbitrary: fc.record({ to: fc.constantFrom('wait', 'reset', 'window', 'part'), by: fc.nat(999_999) }) },
+  { weight: 5, arbitrary: fc.record({ to: fc.constantFrom('wait', 'reset', 'window', 'part'), by }) },
+  {
+    weight: 3,
+    arbitrary: fc.record({ to: fc.constantFrom('wait', 'reset', 'window', 'fraction'), by: fc.nat(999_999) }),
+  },
   { weight: 2, arbitrary: fc.record({ to: fc.constantFrom('last', 'tolerance'), by }) },
 )
 
@@ -136,29 +154,44 @@ export type PlainScript = typeof plainScripts extends fc.Arbitrary<infer T> ? T 
 type Turn = PlainScript['turns'][number]
 type Other = NonNullable<Turn['other']>
 
-/** @param numRuns random scripts for each kind of policies */
-export function describePlainDifferential(client: Redis, numRuns: number): void {
+/** @param numRuns random scripts for each kind of policies @param other a second client, for some of the scripts */
+export function describePlainDifferential(client: Redis, numRuns: number, other?: RedisClient): void {
   describe('the script of a plan decides as the TypeScript step does, and writes the same bytes', () => {
-    test.each([...all.map((kind) => [kind] as const), 'several' as const])(
+    test.each<PlainPlan>([...all.map((kind) => [kind]), 'several', 'punished'])(
       '%s',
       (of) =>
         fc.assert(
-          fc.asyncProperty(plainPlans(of), plainScripts, (plans, script) => comparePlain(client, plans, script)),
-          { numRuns: of === 'several' ? 2 * numRuns : numRuns },
+          fc.asyncProperty(plainPlans(of), plainScripts, (plans, script) =>
+            comparePlain(client, plans, script, undefined, runs % 4 === 0 ? other : client),
+          ),
+          { numRuns: of === 'punished' ? 4 * numRuns : of === 'several' ? 2 * numRuns : numRuns },
         ),
       300_000,
     )
   })
 }
 
+/** When an entry in the middle of a log leaves it, or a count of refusals ends. */
+function partEnd(algorithm: Algorithm, s: readonly number[]): number | undefined {
+  const [first, end] = s.slice(1) as [number, number]
+  if (algorithm instanceof Penalty) return first + algorithm.within
+  return algorithm.grows && first < end
+    ? timeOf(s as number[], 0, Math.floor((first + end) / 2)) + algorithm.span
+    : undefined
+}
+
 let runs = 0
 
-/** Plays a script on a Redis store and on the reference, and throws at the first difference. */
+/**
+ * Plays a script on a Redis store and on the reference, and throws at the first difference.
+ * @param of the client of the store
+ */
 export async function comparePlain(
   client: Redis,
   [policies, otherPolicies]: PlainPlans,
   { turns, start, denyCache }: PlainScript,
   scripts?: Scripts,
+  of: RedisClient = client,
 ): Promise<void> {
   if (runs++ % 100 === 99) await client.script('FLUSH') // each plan leaves a script
   const name = `${process.pid}-${runs}`
@@ -166,12 +199,17 @@ export async function comparePlain(
   const clock = () => now
   const terms = { name, policies, scopes: [scope] }
   const reference = new ReferenceStore(clock).open(terms)
-  const options = { client, clock, denyCache, ttlMargin: '1d', timeout: '20s', prefix }
+  const options = { client: of, clock, denyCache, ttlMargin: '1d', timeout: '20s', prefix }
   const store = new RedisStore(options, scripts)
   const ledger = store.open(terms)
+  // The same calls, decided by the whole script.
+  const wholeStore = new RedisStore(options, scripts)
+  const wholeTerms = { ...terms, name: `${name}-whole` }
+  const whole = wholeStore.open(wholeTerms)
   const others = [
     reference.vary({ ...terms, policies: otherPolicies }),
     store.open({ ...terms, policies: otherPolicies }),
+    wholeStore.open({ ...wholeTerms, policies: otherPolicies }),
   ]
   const reserved: { readonly key: string; readonly costs: number; readonly bookings: readonly Booking[] }[] = []
   const { random } = Math
@@ -185,7 +223,7 @@ export async function comparePlain(
     return kept ?? [own, new Array(own.algorithm.slots).fill(0)]
   }
 
-  function timeOf(turn: Turn): number {
+  function timeOfTurn(turn: Turn): number {
     const { to, by } = turn.later
     const [{ algorithm, window }, s] = stateOf(turn)
     const last = s[0] as number
@@ -197,8 +235,9 @@ export async function comparePlain(
       now,
       wait: at + (Number.isFinite(wait) ? wait : 0),
       reset: at + report.reset,
+      part: partEnd(algorithm, s) ?? now,
       window: now - (now % (window * 1000)) + window * 1000,
-      part: now + Math.floor((window * by) / 1000) - by,
+      fraction: now + Math.floor((window * by) / 1000) - by,
       last,
       tolerance: last - algorithm.tolerance,
     }
@@ -215,33 +254,34 @@ export async function comparePlain(
   }
 
   async function play(turn: Turn): Promise<void> {
-    now = timeOf(turn)
+    now = timeOfTurn(turn)
     const { key, policy, details, calls, other } = turn
     const units = costOf({ key, policy }, turn.cost)
     const before = other && playOther(other, costOf({ key: other.key, policy }, other.cost))
     if (!other?.together) await before
+    const peeked = whole.decide('peek', ['other'], 1) // what follows in this turn goes with it
     const decided = calls.map((call) => {
       const keys = [ids[call] as string]
       const context = { now, keys, cost: units, details }
       const expected = reference.decide('consume', keys, units, details)
-      return Promise.resolve(ledger.decide('consume', keys, units, details)).then((actual) =>
-        same(actual, expected, context),
-      )
+      return Promise.all([ledger, whole].map((each) => each.decide('consume', keys, units, details))).then((actual) => {
+        for (const each of actual) same(each, expected, context)
+      })
     })
-    await Promise.all([before, ...decided])
+    await Promise.all([before, peeked, ...decided])
     await sameValues()
     if (other?.verb !== 'block') return
-    for (const each of [reference, ledger]) await each.unblock?.([ids[other.key] as string])
+    for (const each of [reference, ledger, whole]) await each.unblock?.([ids[other.key] as string])
   }
 
   async function playOther({ verb, key }: Other, units: number): Promise<void> {
     const id = ids[key] as string
     const keys = [id]
-    const ledgers: readonly Ledger[] = [reference, ledger]
+    const ledgers: readonly Ledger[] = [reference, ledger, whole]
     const context = { now, verb, keys, cost: units }
     if (verb === 'reserve') {
       const bookings = await Promise.all(ledgers.map((each) => each.reserve(keys, units, 0)))
-      same(bookings[1]?.decision, bookings[0]?.decision, context)
+      for (const { decision } of bookings) same(decision, bookings[0]?.decision, context)
       if (bookings[0]?.tickets === undefined) return
       granted++
       reserved.push({ key: id, costs: units, bookings })
@@ -259,19 +299,20 @@ export async function comparePlain(
       const actual = policies.map(() => (units % (old.costs + 1)) - old.costs)
       return each.decide('settle', [old.key], actual, { tickets: old.bookings[n]?.tickets })
     })
-    const [expected, actual] = await Promise.all(results)
-    same(actual, expected, context)
+    const [expected, ...actual] = await Promise.all(results)
+    for (const each of actual) same(each, expected, context)
   }
 
-  /** The same states in Redis. If each has its usual form, also the same bytes. */
+  /** The same states in Redis, in the same bytes. */
   async function sameValues(): Promise<void> {
-    const values = await client.mgetBuffer(ids.map((id) => `${keyStart(prefix, name, scope)}${encodeId(id)}}`))
-    for (const [n, value] of values.entries()) {
-      const kept = reference.states(scope, ids[n] as string)
-      same(unpackStates(value, [...kept.keys()]), plainStates(kept), { id: ids[n], now })
-      const bytes = packed(policies, kept)
-      if (bytes === undefined || value === null || value.length !== bytes.length) continue
-      if (!bytes.equals(value)) throw new Error(`other bytes of ${ids[n]} at ${now}`)
+    const names = [name, wholeTerms.name]
+    const keys = names.flatMap((each) => ids.map((id) => `${keyStart(prefix, each, scope)}${encodeId(id)}}`))
+    const values = await client.mgetBuffer(keys)
+    for (const [n, id] of ids.entries()) {
+      const value = values[n] as Buffer | null
+      const kept = reference.states(scope, id)
+      same(unpackStates(value, [...kept.keys()]), plainStates(kept), { id, now })
+      same(writtenRecords(value), writtenRecords(values[n + ids.length] as Buffer | null), { id, now })
     }
   }
 
@@ -282,22 +323,21 @@ export async function comparePlain(
   }
 }
 
-/** The value of a key whose states have no reservations; undefined if it has another form. */
-function packed(policies: readonly Policy[], kept: ReadonlyMap<Policy, readonly number[]>): Buffer | undefined {
-  const states = new Map([...kept].map((each) => [each[0].name, each]))
-  const records: Buffer[] = []
-  for (const { name } of policies) {
-    const [written, s = []] = states.get(name) ?? []
-    if (written === undefined || s.at(-1) !== 0) return undefined
-    records.push(plainHead(written), ...s.slice(0, -1).map(seven))
-  }
-  return Buffer.concat(records)
+/** The records of a value, as text. One of zeros is the same as none: the state of a new key. */
+function writtenRecords(value: Buffer | null): readonly string[] {
+  return recordsOf(value ?? Buffer.alloc(0))
+    .filter(({ state }) => state.some((byte) => byte !== 0))
+    .map(({ head, state }) => `${head.toString('hex')} ${state.toString('hex')}`)
 }
 
-function seven(number: number): Buffer {
-  const bytes = Buffer.alloc(8)
-  bytes.writeBigInt64LE(BigInt(number))
-  return bytes.subarray(0, 7)
+/** Each record begins with its size, or with that of a long one behind its head (see lua/records.ts). */
+function recordsOf(value: Buffer): readonly { readonly head: Buffer; readonly state: Buffer }[] {
+  if (value.length === 0) return []
+  const form = value.readUInt8(0)
+  const end = 6 + value.readUInt8(1)
+  const start = form < 254 ? end : end + 4
+  const next = start + (form < 254 ? form : value.readUInt32LE(end))
+  return [{ head: value.subarray(0, start), state: value.subarray(start, next) }, ...recordsOf(value.subarray(next))]
 }
 
 function same(actual: unknown, expected: unknown, context: object): void {

@@ -36,7 +36,7 @@ export interface PlainCallsOptions {
 
 /** The jobs that are not over. */
 export interface PlainResult {
-  /** Others have locked their rows, or they are refused and have none. */
+  /** Others have locked their rows. */
   readonly locked: ReadonlySet<Job>
   /** Their rows are in another form. */
   readonly other: ReadonlySet<Job>
@@ -123,8 +123,8 @@ export class PlainCalls {
     let saved = 0
     for (const job of jobs) {
       const row = byKey.get(keyOf(job))
-      if (row?.done === true) saved += this.#answer(job, row)
-      else if (row?.plain === true) locked.add(job)
+      if (row?.outcome === 'done') saved += this.#answer(job, row)
+      else if (row?.outcome === 'locked') locked.add(job)
       else other.add(job)
     }
     if (2 * other.size < jobs.length) attempts.worked()

@@ -1,9 +1,12 @@
 import { HeadgateError, shown } from '../../errors.ts'
 import { DeadlineItem } from '../deadlines.ts'
+import type { Connection } from './client.ts'
 import type { Message } from './message.ts'
 import { redisError } from './redis-error.ts'
+import type { RedisNode } from './redis-node.ts'
 import { ReplyReader } from './reply-reader.ts'
-import type { Script } from './script.ts'
+import { isMissing, type Script } from './script.ts'
+import type { ScriptCall } from './script-call.ts'
 import type { ScriptRequest } from './script-request.ts'
 
 /** The sender of a batch. */
@@ -22,6 +25,12 @@ interface Sender {
   postpone(batch: Batch): boolean
 }
 
+/** What is done with the reply of a script call, or its error. Neither throws. */
+interface Outcome {
+  answered(reply: unknown): void
+  failed(error: unknown): void
+}
+
 /** The requests of one script call, with their deadline. */
 export class Batch extends DeadlineItem {
   /** True once every request has its response or an error. */
@@ -37,6 +46,9 @@ export class Batch extends DeadlineItem {
   readonly slot: number
   /** Undefined once it is settled: the client may keep this batch for longer, and must not keep finished requests alive. */
   #message: Message | undefined
+  /** Undefined as long as it is not sent. */
+  #call: ScriptCall | undefined
+  #withdrawn = false
   readonly #sender: Sender
 
   constructor(sender: Sender, message: Message, slot: number) {
@@ -54,8 +66,32 @@ export class Batch extends DeadlineItem {
     return this.#message as Message
   }
 
+  /** Runs the script. It is sent again only if the node does not have it, and then it certainly did not run. */
+  evaluate(connection: Connection, { sha, text }: Script, node: RedisNode, { answered, failed }: Outcome): void {
+    const { keys } = this.message
+    const args = this.message.args()
+    const missing = (error: unknown) => {
+      if (!isMissing(error)) return failed(error)
+      node.lostScripts()
+      // If the connection broke meanwhile, the call may have run before.
+      if (this.#withdrawn) return failed(error)
+      this.#ask(() => connection.eval(text, keys, args), answered, failed)
+    }
+    this.#ask(() => connection.evalSha(sha, keys, args), answered, missing)
+  }
+
+  #ask(send: () => ScriptCall, answered: Outcome['answered'], failed: Outcome['failed']): void {
+    try {
+      this.#call = send()
+      this.#call.reply.then(answered, failed)
+    } catch (error) {
+      failed(error)
+    }
+  }
+
   withdraw(): void {
-    this.#message?.withdraw()
+    this.#withdrawn = true
+    this.#call?.withdraw()
   }
 
   receive(reply: unknown): void {
@@ -66,8 +102,8 @@ export class Batch extends DeadlineItem {
     }
     const reader = new ReplyReader(reply)
     for (const request of this.#settle()) {
-      const response = reader.read(request)
       try {
+        const response = reader.read(request)
         if (response === undefined) request.reject(brokenRecord(request))
         else request.receive(response)
       } catch (error) {

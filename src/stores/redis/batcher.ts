@@ -1,4 +1,4 @@
-import { setImmediate } from 'node:timers'
+import { setImmediate, setTimeout } from 'node:timers'
 import { monotonicClock } from '../../clock.ts'
 import { Deadlines } from '../deadlines.ts'
 import { exchanged, exchangeStart } from '../exchange.ts'
@@ -7,9 +7,8 @@ import type { BatcherOptions } from './batcher-options.ts'
 import type { Message } from './message.ts'
 import { OpenBatches } from './open-batches.ts'
 import { causeOf } from './redis-error.ts'
-import { evaluate, type Script } from './script.ts'
+import { RedisNode } from './redis-node.ts'
 import type { ScriptRequest } from './script-request.ts'
-import { SilentNodes } from './silent-nodes.ts'
 
 /** How many calls Redis is trusted to decide in a millisecond, to find out how many may be under way at once. */
 const trustedRate = 5
@@ -19,6 +18,9 @@ const mostTurns = 10
 
 /** A batch of at most this many requests is sent at once if nothing is under way. A larger one is sent in two halves. */
 const few = 7
+
+/** After a batch of at most this many requests, the next one does not wait for all calls of the turn. */
+const some = 16
 
 /** A round trip for which a call may wait, in microseconds. */
 const shortRoundTrip = 1000
@@ -36,8 +38,7 @@ export class Batcher {
   /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
   #ready: Batch[] = []
   readonly #sent: Batch[] = []
-  /** The scripts that each node has. */
-  readonly #known = new Map<string, WeakSet<Script>>()
+  readonly #nodes = new Map<string, RedisNode>()
   /** The batch that may have to bring its script: those behind it would overtake it. */
   #loading: Batch | undefined
   /** How many requests these have. */
@@ -48,7 +49,6 @@ export class Batcher {
   #roundTrip = Infinity
   /** How many batches were answered in time. */
   #answers = 0
-  readonly #silentNodes = new SilentNodes()
   #flushing = false
   #polling = false
 
@@ -56,14 +56,11 @@ export class Batcher {
     this.options = options
     this.problem = () => (options.connection.ready() ? undefined : options.connection.problem())
     this.nodeProblem = options.connection.nodeProblem
-    this.#deadlines = new Deadlines('Redis', options.timeout)
-    const { connection, ttlMargin } = options
-    this.#open = new OpenBatches({
-      cluster: connection.cluster,
-      ttlMargin,
-      begin: (message, slot) => this.#begin(message, slot),
-      close: (batch) => this.#ready.push(batch),
-    })
+    const { connection, timeout, ttlMargin } = options
+    const { cluster } = connection
+    this.#deadlines = new Deadlines('Redis', timeout)
+    const begin = (message: Message, slot: number) => this.#begin(message, slot)
+    this.#open = new OpenBatches({ cluster, ttlMargin, begin, close: (batch) => this.#ready.push(batch) })
     connection.onLost(() => {
       for (const batch of this.#sent) batch.withdraw()
     })
@@ -109,7 +106,7 @@ export class Batcher {
     if (this.#flushing) return
     this.#flushing = true
     // With few calls at once, there is little to collect.
-    if (this.#underWay === 0 && this.#lastSize <= few) queueMicrotask(this.#flush)
+    if (this.#lastSize <= some && (this.#underWay === 0 || this.#near)) queueMicrotask(this.#flush)
     else setImmediate(this.#flush)
   }
 
@@ -125,7 +122,7 @@ export class Batcher {
   /** Called when a batch was not answered in time. */
   unanswered({ slot }: Batch): void {
     const { connection, reconnectAfter } = this.options
-    if (this.#silentNodes.isSilentFor(connection.nodeOf(slot), reconnectAfter * 1000)) connection.reconnect(slot)
+    if (this.#nodeOf(slot).isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot)
   }
 
   /** True if a batch that was not sent may wait on: others were answered since it began to wait. */
@@ -143,8 +140,12 @@ export class Batcher {
    * instead. It costs a call at most the way to Redis, so that has to be short.
    */
   get #overlaps(): boolean {
+    return this.#sent.length >= 2 && this.#near
+  }
+
+  get #near(): boolean {
     const { connection, size } = this.options
-    return this.#sent.length >= 2 && this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
+    return this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
   }
 
   readonly #flush = (): void => {
@@ -171,10 +172,10 @@ export class Batcher {
       const batch = this.#ready.shift() as Batch
       if (batch.settled) continue
       const half = together || this.#sent.length > 0 || this.#ready.length > 0 ? undefined : this.#halfOf(batch)
-      void this.#run(batch)
+      this.#run(batch)
       if (half === undefined) continue
       if (this.#loading) this.#ready.push(half)
-      else void this.#run(half)
+      else this.#run(half)
     }
     if (this.#ready.length > 0 && !this.#loading) this.#flushLater()
   }
@@ -195,36 +196,36 @@ export class Batcher {
     }, reconnectPoll)
   }
 
-  async #run(batch: Batch): Promise<void> {
-    const { keys, script = this.options.script, size } = batch.message
-    const args = batch.message.args()
+  #run(batch: Batch): void {
+    const { script = this.options.script, size } = batch.message
     // If it had to wait for its turn behind others that were answered, its time begins now.
     if (batch.turns > 0 || this.#answers !== batch.answersBefore) this.#deadlines.restart(batch)
     batch.sent = true
     batch.sentAt = exchangeStart()
-    const node = this.options.connection.nodeOf(batch.slot)
+    const node = this.#nodeOf(batch.slot)
     const begin = monotonicClock()
-    this.#silentNodes.asked(node, begin)
+    node.asked(begin)
     this.#sent.push(batch)
     this.#underWay += size
-    if (!this.#known.get(node)?.has(script)) this.#loading = batch
-    try {
-      const reply = await evaluate(this.options.connection, script, keys, args, () => this.#known.delete(node))
-      this.#roundTrip = monotonicClock() - begin
-      this.#silentNodes.answered(node)
-      this.#knownOn(node).add(script)
-      if (!batch.settled) this.#answers++
-      batch.receive(reply)
-    } catch (error) {
-      this.#silentNodes.answered(node)
+    if (!node.has(script)) this.#loading = batch
+    const failed = (error: unknown) => {
+      node.answered()
       batch.fail(causeOf(error, this.options.connection))
     }
+    const answered = (reply: unknown) => {
+      this.#roundTrip = monotonicClock() - begin
+      node.answered(script)
+      if (!batch.settled) this.#answers++
+      batch.receive(reply)
+    }
+    batch.evaluate(this.options.connection, script, node, { answered, failed })
   }
 
-  #knownOn(node: string): WeakSet<Script> {
-    const known = this.#known.get(node) ?? new WeakSet()
-    this.#known.set(node, known)
-    return known
+  #nodeOf(slot: number): RedisNode {
+    const name = this.options.connection.nodeOf(slot)
+    const node = this.#nodes.get(name) ?? new RedisNode()
+    this.#nodes.set(name, node)
+    return node
   }
 
   /** Called by a batch that is settled. */

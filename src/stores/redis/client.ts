@@ -3,9 +3,11 @@
  */
 import { invalidOption } from '../../errors.ts'
 import { errorsOf } from './client-errors.ts'
+import { sendByIoredis } from './ioredis-command.ts'
 import { ioredisScan, type KeyScan, nodeRedisScan } from './key-scan.ts'
 import { isPool, poolReady } from './node-redis-pool.ts'
 import { isSentinel, type NodeRedisSentinel, SentinelMaster } from './node-redis-sentinel.ts'
+import { type SendScript, withBytes } from './script-call.ts'
 
 type Listener = () => void
 
@@ -42,8 +44,8 @@ export interface Connection {
   nodeOf(slot: number): string
   /** False while a command would wait in the client for a connection. */
   ready(): boolean
-  evalSha(sha: string, keys: string[], args: (string | Uint8Array)[]): Promise<unknown>
-  eval(script: string, keys: string[], args: (string | Uint8Array)[]): Promise<unknown>
+  readonly evalSha: SendScript
+  readonly eval: SendScript
   /** Calls the listener when a connection is lost: the client may then send again what it has already sent. */
   onLost(listener: Listener): void
   /** Why the client is not ready, or its last error since it was. */
@@ -114,8 +116,8 @@ function nodeRedis(client: NodeRedisLike): Connection {
       isPool(client) && errors !== undefined
         ? poolReady(client, errors)
         : () => client.isReady ?? client.isOpen ?? true,
-    evalSha: (sha, keys, args) => client.evalSha(sha, { keys, arguments: args }),
-    eval: (script, keys, args) => client.eval(script, { keys, arguments: args }),
+    evalSha: withBytes((sha, keys, args) => client.evalSha(sha, { keys, arguments: args })),
+    eval: withBytes((script, keys, args) => client.eval(script, { keys, arguments: args })),
     onLost: () => {}, // it never sends a command twice
     keyScan: can(client, 'scan') || can(client, 'nodeClient') ? nodeRedisScan(client) : undefined,
   }
@@ -125,7 +127,7 @@ function nodeRedisSentinel(client: NodeRedisSentinel, connection: Connection): C
   const master = new SentinelMaster(client)
   const { ready, reconnect, evalSha, eval: evalText } = master
   const problem = () => connection.problem() ?? master.problem
-  return { ...connection, problem, ready, reconnect, evalSha, eval: evalText }
+  return { ...connection, problem, ready, reconnect, evalSha: withBytes(evalSha), eval: withBytes(evalText) }
 }
 
 /** The states in which ioredis queues commands. Not `wait`: in that state the first command opens the connection. */
@@ -163,8 +165,8 @@ function ioredis(client: IoredisLike): Connection {
     cluster: client.isCluster === true,
     nodeOf: (slot) => (client as IoredisCluster).slots?.[slot]?.[0] ?? '',
     ready: () => !queueing.has(client.status ?? 'ready'),
-    evalSha: (sha, keys, args) => client.evalsha(sha, keys.length, ...keys, ...args),
-    eval: (script, keys, args) => client.eval(script, keys.length, ...keys, ...args),
+    evalSha: sendByIoredis(client, 'evalsha'),
+    eval: sendByIoredis(client, 'eval'),
     keyScan: can(client, 'scan') ? ioredisScan(client) : undefined,
     onLost(listener) {
       const known = listeners.get(client)

@@ -99,7 +99,7 @@ class Inspector implements RedisInspector {
   async reset(storeKey: string): Promise<void> {
     this.#check(storeKey)
     try {
-      await this.#connection.eval(deleteScript, [storeKey], [])
+      await this.#connection.eval(deleteScript, [storeKey], []).reply
     } catch (cause) {
       throw redisError(cause, deleteScript)
     }

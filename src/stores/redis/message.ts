@@ -15,11 +15,6 @@ export interface Message {
   add(request: ScriptRequest): boolean
   /** Moves the later half of the requests to a new message. Undefined if that cannot be done. */
   split(): Message | undefined
+  /** The arguments of the script. It does nothing if the first one begins with `0` (see script-call.ts). */
   args(): (string | Buffer)[]
-  /**
-   * Takes the requests back from a client that has not sent them yet, or that sends them again. Clients keep the very
-   * bytes that they were given, and the script does nothing if the first byte tells it so. (ioredis sends commands again whose
-   * connection broke before the reply, although Redis may have run them.)
-   */
-  withdraw(): void
 }

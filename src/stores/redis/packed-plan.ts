@@ -11,6 +11,9 @@ const idBytes = 4
 /** The largest state whose size the script keeps in one byte. */
 const largestShortSize = 253
 
+/** How a log with narrow entries begins, and any state whose size takes four bytes. */
+const narrowLog = 254
+
 /** The policies of a ledger as the script reads them (see lua/script.ts). A request has one key for each scope. */
 export interface PackedPlan {
   readonly policies: readonly Policy[]
@@ -101,10 +104,11 @@ function recordFormats(policy: Policy, kind: number, numbers: readonly number[])
   return [head, ...formats(slots), ...formats(slots - 1)]
 }
 
-/** How a policy's record begins if its last number is 0, for a plain script. */
+/** How a policy's record begins, for a plain script: that of a log with narrow entries, or of a state whose last number is 0. */
 export function plainHead(policy: Policy): Buffer {
   const { algorithm } = policy
   const head = headOf(policy, kinds.indexOf(algorithm.kind) + 1, definitionOf(algorithm))
+  if (algorithm.grows) return Buffer.concat([Buffer.from([narrowLog]), head])
   return recordHead(head, 7 * (algorithm.slots - 1))
 }
 
@@ -112,7 +116,7 @@ function recordHead(head: Buffer, size: number): Buffer {
   if (size <= largestShortSize) return Buffer.concat([Buffer.from([size]), head])
   const longSize = Buffer.alloc(4)
   longSize.writeUInt32LE(size)
-  return Buffer.concat([Buffer.from([largestShortSize + 1]), head, longSize])
+  return Buffer.concat([Buffer.from([narrowLog]), head, longSize])
 }
 
 function withLength(text: Buffer): Buffer {

@@ -2,18 +2,15 @@ import type { Message } from './message.ts'
 import type { PlainScript } from './script.ts'
 import type { ScriptRequest } from './script-request.ts'
 
-const withdrawn = 0x30 // '0'
-const usual = 0x31 // '1'
-const withNext = 0x32 // '2'
+const usual = '1'
+const withNext = '2'
 
-/** Requests of one plan, cost and time for the script of that plan (see lua/plain.ts). */
+/** Requests of one plan, cost and time for the script of that plan (see lua/plain/script.ts). */
 export class PlainMessage implements Message {
   readonly script: PlainScript
   readonly keys: string[] = []
   size = 0
   readonly #first: ScriptRequest
-  /** One byte of Node's pool: a buffer with memory of its own costs more. */
-  readonly #form = Buffer.allocUnsafe(1)
   /** The place of each key in `keys`. Undefined for a single request. */
   #indexes: Map<string, number> | undefined
   /** The requests of each key. */
@@ -22,7 +19,6 @@ export class PlainMessage implements Message {
   constructor(first: ScriptRequest, script: PlainScript) {
     this.script = script
     this.#first = first
-    this.#form[0] = nextOf(first) ? withNext : usual
     this.add(first)
   }
 
@@ -60,19 +56,16 @@ export class PlainMessage implements Message {
     return later
   }
 
-  args(): (string | Buffer)[] {
+  args(): string[] {
     const { costs, now } = this.#first
+    const form = nextOf(this.#first) ? withNext : usual
     const isUsual = costs === 1 && now < 0
-    if (this.size === this.keys.length && isUsual) return [this.#form]
-    const args = [this.#form, `${costs}`, now < 0 ? '' : `${now}`]
+    if (this.size === this.keys.length && isUsual) return [form]
+    const args = [form, `${costs}`, now < 0 ? '' : `${now}`]
     for (const [index, requests] of this.#byKey.entries()) {
       if (Array.isArray(requests)) args.push(`${index + 1}`, `${requests.length}`)
     }
     return args
-  }
-
-  withdraw(): void {
-    this.#form[0] = withdrawn
   }
 }
 

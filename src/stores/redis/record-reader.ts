@@ -84,7 +84,7 @@ export class RecordReader {
 
   async #read(keys: readonly string[]): Promise<FoundValue[]> {
     if (keys.length === 0) return []
-    const reply = await failingAs(readScript, this.#connection.eval(readScript, [...keys], []))
+    const reply = await failingAs(readScript, this.#connection.eval(readScript, [...keys], []).reply)
     const [time, ...found] = reply as [number | string, ...(string | Buffer | number | null)[]]
     return keys.map((key, n) => {
       const value = found[2 * n]

@@ -1,5 +1,4 @@
 import { createHash } from 'node:crypto'
-import type { Connection } from './client.ts'
 
 /** A Lua script and the name that Redis gives it. */
 export class Script {
@@ -26,22 +25,7 @@ export class PlainScript extends Script {
   }
 }
 
-/**
- * Runs a script. It is sent again only if Redis does not have it, and then it certainly did not run.
- * @param onMissing called in that case: Redis restarted, or was told to flush its scripts, so it may have lost others too
- */
-export async function evaluate(
-  connection: Connection,
-  { sha, text }: Script,
-  keys: string[],
-  args: (string | Buffer)[],
-  onMissing: () => void,
-): Promise<unknown> {
-  try {
-    return await connection.evalSha(sha, keys, args)
-  } catch (error) {
-    if (!(error instanceof Error && error.message.startsWith('NOSCRIPT'))) throw error
-    onMissing()
-    return connection.eval(text, keys, args)
-  }
+/** True if Redis does not have the script, so it certainly did not run. */
+export function isMissing(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('NOSCRIPT')
 }

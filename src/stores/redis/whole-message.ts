@@ -9,8 +9,9 @@ import {
   writeHead,
 } from './script-request.ts'
 
-/** The size of the header: a byte that is 0 if the message was withdrawn, and the TTL margin. */
+/** The size of the header: a byte that is `0` if the message was withdrawn, and the TTL margin. */
 const headBytes = 9
+const wanted = 0x31 // '1'
 
 /** Any requests for the whole script (see lua/main.ts), with each of their keys and plans once. */
 export class WholeMessage implements Message {
@@ -30,7 +31,7 @@ export class WholeMessage implements Message {
 
   /** @param ttlMargin in milliseconds */
   constructor(ttlMargin: number) {
-    this.#bytes.writeUInt8(1, 0)
+    this.#bytes.writeUInt8(wanted, 0)
     this.#bytes.writeDoubleLE(ttlMargin, 1)
   }
 
@@ -96,13 +97,9 @@ export class WholeMessage implements Message {
     return index < 0 ? this.#plans.push(plan) : index + 1
   }
 
-  /** The plans and the requests. */
+  /** The requests and the plans. */
   args(): Buffer[] {
     const only = this.#plans.length === 1 ? (this.#plans[0] as PackedPlan).bytes : undefined
-    return [only ?? Buffer.concat(this.#plans.map(({ bytes }) => bytes)), this.#bytes.subarray(0, this.#end)]
-  }
-
-  withdraw(): void {
-    this.#bytes.writeUInt8(0, 0)
+    return [this.#bytes.subarray(0, this.#end), only ?? Buffer.concat(this.#plans.map(({ bytes }) => bytes))]
   }
 }

@@ -123,6 +123,10 @@ test('an error of Redis is the cause of the error of the call', async () => {
 /** Clients of a server that they reach through a proxy at this port. */
 const proxied: Record<string, (port: number) => Promise<RedisClient>> = {
   ioredis: async (port) => ioredis(port, { retryStrategy: () => 10 }),
+  'ioredis with a prefix': async (port) => ioredis(port, { retryStrategy: () => 10, keyPrefix: 'app:' }),
+  'ioredis that gathers commands': async (port) => {
+    return ioredis(port, { retryStrategy: () => 10, enableAutoPipelining: true })
+  },
   'node-redis': nodeRedis,
   async 'ioredis with a Sentinel'(port) {
     const { root, map } = await sentinelOf(port)
@@ -164,7 +168,11 @@ test.each(Object.keys(proxied))('%s: a call whose reply was lost is not repeated
   const direct = new RateLimiter({
     name: limiter.name,
     policies,
-    store: redisStore({ client: ioredis(server.port), timeout: '5s' }),
+    store: redisStore({ client: ioredis(server.port, { keyPrefix: prefixOf(client) }), timeout: '5s' }),
   })
   expect((await direct.peek('id')).remaining).toBe(99)
 })
+
+function prefixOf(client: RedisClient): string {
+  return (client as Partial<Redis>).options?.keyPrefix ?? ''
+}

@@ -1,7 +1,11 @@
+import { createClient } from 'redis'
+import { afterAll } from 'vitest'
 import { describePlainDifferential } from '../../support/plain-differential.ts'
 import { useRedis } from '../../support/use-server.ts'
 
-const { client } = await useRedis()
+const { client, server } = await useRedis()
+const nodeRedis = await createClient({ socket: { port: server.port } }).connect()
+afterAll(() => nodeRedis.destroy())
 
-/** plain-differential.long.test.ts plays twelve times as many scripts. */
-describePlainDifferential(client, 16)
+/** plain-differential.long.test.ts plays 200 scripts for each kind of policies. */
+describePlainDifferential(client, 8, nodeRedis)

@@ -3,8 +3,10 @@ import { describe, expect, test } from 'vitest'
 import {
   fixedWindow,
   memoryStore,
+  type PenaltyOptions,
   type Policy,
   RateLimiter,
+  segmentedWindow,
   slidingLog,
   slidingWindow,
   tokenBucket,
@@ -16,9 +18,10 @@ import { useRedis } from '../../support/use-server.ts'
 const { client } = await useRedis()
 let names = 0
 
-function limiterOf(policies: Policy | Policy[], clock?: ManualClock, name = `plain-${names++}`): RateLimiter {
+function limiterOf(policies: Policy | Policy[], clock?: ManualClock, penalty?: PenaltyOptions): RateLimiter {
   const time = clock === undefined ? {} : { clock: clock.now }
-  return new RateLimiter({ name, policies, store: redisStore({ client, timeout: '30s', ...time }) })
+  const store = redisStore({ client, timeout: '30s', ...time })
+  return new RateLimiter({ name: `plain-${names++}`, policies, store, ...(penalty && { penalty }) })
 }
 
 const keyOf = (limiter: RateLimiter, id: string) => `headgate:${limiter.name}:{${id}}`
@@ -38,13 +41,20 @@ const policies = {
   interval: tokenBucket({ limit: 10, window: '10s', refill: 'interval' }),
   fixedWindow: fixedWindow({ limit: 10, window: '10s' }),
   slidingWindow: slidingWindow({ limit: 10, window: '10s' }),
+  log: slidingLog({ limit: 10, window: '10s' }),
   two: [tokenBucket({ limit: 10, window: '10s' }), slidingWindow({ name: 'minute', limit: 50, window: '1m' })],
 }
 
-describe.each(Object.entries(policies))('%s', (_, plan) => {
+const plans: readonly (readonly [string, Policy | Policy[], PenaltyOptions | undefined])[] = [
+  ...Object.entries(policies).map(([name, plan]) => [name, plan, undefined] as const),
+  ['bucket with a penalty', policies.bucket, { after: 2, within: '20s', block: ['3s', '1m'] }],
+  ['log with a penalty', policies.log, { after: 1, within: '10s', block: '3s', restart: true }],
+]
+
+describe.each(plans)('%s', (_, plan, penalty) => {
   test('a value lives as long as the whole script lets it live', async () => {
     const clock = new ManualClock()
-    const [plain, whole] = [limiterOf(plan, clock), limiterOf(plan, clock)]
+    const [plain, whole] = [limiterOf(plan, clock, penalty), limiterOf(plan, clock, penalty)]
     for (const later of [0, 0, 700, 1, 2500, 9000, 10_000, 59_000, 61_000]) {
       clock.advance(later)
       // A peek in the same turn makes the call travel with it, to the whole script.
@@ -62,9 +72,9 @@ describe.each(Object.entries(policies))('%s', (_, plan) => {
   })
 
   test('leaves one script on the server beside the whole one', async () => {
-    await limiterOf(slidingLog({ limit: 1, window: '1s' })).consume('ann')
+    await limiterOf(segmentedWindow({ limit: 1, window: '1s' })).consume('ann')
     const before = await scripts()
-    const limiter = limiterOf(plan)
+    const limiter = limiterOf(plan, undefined, penalty)
     for (let n = 0; n < 20; n++) await Promise.all([limiter.consume('ann'), limiter.consume('bob')])
     await limiter.peek('ann')
     const { kept } = await scripts()

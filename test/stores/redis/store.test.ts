@@ -64,6 +64,30 @@ const clients: Record<string, () => Promise<RedisClient>> = {
   },
 }
 
+/** A method of a subclass that needs the client itself as `this`. */
+class CountingRedis extends Redis {
+  #calls = 0
+
+  override evalsha(...args: unknown[]): Promise<unknown> {
+    this.#calls++
+    return Reflect.apply(super.evalsha, this, args)
+  }
+
+  get calls(): number {
+    return this.#calls
+  }
+}
+
+test('the method of a subclass of ioredis is called on the client itself', async () => {
+  const own = new CountingRedis(server.port)
+  closes.push(() => own.disconnect())
+  const store = redisStore({ client: own, timeout: '5s', denyCache: false })
+  const limiter = new RateLimiter({ name: 'test', policies: '5/1m', store, onStoreError: 'throw' })
+  expect((await limiter.consume('ann')).remaining).toBe(4)
+  expect((await limiter.consume('ann')).remaining).toBe(3)
+  expect(own.calls).toBe(2)
+})
+
 describe.each(Object.keys(clients))('%s', (name) => {
   test('decides every verb as the memory store does', async () => {
     const clock = new ManualClock()

@@ -12,8 +12,9 @@
  *     written   the others
  *
  * A row is in plain form if its record has only the state of this policy, under the same numbers and without open
- * reservations, and if the clock has not gone far back. A key without a row or with an empty record is new. A call is `done`
- * if it is admitted and its row was written, or if it is refused and its row was read. No other call has changed anything.
+ * reservations, and if the clock has not gone far back. A key without a row or with an empty record is new. The outcome of a
+ * call is `done` if it is admitted and its row was written, or if it is refused and nobody else has locked its row. Else it is
+ * `locked`, or `other` if its row is in another form, and the call has changed nothing.
  *
  * Two statements never wait for each other. Only `added` waits: for others who add the same keys, in the same order, or who are
  * changing them. No row is added that is there and locked by others, and no row is changed before all are added.
@@ -117,8 +118,11 @@ with kept as materialized (
   where row.key = saved.key and row.key = any (${keys}) and found and (select count(*) from added) >= 0
   returning row.key
 )
-select key, record, now, plain,
-  plain and case when admitted then written.key is not null or added.key is not null else found end as done
+select key, record, now, case
+    when not plain then 'other'
+    when case when admitted then written.key is not null or added.key is not null else not locked end then 'done'
+    else 'locked'
+  end as outcome
 from decided left join written using (key) left join added using (key)`
 }
 

@@ -1,13 +1,13 @@
 /*
  * The main part of the script. It gets the keys of a batch of requests (each key once) and two packed arguments: the
- * plans, and the requests. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
+ * requests, and the plans. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
  * writes the keys that changed at the end.
  *
  * Plans, packed by ../packed-plan.ts: for each plan "<HH" number of policies, number of scopes. Then for each
  * policy "<HBBddB" scope, kind, flags, burst, tolerance, number of definition numbers; "Hc0" texts that records of the policy begin
  * with, and their formats; the definition numbers as doubles.
  *
- * Requests, packed by ../script-request.ts: "<Bd" 0 if the response is no longer wanted, TTL margin in ms. Then for
+ * Requests, packed by ../script-request.ts: "<Bd" 48 (`0`) if the response is no longer wanted, TTL margin in ms. Then for
  * each request "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more
  * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; "<d" a
  * cost for each policy, if they differ; the tickets of a settlement or a renewal; how long a refused call has to wait, if its
@@ -46,14 +46,14 @@ local function readPolicy(position)
   local scope, kind, flags, burst, tolerance, count, head
   local longHead, longFormat, shortHead, shortFormat
   scope, kind, flags, burst, tolerance, count, head, longHead, longFormat, shortHead, shortFormat, position =
-    unpack('<HBBddBHc0Hc0Hc0Hc0Hc0', ARGV[1], position)
+    unpack('<HBBddBHc0Hc0Hc0Hc0Hc0', ARGV[2], position)
   local p = {
     burst = burst, tolerance = tolerance, head = head, s = false, at = 0, wait = 0, scope = false, first = false,
     countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
     scales = flags % 16 >= 8, resets = flags % 32 >= 16, retunes = flags >= 32,
     longHead = longHead, longFormat = longFormat, shortHead = shortHead, shortFormat = shortFormat,
   }
-  local numbers = { unpack('<' .. rep('d', count), ARGV[1], position) }
+  local numbers = { unpack('<' .. rep('d', count), ARGV[2], position) }
   define(p, kind, spread(numbers, 1, count))
   -- A small state is read into the same buffer for every key.
   if p.slots <= 5 and not p.grows then
@@ -63,10 +63,10 @@ local function readPolicy(position)
 end
 
 local function readPlans()
-  local plans, position, length = {}, 1, #ARGV[1]
+  local plans, position, length = {}, 1, #ARGV[2]
   while position <= length do
     local policies, count, scopes = { scopes = {} }
-    count, scopes, position = unpack('<HH', ARGV[1], position)
+    count, scopes, position = unpack('<HH', ARGV[2], position)
     for scope = 1, scopes do
       -- The policies of one scope; the key that they have loaded, if they changed it, and when it has its full quota.
       policies.scopes[scope] = { key = false, changed = false, provisional = false, others = nil, fullAt = 0 }
@@ -82,8 +82,8 @@ local function readPlans()
   return plans
 end
 
-local requests = ARGV[2]
-if byte(requests) == 0 then return redis.error_reply('HEADGATE the response is no longer wanted') end
+local requests = ARGV[1]
+if byte(requests) == 48 then return redis.error_reply('HEADGATE the response is no longer wanted') end
 margin = unpack('<d', requests, 2) * 1000
 local plans = readPlans()
 local serverTime

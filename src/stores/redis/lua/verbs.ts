@@ -80,18 +80,18 @@ function makers.verbs()
   end
 
   function verbs.readCosts(count, position)
-    local list = { unpack('<' .. rep('d', count), ARGV[2], position) }
+    local list = { unpack('<' .. rep('d', count), ARGV[1], position) }
     return list, list[count + 1]
   end
 
   function verbs.readTickets(count, position)
     local list, present = {}, nil
     for n = 1, count do
-      present, position = unpack('<B', ARGV[2], position)
+      present, position = unpack('<B', ARGV[1], position)
       list[n] = false
       if present == 1 then
         local ticket = {}
-        ticket.since, ticket.id, ticket.units, position = unpack('<ddd', ARGV[2], position)
+        ticket.since, ticket.id, ticket.units, position = unpack('<ddd', ARGV[1], position)
         list[n] = ticket
       end
     end

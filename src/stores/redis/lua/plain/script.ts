@@ -9,18 +9,24 @@
  * the numbers of each policy; or 5 if the value of the key is broken.
  */
 import type { Algorithm, Policy } from '../../../../algorithms/algorithm.ts'
+import { SlidingLog } from '../../../../algorithms/sliding-log.ts'
 import { cacheableFlag, nextFlag } from '../../request-flags.ts'
-import { largest } from '../evaluation.ts'
 import { compact, script } from '../script.ts'
 import { bucketStep } from './bucket.ts'
+import { decideCalls } from './calls.ts'
 import { intervalBucketStep } from './interval-bucket.ts'
+import { penaltyStep } from './penalty.ts'
+import { freshState, headsOf, type Part, recordsOf } from './records.ts'
+import { largestLog, slidingLogStep } from './sliding-log.ts'
 import { slidingWindowStep } from './sliding-window.ts'
-import type { MakeStep, PlainStep } from './step.ts'
+import type { MakeStep } from './step.ts'
 
 const makers: Readonly<Record<string, MakeStep<never>>> = {
   bucket: bucketStep,
   intervalBucket: intervalBucketStep,
   slidingWindow: slidingWindowStep,
+  slidingLog: slidingLogStep,
+  penalty: penaltyStep,
 }
 
 /** Lua has places for some 200 names. */
@@ -29,7 +35,7 @@ const mostPolicies = 4
 /** What the script of a plan is made of. */
 export interface PlainTerms {
   readonly policies: readonly Policy[]
-  /** How the record of each policy begins if its last number is 0, which is left out (see ../records.ts). */
+  /** How the record of each policy begins in its usual form (see ../records.ts). */
   readonly heads: readonly Buffer[]
   /** The plan as the whole script reads it. */
   readonly bytes: Buffer
@@ -41,39 +47,33 @@ export interface PlainTerms {
 
 /** True if a plain script can decide these policies. */
 export function isPlain(policies: readonly Policy[], scopes: readonly string[]): boolean {
-  return (
-    scopes.length === 1 &&
-    policies.length <= mostPolicies &&
-    policies.every(({ algorithm, shadow }) => algorithm.kind in makers && !shadow)
-  )
+  return scopes.length === 1 && policies.length <= mostPolicies && policies.every(isPlainPolicy)
+}
+
+function isPlainPolicy({ algorithm, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
+  if (!(algorithm.kind in makers) || shadow) return false
+  if (algorithm instanceof SlidingLog) return n === 0 && !countRefused && algorithm.limit <= largestLog
+  if (!algorithm.punishes) return true
+  const others = all.slice(0, -1)
+  return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))
 }
 
 /** @param whole the whole script */
 export function plainScript(terms: PlainTerms, whole: string = script): string {
-  const policies = terms.policies.map((policy, index): Part => {
+  const parts = terms.policies.map((policy, index): Part => {
     const n = index + 1
+    const head = terms.heads[index] as Buffer
     const make = makers[policy.algorithm.kind] as MakeStep<Algorithm>
-    return { n, policy, head: terms.heads[index] as Buffer, step: make(n, policy.algorithm) }
+    return { n, policy, head, step: make(n, policy.algorithm, head.length) }
   })
-  return `${compact(bodyOf(policies, terms))}${whole}`
-}
-
-/** One policy of the script. */
-interface Part {
-  readonly n: number
-  readonly policy: Policy
-  readonly head: Buffer
-  readonly step: PlainStep
+  return `${compact(bodyOf(parts, terms))}${whole}`
 }
 
 function bodyOf(parts: readonly Part[], { ttlMargin, cacheable, bytes }: PlainTerms): string {
-  const each = (write: (part: Part) => string): string => parts.map(write).join('\n')
-  const join = (write: (part: Part) => string): string => parts.map(write).join(' and ')
-  const format = `<${parts.map(({ head, step }) => `c${head.length}${'i7'.repeat(step.state.length)}`).join('')}`
-  const length = parts.reduce((sum, { head, step }) => sum + head.length + 7 * step.state.length, 0)
+  const { names, check, read, pack } = recordsOf(parts)
   const margin = ttlMargin * 1000
   const grain = grainOf(parts)
-  const unchanged = unchangedBy(parts)
+  const round = (ends: string): string => (grain === undefined ? ends : `ceil((${ends}) / ${grain}) * ${grain}`)
   return `
 do
 local floor, ceil, never, call = math.floor, math.ceil, math.huge, redis.call
@@ -93,61 +93,41 @@ for n = 4, #ARGV, 2 do
   repeats[tonumber(ARGV[n])] = tonumber(ARGV[n + 1])
 end
 ${[...new Set(parts.map(({ step }) => step.prelude))].join('')}
-${each(({ n, head }) => `local begin${n} = ${quoted(head)}`)}
-local ${parts.map(({ n, step }) => `head${n}, ${step.state.join(', ')}`).join(', ')}
+${headsOf(parts)
+  .map(([name, head]) => `local ${name} = ${quoted(head)}`)
+  .join('\n')}
+local ${names.join(', ')}
 local values = call('MGET', spread(KEYS))
 
 local plain = true
 for key = 1, #KEYS do
   local value = values[key]
   if value then
-    plain = #value == ${length}
-    if plain then
-      ${parts.map(({ n, step }) => `head${n}, ${step.state.join(', ')}`).join(', ')} = unpack('${format}', value)
-      plain = ${join(({ n, policy: { algorithm } }) => `head${n} == begin${n} and last${n} - now < ${algorithm.tolerance}`)}
-    end
+    ${check}
     if not plain then break end
   end
 end
 
 if plain then
-  local reply, size = { serverTime, nil, nil, nil }, 1
+  local reply, size = { serverTime, ${numbersOfReply(parts)} }, 1
   local lastLife, lifeText, remaining, reset, used
   for key = 1, #KEYS do
     local value, readEnd = values[key], nil
     if value then
       if #KEYS > 1 then
-        ${parts.map(({ n, step }) => `head${n}, ${step.state.join(', ')}`).join(', ')} = unpack('${format}', value)
+        ${read}
       end
-      ${grain === undefined ? '' : `${parts[0]?.step.reset}\nreadEnd = ceil((last1 + reset + ${margin}) / ${grain}) * ${grain}`}
+      ${grain === undefined ? '' : `${parts[0]?.step.reset}\nreadEnd = ${round(`last1 + reset + ${margin}`)}`}
     else
-${each(({ step: { state } }) => `${state.join(', ')} = ${state.map(() => '0').join(', ')}`)}
+      ${parts.map(freshState).join('\n')}
     end
     local calls = repeats and repeats[key] or 1
     local before, written, fullAt = size, false, 0
-    ${unchanged.keep}
-${each(({ n, step }) => `local at${n} = now < last${n} and last${n} or now\n${step.advance}`)}
-    for _ = 1, calls do
-${each((part) => `local ${wait(part)}`)}
-      local allowed = ${join(({ n }) => `wait${n} == 0`)}
-      size = size + 1
-      if allowed then
-        reply[size] = 2
-        written = true
-        ${unchanged.take}
-${each(({ step }) => step.take)}
-      else
-        reply[size] = 0
-${parts.map(count).join('')}
-      end
-      fullAt = 0
-${each((part) => respond(part, cacheable))}
-    end
+    ${decideCalls(parts, cacheable)}
     if written then
-      ${unchanged.restore}
-      local text = pack('${format}', ${parts.map(({ n, step }) => `begin${n}, ${step.state.join(', ')}`).join(', ')})
-      local ends = ${grain === undefined ? `fullAt + ${margin}` : `ceil((fullAt + ${margin}) / ${grain}) * ${grain}`}
-      if ends == readEnd then
+      ${pack}
+      local ends = ${round(`fullAt + ${margin}`)}
+      if ends == readEnd and #text == #value then
         call('SETRANGE', KEYS[key], '0', text)
       else
         local life = ceil((ends - now) / 1000)
@@ -167,14 +147,19 @@ ${each((part) => respond(part, cacheable))}
 end
 
 -- The same calls for the whole script.
-local requests = { pack('<Bd', 1, ${ttlMargin}) }
+local requests = { pack('<Bd', 49, ${ttlMargin}) }
 for key = 1, #KEYS do
   local calls = repeats and repeats[key] or 1
   requests[key + 1] = pack('<HBddHHB', 1, form == '2' and ${nextFlag + (cacheable ? cacheableFlag : 0)} or ${cacheable ? cacheableFlag : 0}, tonumber(ARGV[3]) or -1, cost, key, calls - 1, 0)
 end
-ARGV[1], ARGV[2] = ${quoted(bytes)}, table.concat(requests)
+ARGV[1], ARGV[2] = table.concat(requests), ${quoted(bytes)}
 end
 `
+}
+
+/** Places for the reply to one call: a table grows slowly. */
+function numbersOfReply(parts: readonly Part[]): string {
+  return new Array(1 + 3 * parts.length).fill('nil').join(', ')
 }
 
 /** What the end of a value is rounded up to, so that most calls need not set it again: with one policy, as ../states.ts has it. */
@@ -182,65 +167,6 @@ function grainOf([first, ...more]: readonly Part[]): number | undefined {
   return first === undefined || more.length > 0
     ? undefined
     : Math.max(1_000_000, Math.floor(first.policy.algorithm.span / 16))
-}
-
-function wait({ n, step }: Part): string {
-  return `wait${n} = ${step.wait('cost')}\nif wait${n} > 0 then wait${n} = wait${n} + (at${n} - now) end`
-}
-
-/**
- * If a refusal changes some of the policies, the value is written. The others are then written as they were, unless a call of
- * the batch was taken.
- */
-function unchangedBy(parts: readonly Part[]): {
-  readonly keep: string
-  readonly take: string
-  readonly restore: string
-} {
-  const all = parts.filter(({ policy }) => !policy.countRefused).flatMap(({ step }) => step.state)
-  if (all.length === 0 || parts.every(({ policy }) => !policy.countRefused)) return { keep: '', take: '', restore: '' }
-  const before = all.map((name) => `${name}Before`).join(', ')
-  const names = all.join(', ')
-  return {
-    keep: `local taken, ${before} = false, ${names}`,
-    take: 'taken = true',
-    restore: `if not taken then ${names} = ${before} end`,
-  }
-}
-
-function count(part: Part): string {
-  return part.policy.countRefused ? `${part.step.count}\n${wait(part)}\nwritten = true\n` : ''
-}
-
-/** Responds with the numbers of a policy, as the whole script does. */
-function respond({ n, policy: { burst }, step }: Part, cacheable: boolean): string {
-  return `
-if not allowed then
-  size = size + 1
-  reply[size] = wait${n} == never and -1 or wait${n}
-end
-${step.report}
-if at${n} + reset > fullAt then fullAt = at${n} + reset end
-size = size + 1
-if used ~= ${burst} - remaining then
-  reply[size] = -remaining - 1
-  size = size + 1
-  reply[size] = ${readable('used')}
-else
-  reply[size] = ${burst > largest ? readable('remaining') : 'remaining'}
-end
-size = size + 1
-reply[size] = reset + (at${n} - now)
-if form == '2'${cacheable ? ' or not allowed' : ''} then
-  size = size + 1
-  reply[size] = remaining >= ${burst} and 0 or ${step.wait('(remaining + 1)')} + (at${n} - now)
-end
-`
-}
-
-/** A large number goes as text, as in the whole script. */
-function readable(number: string): string {
-  return `${number} > ${largest} and string.format('%.0f', ${number}) or ${number}`
 }
 
 /** A text of Lua with these bytes. */

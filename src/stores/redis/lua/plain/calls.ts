@@ -1,0 +1,105 @@
+import { largest } from '../evaluation.ts'
+import { freshState, type Part } from './records.ts'
+
+/**
+ * Code that decides the calls of a key on its states, and responds to each as the whole script does. Then `written` is true
+ * if the value has to be written, and `fullAt` is when the key has its full quota.
+ */
+export function decideCalls(parts: readonly Part[], cacheable: boolean): string {
+  const each = (write: (part: Part) => string): string => parts.map(write).join('\n')
+  const unchanged = unchangedBy(parts)
+  const last = parts.at(-1) as Part
+  const { restarts, endsWithWindow } = last.policy.algorithm
+  return `
+${unchanged.keep === '' ? '' : `local ${unchanged.keep}`}
+${each(({ n, step }) => `local at${n} = now < last${n} and last${n} or now\n${step.advance}`)}
+for _ = 1, calls do
+${each((part) => `local ${wait(part)}`)}
+  local allowed = ${parts.map(({ n }) => `wait${n} == 0`).join(' and ')}
+  size = size + 1
+  if allowed then
+    reply[size] = 2
+    written = true
+    ${unchanged.take}
+${each(({ step }) => step.take)}
+  else
+    reply[size] = 0
+    ${endsWithWindow ? `local delay = math.max(${parts.map(({ n }) => `wait${n}`).join(', ')})` : ''}
+    ${restarts ? `local free = wait${last.n} == 0` : ''}
+${each(count)}
+    ${restarts ? `if free and wait${last.n} > 0 then\n${restart(parts.slice(0, -1), unchanged.keep)}\nend` : ''}
+  end
+  fullAt = 0
+${each((part) => respond(part, cacheable))}
+end
+${unchanged.restore}
+`
+}
+
+function wait({ n, step }: Part): string {
+  return `wait${n} = ${step.wait('cost')}\nif wait${n} > 0 then wait${n} = wait${n} + (at${n} - now) end`
+}
+
+/**
+ * If a refusal changes some of the policies, the value is written. The others are then written as they were, unless a call of
+ * the batch was taken.
+ */
+function unchangedBy(parts: readonly Part[]): {
+  readonly keep: string
+  readonly take: string
+  readonly restore: string
+} {
+  const all = parts.filter(({ policy }) => !policy.countRefused).flatMap(({ step }) => step.state)
+  if (all.length === 0 || parts.every(({ policy }) => !policy.countRefused)) return { keep: '', take: '', restore: '' }
+  const before = all.map((name) => `${name}Before`).join(', ')
+  const names = all.join(', ')
+  return {
+    keep: `taken, ${before} = false, ${names}`,
+    take: 'taken = true',
+    restore: `if not taken then ${names} = ${before} end`,
+  }
+}
+
+function count(part: Part): string {
+  const { policy, step } = part
+  if (!policy.countRefused) return ''
+  const counted = `${step.count}\n${wait(part)}\nwritten = true\n`
+  return step.counts === undefined ? counted : `if ${step.counts} then\n${counted}end\n`
+}
+
+/** Restates algorithms/restart.ts. What is kept for a refusal is the new state as well. */
+function restart(parts: readonly Part[], keep: string): string {
+  const renewed = parts.map((part) => `at${part.n} = now\n${part.step.advance}\n${wait(part)}`)
+  return [...parts.map(freshState), keep, ...renewed].join('\n')
+}
+
+/** Responds with the numbers of a policy, as the whole script does. */
+function respond({ n, policy: { burst }, step }: Part, cacheable: boolean): string {
+  return `
+if not allowed then
+  size = size + 1
+  reply[size] = wait${n} == never and -1 or wait${n}
+end
+${step.report}
+if at${n} + reset > fullAt then fullAt = at${n} + reset end
+size = size + 1
+if used ~= ${burst} - remaining then
+  reply[size] = -remaining - 1
+  size = size + 1
+  reply[size] = ${readable('used')}
+else
+  reply[size] = ${burst > largest ? readable('remaining') : 'remaining'}
+end
+size = size + 1
+reply[size] = reset + (at${n} - now)
+if form == '2'${cacheable ? ' or not allowed' : ''} then
+  size = size + 1
+  reply[size] = remaining >= ${burst} and 0 or (${step.wait('(remaining + 1)')}) + (at${n} - now)
+end
+`
+}
+
+/** A large number goes as text, as in the whole script. */
+function readable(number: string): string {
+  return `${number} > ${largest} and string.format('%.0f', ${number}) or ${number}`
+}

@@ -1,0 +1,139 @@
+import type { Policy } from '../../../../algorithms/algorithm.ts'
+import type { LogRecord, PlainStep } from './step.ts'
+
+/** One policy of a plain script. */
+export interface Part {
+  /** Its number, from 1 on. */
+  readonly n: number
+  readonly policy: Policy
+  /** How its record begins. */
+  readonly head: Buffer
+  readonly step: PlainStep
+}
+
+/** Code for the value of a key, which has a record for each policy (see ../records.ts). */
+export interface Records {
+  /** The names of all that is read. */
+  readonly names: readonly string[]
+  /** Reads a value, and sets `plain` to true if the script can decide its key. */
+  readonly check: string
+  /** Reads a value that was checked. */
+  readonly read: string
+  /** Sets `text`, the value of the states. */
+  readonly pack: string
+}
+
+/** @param parts a log comes first */
+export function recordsOf(parts: readonly Part[]): Records {
+  const log = parts[0]?.step.log
+  return log === undefined ? fixedRecords(parts) : withLog(log, fixedRecords(parts.slice(1)))
+}
+
+/** Sets the state of a new key. */
+export function freshState({ step: { log, state, lastNumber } }: Part): string {
+  if (log !== undefined) return log.fresh
+  const names = lastNumber === undefined ? state : [...state, lastNumber]
+  return `${names.join(', ')} = ${names.map(() => '0').join(', ')}`
+}
+
+/** How the records begin, by the names that the code has for that. */
+export function headsOf(parts: readonly Part[]): readonly (readonly [name: string, head: Buffer])[] {
+  return parts.flatMap(({ n, head, step: { lastNumber } }) => {
+    const usual = [`begin${n}`, head] as const
+    return lastNumber === undefined ? [usual] : [usual, [`long${n}`, longer(head)] as const]
+  })
+}
+
+/** A head begins with the size of the state. */
+function longer(head: Buffer): Buffer {
+  return Buffer.concat([Buffer.from([(head[0] as number) + 7]), head.subarray(1)])
+}
+
+interface FixedRecords extends Records {
+  /** An expression: true if the records have so many bytes. */
+  hasLength(bytes: string): string
+  /** Reads what follows so many bytes. */
+  readAfter(bytes: string): string
+  /** An expression: true if the script can decide what was read after so many bytes. */
+  isPlain(bytes: string): string
+  /** An expression: the packed states, after these values. */
+  packAfter(format: string, values: readonly string[]): string
+}
+
+/** Records that are as long as the numbers of their states. The last number of the last one may be there or not. */
+function fixedRecords(parts: readonly Part[]): FixedRecords {
+  const last = parts.at(-1)?.step.lastNumber
+  const [short, long] = [formOf(parts, undefined), formOf(parts, last)]
+  const hasLength = (bytes: string): string =>
+    last === undefined ? `${bytes} == ${short.length}` : `(${bytes} == ${short.length} or ${bytes} == ${long.length})`
+  const readAfter = (bytes: string): string =>
+    last === undefined
+      ? short.readAfter(bytes)
+      : `if #value - ${bytes} == ${short.length} then\n${short.readAfter(bytes)}\n${last} = 0\nelse\n${long.readAfter(bytes)}\nend`
+  const isPlain = (bytes: string): string => {
+    const heads = parts.map(({ n }) => `begin${n}`)
+    if (last !== undefined)
+      heads.push(`(#value - ${bytes} == ${short.length} and ${heads.pop()} or long${parts.at(-1)?.n})`)
+    return parts.map((part, index) => isUsual(part, heads[index] as string)).join(' and ')
+  }
+  const packAfter = (format: string, values: readonly string[]): string => {
+    const [some, all] = [short, long].map((form) => {
+      return `pack('<${format}${form.format}', ${[...values, ...form.values].join(', ')})`
+    })
+    return last === undefined ? `${some}` : `${last} == 0 and ${some} or ${all}`
+  }
+  const read = readAfter('0')
+  const check = `
+plain = ${hasLength('#value')}
+if plain then
+  ${read}
+  plain = ${isPlain('0')}
+end
+`
+  const pack = `local text = ${packAfter('', [])}`
+  return { names: long.names, check, read, pack, hasLength, readAfter, isPlain, packAfter }
+}
+
+/** @param last the name of the last number of the last record, if it is there */
+function formOf(parts: readonly Part[], last: string | undefined) {
+  const records = parts.map(({ n, head, step: { state } }, index) => {
+    const isLong = last !== undefined && index === parts.length - 1
+    return { n, head, begin: isLong ? `long${n}` : `begin${n}`, numbers: isLong ? [...state, last] : state }
+  })
+  const names = records.flatMap(({ n, numbers }) => [`head${n}`, ...numbers])
+  const values = records.flatMap(({ begin, numbers }) => [begin, ...numbers])
+  const format = records.map(({ head, numbers }) => `c${head.length}${'i7'.repeat(numbers.length)}`).join('')
+  return {
+    names,
+    format,
+    values,
+    length: records.reduce((sum, { head, numbers }) => sum + head.length + 7 * numbers.length, 0),
+    readAfter: (bytes: string) => `${names.join(', ')} = unpack('<${format}', value, ${bytes} + 1)`,
+  }
+}
+
+function isUsual({ n, policy: { algorithm } }: Part, head: string): string {
+  return `head${n} == ${head} and last${n} - now < ${algorithm.tolerance}`
+}
+
+function withLog(log: LogRecord, others: FixedRecords): Records {
+  const { names, hasLength, readAfter, isPlain, packAfter } = others
+  const none = names.length === 0
+  const rest = `${log.newest}${none ? '' : readAfter(log.size)}`
+  return {
+    names: [...log.names, ...names],
+    check: `
+plain = #value >= ${log.least}
+if plain then
+  ${log.numbers}
+  plain = ${log.isUsual} and ${hasLength(`#value - ${log.size}`)}
+end
+if plain then
+  ${rest}
+  plain = ${none ? log.isPlain : `${log.isPlain} and ${isPlain(log.size)}`}
+end
+`,
+    read: `${log.numbers}\n${rest}`,
+    pack: `${log.pack}\nlocal text = ${packAfter(log.format, log.values)}\n${log.withoutEntry}`,
+  }
+}
