@@ -206,7 +206,7 @@ describe('express-rate-limit', () => {
   test('counts in a store of headgate, which processes share', async () => {
     const options = { limit: 3, windowMs: 60_000, standardHeaders: 'draft-7' } as const
     const expected = await play(expressOriginal(options) as never)
-    const shared = () => expressCompat({ ...options, store: redisStore({ client }), name: 'api' })
+    const shared = () => expressCompat({ ...options, store: redisStore({ client, timeout: '5s' }), name: 'api' })
     const [one, other] = [shared(), shared()]
     expect(await play(one)).toEqual(expected)
     expect((await play(other)).map((answer) => (answer as unknown[])[0])).toEqual([429, 429, 429, 429])

@@ -232,12 +232,16 @@ test('a client whose errors nobody hears is a warning, once, and shows the cause
   const healthy = createClient({ socket: { port: open.port } })
   await healthy.connect()
   closes.push(() => healthy.destroy())
-  await new RateLimiter({ name: 'a', policies: '5/1h', store: redisStore({ client: healthy as RedisClient }) }).consume(
-    'k',
-  )
+  await new RateLimiter({
+    name: 'a',
+    policies: '5/1h',
+    store: redisStore({ client: healthy as RedisClient, timeout: '5s' }),
+  }).consume('k')
   const heard = ioredis(open.port)
   heard.on('error', () => undefined)
-  await new RateLimiter({ name: 'a', policies: '5/1h', store: redisStore({ client: heard }) }).consume('k')
+  await new RateLimiter({ name: 'a', policies: '5/1h', store: redisStore({ client: heard, timeout: '5s' }) }).consume(
+    'k',
+  )
   const calls = warned.mock.calls as unknown as [string, { code: string }][]
   const texts = calls.filter(([, { code }]) => code === 'HEADGATE_CLIENT').map(([text]) => text)
   expect(texts).toEqual([

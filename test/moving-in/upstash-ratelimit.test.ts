@@ -35,7 +35,8 @@ function theirRedis(): ConstructorParameters<typeof Ratelimit>[0]['redis'] {
 const theirs = (limiter: Limiter) =>
   new Ratelimit({ redis: theirRedis(), limiter, prefix: 'shop', ephemeralCache: false, enableTelemetry: false })
 
-const ours = (policies: Policy) => new RateLimiter({ name: 'shop', policies, store: redisStore({ client }) })
+const ours = (policies: Policy) =>
+  new RateLimiter({ name: 'shop', policies, store: redisStore({ client, timeout: '5s' }) })
 
 test.each<[string, Limiter, Policy]>([
   ['a fixed window', Ratelimit.fixedWindow(10, '1 d'), fixedWindow({ limit: 10, window: '1d' })],

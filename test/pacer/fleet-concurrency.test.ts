@@ -52,7 +52,10 @@ test('4 processes run 60 functions, never more than 3 at once, and every process
   expect(runs.map(({ length }) => length)).toEqual([15, 15, 15, 15])
   expect(mostAtOnce(runs.flat())).toBe(3)
   // All is released: the whole limit is free at once.
-  const pacer = new Pacer(concurrency({ limit: 3, lease: '20s' }), { name: 'fleet', store: redisStore({ client }) })
+  const pacer = new Pacer(concurrency({ limit: 3, lease: '20s' }), {
+    name: 'fleet',
+    store: redisStore({ client, timeout: '5s' }),
+  })
   const { allowed } = await pacer.reserve(3)
   expect(allowed).toBe(true)
 }, 60_000)
@@ -62,7 +65,7 @@ test('a process that is killed blocks nobody for longer than its lease, and one 
   const [holder] = await startProcesses(1, { limit: 1, lease, calls: 1, length: 0 })
   holder?.send('go')
   await once(holder as ChildProcess, 'message') // it holds the unit
-  const store = redisStore({ client })
+  const store = redisStore({ client, timeout: '5s' })
   const pacer = new Pacer(concurrency({ limit: 1, lease }), { name: 'fleet', store, poll: '20ms' })
   let done = false
   const waiting = pacer
@@ -80,7 +83,7 @@ test('a process that is killed blocks nobody for longer than its lease, and one 
 
 test('beside a rate, a call takes from both or from none', async () => {
   const policies = [fixedWindow({ name: 'rate', limit: 3, window: '1h' }), concurrency({ limit: 1, lease: '20s' })]
-  const pacer = new Pacer({ policies, name: 'both', store: redisStore({ client }), poll: '10ms' })
+  const pacer = new Pacer({ policies, name: 'both', store: redisStore({ client, timeout: '5s' }), poll: '10ms' })
   const first = await pacer.reserve()
   const others = [pacer.throttle(() => 'one'), pacer.throttle(() => 'two')]
   const refused = await pacer.reserve()

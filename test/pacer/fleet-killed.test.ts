@@ -28,7 +28,7 @@ async function killedProcess(task: { library: string; limit: number; window: num
 
 describe.each(Object.keys(clients))('%s', (library) => {
   function pacerOf(limit: number, window: number): Pacer {
-    const store = redisStore({ client: clients[library] as RedisClient })
+    const store = redisStore({ client: clients[library] as RedisClient, timeout: '5s' })
     return new Pacer(slidingLog({ limit, window }), { name: 'third-party', store })
   }
 

@@ -81,7 +81,11 @@ test('lists live keys in pages, and goes on while rows come and go', async () =>
 })
 
 test('a limiter whose names are so long that the store keeps digests cannot be listed, and says so', async () => {
-  const limiter = new RateLimiter({ name: 'n'.repeat(120), policies: '2/1h', store: postgresStore({ pool }) })
+  const limiter = new RateLimiter({
+    name: 'n'.repeat(120),
+    policies: '2/1h',
+    store: postgresStore({ pool, timeout: '5s' }),
+  })
   await limiter.consume('ann')
   expect((await limiter.inspect('ann')).policies[0]?.used).toBe(1)
   await expect(limiter.list().next()).rejects.toMatchObject({

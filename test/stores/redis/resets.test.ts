@@ -124,7 +124,11 @@ test.each(['ioredis', 'node-redis'])('%s: clear forgets the keys of one limiter,
 test('clear finds the keys behind a keyPrefix of ioredis', async () => {
   const own = new Redis(server.port, { keyPrefix: 'app[1]*:' })
   closes.push(() => own.disconnect())
-  const limiter = new RateLimiter({ name: 'prefixed', policies: '1/1h', store: redisStore({ client: own }) })
+  const limiter = new RateLimiter({
+    name: 'prefixed',
+    policies: '1/1h',
+    store: redisStore({ client: own, timeout: '5s' }),
+  })
   await limiter.consume('ann')
   expect(await client.exists('app[1]*:headgate:prefixed:{ann}')).toBe(1)
   await limiter.clear()

@@ -233,7 +233,10 @@ describe('state', () => {
   test('a log decides as in memory while its totals and times outgrow the bytes of an entry', async () => {
     const clock = new ManualClock()
     const policies = slidingLog({ limit: 15_000_000, window: '366d' })
-    const stores = [memoryStore({ clock: clock.now }), redisStore({ client, clock: clock.now, ttlMargin: '20d' })]
+    const stores = [
+      memoryStore({ clock: clock.now }),
+      redisStore({ client, clock: clock.now, ttlMargin: '20d', timeout: '5s' }),
+    ]
     const [memory, redis] = stores.map((store) => new RateLimiter({ name: 'default', policies, store })) as [
       RateLimiter,
       RateLimiter,
@@ -261,7 +264,10 @@ describe('state', () => {
   test('a bucket with many open reservations is longer than a byte can tell, and is settled exactly', async () => {
     const clock = new ManualClock()
     const policies = tokenBucket({ limit: 1000, window: '1h', burst: 100 })
-    const stores = [memoryStore({ clock: clock.now }), redisStore({ client, clock: clock.now, ttlMargin: '1d' })]
+    const stores = [
+      memoryStore({ clock: clock.now }),
+      redisStore({ client, clock: clock.now, ttlMargin: '1d', timeout: '5s' }),
+    ]
     const [memory, redis] = stores.map((store) => new RateLimiter({ name: 'default', policies, store })) as [
       RateLimiter,
       RateLimiter,
@@ -311,7 +317,7 @@ describe('state', () => {
       (value: Buffer) => Buffer.from(value.map((byte, n) => (n === 6 ? byte + 32 : byte))),
     ],
   ])('%s under a key is the error of that key alone, and stays until a reset', async (_, change) => {
-    const options = { policies: fixedWindow({ limit: 10, window: '1h' }), store: redisStore({ client }) }
+    const options = { policies: fixedWindow({ limit: 10, window: '1h' }), store: redisStore({ client, timeout: '5s' }) }
     const limiter = new RateLimiter({ ...options, name: 'broken', onStoreError: 'throw' })
     await Promise.all(['a', 'b', 'c'].map((id) => limiter.consume(id)))
     const broken = change((await client.getBuffer('headgate:broken:{b}')) as Buffer)
