@@ -1,5 +1,4 @@
 import { setImmediate, setTimeout } from 'node:timers'
-import { monotonicClock } from '../../clock.ts'
 import { Deadlines } from '../deadlines.ts'
 import { exchanged, exchangeStart } from '../exchange.ts'
 import { Batch } from './batch.ts'
@@ -8,6 +7,7 @@ import type { Message } from './message.ts'
 import { OpenBatches } from './open-batches.ts'
 import { causeOf } from './redis-error.ts'
 import { RedisNode } from './redis-node.ts'
+import { RoundTrips } from './round-trips.ts'
 import type { ScriptRequest } from './script-request.ts'
 
 /** How many calls Redis is trusted to decide in a millisecond, to find out how many may be under way at once. */
@@ -16,14 +16,11 @@ const trustedRate = 5
 /** How many timeouts a call waits for its turn at most, as long as Redis answers others in time. */
 const mostTurns = 10
 
-/** A batch of at most this many requests is sent at once if nothing is under way. A larger one is sent in two halves. */
-const few = 7
+/** A batch of fewer requests stays whole. A larger one is sent in two halves if nothing is under way. */
+const many = 8
 
 /** After a batch of at most this many requests, the next one does not wait for all calls of the turn. */
 const some = 16
-
-/** A round trip for which a call may wait, in microseconds. */
-const shortRoundTrip = 1000
 
 /** How often the batcher looks for a connection while it has none, in milliseconds. */
 const reconnectPoll = 2
@@ -45,8 +42,7 @@ export class Batcher {
   #underWay = 0
   /** How many requests the last batch had that was settled. */
   #lastSize = 0
-  /** How long the last answer took, in microseconds. */
-  #roundTrip = Infinity
+  readonly #roundTrips = new RoundTrips()
   /** How many batches were answered in time. */
   #answers = 0
   #flushing = false
@@ -140,19 +136,27 @@ export class Batcher {
    * instead. It costs a call at most the way to Redis, so that has to be short.
    */
   get #overlaps(): boolean {
-    return this.#sent.length >= 2 && this.#near
+    return this.#near && this.#sent.length >= 2
+  }
+
+  /** True if the one batch that is under way left so short a time ago that another should wait. */
+  get #tooEarly(): boolean {
+    return this.#sent.length === 1 && this.#underWay >= many / 2 && this.#near && this.#roundTrips.tooEarly
   }
 
   get #near(): boolean {
     const { connection, size } = this.options
-    return this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
+    return this.#roundTrips.short && size > 1 && !connection.cluster
   }
 
   readonly #flush = (): void => {
-    this.#flushing = false
-    if (this.#busy) return
-    if (!this.#overlaps) this.#open.closeAll()
-    this.#sendReady()
+    this.#flushing = this.#tooEarly
+    if (this.#flushing) {
+      setImmediate(this.#flush)
+    } else if (!this.#busy) {
+      if (!this.#overlaps) this.#open.closeAll()
+      this.#sendReady()
+    }
   }
 
   /**
@@ -171,18 +175,17 @@ export class Batcher {
     while (left-- > 0 && this.#ready.length > 0 && !this.#loading) {
       const batch = this.#ready.shift() as Batch
       if (batch.settled) continue
-      const half = together || this.#sent.length > 0 || this.#ready.length > 0 ? undefined : this.#halfOf(batch)
+      const half = this.#halfOf(batch)
       this.#run(batch)
-      if (half === undefined) continue
-      if (this.#loading) this.#ready.push(half)
-      else this.#run(half)
+      if (half !== undefined) this.#ready.push(half)
     }
     if (this.#ready.length > 0 && !this.#loading) this.#flushLater()
   }
 
-  /** Redis decides one half while this process handles the answers of the other. */
+  /** Redis decides one half while this process handles the answers of the other, and the calls that follow them. */
   #halfOf({ message, slot }: Batch): Batch | undefined {
-    const half = message.size > few ? message.split() : undefined
+    if (message.size < many || this.#sent.length + this.#ready.length > 0 || !this.#near) return undefined
+    const half = this.#roundTrips.continuous ? message.split() : undefined
     return half && this.#begin(half, slot)
   }
 
@@ -203,7 +206,7 @@ export class Batcher {
     batch.sent = true
     batch.sentAt = exchangeStart()
     const node = this.#nodeOf(batch.slot)
-    const begin = monotonicClock()
+    const begin = this.#roundTrips.sent()
     node.asked(begin)
     this.#sent.push(batch)
     this.#underWay += size
@@ -213,7 +216,7 @@ export class Batcher {
       batch.fail(causeOf(error, this.options.connection))
     }
     const answered = (reply: unknown) => {
-      this.#roundTrip = monotonicClock() - begin
+      this.#roundTrips.answered(begin)
       node.answered(script)
       if (!batch.settled) this.#answers++
       batch.receive(reply)
