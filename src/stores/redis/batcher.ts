@@ -151,12 +151,10 @@ export class Batcher {
 
   readonly #flush = (): void => {
     this.#flushing = this.#tooEarly
-    if (this.#flushing) {
-      setImmediate(this.#flush)
-    } else if (!this.#busy) {
-      if (!this.#overlaps) this.#open.closeAll()
-      this.#sendReady()
-    }
+    if (this.#flushing) setImmediate(this.#flush)
+    if (this.#flushing || this.#busy) return
+    if (!this.#overlaps) this.#open.closeAll()
+    this.#sendReady()
   }
 
   /**
@@ -184,8 +182,8 @@ export class Batcher {
 
   /** Redis decides one half while this process handles the answers of the other, and the calls that follow them. */
   #halfOf({ message, slot }: Batch): Batch | undefined {
-    if (message.size < many || this.#sent.length + this.#ready.length > 0 || !this.#near) return undefined
-    const half = this.#roundTrips.continuous ? message.split() : undefined
+    const alone = this.#sent.length + this.#ready.length === 0 && this.#near
+    const half = alone && message.size >= many && this.#roundTrips.continuous ? message.split() : undefined
     return half && this.#begin(half, slot)
   }
 
