@@ -32,7 +32,7 @@ async function inMemory(make, framework) {
 }
 
 const many = { flight: 64, calls: 20_000, warm: 20_000, keys: 10_000, limit }
-const single = { flight: 1, calls: 4000, warm: 4000, keys: 10_000, limit }
+const single = { flight: 1, calls: 10_000, warm: 20_000, keys: 10_000, limit }
 
 const first = (framework) => Object.keys(pairs[framework])[0]
 
