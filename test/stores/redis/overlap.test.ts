@@ -58,7 +58,9 @@ test.each([
 ])('%d calls that follow an answer at once leave in script calls of %j keys', async (calls, expected) => {
   slowness = 0.4
   // On a busy machine it may take longer until they leave.
-  await expect.poll(async () => (await sentAtOnce(calls, 0)).map(({ keys }) => keys)).toEqual(expected)
+  await expect
+    .poll(async () => (await sentAtOnce(calls, 0)).map(({ keys }) => keys), { timeout: 20_000, interval: 1 })
+    .toEqual(expected)
   slowness = 0
 })
 
@@ -107,6 +109,6 @@ test('calls for one key keep their order across both halves', async () => {
     return sent.map((each) => each.keys)
   }
   slowness = 0.4
-  await expect.poll(sizes).toEqual([5, 4])
+  await expect.poll(sizes, { timeout: 20_000, interval: 1 }).toEqual([5, 4])
   slowness = 0
 })
