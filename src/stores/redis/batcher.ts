@@ -16,7 +16,7 @@ const trustedRate = 5
 /** How many timeouts a call waits for its turn at most, as long as Redis answers others in time. */
 const mostTurns = 10
 
-/** A batch of fewer requests stays whole. A larger one is sent in two halves if nothing is under way. */
+/** A batch of fewer requests stays whole. A larger one that follows an answer leaves in two halves, if nothing is under way. */
 const many = 8
 
 /** After a batch of at most this many requests, the next one does not wait for all calls of the turn. */
@@ -38,7 +38,7 @@ export class Batcher {
   readonly #nodes = new Map<string, RedisNode>()
   /** The batch that may have to bring its script: those behind it would overtake it. */
   #loading: Batch | undefined
-  /** How many requests these have. */
+  /** How many requests the batches have that are sent. */
   #underWay = 0
   /** How many requests the last batch had that was settled. */
   #lastSize = 0
