@@ -41,12 +41,17 @@ export interface FetchOwnOptions<Context = Any> {
   route?: Find<Context> | undefined
 }
 
+type End = (status: number, aborted: boolean) => void
+
 /** One call of a limiter. The answer belongs to all limiters of the request. */
 export class FetchCall<Context> implements FetchExchange<Context> {
   readonly request: Request
   readonly context: Context
   readonly answer: Answer
   decision: RequestDecision | undefined
+  /** True if units are held until the response has ended: for `count`, or in flight. */
+  held = false
+  #ends: Set<End> | undefined
 
   constructor(request: Request, context: Context) {
     this.request = request
@@ -56,6 +61,24 @@ export class FetchCall<Context> implements FetchExchange<Context> {
 
   get response(): Response | undefined {
     return this.answer.response
+  }
+
+  /** Calls `done` once: when the response has ended, or at `end`. */
+  whenEnded(done: End): void {
+    this.#ends ??= new Set()
+    const ends = this.#ends
+    const once: End = (status, aborted) => {
+      if (ends.delete(once)) done(status, aborted)
+    }
+    ends.add(once)
+    const response = nodePair(this.request)?.res
+    if (response) whenEnded(response, once)
+    else this.answer.whenEnded(once, this.request.signal)
+  }
+
+  /** Ends the call, whatever becomes of a response. Without a status, the request counts. */
+  end(status?: number): void {
+    for (const each of this.#ends ?? []) each(status ?? 0, status === undefined)
   }
 }
 
@@ -102,10 +125,11 @@ export function fetchFramework<Context>(
     attached: ({ request }) => request.rateLimit,
     headersSent: () => false,
     complete: () => false,
-    ended({ request, answer }, done) {
-      const response = nodePair(request)?.res
-      if (response) whenEnded(response, done)
-      else answer.whenEnded(done, request.signal)
+    ended: (call, done) => call.whenEnded(done),
+    held(call) {
+      call.held = true
+      const { request, answer } = call
+      return nodePair(request)?.res ? undefined : () => answer.progress
     },
     ...answerWriter<FetchCall<Context>>(({ answer }) => answer),
   }

@@ -4,6 +4,7 @@ import {
   createGuard,
   functionOption,
   type GuardOptions,
+  HeadgateError,
   type MaybePromise,
   ownOptions,
   type PlanLimiter,
@@ -29,10 +30,16 @@ export interface FetchResult {
   /** The fields for the response, by name. */
   readonly headers: Record<string, string>
   /**
-   * The response with the fields: the same object, or a copy if its headers are immutable. With `count`, it also notes when
-   * the body has ended.
+   * The response with the fields: the same object, or a copy if its headers are immutable. With `count`, and with units in
+   * flight, it also notes when the body has ended. Without a response, as after an upgrade, it does what `end()` does.
+   * Throws `HEADGATE_NO_END` for a response of Next.js that only passes a request on, because nobody sees its end.
    */
-  apply<Given extends Response>(response: Given): Given
+  apply<Given extends Response | undefined>(response: Given): Given
+  /**
+   * Ends the request without a Response: its units in flight are free at once. `count` judges the status; without one,
+   * the request counts. Example: `result.end(200)` before a Lambda function returns an object of its own.
+   */
+  end(status?: number): void
 }
 
 /** A limiter for fetch handlers. */
@@ -130,21 +137,49 @@ function fail(error: unknown): never {
   throw asError(error)
 }
 
-function resultOf({ answer, request, decision }: Call<unknown>, goesOn: boolean): FetchResult {
+function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
+  const { answer, request, decision } = call
   const response = goesOn ? undefined : answer.refused(request)
-  return { response, decision, headers: answer.fields, apply: (given) => answer.apply(given, request) }
+  return {
+    response,
+    decision,
+    headers: answer.fields,
+    apply: (given) => apply(call, given),
+    end: (status) => call.end(status),
+  }
 }
 
 /** An error of the handler goes on to the runtime, which answers with status 500. */
-async function answered(
-  { answer, request }: Call<unknown>,
-  handler: Handler,
-  rest: unknown[],
-): Promise<Response | undefined> {
+async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]): Promise<Response | undefined> {
+  const { answer, request } = call
+  answer.making = true
   try {
-    return answer.apply(await handler(request, ...rest), request)
+    return apply(call, await handler(request, ...rest))
   } catch (error) {
     answer.end(500, false)
     throw error
   }
+}
+
+/** Nothing else tells the end of an upgraded request. */
+function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
+  if (given === undefined || given === null) call.end()
+  else if (call.held && passesOn(given)) {
+    call.end()
+    throw passedOn()
+  }
+  return call.answer.apply(given, call.request)
+}
+
+/** True for `NextResponse.next()` and `NextResponse.rewrite()`, whose request has not begun. */
+function passesOn({ headers }: Response): boolean {
+  return headers.has('x-middleware-next') || headers.has('x-middleware-rewrite')
+}
+
+function passedOn(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_NO_END',
+    'This response only passes the request on, as NextResponse.next() does, so nobody sees how the request ends, and neither ' +
+      'count nor a limit of units in flight can work here. Wrap the route handler instead: export const POST = limit.wrap(handler).',
+  )
 }

@@ -64,6 +64,10 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       if (response) whenEnded(response, done)
       else answerOf(context).whenEnded(done, context.req.raw.signal)
     },
+    held(context) {
+      const answer = answerOf(context)
+      return nodePair(context)?.res ? undefined : () => answer.progress
+    },
     ...writer,
     setStatus(context, status) {
       answerOf(context).status = status

@@ -1,5 +1,5 @@
 import { type EndingResponse, type Framework, isUnixSocket, type LocalSocket } from '../src/http/index.ts'
-import { type BodyEnd, watchBody } from './watch-body.ts'
+import { watchBody } from './watch-body.ts'
 
 /** A Response, or what a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
 type Answered = Response | undefined | null
@@ -21,6 +21,11 @@ export class Answer {
   response: Response | undefined
   /** True once the fields were put on a response: the next limiter belongs to another request. */
   used = false
+  /** True while a handler makes the response. Nobody knows it of a limiter that is called by hand. */
+  making = false
+  /** How many reads of the body wait for a chunk. */
+  #reads = 0
+  #progress = 0
   #waiting: ((status: number, aborted: boolean) => void)[] | undefined
   /** The response whose end is awaited. */
   #watched: Response | undefined
@@ -41,6 +46,12 @@ export class Answer {
     else done(0, true)
   }
 
+  /** For `Framework.held`: grows while a handler makes the response, and while its body is read. */
+  get progress(): number {
+    if (this.making || this.#reads > 0) this.#progress++
+    return this.#progress
+  }
+
   /** True if something waits for the end of the response. */
   get awaited(): boolean {
     return this.#waiting !== undefined && this.#end === undefined
@@ -59,6 +70,7 @@ export class Answer {
    */
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
     this.used = true
+    this.making = false
     if (response === undefined || response === null) return response
     const answered = withFields(response, this.fields)
     if (!this.awaited || answered === this.#watched) this.response = answered
@@ -75,10 +87,15 @@ export class Answer {
   /** The response of HEAD sends no body, and servers need not read the one that it has. */
   #watch(response: Response, { method }: Pick<Request, 'method'>): void {
     this.response = response
-    const end: BodyEnd = (aborted) => this.end(response.status, aborted)
+    const end = (aborted: boolean) => this.end(response.status, aborted)
     if (method === 'HEAD') end(false)
-    else this.response = watchBody(response, end)
+    else this.response = watchBody(response, { reads: (change) => this.#read(change), end })
     this.#watched = this.response
+  }
+
+  #read(change: number): void {
+    this.#reads += change
+    this.#progress++
   }
 
   /** The response in place of the handler's. One without content, and with a status that nobody sees, if the client has left. */
@@ -89,7 +106,8 @@ export class Answer {
     const body = refusal === undefined || refusal === null ? null : String(refusal)
     const headers = { ...this.fields }
     if (type !== undefined) headers['Content-Type'] = type
-    return new Response(body, { status: status === 200 ? clientClosed : status, headers })
+    const response = new Response(body, { status: status === 200 ? clientClosed : status, headers })
+    return this.awaited ? this.apply(response, request) : response
   }
 }
 
