@@ -1,6 +1,15 @@
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView } from './address-view.ts'
-import { type Answer, answerOf, answerWriter, headerOf, isUnaddressed, type NodePair } from './web-answer.ts'
+import {
+  type Answer,
+  answerOf,
+  answerWriter,
+  headerOf,
+  isUnaddressed,
+  type NodePair,
+  pairBeside,
+  pairOf,
+} from './web-answer.ts'
 
 declare global {
   interface Request {
@@ -63,6 +72,11 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     return this.answer.response
   }
 
+  /** The response of Node, which tells its end. Undefined where the runtime shows none. */
+  get nodeResponse(): NodePair['res'] {
+    return pairOf(this.request)?.res ?? pairBeside(this.context)?.res
+  }
+
   /** Calls `done` once: when the response has ended, or at `end`. */
   whenEnded(done: End): void {
     this.#ends ??= new Set()
@@ -71,8 +85,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
       if (ends.delete(once)) done(status, aborted)
     }
     ends.add(once)
-    const response = nodePair(this.request)?.res
-    if (response) whenEnded(response, once)
+    if (this.nodeResponse) whenEnded(this.nodeResponse, once)
     else this.answer.whenEnded(once, this.request.signal)
   }
 
@@ -82,14 +95,9 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   }
 }
 
-/** Request and response of Node, which srvx shows on its requests. */
-function nodePair(request: Request): NodePair | undefined {
-  return (request as { runtime?: { node?: NodePair } }).runtime?.node
-}
-
 /** The address at the other end of Node's socket; null where the runtime shows none. */
 function peerOf(request: Request): string | undefined | null {
-  const pair = nodePair(request)
+  const pair = pairOf(request)
   return pair === undefined ? null : pair.req?.socket.remoteAddress
 }
 
@@ -112,8 +120,8 @@ export function fetchFramework<Context>(
   return {
     ...addressView(own.trustedProxies, {
       peer,
-      unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
-      header: ({ request }, name) => headerOf(nodePair(request), request, name),
+      unaddressed: ({ request }) => isUnaddressed(pairOf(request)),
+      header: ({ request }, name) => headerOf(pairOf(request), request, name),
     }),
     addressless: own.address === undefined,
     param: paramOf,
@@ -128,8 +136,8 @@ export function fetchFramework<Context>(
     ended: (call, done) => call.whenEnded(done),
     held(call) {
       call.held = true
-      const { request, answer } = call
-      return nodePair(request)?.res ? undefined : () => answer.progress
+      const { nodeResponse, answer } = call
+      return nodeResponse ? undefined : () => answer.progress
     },
     ...answerWriter<FetchCall<Context>>(({ answer }) => answer),
   }

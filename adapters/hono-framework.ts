@@ -2,7 +2,7 @@ import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView } from './address-view.ts'
-import { answerOf, answerWriter, headerOf, isUnaddressed, type NodePair } from './web-answer.ts'
+import { answerOf, answerWriter, headerOf, isUnaddressed, type NodePair, pairBeside, pairOf } from './web-answer.ts'
 
 /** What `getConnInfo` of a runtime returns, as far as the address goes. */
 export interface ConnInfo {
@@ -30,8 +30,12 @@ export interface HonoOwnOptions {
 
 /** Request and response of Node, which @hono/node-server passes as the environment. */
 export function nodePair({ env }: Context): Partial<NodePair> | undefined {
-  const node = env as { incoming?: NodePair['req']; outgoing?: NodePair['res'] } | undefined
-  return node?.incoming && { req: node.incoming, res: node.outgoing }
+  return pairBeside(env)
+}
+
+/** The response of Node, which tells its end. Undefined where the server shows none. */
+function nodeResponse(context: Context): NodePair['res'] {
+  return nodePair(context)?.res ?? pairOf(context.req.raw)?.res
 }
 
 /** The pattern of the route. In `app.use`, the current one is that of the middleware, so look for the handler after it. */
@@ -60,13 +64,13 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     headersSent: ({ finalized }) => finalized,
     complete: ({ finalized }) => finalized,
     ended(context, done) {
-      const response = nodePair(context)?.res
+      const response = nodeResponse(context)
       if (response) whenEnded(response, done)
       else answerOf(context).whenEnded(done, context.req.raw.signal)
     },
     held(context) {
       const answer = answerOf(context)
-      return nodePair(context)?.res ? undefined : () => answer.progress
+      return nodeResponse(context) ? undefined : () => answer.progress
     },
     ...writer,
     setStatus(context, status) {

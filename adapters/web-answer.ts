@@ -211,6 +211,17 @@ export interface NodePair {
   readonly res?: (EndingResponse & NodeResponse) | undefined
 }
 
+/** Request and response of Node, which srvx shows on its requests. */
+export function pairOf(request: Request): NodePair | undefined {
+  return (request as { runtime?: { node?: NodePair } }).runtime?.node
+}
+
+/** Request and response of Node, which @hono/node-server passes beside the request. */
+export function pairBeside(context: unknown): Partial<NodePair> | undefined {
+  const node = context as { incoming?: NodePair['req']; outgoing?: NodePair['res'] } | undefined | null
+  return node?.incoming && { req: node.incoming, res: node.outgoing }
+}
+
 /**
  * A header of the request, by its lower-case name. Node has parsed them already, and a server on Node would first copy all
  * of them for `request.headers`.

@@ -65,7 +65,9 @@ describe.each([
       handled++
       return end(result, new URL(incoming.url).search) ?? new Response('own')
     }
-    const { url, close } = await serveOn((incoming) => handler(incoming).catch(() => new Response('x', { status: 500 })))
+    const { url, close } = await serveOn((incoming) =>
+      handler(incoming).catch(() => new Response('x', { status: 500 })),
+    )
     onTestFinished(close)
     await Promise.all(five.map(() => get(`${url}/?{`)))
     // srvx shows the response of Node, which tells its end, whatever the application has done.
@@ -178,7 +180,10 @@ describe('wrap', () => {
   test('around a handler that returns nothing, or throws, holds nothing afterwards', async () => {
     const { limiter, limit } = start()
     const handlers = [() => undefined, async () => undefined, () => Promise.reject(new Error('broken'))]
-    for (const handler of handlers) await limit.wrap(handler)(request()).catch(() => undefined)
+    for (const handler of handlers)
+      await limit
+        .wrap(handler)(request())
+        .catch(() => undefined)
     expect(await used(limiter)).toBe(0)
   })
 
@@ -253,7 +258,11 @@ describe('AWS Lambda', () => {
   const event: LambdaEvent = { rawPath: '/', requestContext: { http: { method: 'GET', sourceIp: '192.0.2.1' } } }
   type Limit = ReturnType<typeof start>['limit']
   const handlers: [string, (limit: Limit) => Promise<unknown>, number][] = [
-    ['answer', async (limit) => lambdaResult(await limit.wrap(() => new Response('hello'))(lambdaRequest(event)), event), 0],
+    [
+      'answer',
+      async (limit) => lambdaResult(await limit.wrap(() => new Response('hello'))(lambdaRequest(event)), event),
+      0,
+    ],
     ['throw', (limit) => limit.wrap(() => Promise.reject(new Error('broken')))(lambdaRequest(event)), 0],
     ['return nothing', (limit) => limit.wrap(() => undefined)(lambdaRequest(event)), 0],
     ['drop their response', (limit) => limit.wrap(() => new Response('dropped'))(lambdaRequest(event)), 5],

@@ -1,3 +1,4 @@
+import { connect } from 'node:net'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { RateLimiter } from '../../src/index.ts'
 import { contract, hangUp, signal, stillStore, until } from '../support/contract.ts'
@@ -12,7 +13,7 @@ afterEach(() => void vi.useRealTimers())
 const keys = () => 'k'
 const five = Array.from({ length: 5 }, (_, n) => n)
 
-contract((app) => {
+contract((app, lacks) => {
   const limited = () => {
     const { store, clock } = stillStore()
     return { limiter: new RateLimiter({ policies: '10 at once lease 3s', store }), clock }
@@ -75,4 +76,19 @@ contract((app) => {
     await passLeases(clock, 3)
     expect([handled(), await used(limiter)]).toEqual([5, 0])
   })
+  if (!lacks('the end of a pipelined request')) {
+    test('five requests that a client has pipelined use nothing once it has left, though no handler answers', async () => {
+      const { limiter, clock } = limited()
+      const { url, handled } = await app({ limiter, keys }, { handle: () => new Promise<number>(() => undefined) })
+      const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(5))
+      await until(() => handled() === 5)
+      await passLeases(clock, 3)
+      expect(await used(limiter)).toBe(5)
+      socket.destroy()
+      await untilUsed(limiter, 0)
+      await passLeases(clock, 3)
+      expect([handled(), await used(limiter)]).toEqual([5, 0])
+    })
+  }
 })

@@ -9,7 +9,17 @@ import { type FastifyRateLimit, rateLimit as forFastify } from '../../adapters/f
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import type { RequestDecision } from '../../src/index.ts'
 import { nodeFrameworks } from './node-frameworks.ts'
-import { type App, type AppOptions, connectionsOf, type Loose, ok, recorder, type Start, serve, upgrading } from './served-app.ts'
+import {
+  type App,
+  type AppOptions,
+  connectionsOf,
+  type Loose,
+  ok,
+  recorder,
+  type Start,
+  serve,
+  upgrading,
+} from './served-app.ts'
 import { webFrameworks } from './web-frameworks.ts'
 
 export { type App, type AppOptions, serve, upgrading } from './served-app.ts'

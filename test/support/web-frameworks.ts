@@ -8,7 +8,17 @@ import { rateLimit as forFetch } from '../../adapters/fetch.ts'
 import { rateLimit as forH3, type H3OwnOptions } from '../../adapters/h3.ts'
 import { rateLimit as forHono, type HonoOwnOptions, type RateLimitVariables } from '../../adapters/hono.ts'
 import { proxyOptions } from './node-frameworks.ts'
-import { type App, type AppOptions, connectionsOf, type Loose, ok, recorder, type Start, serve, upgrading } from './served-app.ts'
+import {
+  type App,
+  type AppOptions,
+  connectionsOf,
+  type Loose,
+  ok,
+  recorder,
+  type Start,
+  serve,
+  upgrading,
+} from './served-app.ts'
 
 /**
  * Frameworks of Request and Response, each on a server that shows the response of Node, which tells when it has ended, and
@@ -20,7 +30,9 @@ export const webFrameworks: Record<string, Start> = {
   'Hono on @hono/node-server': (options) => startHono(options, { connInfo: getConnInfo }, onNodeServer),
   'Hono on srvx': (options) => startHono(options, { address: ({ req }) => ipOf(req.raw) }, onSrvx),
   'h3 on srvx': startH3,
-  'h3 without Node': startH3OnNodeServer,
+  'fetch without Node': (options) => startFetch(options, withoutNode),
+  'Hono without Node': (options) => startHono(options, { address: ({ req }) => ipOf(req.raw) }, withoutNode),
+  'h3 without Node': startH3WithoutNode,
 }
 
 type Handler = (request: Request, context?: unknown) => Response | Promise<Response>
@@ -43,6 +55,14 @@ async function served(server: ReturnType<typeof serveSrvx>): Promise<Served> {
 }
 
 const natives = { Request, Response }
+
+/** As on a runtime that has no response of Node. The server sets `ip`, as srvx does there. */
+function withoutNode(handler: Handler): Promise<Served> {
+  return onNodeServer((request, context) => {
+    const ip = (context as NodeContext)?.incoming?.socket.remoteAddress
+    return handler(Object.assign(request, { ip }))
+  }, false)
+}
 
 /** This server puts classes of its own in place of the global ones, which the servers of other tests do not know. */
 export async function onNodeServer(handler: Handler, overrideGlobalObjects = true): Promise<Served> {
@@ -160,12 +180,7 @@ async function startH3(options: AppOptions): Promise<App> {
   return { ...recorded, ...(await served(server)) }
 }
 
-/** As on a runtime that has no response of Node. The server sets `ip`, as srvx does there. */
-async function startH3OnNodeServer(options: AppOptions): Promise<App> {
+async function startH3WithoutNode(options: AppOptions): Promise<App> {
   const { app, recorded } = h3App(options, proxyOptions(options.proxies))
-  const handler: Handler = (request, context) => {
-    const ip = (context as NodeContext)?.incoming?.socket.remoteAddress
-    return app.fetch(Object.assign(request, { ip }))
-  }
-  return { ...recorded, ...(await onNodeServer(handler, false)) }
+  return { ...recorded, ...(await withoutNode(app.fetch as Handler)) }
 }
