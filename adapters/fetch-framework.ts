@@ -58,8 +58,6 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   readonly context: Context
   readonly answer: Answer
   decision: RequestDecision | undefined
-  /** True if units are held until the response has ended: for `count`, or in flight. */
-  held = false
   #ends: Set<End> | undefined
 
   constructor(request: Request, context: Context) {
@@ -77,7 +75,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
     return pairOf(this.request)?.res ?? pairBeside(this.context)?.res
   }
 
-  /** Calls `done` once: when the response has ended, or at `end`. */
+  /** Calls `done` once: when the response has ended, or at `finish`. */
   whenEnded(done: End): void {
     this.#ends ??= new Set()
     const ends = this.#ends
@@ -90,7 +88,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   }
 
   /** Ends the call, whatever becomes of a response. Without a status, the request counts. */
-  end(status?: number): void {
+  finish(status?: number): void {
     for (const each of this.#ends ?? []) each(status ?? 0, status === undefined)
   }
 }
@@ -134,11 +132,7 @@ export function fetchFramework<Context>(
     headersSent: () => false,
     complete: () => false,
     ended: (call, done) => call.whenEnded(done),
-    held(call) {
-      call.held = true
-      const { nodeResponse, answer } = call
-      return nodeResponse ? undefined : () => answer.progress
-    },
+    held: ({ answer, nodeResponse }) => answer.hold(nodeResponse),
     ...answerWriter<FetchCall<Context>>(({ answer }) => answer),
   }
 }

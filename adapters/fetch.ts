@@ -4,7 +4,6 @@ import {
   createGuard,
   functionOption,
   type GuardOptions,
-  HeadgateError,
   type MaybePromise,
   ownOptions,
   type PlanLimiter,
@@ -145,7 +144,7 @@ function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
     decision,
     headers: answer.fields,
     apply: (given) => apply(call, given),
-    end: (status) => call.end(status),
+    end: (status) => call.finish(status),
   }
 }
 
@@ -163,23 +162,6 @@ async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]):
 
 /** Nothing else tells the end of an upgraded request. */
 function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
-  if (given === undefined || given === null) call.end()
-  else if (call.held && passesOn(given)) {
-    call.end()
-    throw passedOn()
-  }
+  if (given === undefined || given === null) call.finish()
   return call.answer.apply(given, call.request)
-}
-
-/** True for `NextResponse.next()` and `NextResponse.rewrite()`, whose request has not begun. */
-function passesOn({ headers }: Response): boolean {
-  return headers.has('x-middleware-next') || headers.has('x-middleware-rewrite')
-}
-
-function passedOn(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_NO_END',
-    'This response only passes the request on, as NextResponse.next() does, so nobody sees how the request ends, and neither ' +
-      'count nor a limit of units in flight can work here. Wrap the route handler instead: export const POST = limit.wrap(handler).',
-  )
 }

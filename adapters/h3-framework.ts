@@ -75,10 +75,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
       if (response) whenEnded(response, ended)
       else answerOf(event).whenEnded(ended, event.req.signal)
     },
-    held(event) {
-      const answer = answerOf(event)
-      return nodeOf(event)?.res ? undefined : () => answer.progress
-    },
+    held: (event) => answerOf(event).hold(nodeOf(event)?.res),
     setHeader({ res }, name, value) {
       res.headers.set(name, value)
       // The headers of a response whose status is 400 or higher.

@@ -68,10 +68,7 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
       if (response) whenEnded(response, done)
       else answerOf(context).whenEnded(done, context.req.raw.signal)
     },
-    held(context) {
-      const answer = answerOf(context)
-      return nodeResponse(context) ? undefined : () => answer.progress
-    },
+    held: (context) => answerOf(context).hold(nodeResponse(context)),
     ...writer,
     setStatus(context, status) {
       answerOf(context).status = status

@@ -1,4 +1,10 @@
-import { type EndingResponse, type Framework, isUnixSocket, type LocalSocket } from '../src/http/index.ts'
+import {
+  type EndingResponse,
+  type Framework,
+  HeadgateError,
+  isUnixSocket,
+  type LocalSocket,
+} from '../src/http/index.ts'
 import { watchBody } from './watch-body.ts'
 
 /** A Response, or what a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
@@ -23,6 +29,8 @@ export class Answer {
   used = false
   /** True while a handler makes the response. Nobody knows it of a limiter that is called by hand. */
   making = false
+  /** True if units are held until the response has ended. */
+  #held = false
   /** How many reads of the body wait for a chunk. */
   #reads = 0
   #progress = 0
@@ -46,8 +54,16 @@ export class Answer {
     else done(0, true)
   }
 
-  /** For `Framework.held`: grows while a handler makes the response, and while its body is read. */
-  get progress(): number {
+  /**
+   * For `Framework.held`: a number that grows while a handler makes the response, and while its body is read. Undefined if a
+   * response of Node tells the end.
+   */
+  hold(node: EndingResponse | undefined): (() => number) | undefined {
+    this.#held = true
+    return node === undefined ? () => this.#progressed() : undefined
+  }
+
+  #progressed(): number {
     if (this.making || this.#reads > 0) this.#progress++
     return this.#progress
   }
@@ -67,11 +83,16 @@ export class Answer {
   /**
    * The response with the fields. It is the same object, unless its headers are immutable, or something waits for its end
    * and it has a body.
+   * @throws HeadgateError `HEADGATE_NO_END` for a response that only passes the request on, if units are held until its end
    */
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
     this.used = true
     this.making = false
     if (response === undefined || response === null) return response
+    if (this.#held && passesOn(response)) {
+      this.end(0, true)
+      throw noEnd()
+    }
     const answered = withFields(response, this.fields)
     if (!this.awaited || answered === this.#watched) this.response = answered
     else this.#watch(answered, request)
@@ -114,6 +135,19 @@ export class Answer {
 /** Also for a Response of another realm, or of a package that stands in for the runtime's. */
 function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
+}
+
+/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route answers later. */
+function passesOn({ headers }: Response): boolean {
+  return headers.has('x-middleware-next') || headers.has('x-middleware-rewrite')
+}
+
+function noEnd(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_NO_END',
+    'This response only passes the request on, as NextResponse.next() does, so nobody sees how the request ends, and neither ' +
+      'count nor a limit of units in flight can work here. Wrap the route handler instead: export const POST = limit.wrap(handler).',
+  )
 }
 
 /** The status that proxies log for a client that closed the connection. */

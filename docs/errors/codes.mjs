@@ -215,6 +215,23 @@ app.use(rateLimit('10/1m'))
 app.use((_request, response) => void response.end('late'))
 await request(app).get('/')`,
   },
+  HEADGATE_NO_END: {
+    cause:
+      "The proxy of Next.js (`proxy.ts`, formerly `middleware.ts`) gives `apply` a `NextResponse.next()` or `NextResponse.rewrite()`. The request goes on after that, and nobody sees its status or its end. So `count` could count nothing, and a limit such as `'4 at once'` would limit nothing.",
+    fix: 'Wrap the route handler with that limit. A limit that counts every request, such as `100/15m`, may stay in the proxy.',
+    wrong: `import { rateLimit } from 'headgate/fetch'
+
+const limit = rateLimit({ policies: '5/15m', count: 'failures' }, { address: () => '203.0.113.7' })
+const result = await limit(new Request('https://example.com/login'))
+// As NextResponse.next() makes it.
+result.apply(new Response(null, { headers: { 'x-middleware-next': '1' } }))`,
+    right: `import { rateLimit } from 'headgate/fetch'
+
+const limit = rateLimit({ policies: '5/15m', count: 'failures' }, { address: () => '203.0.113.7' })
+// In app/login/route.ts.
+export const POST = limit.wrap(async (request) => new Response(null, { status: 401 }))
+await POST(new Request('https://example.com/login', { method: 'POST' }))`,
+  },
   HEADGATE_THROWN: {
     cause:
       'A function that you gave to a middleware threw something that is no Error, such as a text. `cause` is what it threw.',

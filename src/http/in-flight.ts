@@ -18,8 +18,8 @@ export interface Owner {
 
 /** Units that were held at the last tick already. */
 interface Due {
-  readonly owner: Weak<Owner>
-  /** The progress of the owner at its last renewal. */
+  readonly owner: WeakRef<Owner>
+  /** The progress of the owner at the last tick. */
   progress: number
   renewing: boolean
 }
@@ -69,7 +69,7 @@ export class InFlight {
   #tick(): void {
     for (const [reservation, due] of this.#due) void this.#renew(reservation, due)
     for (const [reservation, owner] of this.#fresh) {
-      this.#due.set(reservation, { owner: weakly(owner), progress: 0, renewing: false })
+      this.#due.set(reservation, { owner: new WeakRef(owner), progress: 0, renewing: false })
     }
     this.#fresh.clear()
     if (this.#due.size > 0) return
@@ -104,15 +104,6 @@ function lives({ progress }: Owner, due: Due): boolean {
   const before = due.progress
   due.progress = progress()
   return due.progress > before
-}
-
-interface Weak<Value> {
-  deref(): Value | undefined
-}
-
-/** Some workers have no WeakRef: there, an owner that is never told to have ended lives as long as it shows signs of life. */
-function weakly(owner: Owner): Weak<Owner> {
-  return typeof WeakRef === 'undefined' ? { deref: () => owner } : new WeakRef(owner)
 }
 
 function warnOfLostLease(): void {

@@ -133,6 +133,16 @@ describe('a lease by hand', () => {
     await untilUsed(limiter, 0)
   })
 
+  test('is renewed from apply on, also if it has ended before', async () => {
+    const { limiter, clock, limit } = start()
+    const result = await limit(request())
+    await passLeases(clock, 2)
+    expect(await used(limiter)).toBe(0)
+    const text = result.apply(new Response(openBody().body)).text()
+    await passLeases(clock, 20)
+    expect([await used(limiter), text]).toEqual([1, expect.any(Promise)])
+  })
+
   test('ends at once with a body that is cancelled, or whose client leaves', async () => {
     const { limiter, limit } = start()
     const leaving = new AbortController()
@@ -337,6 +347,22 @@ describe('a response that only passes the request on', () => {
     expect(await used(limiter)).toBe(0)
   })
 
+  test('is an error for a limit without units too, if another limit of the request holds some', async () => {
+    const { limiter, limit } = start()
+    const plain = rateLimit('5/1h', { keys })
+    const incoming = request()
+    await limit(incoming)
+    const result = await plain(incoming)
+    expect(() => result.apply(next())).toThrow(noEnd)
+    expect(await used(limiter)).toBe(0)
+  })
+
+  test('may be a refusal', async () => {
+    const limit = rateLimit('0/1h', { keys, refuse: rewrite })
+    const { response } = await limit(request())
+    expect(response?.headers.get('x-middleware-rewrite')).toBe('http://a/login')
+  })
+
   const right: [string, object][] = [
     ['a plain limit', { policies: '5/1h' }],
     ['count: all', { policies: '5/1h', count: 'all' }],
@@ -370,7 +396,7 @@ describe('a response that only passes the request on', () => {
   })
 })
 
-test('on a server that is not of Node, a client of Lambda gets its answer', async () => {
+test('AWS Lambda over a socket: the unit is free when the result is made', async () => {
   const { limiter, limit } = start()
   const limited = limit.wrap(() => new Response('hello'))
   const server = await serve(
