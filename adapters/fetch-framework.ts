@@ -1,15 +1,7 @@
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView } from './address-view.ts'
-import {
-  type Answer,
-  answerOf,
-  answerWriter,
-  headerOf,
-  isUnaddressed,
-  type NodePair,
-  pairBeside,
-  pairOf,
-} from './web-answer.ts'
+import { headerOf, isUnaddressed, type NodePair, nodePair, pairBeside } from './node-pair.ts'
+import { type Answer, answerOf, answerWriter } from './web-answer.ts'
 
 declare global {
   interface Request {
@@ -72,7 +64,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
 
   /** The response of Node, which tells its end. Undefined where the runtime shows none. */
   get nodeResponse(): NodePair['res'] {
-    return pairOf(this.request)?.res ?? pairBeside(this.context)?.res
+    return nodePair(this.request)?.res ?? pairBeside(this.context)?.res
   }
 
   /** Calls `done` once: when the response has ended, or at `finish`. */
@@ -95,7 +87,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
 
 /** The address at the other end of Node's socket; null where the runtime shows none. */
 function peerOf(request: Request): string | undefined | null {
-  const pair = pairOf(request)
+  const pair = nodePair(request)
   return pair === undefined ? null : pair.req?.socket.remoteAddress
 }
 
@@ -118,8 +110,8 @@ export function fetchFramework<Context>(
   return {
     ...addressView(own.trustedProxies, {
       peer,
-      unaddressed: ({ request }) => isUnaddressed(pairOf(request)),
-      header: ({ request }, name) => headerOf(pairOf(request), request, name),
+      unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
+      header: ({ request }, name) => headerOf(nodePair(request), request, name),
     }),
     addressless: own.address === undefined,
     param: paramOf,

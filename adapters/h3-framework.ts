@@ -1,7 +1,8 @@
 import type { H3Event } from 'h3'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView } from './address-view.ts'
-import { answerOf, headerOf, isUnaddressed, type NodePair } from './web-answer.ts'
+import { headerOf, isUnaddressed, type NodePair } from './node-pair.ts'
+import { answerOf } from './web-answer.ts'
 
 declare module 'h3' {
   interface H3EventContext {

@@ -2,7 +2,8 @@ import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView } from './address-view.ts'
-import { answerOf, answerWriter, headerOf, isUnaddressed, type NodePair, pairBeside, pairOf } from './web-answer.ts'
+import { headerOf, isUnaddressed, type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
+import { answerOf, answerWriter } from './web-answer.ts'
 
 /** What `getConnInfo` of a runtime returns, as far as the address goes. */
 export interface ConnInfo {
