@@ -316,12 +316,15 @@ describe('the shorthand', () => {
     expect(message).toContain(fix)
   })
 
-  test.each(['1000/month', '1000/ Month', '1000 / months sliding-log', '1000/mo'])('%s has the fix of a month', (text) => {
-    expect(errorOf(() => policy(text))).toMatchObject({
-      code: 'HEADGATE_POLICY',
-      message: expect.stringContaining("Write '30d': a month has no fixed length."),
-    })
-  })
+  test.each(['1000/month', '1000/ Month', '1000 / months sliding-log', '1000/mo'])(
+    '%s has the fix of a month',
+    (text) => {
+      expect(errorOf(() => policy(text))).toMatchObject({
+        code: 'HEADGATE_POLICY',
+        message: expect.stringContaining("Write '30d': a month has no fixed length."),
+      })
+    },
+  )
 
   test.each([
     ['5/1w', 7],
