@@ -3,8 +3,9 @@ import { type ErrorCode, invalidOption } from './errors.ts'
 import { warnOnce } from './warn.ts'
 
 /**
- * Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`, `'2w'`, `'1y'`, or the word for it, such as
- * `'15 minutes'`. Units are written in small letters. A day has 24 hours, and a year 365.25 days. A month is no unit, because its length varies.
+ * Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`, `'2w'`, `'1y'`, or the word for it,
+ * such as `'15 minutes'`. Units are written in small letters. A week has 7 days, and a year 365.25. A month is no unit,
+ * because its length varies.
  */
 export type Duration = number | string
 
@@ -36,17 +37,12 @@ export const monthFix: string = "Write '30d': a month has no fixed length."
 function fixOf(duration: unknown): string {
   const [, count = '', unit = ''] = (typeof duration === 'string' && /^([\d.]*\s*)([a-z]+)$/i.exec(duration)) || []
   if (unit === 'M') return `${monthFix} Or write '${count}m' for minutes.`
-  if (isMonth(unit)) return monthFix
+  if (/^mo(n|nths?)?$/i.test(unit)) return monthFix
   const small = unit.toLowerCase()
   if (small !== unit && ms(`1${small}` as StringValue) !== undefined) {
     return `Write the unit in small letters: '${count}${small}'.`
   }
   return "Give milliseconds (60000) or text with a unit ('250ms', '10s', '15m', '1h', '1d', '2w')."
-}
-
-/** True for a unit that means months elsewhere. */
-function isMonth(unit: string): boolean {
-  return /^mo(n|nths?)?$/i.test(unit)
 }
 
 /**
