@@ -1,5 +1,5 @@
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
-import { addressView } from './address-view.ts'
+import { addressView, type Finder, toldFinder } from './address-view.ts'
 import { headerOf, isUnaddressed, type NodePair, nodePair, pairBeside } from './node-pair.ts'
 import { type Answer, answerOf, answerWriter } from './web-answer.ts'
 
@@ -105,14 +105,14 @@ function paramOf({ request, context }: FetchExchange, name: string): string | un
 export function fetchFramework<Context>(
   own: FetchOwnOptions<Context> = {},
 ): Framework<FetchCall<Context>, FetchCall<Context>> {
-  const peer = ({ request, context }: FetchCall<Context>) =>
-    own.address === undefined ? peerOf(request) : (own.address(request, context) ?? undefined)
+  const finder: Finder<FetchCall<Context>> = {
+    peer: ({ request }) => peerOf(request),
+    unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
+    header: ({ request }, name) => headerOf(nodePair(request), request, name),
+  }
+  const told = ({ request, context }: FetchCall<Context>) => own.address?.(request, context)
   return {
-    ...addressView(own.trustedProxies, {
-      peer,
-      unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
-      header: ({ request }, name) => headerOf(nodePair(request), request, name),
-    }),
+    ...addressView(own.trustedProxies, own.address === undefined ? finder : toldFinder(finder, told, 'address')),
     addressless: own.address === undefined,
     param: paramOf,
     route: ({ request, context }) => routeName(request.method, own.route?.(request, context) ?? undefined),

@@ -16,13 +16,17 @@ import {
   type WithOwn,
 } from '../src/http/index.ts'
 import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
+import { isInvalid } from './lambda.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
 export { type FetchExchange, type FetchOwnOptions, fetchFramework }
 
 /** What a limiter says about a request. */
 export interface FetchResult {
-  /** The refusal: send it, and handle the request no further. Undefined if the request may go on. */
+  /**
+   * The refusal, or the response with status 400 to an event of AWS that is no valid request: send it, and handle the request no
+   * further. Undefined if the request may go on.
+   */
   readonly response: Response | undefined
   /** Undefined if nothing was decided: the request is not limited or on the `deny` list, or the store has failed. */
   readonly decision: RequestDecision | undefined
@@ -108,7 +112,7 @@ export function rateLimit<Context = Any>(
       const call = new FetchCall(request, rest[0] as Context)
       const admitted = checked(guard, call)
       const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
-      return goesOn ? answered(call, handler, rest) : call.answer.refused(request)
+      return goesOn ? answered(call, isInvalid(request) ? badRequest : handler, rest) : call.answer.refused(request)
     }
   }
   return Object.assign(check, { wrap: wrap as FetchRateLimit<Context>['wrap'], limiter: guard.limiter })
@@ -136,9 +140,14 @@ function fail(error: unknown): never {
   throw asError(error)
 }
 
+function badRequest(): Response {
+  return new Response(null, { status: 400 })
+}
+
 function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
   const { answer, request, decision } = call
-  const response = goesOn ? undefined : answer.refused(request)
+  const invalid = goesOn && isInvalid(request) ? apply(call, badRequest()) : undefined
+  const response = goesOn ? invalid : answer.refused(request)
   return {
     response,
     decision,

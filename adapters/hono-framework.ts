@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
-import { addressView } from './address-view.ts'
+import { addressView, toldFinder } from './address-view.ts'
 import { headerOf, isUnaddressed, type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
 import { answerOf, answerWriter } from './web-answer.ts'
 
@@ -46,17 +46,25 @@ function matchedRoute(context: Context): string | undefined {
   return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)?.path
 }
 
+/** The address of a connection. What is no information about one, such as a promise, stays as it is, to be refused. */
+function connected(info: ConnInfo | undefined): unknown {
+  return info?.remote === undefined ? info : info.remote.address
+}
+
 /** The functions that the guard needs from Hono. Request and response are both the context. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
-  const connected = (context: Context) => own.connInfo?.(context).remote.address ?? undefined
-  const peer = own.address === undefined ? connected : (context: Context) => own.address?.(context) ?? undefined
+  const finder = {
+    unaddressed: (context: Context) => isUnaddressed(nodePair(context)),
+    header: (context: Context, name: string) => headerOf(nodePair(context), context.req.raw, name),
+  }
   const writer = answerWriter<Context>(answerOf)
   return {
-    ...addressView(own.trustedProxies, {
-      peer,
-      unaddressed: (context) => isUnaddressed(nodePair(context)),
-      header: (context, name) => headerOf(nodePair(context), context.req.raw, name),
-    }),
+    ...addressView(
+      own.trustedProxies,
+      own.address === undefined
+        ? toldFinder(finder, (context) => connected(own.connInfo?.(context)), 'connInfo')
+        : toldFinder(finder, (context) => own.address?.(context), 'address'),
+    ),
     addressless: own.connInfo === undefined && own.address === undefined,
     param: ({ req }, name) => req.param(name as never) as string | undefined,
     route: (context) => routeName(context.req.method, matchedRoute(context)),

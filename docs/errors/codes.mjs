@@ -18,8 +18,11 @@ slidingWindow({ limit: Number('100'), window: '15m' })`,
   },
   HEADGATE_WINDOW: {
     cause:
-      'A duration is not understood, is shorter than 1 ms or longer than 366 days, or has a fraction of a millisecond.',
-    fix: "Give whole milliseconds, or a text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`.",
+      'A duration is not understood, is shorter than 1 ms or longer than 366 days, or has a fraction of a millisecond. Its unit may ' +
+      'be a month, which has no fixed length, or have a capital letter.',
+    fix:
+      "Give whole milliseconds, or a text with a unit in small letters: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`, `'2w'`, `'1y'`. For a " +
+      "month, write `'30d'`.",
     wrong: `import { policy } from 'headgate'
 
 policy('100/0s')`,
