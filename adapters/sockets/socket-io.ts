@@ -1,3 +1,4 @@
+import type { ConnectionLike } from './connection-key.ts'
 import type { MessageLimit } from './message-limit.ts'
 import { failSocket, type MessageTransport, type Notice } from './message-transport.ts'
 
@@ -7,7 +8,7 @@ export type SocketIoMessage = readonly [name: string, ...values: unknown[]]
 /** The part of a server-side socket of socket.io that `limitMessages` uses. */
 export interface SocketIoLike {
   readonly connected: boolean
-  readonly conn: object
+  readonly conn: ConnectionLike
   use(middleware: (event: [name: string, ...values: unknown[]], next: (error?: Error) => void) => void): unknown
   on(name: 'disconnect', listener: () => void): unknown
   emit(name: 'rate_limited', notice: object): unknown
