@@ -1,4 +1,3 @@
-import type { ConnectionLike } from './connection-key.ts'
 import type { MessageLimit } from './message-limit.ts'
 import { failSocket, type MessageTransport, type Notice } from './message-transport.ts'
 
@@ -8,7 +7,8 @@ export type SocketIoMessage = readonly [name: string, ...values: unknown[]]
 /** The part of a server-side socket of socket.io that `limitMessages` uses. */
 export interface SocketIoLike {
   readonly connected: boolean
-  readonly conn: ConnectionLike
+  /** The connection that all sockets of a client share. */
+  readonly conn: { once(name: 'close', listener: () => void): unknown }
   use(middleware: (event: [name: string, ...values: unknown[]], next: (error?: Error) => void) => void): unknown
   on(name: 'disconnect', listener: () => void): unknown
   emit(name: 'rate_limited', notice: object): unknown
