@@ -86,7 +86,11 @@ export class ReservingQueue implements Queue {
       owner.settled()
     }
     booking.then(
-      (booked) => answered(() => this.#decided(waiter, booked)),
+      (booked) =>
+        answered(() => {
+          this.#horizon.answered(booked)
+          this.#decided(waiter, booked)
+        }),
       (error) => answered(() => waiter.stage === 'requesting' && owner.refuse(waiter, error)),
     )
   }
