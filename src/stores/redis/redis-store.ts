@@ -50,7 +50,8 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   leases?: LeasesOption
   /**
    * After how long without any answer to what was sent the client is told to connect anew: the other end of its connection may
-   * be gone without a word. Default `'5s'`; Infinity for never.
+   * be gone without a word. It is also how often a client of one server leaves a replica at most, after a failover behind a
+   * balancer. Default `'5s'`; Infinity for never.
    */
   reconnectAfter?: Duration
   /**
