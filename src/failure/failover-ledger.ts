@@ -136,7 +136,7 @@ export function openLedger(store: Store, terms: LedgerTerms, options: FailoverOp
   if (store.synchronous) return store.open(terms)
   const { onStoreError, instances, storeTimeout, clock = monotonicClock, sleeper = realSleeper() } = options
   const quota = LocalQuota.of(terms, instances, maxKeys, clock)
-  const common = { onStoreError, counters: new Counters(), granted: new WeakMap() }
+  const common = { onStoreError, instances, counters: new Counters(), granted: new WeakMap() }
   const open = (shard?: string) => {
     const link = new StoreLink(store, terms.name, storeTimeout, clock, sleeper, shard)
     const reconciler = new Reconciler(link, maxKeys)

@@ -25,6 +25,8 @@ export interface SharedFailover {
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
+  /** How many processes share the limits, as the user says. */
+  readonly instances: number
   /** Reservations that the store did not grant. */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
@@ -40,7 +42,7 @@ export class Fallback {
   constructor(terms: LedgerTerms, shared: SharedFailover, quota: LocalQuota) {
     this.terms = terms
     this.shared = shared
-    this.ledger = shared.link.store.open(terms)
+    this.ledger = shared.link.store.open({ ...terms, instances: shared.instances })
     this.quota = quota
     this.charges = new StoreCharges(shared.link, terms, quota)
   }

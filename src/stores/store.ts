@@ -18,6 +18,8 @@ export interface LedgerTerms {
   readonly scopes: readonly string[]
   /** What happens to the state of a policy whose numbers have changed since it was written. Default `'keep'`. */
   readonly onChange?: StateRule
+  /** How many processes share the limits, as the user says. A store that all of them ask can ignore it. Default 1. */
+  readonly instances?: number
 }
 
 /** The result of a reservation, granted or refused. */
@@ -57,6 +59,21 @@ export interface CallOptions extends Details {
 export interface DecideOptions extends CallOptions {
   /** For `settle`: the tickets of the reservation. */
   readonly tickets?: Tickets | undefined
+  /** For `charge` with a cost for each policy: the number of the report that it is. A store can ignore it. */
+  readonly report?: NumberedReport | undefined
+}
+
+/**
+ * A report that may arrive twice, because its sender did not see the answer. A store that knows a number as large as this one
+ * from the same sender for the key has counted the report: it charges nothing, and answers.
+ */
+export interface NumberedReport {
+  /** Who sends it: the same text for all reports of a key that count up one number. */
+  readonly by: string
+  /** Larger than in any report that the sender has sent before, except when it is sent again. */
+  readonly number: number
+  /** How long the store has to remember the number, in microseconds. */
+  readonly life: number
 }
 
 export interface ReserveOptions extends CallOptions {

@@ -36,6 +36,7 @@ export class Processes {
   /** How many of them report as often as this one. */
   peers = 1
   #countedAt = 0
+  #counted = false
   /** True if the store has no record of them that it can read, such as one of another build. */
   unreadable = false
 
@@ -47,6 +48,11 @@ export class Processes {
     this.#clock = clock
     this.#sleeper = sleeper
     this.#fastest = fastest
+  }
+
+  /** How many there are. Until they are counted, `instances` at least. */
+  atLeast(instances: number): number {
+    return this.#counted ? this.count : Math.max(this.count, instances)
   }
 
   /** Begins to count, unless it counts already. */
@@ -77,6 +83,7 @@ export class Processes {
     const renews = this.#tickets
     const { decision, tickets } = await this.#ledger.reserve(['processes', 'processes'], 1, 0, renews && { renews })
     this.#tickets = tickets
+    this.#counted = true
     const [counted = 1, peers = 1] = decision.policies.map(({ used }) => Math.max(1, used))
     // A store that came back empty counts few until all have renewed. They count for as long as they would in the store.
     const now = this.#clock()

@@ -2,11 +2,19 @@ import type { Costs, Details } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
+import type {
+  Booking,
+  DecideOptions,
+  DecideVerb,
+  Ledger,
+  LedgerTerms,
+  NumberedReport,
+  ReserveOptions,
+} from '../store.ts'
 import { clearKeys } from './clear-keys.ts'
 import { ConsumeRequest } from './consume-request.ts'
 import { KeptKeys } from './kept-keys.ts'
-import { encodeId, keyStart, limiterStart } from './keys.ts'
+import { encodeId, keyStart, limiterStart, reportKey } from './keys.ts'
 import { type PackedPlan, packPlan } from './packed-plan.ts'
 import type { RedisContext } from './redis-context.ts'
 import { redisError } from './redis-error.ts'
@@ -48,7 +56,10 @@ export class RedisLedger implements Ledger {
   decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
     const stateKeys = this.#stateKeys(keys)
     if (verb === 'consume' && typeof costs === 'number' && costs > 0) return this.#consume(stateKeys, costs, options)
-    const request = this.#request(verb, stateKeys, costs, { details: options, tickets: options?.tickets })
+    const { tickets, report } = options ?? {}
+    const key = report && reportKey(this.#context.prefix, stateKeys[0] as string, report.by)
+    const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
+    const request = this.#request(verb, stateKeys, costs, { details: options, tickets, ...numbered })
     return this.#sendOther(request).then((response) => decisionOf(this.#plan.policies, response, options))
   }
 
