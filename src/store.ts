@@ -26,6 +26,7 @@ export type {
   DecideVerb,
   Ledger,
   LedgerTerms,
+  NumberedReport,
   ReserveOptions,
   Store,
   StoreErrorAction,

@@ -44,13 +44,20 @@ export class KeyShare {
   /** Units admitted since the last report, by policy. */
   readonly #admitted: number[]
   #wanted = 0
+  /** The most that a report says was wanted: more than the limit tells nothing more. */
+  readonly #most: number
   /** The last report, until it is answered. */
   #unanswered: Report | undefined
   /** The verdicts of the last answer; undefined before the first. */
   #verdicts: readonly Verdict[] | undefined
   #answeredAt = 0
-  /** This process's part of the demand, from 0 to 1. */
+  /**
+   * This process's part of what remains, from 0 to 1: that of the demand. Above an equal part, the answer before has to have
+   * said it too. Else whoever reports first would take itself for the only one, and so would the next with ten times its demand.
+   */
   #part = 0
+  /** This process's part of the demand by the last answer; 0 after an idle time. */
+  #before = 0
   /** When it was last asked. */
   usedAt = 0
   /** True while a report is under way. */
@@ -66,6 +73,7 @@ export class KeyShare {
   constructor(terms: ShareTerms, processes: number) {
     this.#terms = terms
     this.#demand = new Demand(terms.demandWindow)
+    this.#most = Math.max(...terms.policies.map(({ burst }) => burst))
     this.#credit = terms.policies.map(({ burst, limit }) => {
       return limit === 0 ? 0 : Math.max(1, Math.floor(burst / processes))
     })
@@ -105,6 +113,7 @@ export class KeyShare {
   refresh(now: number, processes: number): void {
     if (this.#verdicts === undefined || !this.isIdle(now)) return
     this.#part = Math.min(this.#part, 1 / processes)
+    this.#before = 0
     for (const [n, { remaining }] of this.#verdicts.slice(0, -1).entries()) {
       const equal = remaining === 0 ? 0 : Math.max(1, Math.floor(remaining / processes))
       this.#credit[n] = Math.min(this.#credit[n] as number, equal)
@@ -125,9 +134,9 @@ export class KeyShare {
 
   /** Notes a call. Only an admitted one takes units. */
   count(costs: readonly number[], admitted: boolean, now: number): void {
-    const most = Math.max(...costs)
-    this.#wanted += most
-    this.#demand.add(most, now)
+    const wanted = Math.min(Math.max(...costs), this.#most - this.#wanted)
+    this.#wanted += wanted
+    this.#demand.add(wanted, now)
     this.usedAt = now
     if (!admitted) return
     for (const [n, cost] of costs.entries()) {
@@ -201,9 +210,12 @@ export class KeyShare {
     this.#verdicts = verdicts
     this.#answeredAt = now
     const all = (verdicts.at(-1) as Verdict).used
+    const equal = 1 / count
     // After an outage, nobody may have asked here for a while.
-    this.#part = own === 0 ? 1 / count : ((all > 0 ? Math.min(1, own / all) : 1) * peers) / count
-    const caution = this.#part === 1 ? 1 : (1 + 1 / count) / 2
+    const wanted = own === 0 ? equal : ((all > 0 ? Math.min(1, own / all) : 1) * peers) / count
+    this.#part = Math.min(wanted, Math.max(equal, this.#before))
+    this.#before = wanted
+    const caution = wanted === 1 ? 1 : (1 + 1 / count) / 2
     for (const [n, since] of this.#admitted.entries()) {
       const { remaining } = verdicts[n] as Verdict
       this.#credit[n] = this.#part * caution * remaining + this.#terms.random() - since

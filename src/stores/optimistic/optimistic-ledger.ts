@@ -175,7 +175,8 @@ export class OptimisticLedger implements Ledger {
         ? { ...verdict, nextAfter: verdict.resetAfter > 0 ? Math.ceil(untilReport / 1000) : 0 }
         : verdict
     })
-    const decision = join(admitted, verdicts, 'store', options?.at ? Math.floor(now / 1000) : undefined)
+    const source = this.#reporter.isColdWithout(this.#outage) ? 'fallback' : 'store'
+    const decision = join(admitted, verdicts, source, options?.at ? Math.floor(now / 1000) : undefined)
     return block === undefined ? decision : withBlock(decision, block, true)
   }
 }

@@ -100,6 +100,7 @@ export class ScopeShares implements Reports {
       })
       const { clock, processes } = this.#reporter
       share.answered(decision, sent, clock(), processes)
+      this.#reporter.answered = true
       this.#outage.reported()
     } catch (error) {
       share.failed()

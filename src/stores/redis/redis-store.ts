@@ -154,6 +154,10 @@ export class RedisStore implements Store {
     }
   }
 
+  get connected(): boolean {
+    return this.#context.connection.ready()
+  }
+
   open(terms: LedgerTerms): Ledger {
     return new RedisLedger(terms, this.#context)
   }

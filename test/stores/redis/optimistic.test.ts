@@ -2,11 +2,12 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 import { expect, test, vi } from 'vitest'
-import { RateLimiter } from '../../../src/index.ts'
+import { RateLimiter, tokenBucket } from '../../../src/index.ts'
 import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
 import { until } from '../../support/contract.ts'
 import { startProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { useRedis } from '../../support/use-server.ts'
+import { beyondBucket } from '../../support/virtual-fleet.ts'
 
 const { client, server } = await useRedis()
 
@@ -49,11 +50,15 @@ const faults: Record<string, Fault> = {
 }
 
 function delay(milliseconds: number): Fault['begin'] {
-  return (proxy) => void (proxy.delay = milliseconds)
+  return (proxy) => {
+    proxy.delay = milliseconds
+  }
 }
 
 function cut(every: number): Fault['begin'] {
-  return (proxy) => void (proxy.cutEvery = every)
+  return (proxy) => {
+    proxy.cutEvery = every
+  }
 }
 
 async function connect(library: string, port: number): Promise<{ client: RedisClient; close: () => void }> {
@@ -112,6 +117,37 @@ test.each(Object.entries(faults))('%s: every admitted unit is counted, and once'
   }
   for (const { close } of connected) close()
   proxy.close()
+})
+
+test('a client that turns through six processes gets the rate, and not one for each of them', async () => {
+  const policies = tokenBucket({ limit: 200, window: '1s' })
+  const processes = Array.from({ length: 6 }, () => {
+    const store = redisStore({ client, prefix: 'optimistic-c', mode: 'optimistic', report: '20ms', timeout: '5s' })
+    return new RateLimiter({ name: 'api', policies, store })
+  })
+  for (const each of processes) await each.consume('other')
+  await sleep(300)
+  const times: number[] = []
+  const began = performance.now()
+  for (let turn = 0; performance.now() - began < 5000; turn++) {
+    const limiter = processes[turn % 6] as RateLimiter
+    for (const until = performance.now() + 120; performance.now() < until; await sleep(1)) {
+      if ((await limiter.consume('k')).allowed) times.push(performance.now() - began)
+    }
+  }
+  expect(beyondBucket(times, 200, 0.2)).toBeLessThanOrEqual(1.5 * 200 + 6)
+  expect(times.filter((time) => time > 2500).length / 2.5).toBeLessThan(1.15 * 200)
+})
+
+test('a start without Redis says so, and takes the part of instances', async () => {
+  const own = new Redis(1, { retryStrategy: () => 50 })
+  own.on('error', () => undefined)
+  const store = redisStore({ client: own, mode: 'optimistic' })
+  const limiter = new RateLimiter({ name: 'api', policies: '1000/1h', store, instances: 8 })
+  const decisions = await Promise.all(Array.from({ length: 200 }, () => limiter.consume('k')))
+  expect(decisions.filter(({ allowed }) => allowed)).toHaveLength(125)
+  expect(new Set(decisions.map(({ source }) => source))).toEqual(new Set(['fallback']))
+  own.disconnect()
 })
 
 test('if the record of the processes is none, Redis decides every call, and a warning says so', async () => {
