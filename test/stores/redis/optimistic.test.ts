@@ -1,10 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { Redis } from 'ioredis'
-import { createClient } from 'redis'
 import { expect, test, vi } from 'vitest'
 import { RateLimiter, tokenBucket } from '../../../src/index.ts'
-import { type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
+import { redisStore } from '../../../src/stores/redis/index.ts'
 import { until } from '../../support/contract.ts'
+import { connectRedis } from '../../support/redis-client.ts'
 import { startProxy, type TcpProxy } from '../../support/tcp-proxy.ts'
 import { useRedis } from '../../support/use-server.ts'
 import { beyondBucket } from '../../support/virtual-fleet.ts'
@@ -61,23 +61,13 @@ function cut(every: number): Fault['begin'] {
   }
 }
 
-async function connect(library: string, port: number): Promise<{ client: RedisClient; close: () => void }> {
-  if (library === 'ioredis') {
-    const own = new Redis(port)
-    own.on('error', () => undefined)
-    return { client: own, close: () => own.disconnect() }
-  }
-  const own = createClient({ socket: { port } })
-  own.on('error', () => undefined)
-  await own.connect()
-  return { client: own as RedisClient, close: () => own.destroy() }
-}
-
 test.each(Object.entries(faults))('%s: every admitted unit is counted, and once', async (name, { begin, end }) => {
   const proxy = await startProxy(server.port)
   const prefix = `optimistic-${name.replaceAll(' ', '-')}`
   const policies = '100000/1d fixed-window'
-  const connected = await Promise.all(['ioredis', 'ioredis', 'node-redis'].map((each) => connect(each, proxy.port)))
+  const connected = await Promise.all(
+    ['ioredis', 'ioredis', 'node-redis'].map((each) => connectRedis(each, proxy.port)),
+  )
   const processes = connected.map((each) => {
     const store = redisStore({ client: each.client, prefix, mode: 'optimistic', report: '20ms', timeout: '100ms' })
     return new RateLimiter({ name: 'api', policies, store, onStoreError: 'deny' })

@@ -1,10 +1,9 @@
 /* A failover behind a balancer: the connection stays on the old master, which is a replica now and answers quickly. */
 import { setTimeout as sleep } from 'node:timers/promises'
-import { Redis } from 'ioredis'
-import { createClient } from 'redis'
 import { afterAll, expect, test } from 'vitest'
 import { RateLimiter } from '../../../src/index.ts'
-import { type RedisClient, type RedisStoreOptions, redisStore } from '../../../src/stores/redis/index.ts'
+import { type RedisStoreOptions, redisStore } from '../../../src/stores/redis/index.ts'
+import { connectRedis } from '../../support/redis-client.ts'
 import { startRedis } from '../../support/redis-server.ts'
 import { startProxy } from '../../support/tcp-proxy.ts'
 
@@ -17,8 +16,9 @@ afterAll(async () => {
 async function balanced(library: string) {
   const [first, second] = await Promise.all([startRedis(), startRedis()])
   const balancer = await startProxy(first.port)
-  const client = await connect(library, balancer.port)
+  const { client, close } = await connectRedis(library, balancer.port)
   closes.push(
+    close,
     () => balancer.close(),
     () => first.stop(),
     () => second.stop(),
@@ -34,19 +34,6 @@ async function balanced(library: string) {
       balancer.to = second.port
     },
   }
-}
-
-async function connect(library: string, port: number): Promise<RedisClient> {
-  if (library === 'ioredis') {
-    const client = new Redis(port)
-    client.on('error', () => undefined)
-    closes.push(() => client.disconnect())
-    return client
-  }
-  const client = createClient({ socket: { port } })
-  client.on('error', () => undefined)
-  closes.push(() => client.isOpen && client.destroy())
-  return (await client.connect()) as RedisClient
 }
 
 /** The sources of calls for so many milliseconds, or until one is the store's. */
