@@ -23,7 +23,7 @@ export interface AttackTerms {
 }
 
 /** Until the processes have counted each other. */
-export const warmUp = 4000
+const warmUp = 4000
 
 export interface Attacked {
   /** When units were admitted, in milliseconds from the start of the attack. */
