@@ -149,8 +149,7 @@ function unreadable(): never {
 /** @alias */
 export default rateLimit
 
-const exported: Record<string, unknown> = { default: rateLimit, rateLimit, MemoryStore, ipKeyGenerator }
-const commonJs: typeof rateLimit = Object.assign(rateLimit, exported, { SECOND, MINUTE, HOUR, DAY })
+/** What `require` returns: the function, with the other exports as its properties. */
+Object.assign(rateLimit, { default: rateLimit, rateLimit, MemoryStore, ipKeyGenerator, SECOND, MINUTE, HOUR, DAY })
 
-/** What `require` returns. */
-export { commonJs as 'module.exports' }
+export { rateLimit as 'module.exports' }

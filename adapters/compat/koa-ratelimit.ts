@@ -198,5 +198,7 @@ async function refuse(context: Context, settings: Settings, id: string, wait: nu
 
 /** @alias */
 export default ratelimit
-/** What `require` returns. */
+/** What `require` returns: the function, with the other exports as its properties. */
+Object.assign(ratelimit, { default: ratelimit, ratelimit })
+
 export { ratelimit as 'module.exports' }
