@@ -8,6 +8,9 @@ import { dts } from 'rolldown-plugin-dts'
 /** Frameworks that are ES modules. A CommonJS declaration may import their types only if it says so. */
 const esModules = /^import (\{[^}]*\}) from ("(?:hono|h3|@hono\/|@nestjs\/)[^"]*");$/gm
 
+/** What a declaration adds to the types of such a framework. Only an ES module may. */
+const additions = /^declare module ["']h3["'] \{\n[\s\S]*?^\}\n/gm
+
 /** The names that a declaration exports, as its last statement lists them: `['rateLimit as default', 'MemoryStore']`. */
 const exportList = /export \{ ([^}]*) \};\s*$/
 
@@ -36,18 +39,29 @@ function reexports(names, path) {
   return `export { ${list.join(', ')} } from '${path}';\n`
 }
 
+/** Moves what a declaration adds to an ES module into the ES module beside it, which the declaration imports. */
+function withoutAdditions(code, path) {
+  const moved = code.match(additions)
+  if (moved === null) return [code, '']
+  const imports = code.match(/^import .*;$/gm)
+  const rest = `import type {} from '${path}' with { "resolution-mode": "import" };\n${code.replace(additions, '')}`
+  return [rest, `${[...imports, ...moved].join('\n')}`]
+}
+
 const shared = {
   name: 'shared-declarations',
   generateBundle(_options, bundle) {
     for (const chunk of Object.values(bundle)) {
-      chunk.code = chunk.code.replace(esModules, 'import type $1 from $2 with { "resolution-mode": "import" };')
+      const imported = chunk.code.replace(esModules, 'import type $1 from $2 with { "resolution-mode": "import" };')
+      const path = `./${chunk.fileName.split('/').at(-1).replace('.d.cts', '')}`
+      const [code, added] = withoutAdditions(imported, `${path}.mjs`)
+      chunk.code = code
       if (!chunk.isEntry) continue
-      const all = namesOf(chunk.code)
+      const all = namesOf(code)
       const isCallable = all.some((name) => name.endsWith(required))
       const names = all.filter((name) => !name.endsWith(required))
-      if (isCallable) chunk.code = callable(chunk.code, names)
-      const path = `./${chunk.fileName.split('/').at(-1).replace('.d.cts', '.cjs')}`
-      const source = reexports(isCallable ? names : undefined, path)
+      if (isCallable) chunk.code = callable(code, names)
+      const source = added + reexports(isCallable ? names : undefined, `${path}.cjs`)
       this.emitFile({ type: 'asset', fileName: chunk.fileName.replace('.d.cts', '.d.mts'), source })
     }
   },
