@@ -1,5 +1,5 @@
 import { defineConfig } from 'vitest/config'
-import { inDepth } from './support/sample.ts'
+import { inDepth } from '../test/support/depth.ts'
 
 export default defineConfig({
   test: {

@@ -2,8 +2,8 @@ import { existsSync, mkdtempSync, readdirSync, renameSync, rmSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, expect, test } from 'vitest'
+import { sampled } from '../../test/support/depth.ts'
 import { packages, project, run } from '../support/project.ts'
-import { sample } from '../support/sample.ts'
 
 /* Bundled programs, by `require` and by `import`, which run in a folder that has no packages. */
 
@@ -82,7 +82,7 @@ const bundlers: Record<string, (folder: string, entry: string) => readonly strin
 const elsewhere = mkdtempSync(join(tmpdir(), 'headgate-bundled-'))
 afterAll(() => rmSync(elsewhere, { recursive: true, force: true }))
 
-const cases = sample(Object.keys(bundlers), 1).flatMap((bundler) => [
+const cases = sampled(Object.keys(bundlers), 1).flatMap((bundler) => [
   { bundler, way: 'require' as const, entry: 'main.cjs' },
   { bundler, way: 'import' as const, entry: 'main.mjs' },
 ])

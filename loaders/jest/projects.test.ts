@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { sampled } from '../../test/support/depth.ts'
 import { packages, project, run } from '../support/project.ts'
-import { sample } from '../support/sample.ts'
 
 /*
  * Small projects that use the module which stands in for express-rate-limit, each tested with Jest: JavaScript or TypeScript,
@@ -105,7 +105,7 @@ function write(kind: Kind): string {
   })
 }
 
-test.each(sample(kinds, 2))('$language, $modules, $imported import: Jest passes', (kind) => {
+test.each(sampled(kinds, 2))('$language, $modules, $imported import: Jest passes', (kind) => {
   const folder = write(kind)
   const flags = kind.modules === 'esm' ? { NODE_OPTIONS: '--experimental-vm-modules' } : {}
   run(

@@ -1,7 +1,7 @@
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { sampled } from '../../test/support/depth.ts'
 import { entries, packages, project, run } from '../support/project.ts'
-import { sample } from '../support/sample.ts'
 
 /* Jest as it is by default: it transforms nothing below node_modules, and loads what `require` gives. */
 
@@ -51,7 +51,7 @@ test('rejects as the same class of error everywhere', () => {
 /** The babel of babel-jest reads no types. */
 const sources = (transform: string) => (transform === 'babel-jest' ? program.replace(' as never', '') : program)
 
-test.each(sample(cases, 1))('$jest with $transform loads every entry point', ({ jest, transform }) => {
+test.each(sampled(cases, 1))('$jest with $transform loads every entry point', ({ jest, transform }) => {
   const folder = project(`${jest}-${transform.replace('/', '-')}`, {
     'package.json': { private: true },
     'jest.config.json': { transform: transforms[transform as keyof typeof transforms] },

@@ -2,8 +2,8 @@ import { spawnSync } from 'node:child_process'
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
+import { sampled } from '../../test/support/depth.ts'
 import { entries, packages, project } from '../support/project.ts'
-import { sample } from '../support/sample.ts'
 
 /*
  * Programs in strict TypeScript, with each compiler from the lowest that the docs name, and each setting of modules. Errors in
@@ -146,9 +146,9 @@ test('the docs name the lowest compiler', () => {
   expect(readFileSync(new URL('../../docs/start.md', import.meta.url), 'utf8')).toContain(`TypeScript ${lowest}`)
 })
 
-describe.each([...new Set([lowest, ...sample(versions.slice(1), 1)])])('TypeScript %s', (version) => {
+describe.each([...new Set([lowest, ...sampled(versions.slice(1), 1)])])('TypeScript %s', (version) => {
   const names = Object.keys(settings).filter((name) => settings[name]?.in(version))
-  test.each(sample(names, 3))('compiles with %s', (name) => {
+  test.each(sampled(names, 3))('compiles with %s', (name) => {
     expect(errorsOf(version, name)).toEqual([])
   })
 })
