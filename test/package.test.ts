@@ -72,6 +72,18 @@ describe('the tarball', () => {
     expect(modules.reduce((sum, { size }) => sum + size, 0)).toBeLessThan(1_150_000)
   })
 
+  test('names the two builds and the declarations of every entry point', () => {
+    const entries = Object.entries(manifest.exports).filter(([subpath]) => !subpath.endsWith('.json'))
+    const expected = entries.map(([subpath]) => {
+      const name = subpath === '.' ? 'index' : subpath.slice(2)
+      const esm = `./dist/${name}.js`
+      const types = `./dist/types/${name}.d`
+      const commonJs = { types: `${types}.cts`, default: `./dist/cjs/${name}.cjs` }
+      return [subpath, { import: { types: `${types}.mts`, default: esm }, 'module-sync': esm, require: commonJs }]
+    })
+    expect(entries).toEqual(expected)
+  })
+
   test('has every file that exports and imports name', () => {
     const named = JSON.stringify([manifest.exports, manifest.imports, manifest.main, manifest.types])
     const targets = named.match(/\.\/dist\/[^"*]+(?=")/g) ?? []
