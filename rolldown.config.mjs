@@ -27,10 +27,20 @@ const readable = {
   banner: licenses,
 }
 
+/** Ships the scripts of Redis without comments and indentation, as they are sent. */
+const scripts = {
+  name: 'scripts',
+  transform: {
+    filter: { id: /\/redis\/lua\/.*\.ts$/ },
+    handler: (code) => code.replace(/^ *--.*\n/gm, '').replace(/^ +/gm, ''),
+  },
+}
+
 export default defineConfig([
   {
     input: { ...entries, ...platforms, 'headgate-postgres': 'src/stores/postgres/print-schema.ts' },
     platform: 'neutral',
+    plugins: [scripts],
     external,
     output: { ...readable, dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name].js' },
   },
@@ -38,6 +48,7 @@ export default defineConfig([
     // For Jest, for bundlers, and for Node's `require` where it cannot load ES modules. Names stay, only blanks go.
     input: { ...entries, ...platforms },
     platform: 'neutral',
+    plugins: [scripts],
     external,
     output: {
       ...readable,
