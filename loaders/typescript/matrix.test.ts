@@ -15,14 +15,12 @@ const versions = ['5.4', '5.5', '5.6', '5.7', '5.8', '5.9', '6', '7'] as const
 
 type Version = (typeof versions)[number]
 
-/** What needs a package that only `npm run test:doors` installs. */
-const used = entries.filter((name) => name !== 'headgate/nest')
-
 const decides = `
 import { type Decision, HeadgateError, RateLimiter, policy } from 'headgate'
 import { rateLimit as express } from 'headgate/express'
 import { rateLimit as hono } from 'headgate/hono'
 import { rateLimit as h3 } from 'headgate/h3'
+import { RateLimitModule } from 'headgate/nest'
 const limiter = new RateLimiter({ policies: [policy('10/1s'), { limit: 100, window: '1h' }] })
 export const decision: Decision = limiter.consumeSync('203.0.113.7', { cost: 2 })
 export const left: number = decision.policies.reduce((least, { remaining }) => Math.min(least, remaining), Infinity)
@@ -35,6 +33,8 @@ export const wrongExpress = () => express({ policies: '1/1s', keys: 5 })
 export const wrongHono = () => hono({ policies: '1/1s', keys: 5 })
 // @ts-expect-error: keys are functions
 export const wrongH3 = () => h3({ policies: '1/1s', keys: 5 })
+// @ts-expect-error: keys are functions
+export const wrongNest = () => RateLimitModule.forRoot({ policies: '1/1s', keys: 5 })
 `
 
 /** What stands in for CommonJS packages, by the default import and by names. */
@@ -67,8 +67,8 @@ export = { made, wrong, fastifyOptions }
 `
 
 const every = [
-  ...used.map((name, n) => `import * as all${n} from '${name}'`),
-  ...used.map((_, n) => `export const names${n}: readonly string[] = Object.keys(all${n})`),
+  ...entries.map((name, n) => `import * as all${n} from '${name}'`),
+  ...entries.map((_, n) => `export const names${n}: readonly string[] = Object.keys(all${n})`),
 ].join('\n')
 
 const asModules = { 'every.mts': every, 'decides.mts': decides, 'compats.mts': compats }
