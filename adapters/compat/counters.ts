@@ -9,12 +9,12 @@ export interface Count {
   readonly resetAfter: number
 }
 
-/** The longest window of a policy: 366 days. */
-const longest = 366 * 24 * 60 * 60 * 1000
+/** The longest window of a policy in milliseconds: 366 days. */
+export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
 
 /** A counter without a limit. @param window in milliseconds, at most 366 days */
 function hitsIn(window: number): Policy {
-  return counter({ name: 'hits', window: `${Math.min(longest, Math.max(1, Math.ceil(window)))}ms` })
+  return counter({ name: 'hits', window: `${Math.min(longestWindow, Math.max(1, Math.ceil(window)))}ms` })
 }
 
 /**

@@ -2,7 +2,7 @@ import { type Counters, countersIn, isHeadgateStore } from '../counters.ts'
 import { type ClientRateLimitInfo, type LegacyStore, MINUTE, type Options, type Store } from './types.ts'
 
 /** Hits on a store of headgate. */
-class CounterStore {
+export class CounterStore {
   readonly localKeys: boolean
   counters: Counters
 
@@ -38,6 +38,8 @@ class CounterStore {
 export class MemoryStore extends CounterStore implements Store {
   /** The length of a window in milliseconds. */
   windowMs: number = MINUTE
+  /** When the windows of keys end whose hits were taken back, for `get`: of the last thousand or so. */
+  readonly #ends = new Map<string, Date>()
 
   constructor() {
     super(countersIn(MINUTE))
@@ -46,6 +48,30 @@ export class MemoryStore extends CounterStore implements Store {
   init(options: Pick<Options, 'windowMs'>): void {
     this.windowMs = options.windowMs
     this.counters = countersIn(options.windowMs)
+  }
+
+  /** A key whose hits were all taken back has 0 hits until its window would have ended. */
+  override async get(key: string): Promise<ClientRateLimitInfo | undefined> {
+    const resetTime = this.#ends.get(key)
+    const none = resetTime !== undefined && resetTime.getTime() > Date.now() ? { totalHits: 0, resetTime } : undefined
+    return (await super.get(key)) ?? none
+  }
+
+  override async decrement(key: string): Promise<void> {
+    const counted = await this.get(key)
+    await super.decrement(key)
+    if (this.#ends.size >= 1000) this.#ends.clear()
+    this.#ends.set(key, counted?.resetTime ?? new Date(Date.now() + this.windowMs))
+  }
+
+  override async resetKey(key: string): Promise<void> {
+    await super.resetKey(key)
+    this.#ends.delete(key)
+  }
+
+  override async resetAll(): Promise<void> {
+    await super.resetAll()
+    this.#ends.clear()
   }
 
   shutdown(): void {

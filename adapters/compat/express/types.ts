@@ -36,7 +36,8 @@ export interface LegacyStore {
 
 /** The interface of the stores of express-rate-limit. */
 export interface Store {
-  init?: (options: Options) => void | Promise<void>
+  // biome-ignore lint/suspicious/noExplicitAny: stores of others take the options of express-rate-limit, which have another `store`
+  init?: (options: any) => void | Promise<void>
   get?: (key: string) => Promise<ClientRateLimitInfo | undefined> | ClientRateLimitInfo | undefined
   increment: (key: string) => Promise<IncrementResponse> | IncrementResponse
   decrement: (key: string) => Promise<void> | void
