@@ -289,6 +289,24 @@ describe('a consumer in strict TypeScript with the types of Node and of the fram
     }
   })
 
+  test('gives stores of others to the module of express-rate-limit', () => {
+    const stores = ['rate-limit-redis', 'rate-limit-memcached']
+    const program = [
+      `import { MemcachedStore } from 'rate-limit-memcached'`,
+      `import { RedisStore } from 'rate-limit-redis'`,
+      `import { MemoryStore, rateLimit, type Store } from '${manifest.name}/compat/express-rate-limit'`,
+      'export const inRedis = rateLimit({ store: new RedisStore({ sendCommand: async () => 1 }) })',
+      'export const inMemcached = rateLimit({ store: new MemcachedStore({ locations: [] }) })',
+      'export const inMemory: Store = new MemoryStore()',
+      '// @ts-expect-error: a store counts hits',
+      'export const wrong = rateLimit({ store: { init() {} } })',
+    ]
+    withPackages(stores, () => {
+      const options = ['--types', 'node', '--skipLibCheck', '--module', 'nodenext']
+      expect(compile({ 'stores.mts': program }, options)('stores.mts')).toEqual([])
+    })
+  }, 120_000)
+
   test.each(inDepth ? ['nodenext', 'node20'] : ['nodenext'])(
     'has the types of every subpath, module %s',
     (module) => {
