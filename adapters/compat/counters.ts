@@ -1,3 +1,5 @@
+import { createHash } from 'node:crypto'
+import { shown } from '../../src/errors.ts'
 import { counter, type Policy, RateLimiter, type Store, wallClock } from '../../src/index.ts'
 import type { MaybePromise } from '../../src/maybe-promise.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
@@ -11,6 +13,9 @@ export interface Count {
 
 /** The longest window of a policy in milliseconds: 366 days. */
 export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
+
+/** The largest limit of a sliding log. */
+export const largestLog: number = 2 ** 50
 
 /** A counter without a limit. @param window in milliseconds, at most 366 days */
 function hitsIn(window: number): Policy {
@@ -29,10 +34,35 @@ export function countersIn(window: number, store: Store = memoryStore({ clock: w
   return new Counters(new RateLimiter(name === undefined ? options : { ...options, name }), window)
 }
 
+/**
+ * A number that an option of another package gives: a text is read as a number, a fraction is rounded, and a number beyond the range
+ * is its end.
+ * @throws TypeError for a value that is no number
+ */
+export function numberFor(
+  option: string,
+  value: unknown,
+  least: number,
+  most: number,
+  round: (value: number) => number = Math.ceil,
+): number {
+  const number = typeof value === 'string' ? Number(value) : value
+  if (typeof number === 'number' && !Number.isNaN(number)) return Math.min(most, Math.max(least, round(number)))
+  throw new TypeError(`${option} must be a number, got ${shown(value)}.`)
+}
+
+/** Any text as the name of a limiter, which is at most 128 printable ASCII characters. */
+export function limiterName(text: string): string {
+  const name = encodeURI(text)
+  if (name.length <= 128) return name || 'default'
+  return createHash('sha256').update(name).digest('hex').slice(0, 32) + name.slice(-96)
+}
+
 const byStore = new WeakMap<Store, Map<string, Counters>>()
 
-/** The counters of that name on a store, in windows of this length. Whoever asks for the same name gets the same counts. */
-export function countersOn(store: Store, name: string, window: number): Counters {
+/** The counters of an id on a store, in windows of this length. The same id has the same counts. */
+export function countersOn(store: Store, id: string, window: number): Counters {
+  const name = limiterName(id)
   const all = byStore.get(store) ?? new Map<string, Counters>()
   byStore.set(store, all)
   const known = all.get(name)

@@ -62,6 +62,24 @@ describe('koa-ratelimit', () => {
   })
 })
 
+test.each(['', 'é ü', 'a{b}', 'x'.repeat(300)])(
+  'the namespace %j of koa-ratelimit counts in Redis',
+  async (namespace) => {
+    const statuses: number[] = []
+    for (const each of [namespace, `${namespace}y`]) {
+      const app = new Koa()
+      app.use(ratelimit({ db: client, max: 1, duration: 60_000, namespace: each }))
+      app.use((context) => {
+        context.body = 'hello'
+      })
+      const { url, close } = await serve(createServer(app.callback()))
+      statuses.push((await get(url)).status, (await get(url)).status)
+      await close()
+    }
+    expect(statuses).toEqual([200, 429, 200, 429])
+  },
+)
+
 describe('@fastify/rate-limit', () => {
   async function play(module: FastifyPluginAsync<RateLimitPluginOptions>): Promise<unknown[]> {
     const app = fastify()

@@ -1,3 +1,4 @@
+import { text } from '../../../src/options.ts'
 import { type Counters, countersIn, isHeadgateStore } from '../counters.ts'
 import { type ClientRateLimitInfo, type LegacyStore, MINUTE, type Options, type Store } from './types.ts'
 
@@ -82,7 +83,10 @@ export class MemoryStore extends CounterStore implements Store {
 /** The store of the option: one of either package, or one of the interface before version 6. */
 export function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
   if (given === undefined) return new MemoryStore()
-  if (isHeadgateStore(given)) return new CounterStore(countersIn(windowMs, given, name))
+  if (isHeadgateStore(given)) {
+    if (name !== undefined) text(name, 'name', 'HEADGATE_NAME')
+    return new CounterStore(countersIn(windowMs, given, name))
+  }
   const legacy = given as LegacyStore & Partial<Store>
   if (typeof legacy.incr !== 'function' || typeof legacy.increment === 'function') return checked(given as Store)
   return checked({
