@@ -18,7 +18,7 @@ const subpaths = Object.keys(manifest.exports).map((subpath) => subpath.replace(
 const nest = `${manifest.name}/nest`
 const modules = subpaths.filter((subpath) => !subpath.endsWith('.json') && subpath !== nest)
 /** What stands in for a CommonJS package: `require` gives what that package gives. */
-const compats = modules.filter((subpath) => subpath.includes('/compat/') && !subpath.endsWith('/nest-throttler'))
+const compats = modules.filter((subpath) => /\/compat\/(express|fastify|koa)-/.test(subpath))
 /** The entry points that import their framework also at run time. Of the others, only the types need it. */
 const besideFramework = ['/hono', '/h3', '/otel']
 const standalone = modules.filter((subpath) => ![...besideFramework, ...compats].some((name) => subpath.endsWith(name)))

@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto'
+import { sha256 } from '#platform'
 import { shown } from '../../src/errors.ts'
 import { counter, type Policy, RateLimiter, type Store, wallClock } from '../../src/index.ts'
 import type { MaybePromise } from '../../src/maybe-promise.ts'
@@ -55,7 +55,13 @@ export function numberFor(
 export function limiterName(text: string): string {
   const name = encodeURI(text)
   if (name.length <= 128) return name || 'default'
-  return createHash('sha256').update(name).digest('hex').slice(0, 32) + name.slice(-96)
+  return hashOf(name) + name.slice(-96)
+}
+
+/** 32 letters and digits that stand for a text. */
+export function hashOf(text: string): string {
+  const bytes = [...sha256(new TextEncoder().encode(text))].slice(0, 16)
+  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 const byStore = new WeakMap<Store, Map<string, Counters>>()

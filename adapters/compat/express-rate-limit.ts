@@ -17,10 +17,10 @@
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { whenEnded } from '../../src/http/index.ts'
+import { checkedLimit, MemoryStore, secondsLeft } from './counter-store.ts'
 import { hasLeft, ipKeyGenerator } from './express/address-key.ts'
-import { checkedLimit, configOf } from './express/config.ts'
-import { resolved, secondsLeft, setHeaders } from './express/fields.ts'
-import { MemoryStore } from './express/stores.ts'
+import { configOf } from './express/config.ts'
+import { resolved, setHeaders } from './express/fields.ts'
 import {
   type ClientRateLimitInfo,
   DAY,

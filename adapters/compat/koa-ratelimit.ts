@@ -16,7 +16,6 @@
  * - `store` takes a store of headgate in place of `driver` and `db`.
  */
 import assert from 'node:assert'
-import { createHash } from 'node:crypto'
 import type { Context, Middleware } from 'koa'
 import ms from 'ms'
 import { shown } from '../../src/errors.ts'
@@ -27,6 +26,7 @@ import {
   type Count,
   type Counters,
   countersOn,
+  hashOf,
   isHeadgateStore,
   largestLog,
   longestWindow,
@@ -130,7 +130,7 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
 /** A namespace with other characters than a prefix may have is known by its hash. */
 function prefixOf(namespace: string): string {
   if (/^[\w.:-]{1,128}$/.test(namespace)) return namespace
-  return `limit:${createHash('sha256').update(namespace).digest('hex').slice(0, 32)}`
+  return `limit:${hashOf(namespace)}`
 }
 
 const storeFix = 'Give a store of headgate, such as redisStore({ client }), or leave it out and give db.'

@@ -1,19 +1,14 @@
 import { shown } from '../../../src/errors.ts'
+import { CounterStore, checkedLimit } from '../counter-store.ts'
 import { keyByAddress } from './address-key.ts'
 import { policyName, resolved } from './fields.ts'
-import { CounterStore, storeOf } from './stores.ts'
+import { storeOf } from './stores.ts'
 import { type AugmentedRequest, type Logger, MINUTE, type Options } from './types.ts'
 import { type Config, Validations } from './validations.ts'
 
 const consoleLogger: Logger = {
   error: (...values) => console.error(...values.reverse()),
   warn: (...values) => console.warn(...values.reverse()),
-}
-
-/** @throws TypeError unless the limit is a number, or the text of one */
-export function checkedLimit(limit: number): number {
-  if (!Number.isNaN(Number(limit ?? NaN))) return limit
-  throw new TypeError(`limit must be a number, or a function that returns one, got ${shown(limit)}.`)
 }
 
 /** @throws TypeError unless errors and warnings can be logged */

@@ -1,5 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Store as HeadgateStore } from '../../../src/index.ts'
+import type { ClientRateLimitInfo } from '../counter-store.ts'
 
 /** A value that depends on the request. */
 export type ValueDeterminingMiddleware<T> = (request: Request, response: Response) => T | Promise<T>
@@ -13,11 +14,7 @@ export type RateLimitExceededEventHandler = (
 /** Of earlier versions. */
 export type RateLimitReachedEventHandler = (request: Request, response: Response, optionsUsed: Options) => void
 
-/** The hits of a client in its window, and when that ends. */
-export interface ClientRateLimitInfo {
-  totalHits: number
-  resetTime: Date | undefined
-}
+export type { ClientRateLimitInfo }
 export type IncrementResponse = ClientRateLimitInfo
 /** A client's record in memory. */
 export interface Client {
