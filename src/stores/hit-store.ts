@@ -184,8 +184,8 @@ class HitLedger implements Ledger {
 
 /** @throws HeadgateError `HEADGATE_STORE` unless a function returned numbers: others would refuse everybody, or nobody */
 function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
-  const { used, resetAfter = 0 } = hits ?? {}
-  if (isNumber(used) && isNumber(resetAfter)) return hits
+  const { used, resetAfter } = hits ?? {}
+  if (isNumber(used) && isNumber(resetAfter ?? 0)) return hits
   const got =
     typeof hits === 'object' && hits !== null
       ? `{ used: ${shown(used)}, resetAfter: ${shown(resetAfter)} }`
