@@ -1,8 +1,7 @@
-import { sha256 } from '#platform'
-import { shown } from '../../src/errors.ts'
 import { counter, type Policy, RateLimiter, type Store, wallClock } from '../../src/index.ts'
 import type { MaybePromise } from '../../src/maybe-promise.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { limiterName, longestWindow } from './option-values.ts'
 
 /** The hits of one key. */
 export interface Count {
@@ -10,12 +9,6 @@ export interface Count {
   /** Milliseconds until the window ends. */
   readonly resetAfter: number
 }
-
-/** The longest window of a policy in milliseconds: 366 days. */
-export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
-
-/** The largest limit of a sliding log. */
-export const largestLog: number = 2 ** 50
 
 /** A counter without a limit. @param window in milliseconds, at most 366 days */
 function hitsIn(window: number): Policy {
@@ -32,36 +25,6 @@ export function countersIn(window: number, store: Store = memoryStore({ clock: w
   // A store that fails is the caller's to judge.
   const options = { policies: hitsIn(window), store, onStoreError: 'throw' } as const
   return new Counters(new RateLimiter(name === undefined ? options : { ...options, name }), window)
-}
-
-/**
- * A number that an option of another package gives: a text is read as a number, a fraction is rounded, and a number beyond the range
- * is its end.
- * @throws TypeError for a value that is no number
- */
-export function numberFor(
-  option: string,
-  value: unknown,
-  least: number,
-  most: number,
-  round: (value: number) => number = Math.ceil,
-): number {
-  const number = typeof value === 'string' ? Number(value) : value
-  if (typeof number === 'number' && !Number.isNaN(number)) return Math.min(most, Math.max(least, round(number)))
-  throw new TypeError(`${option} must be a number, got ${shown(value)}.`)
-}
-
-/** Any text as the name of a limiter, which is at most 128 printable ASCII characters. */
-export function limiterName(text: string): string {
-  const name = encodeURI(text)
-  if (name.length <= 128) return name || 'default'
-  return hashOf(name) + name.slice(-96)
-}
-
-/** 32 letters and digits that stand for a text. */
-export function hashOf(text: string): string {
-  const bytes = [...sha256(new TextEncoder().encode(text))].slice(0, 16)
-  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
 
 const byStore = new WeakMap<Store, Map<string, Counters>>()

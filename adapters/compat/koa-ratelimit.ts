@@ -22,16 +22,8 @@ import { shown } from '../../src/errors.ts'
 import { memoryStore, RateLimiter, type Store, slidingLog, wallClock } from '../../src/index.ts'
 import { decide } from '../../src/limiter.ts'
 import { isPromise } from '../../src/maybe-promise.ts'
-import {
-  type Count,
-  type Counters,
-  countersOn,
-  hashOf,
-  isHeadgateStore,
-  largestLog,
-  longestWindow,
-  numberFor,
-} from './counters.ts'
+import { type Count, type Counters, countersOn, isHeadgateStore } from './counters.ts'
+import { hashOf, largestLog, longestWindow, numberFor } from './option-values.ts'
 
 /** Names of the fields. */
 export interface HeaderNameOptions {

@@ -21,7 +21,7 @@ import {
   wallClock,
 } from '../../src/index.ts'
 import { decide } from '../../src/limiter.ts'
-import { largestLog, limiterName, longestWindow, numberFor } from './counters.ts'
+import { largestLog, limiterName, longestWindow, numberFor } from './option-values.ts'
 
 /** What the guard of @nestjs/throttler gets for a request. Times are whole seconds. */
 export interface ThrottlerStorageRecord {

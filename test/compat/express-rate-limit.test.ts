@@ -555,7 +555,14 @@ describe.each(Object.entries(hosts))('behind %s', (_, host) => {
 
 describe('the middleware', () => {
   test.each(Object.entries(modules))('takes a request of a unit test (%s)', async (_, { rateLimit }) => {
-    const requests = [{}, { headers: {} }, { app: {} }, { app: { get: undefined } }, { socket: null }]
+    const requests = [
+      {},
+      { headers: {} },
+      { app: {} },
+      { app: { get: undefined } },
+      { socket: null },
+      { ip: undefined, socket: null },
+    ]
     const throwing = { app: { get: () => fail() }, headers: {} }
     const fail = () => {
       throw new Error('no setting here')

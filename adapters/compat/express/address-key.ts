@@ -49,6 +49,6 @@ export function keyByAddress(
 }
 
 /** True if the client has reset its connection before its address was read. A unix socket has no addresses by design. */
-export function hasLeft({ socket }: { readonly socket?: Request['socket'] }): boolean {
-  return socket !== undefined && socket.remoteAddress === undefined && !isUnixSocket(socket)
+export function hasLeft({ socket }: { readonly socket?: Request['socket'] | null }): boolean {
+  return Boolean(socket && socket.remoteAddress === undefined && !isUnixSocket(socket))
 }

@@ -1,7 +1,7 @@
 import { isIP } from 'node:net'
 import type { Request } from 'express'
 import { shown } from '../../../src/errors.ts'
-import { longestWindow } from '../counters.ts'
+import { longestWindow } from '../option-values.ts'
 import type { EnabledValidations, Logger, Options, Store, ValidationName } from './types.ts'
 
 /** A mistake that a validation found. */

@@ -2,7 +2,8 @@ import type { Context } from 'hono'
 import { shown } from '../../../src/errors.ts'
 import { text } from '../../../src/options.ts'
 import { CounterStore, checkedLimit, MemoryStore } from '../counter-store.ts'
-import { countersIn, isHeadgateStore, numberFor } from '../counters.ts'
+import { countersIn, isHeadgateStore } from '../counters.ts'
+import { numberFor } from '../option-values.ts'
 import type { HonoConfigType, RateLimitInfo, Store } from './types.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the environment, the path and the input of a context are the user's
