@@ -1,5 +1,6 @@
 /* The package and the module that stands in for it, side by side: the same requests must get the same answers. */
 import type { Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
 import { createAdaptorServer, upgradeWebSocket } from '@hono/node-server'
 import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
@@ -352,8 +353,8 @@ describe('webSocketLimiter', () => {
     app.get('/', upgradeWebSocket(caught as never))
     const sockets = new WebSocketServer({ noServer: true })
     const server = createAdaptorServer({ fetch: app.fetch, websocket: { server: sockets as never } })
-    const { url, close } = await serve(server as Server)
-    const socket = new WebSocket(url.replace('http', 'ws'))
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+    const socket = new WebSocket(`ws://127.0.0.1:${(server.address() as AddressInfo).port}`)
     await new Promise((resolve) => socket.once('open', resolve))
     let closed = false
     socket.on('message', (data) => heard.push(String(data)))
@@ -369,7 +370,7 @@ describe('webSocketLimiter', () => {
       await expect.poll(() => heard.length, { interval: 2 }).toBe(before + answers)
     }
     socket.removeAllListeners('close').terminate()
-    await close()
+    await new Promise((resolve) => server.close(resolve))
     return heard
   }
 
