@@ -18,7 +18,7 @@ const subpaths = Object.keys(manifest.exports).map((subpath) => subpath.replace(
 const nest = `${manifest.name}/nest`
 const modules = subpaths.filter((subpath) => !subpath.endsWith('.json') && subpath !== nest)
 /** What stands in for a CommonJS package: `require` gives what that package gives. */
-const compats = modules.filter((subpath) => subpath.includes('/compat/') && !subpath.endsWith('/nest-throttler'))
+const compats = modules.filter((subpath) => /\/compat\/(express|fastify|koa)-/.test(subpath))
 /** The entry points that import their framework also at run time. Of the others, only the types need it. */
 const besideFramework = ['/hono', '/h3', '/otel']
 const standalone = modules.filter((subpath) => ![...besideFramework, ...compats].some((name) => subpath.endsWith(name)))
@@ -327,6 +327,24 @@ describe('a consumer in strict TypeScript with the types of Node and of the fram
       symlinkSync(join(root, 'node_modules', name), join(consumer, 'node_modules', name), 'junction')
     }
   })
+
+  test('gives stores of others to the module of express-rate-limit', () => {
+    const stores = ['rate-limit-redis', 'rate-limit-memcached']
+    const program = [
+      `import { MemcachedStore } from 'rate-limit-memcached'`,
+      `import { RedisStore } from 'rate-limit-redis'`,
+      `import { MemoryStore, rateLimit, type Store } from '${manifest.name}/compat/express-rate-limit'`,
+      'export const inRedis = rateLimit({ store: new RedisStore({ sendCommand: async () => 1 }) })',
+      'export const inMemcached = rateLimit({ store: new MemcachedStore({ locations: [] }) })',
+      'export const inMemory: Store = new MemoryStore()',
+      '// @ts-expect-error: a store counts hits',
+      'export const wrong = rateLimit({ store: { init() {} } })',
+    ]
+    withPackages(stores, () => {
+      const options = ['--types', 'node', '--skipLibCheck', '--module', 'nodenext']
+      expect(compile({ 'stores.mts': program }, options)('stores.mts')).toEqual([])
+    })
+  }, 120_000)
 
   test.each(inDepth ? ['nodenext', 'node20'] : ['nodenext'])(
     'has the types of every subpath, module %s',

@@ -3,7 +3,7 @@ import type { Costs } from '../algorithms/evaluation.ts'
 import { IntervalBucket } from '../algorithms/interval-bucket.ts'
 import { monotonicClock } from '../clock.ts'
 import { type Decision, join, type Verdict } from '../decision.ts'
-import { HeadgateError } from '../errors.ts'
+import { HeadgateError, shown } from '../errors.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { callback, flag, knownOptions } from '../options.ts'
 import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from './store.ts'
@@ -49,7 +49,9 @@ const example = '(key, cost) => counters.add(key, cost)'
  *
  * A refusal is taken back with `unhit`, unless the policy has `countRefused`. Debt, from a charge beyond the limit, ends with
  * the window.
- * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store also throws `HEADGATE_POLICY`
+ * If `hit` or `read` returns no numbers, the store has failed, and `onStoreError` of the limiter decides.
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store also throws `HEADGATE_POLICY`, and with
+ *   `synchronous`, `HEADGATE_STORE` at a call that gets no numbers
  */
 export function hitStore(options: HitStoreOptions): Store {
   knownOptions('hitStore', options, ['hit', 'unhit', 'read', 'forget', 'forgetAll', 'synchronous'])
@@ -103,6 +105,9 @@ class HitLedger implements Ledger {
     if (verb === 'consume') return this.#consume(key, cost, options)
     if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, options))
     const by = verb === 'refund' ? -cost : cost
+    // A charge of nothing only asks whether the store responds. Without `read`, the next hit shows it.
+    if (verb === 'charge' && by === 0 && this.#options.read === undefined)
+      return this.#answer({ used: 0 }, 0, 0, options)
     return then(by > 0 ? this.#hit(key, by) : this.#giveBack(key, -by), (hits) => this.#answer(hits, 0, 0, options))
   }
 
@@ -137,7 +142,7 @@ class HitLedger implements Ledger {
   }
 
   #hit(key: string, cost: number): MaybePromise<Hits> {
-    return this.#options.hit(key, cost, this.#terms)
+    return then(this.#options.hit(key, cost, this.#terms), (hits) => numbersOf('hit', hits))
   }
 
   /** Never more than the key has used: some stores would count below 0. */
@@ -154,7 +159,7 @@ class HitLedger implements Ledger {
   #read(key: string): MaybePromise<Hits> {
     const { read } = this.#options
     if (read === undefined) throw unsupported('read', 'the hits of a key are not known')
-    return then(read(key, this.#terms), (hits) => hits ?? { used: 0, resetAfter: 0 })
+    return then(read(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
   }
 
   /** @param asked the hits with the call's own. Over the limit, it is refused. */
@@ -175,6 +180,22 @@ class HitLedger implements Ledger {
     }
     return join(allowed || shadow, [verdict], 'store', options?.at ? Math.floor(monotonicClock() / 1000) : undefined)
   }
+}
+
+/** @throws HeadgateError `HEADGATE_STORE` unless a function returned numbers: others would refuse everybody, or nobody */
+function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
+  const { used, resetAfter } = hits ?? {}
+  if (isNumber(used) && isNumber(resetAfter ?? 0)) return hits
+  const got =
+    typeof hits === 'object' && hits !== null
+      ? `{ used: ${shown(used)}, resetAfter: ${shown(resetAfter)} }`
+      : shown(hits)
+  const fix = 'Return numbers, such as { used: 3, resetAfter: 1500 }.'
+  throw new HeadgateError('HEADGATE_STORE', `hitStore: ${name} returned ${got}. ${fix}`)
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' && !Number.isNaN(value)
 }
 
 function costOf(costs: Costs): number {

@@ -67,15 +67,19 @@ export interface Connection {
   readonly keyScan: KeyScan | undefined
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` if it is not a client of one of these libraries */
-export function connectionOf(client: unknown): Connection {
+const ownFix = 'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).'
+
+/**
+ * @param option where the client was given, and `fix` how to give it: for the error
+ * @throws HeadgateError `HEADGATE_OPTION` if it is not a client of one of these libraries
+ */
+export function connectionOf(client: unknown, option = 'redisStore: client', fix: string = ownFix): Connection {
   if (can(client, 'evalSha') && can(client, 'eval')) {
     const connection = nodeRedis(client as NodeRedisLike)
     return isSentinel(client as object) ? nodeRedisSentinel(client as NodeRedisSentinel, connection) : connection
   }
   if (can(client, 'evalsha') && can(client, 'eval') && can(client, 'on')) return ioredis(client as IoredisLike)
-  const fix = 'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).'
-  throw invalidOption('redisStore: client', 'a client of ioredis, redis (node-redis) or iovalkey', client, fix)
+  throw invalidOption(option, 'a client of ioredis, redis (node-redis) or iovalkey', client, fix)
 }
 
 function can(client: unknown, method: string): boolean {
