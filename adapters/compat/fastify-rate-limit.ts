@@ -104,7 +104,7 @@ const fastifyRateLimit: FastifyPluginAsync<RateLimitPluginOptions> = async (app,
 }
 
 const installed: FastifyPluginAsync<RateLimitPluginOptions> = plugin(fastifyRateLimit, {
-  fastify: '5.x',
+  fastify: '>=4',
   name: '@fastify/rate-limit',
 })
 
