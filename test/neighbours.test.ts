@@ -143,11 +143,17 @@ const limit = { plugin, options: { max: 9 }, ofRoute: { max: 2 } }`),
   'Fastify 3': {
     packages: { fastify: '^3.29.0' },
     program: `import fastify from 'fastify'
+import { byRoute } from 'headgate'
 import { rateLimit } from 'headgate/fastify'
 const app = fastify()
-app.register(rateLimit('2/1h'))
-print(await app.ready().then(() => 'ready', ({ code }) => code))`,
-    prints: tooOld,
+const { hook } = rateLimit('2/1h', { keys: byRoute() })
+app.setErrorHandler(({ code }, request, reply) => reply.send(code))
+app.get('/', { preHandler: hook }, async () => 'home')
+const answer = await app.inject('/')
+const other = fastify()
+other.register(rateLimit('2/1h'))
+print([answer.body, await other.ready().then(() => 'ready', ({ code }) => code)])`,
+    prints: [tooOld, tooOld],
   },
   'ws 7': {
     packages: { ws: '^7.5.0' },
