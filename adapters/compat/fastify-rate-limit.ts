@@ -106,7 +106,7 @@ export async function fastifyRateLimit(app: FastifyInstance, options: RateLimitP
   })
 }
 
-plugin(fastifyRateLimit, { fastify: '5.x', name: '@fastify/rate-limit' })
+plugin(fastifyRateLimit, { fastify: '>=4', name: '@fastify/rate-limit' })
 
 /** @alias */
 export default fastifyRateLimit
