@@ -1,7 +1,7 @@
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView, type Finder, toldFinder } from './address-view.ts'
 import { headerOf, isUnaddressed, type NodePair, nodePair, pairBeside } from './node-pair.ts'
-import { type Answer, answerOf, answerWriter } from './web-answer.ts'
+import { type Answer, answerOf, answerWriter, isStatus } from './web-answer.ts'
 
 declare global {
   interface Request {
@@ -81,7 +81,7 @@ export class FetchCall<Context> implements FetchExchange<Context> {
 
   /** Ends the call, whatever becomes of a response. Without a status, the request counts. */
   finish(status?: number): void {
-    for (const each of this.#ends ?? []) each(status ?? 0, status === undefined)
+    for (const each of this.#ends ?? []) each(status ?? 0, !isStatus(status))
   }
 }
 

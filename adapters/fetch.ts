@@ -160,9 +160,8 @@ function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
 /** An error of the handler goes on to the runtime, which answers with status 500. */
 async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]): Promise<Response | undefined> {
   const { answer, request } = call
-  answer.making = true
   try {
-    return apply(call, await handler(request, ...rest))
+    return apply(call, await answer.make(() => handler(request, ...rest)))
   } catch (error) {
     answer.end(500, false)
     throw error

@@ -88,9 +88,8 @@ async function goOnLater(admitted: Promise<boolean>, event: H3Event, next: Next)
 /** Something waits for the end of the response, and no server of Node tells of it: so its body has to. */
 async function answered(event: H3Event, next: Next): Promise<unknown> {
   const answer = answerOf(event)
-  answer.making = true
   try {
-    const value = await next()
+    const value = await answer.make(next)
     // A symbol says that no route has matched, or that the response is already sent.
     if (value !== undefined && typeof value !== 'symbol')
       return answer.apply(await h3.toResponse(value, event), event.req)

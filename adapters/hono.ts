@@ -69,9 +69,8 @@ export function rateLimit(first: Argument, second?: HonoOptions): HonoMiddleware
     }
     if (!admitted) return refused(context)
     const answer = answerOf(context)
-    answer.making = true
     try {
-      await next()
+      await answer.make(next)
     } catch (error) {
       answer.end(500, false)
       throw error

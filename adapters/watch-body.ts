@@ -13,7 +13,7 @@ export interface BodyWatcher {
  */
 export function watchBody(response: Response, watcher: BodyWatcher): Response {
   const { body } = response
-  if (body === null) {
+  if (body === null || body === undefined) {
     watcher.end(false)
     return response
   }

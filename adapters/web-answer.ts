@@ -1,9 +1,14 @@
-import { type EndingResponse, type Framework, HeadgateError } from '../src/http/index.ts'
+import { type EndingResponse, type Framework, HeadgateError, type MaybePromise } from '../src/http/index.ts'
 import type { NodeResponse } from './node-pair.ts'
 import { watchBody } from './watch-body.ts'
 
 /** A Response, or what a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
 type Answered = Response | undefined | null
+
+interface End {
+  status: number
+  aborted: boolean
+}
 
 /**
  * What limiters add to a Response that does not exist yet: fields, or a refusal in its place. The limiters of one request
@@ -22,8 +27,8 @@ export class Answer {
   response: Response | undefined
   /** True once the fields were put on a response: the next limiter belongs to another request. */
   used = false
-  /** True while a handler makes the response. Nobody knows it of a limiter that is called by hand. */
-  making = false
+  /** How many handlers, one inside the other, make the response. Nobody knows it of a limiter that is called by hand. */
+  #making = 0
   /** True if units are held until the response has ended. */
   #held = false
   /** How many reads of the body wait for a chunk. */
@@ -32,7 +37,9 @@ export class Answer {
   #waiting: ((status: number, aborted: boolean) => void)[] | undefined
   /** The response whose end is awaited. */
   #watched: Response | undefined
-  #end: { status: number; aborted: boolean } | undefined
+  #end: End | undefined
+  /** How the last response has ended, which is the end of the request once no handler is running. */
+  #passed: End | undefined
 
   /** Calls `done` when the response has ended, as `Framework.ended` promises. The signal is that of the request. */
   whenEnded(done: (status: number, aborted: boolean) => void, signal: AbortSignal | undefined): void {
@@ -42,8 +49,8 @@ export class Answer {
     }
     if (this.#waiting === undefined) {
       this.#waiting = []
-      if (signal?.aborted) this.end(0, true)
-      else signal?.addEventListener('abort', () => this.end(this.response?.status ?? 0, true), { once: true })
+      if (signal?.aborted) this.#tell({ status: 0, aborted: true })
+      else signal?.addEventListener('abort', () => this.#left(), { once: true })
     }
     if (this.#end === undefined) this.#waiting.push(done)
     else done(0, true)
@@ -58,8 +65,18 @@ export class Answer {
     return node === undefined ? () => this.#progressed() : undefined
   }
 
+  /** Runs a handler that makes the response. */
+  async make<Made>(handler: () => MaybePromise<Made>): Promise<Made> {
+    this.#making++
+    try {
+      return await handler()
+    } finally {
+      this.#making--
+    }
+  }
+
   #progressed(): number {
-    if (this.making || this.#reads > 0) this.#progress++
+    if (this.#making > 0 || this.#reads > 0) this.#progress++
     return this.#progress
   }
 
@@ -68,11 +85,24 @@ export class Answer {
     return this.#waiting !== undefined && this.#end === undefined
   }
 
-  /** Ends the request. Only the first call counts. */
+  /** Ends the request, unless a handler is running: it may still answer with another response. Only the first end counts. */
   end(status: number, aborted: boolean): void {
+    this.#passed = { status, aborted }
+    this.#settle()
+  }
+
+  #left(): void {
+    this.#tell({ status: this.response?.status ?? 0, aborted: true })
+  }
+
+  #settle(): void {
+    if (this.#passed !== undefined && this.#making === 0) this.#tell(this.#passed)
+  }
+
+  #tell(end: End): void {
     if (this.#end !== undefined) return
-    this.#end = { status, aborted }
-    for (const done of this.#waiting ?? []) done(status, aborted)
+    this.#end = end
+    for (const done of this.#waiting ?? []) done(end.status, end.aborted)
   }
 
   /**
@@ -82,15 +112,18 @@ export class Answer {
    */
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
     this.used = true
-    this.making = false
-    if (response === undefined || response === null) return response
+    if (response === undefined || response === null) {
+      this.#settle()
+      return response
+    }
     if (this.#held && passesOn(response)) {
       this.end(0, true)
       throw noEnd()
     }
     const answered = withFields(response, this.fields)
-    if (!this.awaited || answered === this.#watched) this.response = answered
-    else this.#watch(answered, request)
+    if (this.awaited && answered !== this.#watched) this.#watch(answered, request)
+    else this.response = answered
+    this.#settle()
     return this.response as Given
   }
 
@@ -103,7 +136,8 @@ export class Answer {
   /** The response of HEAD sends no body, and servers need not read the one that it has. */
   #watch(response: Response, { method }: Pick<Request, 'method'>): void {
     this.response = response
-    const end = (aborted: boolean) => this.end(response.status, aborted)
+    this.#passed = undefined
+    const end = (aborted: boolean) => this.end(response.status, aborted || !isStatus(response.status))
     if (method === 'HEAD') end(false)
     else this.response = watchBody(response, { reads: (change) => this.#read(change), end })
     this.#watched = this.response
@@ -132,9 +166,14 @@ function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
 }
 
-/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route answers later. */
-function passesOn({ headers }: Response): boolean {
-  return headers.has('x-middleware-next') || headers.has('x-middleware-rewrite')
+/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route answers later. A handler may return what is no Response. */
+function passesOn({ headers }: Partial<Response>): boolean {
+  return headers?.has?.('x-middleware-next') || headers?.has?.('x-middleware-rewrite') || false
+}
+
+/** False for `Response.error()`, which has status 0, and for what is no Response: nobody knows what the client gets. */
+export function isStatus(status: unknown): status is number {
+  return typeof status === 'number' && status >= 100 && status < 600
 }
 
 function noEnd(): HeadgateError {
@@ -154,7 +193,7 @@ function withFields(response: Response, fields: Readonly<Record<string, string>>
     setFields(response, fields)
     return response
   } catch {
-    return copyWithFields(response, fields)
+    return isResponse(response) ? copyWithFields(response, fields) : response
   }
 }
 

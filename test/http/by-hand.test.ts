@@ -197,6 +197,55 @@ describe('wrap', () => {
     expect(await used(limiter)).toBe(0)
   })
 
+  test('around a handler that reads the response of a limit inside of it ends with the response that is sent', async () => {
+    const [outer, inner] = [start(), start()]
+    const answer = signal()
+    const handler = inner.limit.wrap(() => new Response('no'))
+    const answered = outer.limit.wrap(async (incoming) => {
+      const read = await (await handler(incoming)).text()
+      await answer.promise
+      return new Response(read, { status: 401 })
+    })(request())
+    await passLeases(outer.clock, 20)
+    expect(await used(outer.limiter)).toBe(1)
+    answer.give()
+    expect(await (await answered).text()).toBe('no')
+    await untilUsed(outer.limiter, 0)
+    await untilUsed(inner.limiter, 0)
+  })
+
+  test('judges the response that is sent, not the one of a limit inside of it', async () => {
+    const limit = rateLimit({ policies: '5/1h', keys, count: 'failures', store: stillStore().store })
+    const inner = start()
+    const handler = limit.wrap(async (incoming) => {
+      const read = await inner.limit.wrap(() => new Response('wrong password'))(incoming)
+      return new Response(await read.text(), { status: 401 })
+    })
+    const statuses: number[] = []
+    for (let n = 0; n < 10; n++) {
+      const { status, body } = await handler(request())
+      await body?.pipeTo(new WritableStream())
+      statuses.push(status)
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 429, 429, 429, 429, 429])
+  })
+
+  test('judges the response in place of an error of a limit inside of it', async () => {
+    const limit = rateLimit({ policies: '5/1h', keys, count: 'successes', store: stillStore().store })
+    const broken = start().limit.wrap(() => Promise.reject(new Error('broken')))
+    const handler = limit.wrap((incoming) => broken(incoming).catch(() => new Response('made', { status: 201 })))
+    for (let n = 0; n < 3; n++) await (await handler(request())).text()
+    expect((await limit.limiter.peek('k')).remaining).toBe(2)
+  })
+
+  test.each(['failures', 'successes'] as const)('counts what is no answer, under count: %s', async (count) => {
+    const limit = rateLimit({ policies: '50/1h', keys, count, store: stillStore().store })
+    const odd = [Response.error(), {}, 5, 'text', { status: Number.NaN }] as Response[]
+    for (const each of odd) expect(await limit.wrap(() => each)(request())).toBe(each)
+    for (const status of [0, Number.NaN, -1, null, '', {}, 1000]) (await limit(request())).end(status as number)
+    expect((await limit.limiter.peek('k')).remaining).toBe(50 - odd.length - 7)
+  })
+
   test('around a response that is dropped does not renew', async () => {
     const { limiter, clock, limit } = start()
     const cache = [await limit.wrap(() => new Response('cached'))(request())]
