@@ -4,6 +4,7 @@
 import TinyQueue from 'tinyqueue'
 import { memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
 import type { Sleeper } from '../../src/sleeper.ts'
+import { withFailover } from '../../src/store.ts'
 import { OptimisticStore } from '../../src/stores/optimistic/optimistic-store.ts'
 import { seededRandom } from './seeded-random.ts'
 
@@ -75,13 +76,11 @@ export class VirtualFleet {
     }
     return {
       synchronous: false,
-      open(terms) {
-        const ledger = store.open(terms)
-        return {
-          decide: (...call) => far(() => ledger.decide(...call)),
-          reserve: (...call) => far(() => ledger.reserve(...call)),
-          reset: (...call) => far(() => ledger.reset(...call)),
-        }
+      open(terms, joins) {
+        return withFailover(this, terms, joins, (bare) => {
+          const ledger = store.open(bare)
+          return { run: (command) => far(() => ledger.run(command)) }
+        })
       },
     }
   }
@@ -118,8 +117,7 @@ function shared(store: Store): Store {
   return {
     synchronous: true,
     open(terms) {
-      const before = opened.get(terms.name)
-      const ledger = before?.vary?.(terms) ?? store.open(terms)
+      const ledger = store.open(terms, opened.get(terms.name))
       opened.set(terms.name, ledger)
       return ledger
     },

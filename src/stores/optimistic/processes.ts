@@ -74,8 +74,9 @@ export class Processes {
   }
 
   async #renew(): Promise<void> {
-    const renews = this.#tickets
-    const { decision, tickets } = await this.#ledger.reserve(['processes', 'processes'], 1, 0, renews && { renews })
+    const renewed = this.#tickets
+    const verb = renewed === undefined ? 'reserve' : 'renew'
+    const { decision, tickets } = await this.#ledger.run({ verb, keys: ['processes', 'processes'], tickets: renewed })
     this.#tickets = tickets
     const [counted = 1, peers = 1] = decision.policies.map(({ used }) => Math.max(1, used))
     // A store that came back empty counts few until all have renewed. They count for as long as they would in the store.

@@ -82,10 +82,9 @@ export class ScopeShares implements Reports {
   async #send(key: string, share: KeyShare, now: number): Promise<void> {
     const sent = share.send(now)
     try {
-      const decision = await this.#ledger.decide('charge', [key], [...sent.admitted, sent.wanted], {
-        nextAfter: true,
-        at: true,
-      })
+      const costs = [...sent.admitted, sent.wanted]
+      const details = { nextAfter: true, at: true }
+      const decision = await this.#ledger.run({ verb: 'charge', keys: [key], costs, details })
       const { clock, processes } = this.#reporter
       share.answered(decision, sent, clock(), processes)
       this.#outage.reported()
