@@ -90,6 +90,7 @@ export class ReferenceLedger implements Ledger {
     if (verb !== 'ban') return this.#decide(command as Command<DecidingVerb>)
     const { duration, reason } = ban as BanTerms
     for (const name of this.#names(command.keys)) this.#blocks.set(name, newBlock(this.#clock(), duration, reason))
+    return undefined
   }
 
   #decide({ verb, keys, costs = 1, maxWait = 0, tickets: given, details }: Command<DecidingVerb>): Decision | Booking {
@@ -121,7 +122,7 @@ export class ReferenceLedger implements Ledger {
     return found.reduce(longerBlock)
   }
 
-  #unban(keys: readonly (string | undefined)[]): void {
+  #unban(keys: readonly (string | undefined)[]): undefined {
     for (const name of this.#names(keys)) {
       this.#blocks.delete(name)
       for (const { algorithm, s } of this.#states.get(name)?.values() ?? []) {
@@ -135,7 +136,7 @@ export class ReferenceLedger implements Ledger {
     return this.#terms.scopes.flatMap((scope, n) => (keys[n] === undefined ? [] : [JSON.stringify([scope, keys[n]])]))
   }
 
-  #reset(keys: readonly (string | undefined)[]): void {
+  #reset(keys: readonly (string | undefined)[]): undefined {
     for (const name of this.#names(keys)) {
       this.#states.delete(name)
       this.#blocks.delete(name)
