@@ -6,12 +6,13 @@
 import { commands, usage } from './cli/commands.mjs'
 import { parse } from './cli/options.mjs'
 import { finish } from './cli/output.mjs'
+import { printable } from './report/columns.mjs'
 
 try {
   process.exitCode = await main(process.argv.slice(2))
 } catch (error) {
   if (error.name !== 'UsageError' && error.name !== 'HeadgateError') throw error
-  console.error(error.message)
+  console.error(printable(error.message))
   if (error.help !== undefined) console.error(`See ${error.help}`)
   process.exitCode = 2
 }

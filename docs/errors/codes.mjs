@@ -352,8 +352,9 @@ await limiter.consume('ann') // let through, not counted`,
   },
   HEADGATE_STORE_RECORD: {
     cause:
-      'What the store has under this key is not a record that this version reads: other code wrote it, or another build. Other keys go on.',
-    fix: 'Give headgate a `prefix` of its own. `limiter.reset(key)` deletes what is there.',
+      'What the store has under this key is not a record that this version reads: other code wrote it, or another build. Or Postgres has written ' +
+      'something else there than the decision: a trigger or a rule changes the table, or the row was changed by hand. Other keys go on.',
+    fix: 'Give headgate a `prefix` of its own, and a table without triggers and rules. `limiter.reset(key)` deletes what is there.',
     wrong: `import { RateLimiter } from 'headgate'
 import { compareAndSetStore } from 'headgate/store'
 

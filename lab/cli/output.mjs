@@ -1,4 +1,5 @@
 import { writeFileSync } from 'node:fs'
+import { printableJson } from '../report/columns.mjs'
 import { htmlOf } from '../report/html.mjs'
 import { textOf } from '../report/text.mjs'
 
@@ -11,7 +12,7 @@ export function finish(outcome, options) {
   if (outcome === undefined) return 0
   const { result, report, text, worst, code = 0 } = outcome
   if (options.html !== undefined) writeFileSync(options.html, htmlOf(report))
-  console.log(options.json ? JSON.stringify(result, undefined, 2) : (text ?? textOf(report)))
+  console.log(options.json ? printableJson(result, 2) : (text ?? textOf(report)))
   const limit = options['fail-above']
   if (worst === undefined) return code
   if (limit === undefined || worst.share <= limit) return 0

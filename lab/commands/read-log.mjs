@@ -14,7 +14,7 @@ export async function readLog(file, { key, ipv6Prefix, format, fields }, each) {
   const order = new TimeOrder()
   const keyOf = clientKey(key, ipv6Prefix)
   const began = performance.now()
-  let keyless = 0
+  let [requests, keyless] = [0, 0]
   const play = (records) => {
     for (const record of records) each(record.client, record)
   }
@@ -24,6 +24,7 @@ export async function readLog(file, { key, ipv6Prefix, format, fields }, each) {
       for (const line of lines) {
         const record = parser.record(line)
         if (record === undefined) continue
+        requests++
         const client = keyOf(record)
         if (client === undefined) keyless++
         else play(order.add(slim(client, record)))
@@ -40,7 +41,7 @@ export async function readLog(file, { key, ipv6Prefix, format, fields }, each) {
   } finally {
     bar.stop()
   }
-  return summary(file, parser, order.late, keyless, performance.now() - began, key)
+  return summary(file, parser, order.late, requests, keyless, performance.now() - began, key)
 }
 
 /** What is counted of a record. Many are held to be sorted, so they stay small. */
@@ -48,10 +49,10 @@ function slim(client, { time, status, route, agent }) {
   return { time, client, status, route, agent }
 }
 
-function summary(file, parser, late, keyless, took, key) {
+function summary(file, parser, late, requests, keyless, took, key) {
   const { lines, bad, badLines, format } = parser
-  if (format === undefined || bad === lines) throw noRecord(file, badLines)
-  if (bad + keyless >= lines) {
+  if (requests === 0) throw noRecord(file, badLines)
+  if (keyless === requests) {
     throw new UsageError(`No line of ${file} has the field ${key}.`, 'Name a field of the log with --key.')
   }
   const seconds = took / 1000
@@ -59,9 +60,11 @@ function summary(file, parser, late, keyless, took, key) {
 }
 
 function noRecord(file, badLines) {
-  const first = badLines[0]?.text ?? '(the file is empty)'
+  const [first] = badLines
+  const found =
+    first === undefined ? 'It has no other lines than empty ones and headers.' : `The first line is: ${first.text}`
   return new UsageError(
-    `No line of ${file} has a known format. The first line is: ${first}`,
+    `No line of ${file} has a known format. ${found}`,
     'Common and Combined Log Format, AWS ALB, CloudFront and JSON lines are read. For JSON, map its fields: --fields time=ts,address=peer.ip',
   )
 }

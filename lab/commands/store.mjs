@@ -2,7 +2,8 @@
 import { confirm } from '../cli/confirm.mjs'
 import { helpOf, numberOf, oneOf } from '../cli/options.mjs'
 import { UsageError } from '../cli/usage-error.mjs'
-import { checkReport, inspectionReport, keysReport, printable } from '../report/store.mjs'
+import { printable } from '../report/columns.mjs'
+import { checkReport, inspectionReport, keysReport } from '../report/store.mjs'
 import { orders, rowOf, Top } from '../store/rank.mjs'
 import { watch } from '../store/watch.mjs'
 

@@ -1,4 +1,5 @@
 import { addressKey } from 'headgate/http'
+import { text } from './json-lines.mjs'
 
 /**
  * A function that names the client of a record: by its address, another field, or several joined with `+`.
@@ -26,6 +27,6 @@ function partOf(name, ipv6Prefix) {
 
 /** A log writes `-` for a field without a value. */
 function present(value) {
-  if (value === undefined || value === null || value === '-' || value === '') return undefined
-  return typeof value === 'string' ? value : String(value)
+  const found = typeof value === 'string' ? value : text(value)
+  return found === '-' || found === '' ? undefined : found
 }

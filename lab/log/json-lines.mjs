@@ -56,6 +56,8 @@ function at(record, name) {
   return value
 }
 
-function text(value) {
-  return value === undefined || value === null ? undefined : String(value)
+/** The text of a field. A list is one text, and an object is none. */
+export function text(value) {
+  if (Array.isArray(value)) return value.filter((each) => typeof each !== 'object').join()
+  return typeof value === 'object' || value === undefined ? undefined : String(value)
 }

@@ -37,9 +37,12 @@ function microsecondsOf(text) {
   return Number(digits.padEnd(3, '0')) / 1000
 }
 
+/** The last nanosecond that a Date can hold. */
+const latest = 8.64e21
+
 /** Seconds, milliseconds, microseconds or nanoseconds, told apart by their size. */
 function fromNumber(value) {
-  if (!(value > 0)) return undefined
+  if (!(value > 0 && value <= latest)) return undefined
   if (value < 1e11) return Math.round(value * 1e6) / 1000
   if (value < 1e14) return value
   return value < 1e17 ? value / 1000 : Math.round(value / 1000) / 1000

@@ -1,5 +1,20 @@
-/* Texts in the columns of a terminal. A Chinese character and an emoji take two, an accent of its own none. */
+/* Texts in the columns of a terminal, none of which can control it. A Chinese character and an emoji take two, an accent of its own none. */
 import stringWidth from 'string-width'
+
+/** Control characters, what turns the direction of text or has no width, ends of lines, and halves of characters. */
+const unprintable = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu
+
+/** A text of a log or a store as a terminal may show it. */
+export function printable(text) {
+  return text.replace(unprintable, (unit) => `\\u{${unit.codePointAt(0).toString(16)}}`)
+}
+
+/** JSON of the same value that a terminal may show: `JSON.stringify` escapes the ASCII control characters alone. */
+export function printableJson(value, indent) {
+  const hex = (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, '0')}`
+  const escaped = (found) => (found === '\n' ? found : found.split('').map(hex).join(''))
+  return JSON.stringify(value, undefined, indent).replace(unprintable, escaped)
+}
 
 const graphemes = new Intl.Segmenter(undefined, { granularity: 'grapheme' })
 

@@ -1,13 +1,8 @@
 import { count, duration, percent, time } from './format.mjs'
 
-/** A key as a terminal may show it: no control characters, nothing that turns the direction of the text, no half of a character. */
-export function printable(text) {
-  return text.replace(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, (unit) => `\\u{${unit.codePointAt(0).toString(16)}}`)
-}
-
 function nameOf({ key, hash }) {
   if (key === '') return '(empty)'
-  return key === undefined ? `${hash} (hashed)` : printable(key)
+  return key === undefined ? `${hash} (hashed)` : key
 }
 
 const columns = ['limiter', 'scope', 'key', 'state', 'policy', '#used', '#share', 'last used']
@@ -20,11 +15,11 @@ function cells(row) {
   const { limiter, scope, inspection, refused, retryAfter, blockedFor, policy, share, lastUsedAt } = row
   const byHand = inspection?.block === undefined ? '' : 'by hand'
   return [
-    printable(limiter ?? '(hashed)'),
-    printable(scope ?? '(hashed)'),
+    limiter ?? '(hashed)',
+    scope ?? '(hashed)',
     nameOf(row),
     inspection === undefined ? 'unreadable' : stateOf({ refused, retryAfter, blockedFor }),
-    policy === undefined ? byHand : printable(policy.name),
+    policy === undefined ? byHand : policy.name,
     policy === undefined ? '' : usedOf(policy),
     inspection === undefined ? '' : percent(share),
     lastUsedAt === undefined ? '' : `${duration(Math.max(0, inspection.at - lastUsedAt))} ago`,
@@ -66,15 +61,15 @@ export function inspectionReport(server, found) {
     facts: [server],
     sections: found.map((stored) => {
       const { limiter, scope, storeKey, inspection } = stored
-      const heading = `${printable(limiter ?? '(hashed)')}, ${printable(scope ?? '(hashed)')}: ${nameOf(stored)}`
+      const heading = `${limiter ?? '(hashed)'}, ${scope ?? '(hashed)'}: ${nameOf(stored)}`
       if (inspection === undefined)
-        return { heading, notes: [`The value under ${printable(storeKey)} is not a record of this version.`] }
+        return { heading, notes: [`The value under ${storeKey} is not a record of this version.`] }
       const { words, lastUsedAt, policies } = inspection
       const last = lastUsedAt === undefined ? [] : [`Last used: ${time(lastUsedAt)} UTC`]
-      const rows = policies.map((policy) => [printable(policy.name), policy.kind, policy.words])
+      const rows = policies.map((policy) => [policy.name, policy.kind, policy.words])
       return {
         heading,
-        notes: [printable(words), ...last, ''],
+        notes: [words, ...last, ''],
         tables: rows.length === 0 ? [] : [{ columns: ['policy', 'algorithm', 'state'], rows, whole: true }],
       }
     }),
@@ -85,8 +80,8 @@ const marks = { ok: 'ok     ', warning: 'warning', problem: 'PROBLEM' }
 
 export function checkReport(server, checks) {
   const lines = checks.flatMap(({ status, what, found, fix }) => [
-    `${marks[status]}  ${what.padEnd(9)} ${printable(found)}`,
-    ...(fix === undefined ? [] : [`${' '.repeat(19)}-> ${printable(fix)}`]),
+    `${marks[status]}  ${what.padEnd(9)} ${found}`,
+    ...(fix === undefined ? [] : [`${' '.repeat(19)}-> ${fix}`]),
   ])
   return { title: 'Check', facts: [server], sections: [{ heading: 'Findings', notes: lines }] }
 }

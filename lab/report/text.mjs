@@ -1,5 +1,5 @@
 import plot from 'simple-ascii-chart'
-import { cut, padding, widthOf } from './columns.mjs'
+import { cut, padding, printable, widthOf } from './columns.mjs'
 import { count, duration, time } from './format.mjs'
 
 /**
@@ -25,14 +25,19 @@ const leastOfCell = 8
 
 /** The report for a terminal. @param {Report} report */
 export function textOf({ title, facts, sections }) {
-  return [title, '='.repeat(title.length), ...facts, ...sections.flatMap(sectionText)].join('\n')
+  return [...underlined(title, '='), ...facts.map(printable), ...sections.flatMap(sectionText)].join('\n')
+}
+
+function underlined(text, line) {
+  const shown = printable(text)
+  return [shown, line.repeat(shown.length)]
 }
 
 function sectionText({ heading, notes = [], tables = [], charts = [] }) {
   return [
-    `\n${heading}`,
-    '-'.repeat(heading.length),
-    ...notes,
+    '',
+    ...underlined(heading, '-'),
+    ...notes.map(printable),
     ...charts.map(chartText),
     ...tables.flatMap((table) => [tableText(table), '']),
   ]
@@ -46,7 +51,7 @@ function terminalWidth() {
 /** @param {Table} table @param {number} [most] the columns that it may take */
 export function tableText({ columns, rows, whole = false }, most = terminalWidth()) {
   const names = columns.map((name) => name.replace('#', ''))
-  const lines = [names, ...rows]
+  const lines = [names, ...rows].map((cells) => cells.map(printable))
   const needed = names.map((_, n) => Math.max(...lines.map((cells) => widthOf(cells[n]))))
   const widths = whole ? needed : fitted(needed, most - 2 * names.length)
   const line = (cells) =>

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { cut } from '../report/columns.mjs'
+import { cut, printable, printableJson } from '../report/columns.mjs'
 import { count, time } from '../report/format.mjs'
 import { keyTable } from '../report/store.mjs'
 import { tableText } from '../report/text.mjs'
@@ -32,7 +32,7 @@ export async function watch({ server, inspector }, { filter, interval, frames, m
       if (ending.signal.aborted) break
       const frame = await look(inspector, filter, most, order)
       for (const name of ['keys', 'refused']) series[name] = [...series[name], frame[name]].slice(-width)
-      if (json) console.log(JSON.stringify(frame))
+      if (json) console.log(printableJson(frame))
       else
         process.stdout.write(`${inPlace ? home : ''}${textOf(server, frame, series, inPlace)}\n${inPlace ? below : ''}`)
     }
@@ -79,7 +79,7 @@ function textOf(server, { at, keys, refused, rows }, series, inPlace) {
   const width = inPlace ? columns || 80 : Infinity
   const line = (name, value) => `${name.padEnd(8)} ${count(value).padStart(9)}  ${sparkline(series[name])}`
   const lines = [
-    `${server}  ${time(at)} UTC${inPlace ? '  (q to quit)' : ''}`,
+    `${printable(server)}  ${time(at)} UTC${inPlace ? '  (q to quit)' : ''}`,
     line('keys', keys),
     line('refused', refused),
     '',

@@ -113,6 +113,89 @@ test('a log without any known line says which formats are read', async () => {
   expect(code).toBe(2)
 })
 
+/** What no terminal may get: control characters apart from the end of a line, what turns text, halves of characters. */
+const unprintable = /[^\n\P{Cc}]|[\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u
+
+/** Sets the title of a window, clears the screen, does so in one byte, turns the text, ends the line. */
+const hostile = [
+  '\u001b]0;own\u0007',
+  '\u001b[2J',
+  '\u009b2J',
+  '\u202e',
+  '\u2066',
+  '\r',
+  '\u2028',
+  '\u007f',
+  '\u{e0041}',
+].join('x')
+
+const commonLine = (address, route, agent) =>
+  `${address} - ${hostile} [05/Mar/2026:09:08:07 +0000] "GET /${route} HTTP/1.1" 200 12 "-" "${agent}"\n`
+const jsonLine = (fields) => `${JSON.stringify({ time: '2026-03-05T09:08:07Z', ip: '198.51.100.1', ...fields })}\n`
+
+const usual = commonLine('198.51.100.2', 'a', 'b')
+
+test.each([
+  ['the fields of a common log', commonLine('198.51.100.1', hostile, hostile), []],
+  ['its clients', usual + commonLine(`a${hostile}`, 'a', 'b'), []],
+  ['a client by another field', commonLine('198.51.100.1', 'a', hostile), ['--key', 'agent+user']],
+  ['the fields of JSON lines', jsonLine({ url: hostile, method: hostile, agent: hostile, status: hostile }), []],
+  ['a client in JSON lines', jsonLine({ peer: [hostile, hostile] }), ['--key', 'peer']],
+  ['a bad line', `${usual}${hostile}\n`, []],
+  ['a log of bad lines', `${hostile}\n`, []],
+  ['a field that no line has', usual, ['--key', hostile]],
+  ['an option', usual, ['--format', hostile]],
+])('%s cannot control the terminal', async (_, lines, options) => {
+  const commands = [
+    ['replay', '-', '--policy', '1/1d'],
+    ['replay', '-', '--policy', '1/1d', '--json'],
+    ['suggest', '-'],
+    ['simulate', '-', '--workload', 'log', '--policy', '1/1d', '--json'],
+  ]
+  const run = (command) => runLab([...command, ...options], lines.repeat(3))
+  for (const { stdout, stderr } of await Promise.all(commands.map(run))) {
+    expect(stdout + stderr).not.toBe('')
+    expect(stdout + stderr).not.toMatch(unprintable)
+    expect(stderr).not.toContain('    at ')
+  }
+})
+
+test('what is escaped can be read, and JSON has the same value', async () => {
+  const log = jsonLine({ url: `/${hostile}` })
+  const { stdout } = await runLab(['replay', '-', '--policy', '1/1d'], log.repeat(2))
+  expect(stdout).toContain('/\\u{1b}]0;own\\u{7}x\\u{1b}[2Jx\\u{9b}2Jx\\u{202e}')
+  const { policies } = await resultOf(['replay', '-', '--policy', '1/1d'], log.repeat(2))
+  expect(policies[0].route[0].name).toBe(` /${hostile}`)
+})
+
+const numbers = Array.from({ length: 101 }, (_, n) => `${n}\n`).join('')
+const start = '{"level":30,"msg":"Server listening"}\n'
+const noise = (seed) => {
+  let state = seed
+  return Uint8Array.from({ length: 50_000 }, () => {
+    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0
+    return state >>> 24
+  })
+}
+
+test.each([
+  ['a blank line after the first hundred', `${numbers}\n1\n2\n`],
+  ['JSON lines without a time, and a blank line', `${start}\n${start}`],
+  ['JSON lines without a client, and a blank line', `${jsonLine({ ip: undefined })}\n`],
+  ['blank lines', '\n\n'],
+  ['nothing', ''],
+  ['headers alone', '#Version: 1.0\n#Fields: date time c-ip\n'],
+  ['a time that no calendar has', jsonLine({ time: 1e300 })],
+  ['fields that are objects', jsonLine({ ip: { toString: 1, valueOf: 1 }, url: [{ toString: 1 }] })],
+  ...Array.from({ length: 3 }, (_, seed) => [`random bytes ${seed}`, noise(seed)]),
+])('a log with %s is an error in a sentence', async (_, log) => {
+  const commands = [['replay', '--policy', '10/1s'], ['suggest'], ['simulate', '--workload', 'log', '--policy', '1/1d']]
+  for (const { code, stdout, stderr } of await Promise.all(commands.map((args) => runLab([...args, '-'], log)))) {
+    expect(stderr).toMatch(/^No line of - has (a known format|the field address)\. .*\n$/)
+    expect([code, stdout]).toEqual([2, ''])
+  }
+})
+
 test('a gzip file that is cut off is an error, not a result', async () => {
   const { code, stdout, stderr } = await runLab(
     ['replay', '-', '--policy', '1/1m'],

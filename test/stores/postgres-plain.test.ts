@@ -252,6 +252,58 @@ test.each([
   expect(after.rows).toEqual([{ record: text }])
 })
 
+/** As bigint the number is odd; as a number of JavaScript it is the next even one. 8192 windows later that makes the difference of one unit. */
+test.each([
+  ['refuses and the algorithm admits', '9007199254740993', 2 ** 40, 'HEADGATE_STORE_RECORD'],
+  ['admits and the algorithm refuses', '9007199254740995', 2 ** 40 - 3, 'HEADGATE_STORE_RECORD'],
+  ['admits and the algorithm counts less', '9007199254740993', 5, 'HEADGATE_STORE_RECORD'],
+  ['and the algorithm agree', '9007199254740994', 5, undefined],
+])('on a row where Postgres %s, no caller gets numbers that the row does not hold', async (_, used, cost, code) => {
+  const start = Date.UTC(2026, 0, 1) * 1000
+  let now = start
+  const limiter = limiterOf([fixedWindow({ limit: 2 ** 40, window: '1ms' })], { clock: () => now })
+  const keys = ['a', 'b', 'c']
+  await Promise.all(keys.map((key) => limiter.consume(key)))
+  const key = `headgate:${limiter.name}:default:b`
+  const doctored = `regexp_replace(record, '${start},1,${start},0', '${start},${used},${start},0')`
+  const before = `update headgate set record = ${doctored}, expires = 'infinity' where key = '${key}' returning record`
+  const { rows } = await pool.query(before)
+  expect(rows[0].record).toContain(`,${used},`)
+  now += 8_192_000
+  const [a, b, c] = await Promise.allSettled(keys.map((key) => limiter.consume(key, { cost })))
+  expect([a, c]).toMatchObject([{ value: { remaining: 2 ** 40 - cost } }, { value: { remaining: 2 ** 40 - cost } }])
+  const after = await pool.query(`select record from headgate where key = '${key}'`)
+  const unchanged = after.rows[0].record === rows[0].record
+  if (code === undefined) expect(b).toMatchObject({ value: { remaining: 2 ** 40 - cost - 2 } })
+  else expect(b).toMatchObject({ reason: { code, message: expect.stringContaining(key) } })
+  if (b?.status === 'rejected') expect(b.reason.uncounted).toBe(unchanged ? true : undefined)
+  await limiter.reset('b')
+  expect((await limiter.consume('b')).remaining).toBe(2 ** 40 - 1)
+})
+
+test.each([
+  ['update', 3],
+  ['insert', 1],
+])('a trigger that changes what a call writes on %s fails the call', async (event, calls) => {
+  const table = `triggered_${event}`
+  const limiter = limiterOf([tokenBucket({ limit: 10, window: '1h' })], { table })
+  await postgresStore({ pool, table }).migrate()
+  await pool.query(`
+    create function ${table}() returns trigger language plpgsql as $$
+    begin
+      new.record := regexp_replace(new.record, ',\\[(\\d+),\\d+,', ',[\\1,0,');
+      return new;
+    end $$;
+    create trigger forget before ${event} on ${table} for each row execute function ${table}()`)
+  const outcomes = await Promise.all(
+    ['a', 'b'].map(async (key) => {
+      for (let n = 1; n < calls; n++) await limiter.consume(key).catch(() => {})
+      return failure(limiter.consume(key))
+    }),
+  )
+  expect(outcomes).toMatchObject([{ code: 'HEADGATE_STORE_RECORD' }, { code: 'HEADGATE_STORE_RECORD' }])
+})
+
 test('connections that lose their prepared statements, or have them already, decide each call once', async () => {
   const own = new Pool({ ...server.config, max: 1 })
   const limiter = limiterOf(undefined, { pool: own })

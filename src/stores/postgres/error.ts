@@ -1,4 +1,4 @@
-import { HeadgateError } from '../../errors.ts'
+import { HeadgateError, shown } from '../../errors.ts'
 
 /** `undefined_table` (PostgreSQL, appendix A) */
 const noTable = '42P01'
@@ -8,6 +8,16 @@ export function errorOf(cause: unknown): HeadgateError {
   if (cause instanceof HeadgateError) return cause
   const fix = codeOf(cause) === noTable ? '. Run: await store.migrate(), or what npx headgate-postgres prints' : ''
   return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reasonOf(cause)}${fix}`, { cause })
+}
+
+/** The error of a call for which Postgres wrote another record than the decision needs, or one where it needs none. */
+export function differentRecord(key: string, written: boolean): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE_RECORD',
+    `Postgres ${written ? 'wrote another record' : 'wrote no record'} under ${shown(key)} than the decision that headgate makes of that row. ` +
+      'Remove triggers and rules from the table, and delete a row that was changed by hand with reset(key).',
+    { uncounted: !written },
+  )
 }
 
 /** The error of a migration that failed. */

@@ -1,7 +1,8 @@
 /*
  * Decides calls of `consume` in one round trip: those with one cost, under one policy of the usual kinds, on one key each.
- * One statement (plain/statement.ts) locks, decides and writes the rows of all of them, and returns what it read. From that
- * each call gets its answer by the algorithm itself.
+ * One statement (plain/statement.ts) locks, decides and writes the rows of all of them, and returns what it read and what it
+ * wrote. From what it read, each call gets its answer by the algorithm itself. If the algorithm would have written something
+ * else, the call fails: no caller gets numbers that the row does not hold.
  *
  * A call whose row others have locked, or that is not in plain form, is left to a transaction.
  */
@@ -11,7 +12,7 @@ import { recordHead } from '../records/key-record.ts'
 import type { ScopedEvaluation } from '../records/scoped-evaluation.ts'
 import { Attempts } from './attempts.ts'
 import type { PostgresClient, Rows } from './client.ts'
-import { errorOf } from './error.ts'
+import { differentRecord, errorOf } from './error.ts'
 import { hasPlainStep } from './plain/statement.ts'
 import { isDataError, isUnusable, PreparedStatement } from './prepared-statement.ts'
 import type { Sql } from './sql.ts'
@@ -134,16 +135,16 @@ export class PlainCalls {
   }
 
   /** Returns how many rows the call has written. */
-  #answer(job: Job, { record, now }: Rows['rows'][number]): number {
+  #answer(job: Job, { record, now, saved }: Rows['rows'][number]): number {
     try {
       const storeTime = this.#options.usesStoreTime ? Number(now) : undefined
-      const { length } = job.run([(record ?? undefined) as string | undefined], storeTime, true)
+      const [write] = job.run([(record ?? undefined) as string | undefined], storeTime, true)
+      if (saved !== (write?.text ?? null)) throw differentRecord(keyOf(job), saved !== null)
       job.resolve()
-      return length
     } catch (cause) {
       job.reject(errorOf(cause))
-      return 0
     }
+    return saved === null ? 0 : 1
   }
 }
 

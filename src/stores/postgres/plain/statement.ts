@@ -1,7 +1,7 @@
 /*
  * One statement for calls of `consume` under one policy, each on one key. It locks the rows of the keys, decides each call by
- * the policy's step, and writes the rows of those that are admitted. It returns what it read, so the process that asks
- * computes its answers by the algorithm itself.
+ * the policy's step, and writes the rows of those that are admitted. It returns what it read and what it wrote, so the process
+ * that asks computes its answers by the algorithm itself, and compares.
  *
  *     kept      the rows of these keys, locked. A row that others have locked is left out
  *     timed     each call with its row, and the time after the locks
@@ -112,13 +112,13 @@ with kept as materialized (
   ) as full_again
 ), added as (
   insert into ${table} (key, record, expires) select key, record, expires from saved where not found
-  order by key collate "C" on conflict do nothing returning key
+  order by key collate "C" on conflict do nothing returning key, record
 ), written as (
   update ${table} as row set record = saved.record, expires = saved.expires from saved
   where row.key = saved.key and row.key = any (${keys}) and found and (select count(*) from added) >= 0
-  returning row.key
+  returning row.key, row.record
 )
-select key, record, now, case
+select key, decided.record, now, coalesce(written.record, added.record) as saved, case
     when not plain then 'other'
     when case when admitted then written.key is not null or added.key is not null else not locked end then 'done'
     else 'locked'
