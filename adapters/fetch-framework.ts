@@ -1,6 +1,7 @@
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
-import { addressView } from './address-view.ts'
-import { type Answer, answerOf, answerWriter, headerOf, isUnaddressed, type NodePair } from './web-answer.ts'
+import { addressView, type Finder, toldFinder } from './address-view.ts'
+import { headerOf, isUnaddressed, type NodePair, nodePair, pairBeside } from './node-pair.ts'
+import { type Answer, answerOf, answerWriter } from './web-answer.ts'
 
 declare global {
   interface Request {
@@ -41,12 +42,15 @@ export interface FetchOwnOptions<Context = Any> {
   route?: Find<Context> | undefined
 }
 
+type End = (status: number, aborted: boolean) => void
+
 /** One call of a limiter. The answer belongs to all limiters of the request. */
 export class FetchCall<Context> implements FetchExchange<Context> {
   readonly request: Request
   readonly context: Context
   readonly answer: Answer
   decision: RequestDecision | undefined
+  #ends: Set<End> | undefined
 
   constructor(request: Request, context: Context) {
     this.request = request
@@ -57,11 +61,28 @@ export class FetchCall<Context> implements FetchExchange<Context> {
   get response(): Response | undefined {
     return this.answer.response
   }
-}
 
-/** Request and response of Node, which srvx shows on its requests. */
-function nodePair(request: Request): NodePair | undefined {
-  return (request as { runtime?: { node?: NodePair } }).runtime?.node
+  /** The response of Node, which tells its end. Undefined where the runtime shows none. */
+  get nodeResponse(): NodePair['res'] {
+    return nodePair(this.request)?.res ?? pairBeside(this.context)?.res
+  }
+
+  /** Calls `done` once: when the response has ended, or at `finish`. */
+  whenEnded(done: End): void {
+    this.#ends ??= new Set()
+    const ends = this.#ends
+    const once: End = (status, aborted) => {
+      if (ends.delete(once)) done(status, aborted)
+    }
+    ends.add(once)
+    if (this.nodeResponse) whenEnded(this.nodeResponse, once)
+    else this.answer.whenEnded(once, this.request.signal)
+  }
+
+  /** Ends the call, whatever becomes of a response. Without a status, the request counts. */
+  finish(status?: number): void {
+    for (const each of this.#ends ?? []) each(status ?? 0, status === undefined)
+  }
 }
 
 /** The address at the other end of Node's socket; null where the runtime shows none. */
@@ -84,14 +105,14 @@ function paramOf({ request, context }: FetchExchange, name: string): string | un
 export function fetchFramework<Context>(
   own: FetchOwnOptions<Context> = {},
 ): Framework<FetchCall<Context>, FetchCall<Context>> {
-  const peer = ({ request, context }: FetchCall<Context>) =>
-    own.address === undefined ? peerOf(request) : (own.address(request, context) ?? undefined)
+  const finder: Finder<FetchCall<Context>> = {
+    peer: ({ request }) => peerOf(request),
+    unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
+    header: ({ request }, name) => headerOf(nodePair(request), request, name),
+  }
+  const told = ({ request, context }: FetchCall<Context>) => own.address?.(request, context)
   return {
-    ...addressView(own.trustedProxies, {
-      peer,
-      unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
-      header: ({ request }, name) => headerOf(nodePair(request), request, name),
-    }),
+    ...addressView(own.trustedProxies, own.address === undefined ? finder : toldFinder(finder, told, 'address')),
     addressless: own.address === undefined,
     param: paramOf,
     route: ({ request, context }) => routeName(request.method, own.route?.(request, context) ?? undefined),
@@ -102,11 +123,8 @@ export function fetchFramework<Context>(
     attached: ({ request }) => request.rateLimit,
     headersSent: () => false,
     complete: () => false,
-    ended({ request, answer }, done) {
-      const response = nodePair(request)?.res
-      if (response) whenEnded(response, done)
-      else answer.whenEnded(done, request.signal)
-    },
+    ended: (call, done) => call.whenEnded(done),
+    held: ({ answer, nodeResponse }) => answer.hold(nodeResponse),
     ...answerWriter<FetchCall<Context>>(({ answer }) => answer),
   }
 }

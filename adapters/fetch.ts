@@ -16,23 +16,33 @@ import {
   type WithOwn,
 } from '../src/http/index.ts'
 import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
+import { isInvalid } from './lambda.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'
 export { type FetchExchange, type FetchOwnOptions, fetchFramework }
 
 /** What a limiter says about a request. */
 export interface FetchResult {
-  /** The refusal: send it, and handle the request no further. Undefined if the request may go on. */
+  /**
+   * The refusal, or the response with status 400 to an event of AWS that is no valid request: send it, and handle the request no
+   * further. Undefined if the request may go on.
+   */
   readonly response: Response | undefined
   /** Undefined if nothing was decided: the request is not limited or on the `deny` list, or the store has failed. */
   readonly decision: RequestDecision | undefined
   /** The fields for the response, by name. */
   readonly headers: Record<string, string>
   /**
-   * The response with the fields: the same object, or a copy if its headers are immutable. With `count`, it also notes when
-   * the body has ended.
+   * The response with the fields: the same object, or a copy if its headers are immutable. With `count`, and with units in
+   * flight, it also notes when the body has ended. Without a response, as after an upgrade, it does what `end()` does.
+   * Throws `HEADGATE_NO_END` for a response of Next.js that only passes a request on, because nobody sees its end.
    */
-  apply<Given extends Response>(response: Given): Given
+  apply<Given extends Response | undefined>(response: Given): Given
+  /**
+   * Ends the request without a Response: its units in flight are free at once. `count` judges the status; without one,
+   * the request counts. Example: `result.end(200)` before a Lambda function returns an object of its own.
+   */
+  end(status?: number): void
 }
 
 /** A limiter for fetch handlers. */
@@ -102,7 +112,7 @@ export function rateLimit<Context = Any>(
       const call = new FetchCall(request, rest[0] as Context)
       const admitted = checked(guard, call)
       const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
-      return goesOn ? answered(call, handler, rest) : call.answer.refused(request)
+      return goesOn ? answered(call, isInvalid(request) ? badRequest : handler, rest) : call.answer.refused(request)
     }
   }
   return Object.assign(check, { wrap: wrap as FetchRateLimit<Context>['wrap'], limiter: guard.limiter })
@@ -130,21 +140,37 @@ function fail(error: unknown): never {
   throw asError(error)
 }
 
-function resultOf({ answer, request, decision }: Call<unknown>, goesOn: boolean): FetchResult {
-  const response = goesOn ? undefined : answer.refused(request)
-  return { response, decision, headers: answer.fields, apply: (given) => answer.apply(given, request) }
+function badRequest(): Response {
+  return new Response(null, { status: 400 })
+}
+
+function resultOf(call: Call<unknown>, goesOn: boolean): FetchResult {
+  const { answer, request, decision } = call
+  const invalid = goesOn && isInvalid(request) ? apply(call, badRequest()) : undefined
+  const response = goesOn ? invalid : answer.refused(request)
+  return {
+    response,
+    decision,
+    headers: answer.fields,
+    apply: (given) => apply(call, given),
+    end: (status) => call.finish(status),
+  }
 }
 
 /** An error of the handler goes on to the runtime, which answers with status 500. */
-async function answered(
-  { answer, request }: Call<unknown>,
-  handler: Handler,
-  rest: unknown[],
-): Promise<Response | undefined> {
+async function answered(call: Call<unknown>, handler: Handler, rest: unknown[]): Promise<Response | undefined> {
+  const { answer, request } = call
+  answer.making = true
   try {
-    return answer.apply(await handler(request, ...rest), request)
+    return apply(call, await handler(request, ...rest))
   } catch (error) {
     answer.end(500, false)
     throw error
   }
+}
+
+/** Nothing else tells the end of an upgraded request. */
+function apply<Given extends Response | undefined>(call: Call<unknown>, given: Given): Given {
+  if (given === undefined || given === null) call.finish()
+  return call.answer.apply(given, call.request)
 }

@@ -1,7 +1,8 @@
 import type { H3Event } from 'h3'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
-import { addressView } from './address-view.ts'
-import { answerOf, headerOf, isUnaddressed, type NodePair } from './web-answer.ts'
+import { addressView, toldFinder } from './address-view.ts'
+import { headerOf, isUnaddressed, type NodePair } from './node-pair.ts'
+import { answerOf } from './web-answer.ts'
 
 declare module 'h3' {
   interface H3EventContext {
@@ -46,16 +47,17 @@ function ipOf(event: H3Event): string | undefined {
 
 /** The functions that the guard needs from h3. Request and response are both the event. */
 export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event> {
-  const found = own.address === undefined ? ipOf : (event: H3Event) => own.address?.(event) ?? undefined
-  const socketAddress = (event: H3Event) => nodeOf(event)?.req.socket.remoteAddress ?? found(event)
-  const view = addressView<H3Event>(own.trustedProxies, {
-    peer: own.address === undefined ? socketAddress : found,
-    unaddressed: (event) => isUnaddressed(nodeOf(event)),
-    header: (event, name) => headerOf(nodeOf(event), event.req, name),
-  })
+  const { address = ipOf } = own
+  const finder = {
+    unaddressed: (event: H3Event) => isUnaddressed(nodeOf(event)),
+    header: (event: H3Event, name: string) => headerOf(nodeOf(event), event.req, name),
+  }
+  const told = toldFinder<H3Event>(finder, address, own.address === undefined ? 'event.req.ip' : 'address')
+  const socketAddress = (event: H3Event) => nodeOf(event)?.req.socket.remoteAddress ?? told.peer(event)
+  const view = addressView(own.trustedProxies, own.address === undefined ? { ...told, peer: socketAddress } : told)
   return {
     ...view,
-    address: own.trustedProxies === undefined ? found : view.address,
+    address: own.trustedProxies === undefined ? (event) => told.peer(event) ?? undefined : view.address,
     trustsProxy: (event) => Boolean(nodeOf(event)?.trustProxy) || view.trustsProxy(event),
     param: ({ context: { params } }, name) => (params && Object.hasOwn(params, name) ? params[name] : undefined),
     route: ({ req, context }) => routeName(req.method, context.matchedRoute?.route),
@@ -75,6 +77,7 @@ export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event>
       if (response) whenEnded(response, ended)
       else answerOf(event).whenEnded(ended, event.req.signal)
     },
+    held: (event) => answerOf(event).hold(nodeOf(event)?.res),
     setHeader({ res }, name, value) {
       res.headers.set(name, value)
       // The headers of a response whose status is 400 or higher.

@@ -85,6 +85,7 @@ async function goOnLater(admitted: Promise<boolean>, event: H3Event, next: Next)
 /** Something waits for the end of the response, and no server of Node tells of it: so its body has to. */
 async function answered(event: H3Event, next: Next): Promise<unknown> {
   const answer = answerOf(event)
+  answer.making = true
   try {
     const value = await next()
     // A symbol says that no route has matched, or that the response is already sent.

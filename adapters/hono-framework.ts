@@ -1,8 +1,9 @@
 import type { Context } from 'hono'
 import { matchedRoutes } from 'hono/route'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
-import { addressView } from './address-view.ts'
-import { answerOf, answerWriter, headerOf, isUnaddressed, type NodePair } from './web-answer.ts'
+import { addressView, toldFinder } from './address-view.ts'
+import { headerOf, isUnaddressed, type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
+import { answerOf, answerWriter } from './web-answer.ts'
 
 /** What `getConnInfo` of a runtime returns, as far as the address goes. */
 export interface ConnInfo {
@@ -30,8 +31,12 @@ export interface HonoOwnOptions {
 
 /** Request and response of Node, which @hono/node-server passes as the environment. */
 export function nodePair({ env }: Context): Partial<NodePair> | undefined {
-  const node = env as { incoming?: NodePair['req']; outgoing?: NodePair['res'] } | undefined
-  return node?.incoming && { req: node.incoming, res: node.outgoing }
+  return pairBeside(env)
+}
+
+/** The response of Node, which tells its end. Undefined where the server shows none. */
+function nodeResponse(context: Context): NodePair['res'] {
+  return nodePair(context)?.res ?? pairOf(context.req.raw)?.res
 }
 
 /** The pattern of the route. In `app.use`, the current one is that of the middleware, so look for the handler after it. */
@@ -41,17 +46,25 @@ function matchedRoute(context: Context): string | undefined {
   return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)?.path
 }
 
+/** The address of a connection. What is no information about one, such as a promise, stays as it is, to be refused. */
+function connected(info: ConnInfo | undefined): unknown {
+  return info?.remote === undefined ? info : info.remote.address
+}
+
 /** The functions that the guard needs from Hono. Request and response are both the context. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
-  const connected = (context: Context) => own.connInfo?.(context).remote.address ?? undefined
-  const peer = own.address === undefined ? connected : (context: Context) => own.address?.(context) ?? undefined
+  const finder = {
+    unaddressed: (context: Context) => isUnaddressed(nodePair(context)),
+    header: (context: Context, name: string) => headerOf(nodePair(context), context.req.raw, name),
+  }
   const writer = answerWriter<Context>(answerOf)
   return {
-    ...addressView(own.trustedProxies, {
-      peer,
-      unaddressed: (context) => isUnaddressed(nodePair(context)),
-      header: (context, name) => headerOf(nodePair(context), context.req.raw, name),
-    }),
+    ...addressView(
+      own.trustedProxies,
+      own.address === undefined
+        ? toldFinder(finder, (context) => connected(own.connInfo?.(context)), 'connInfo')
+        : toldFinder(finder, (context) => own.address?.(context), 'address'),
+    ),
     addressless: own.connInfo === undefined && own.address === undefined,
     param: ({ req }, name) => req.param(name as never) as string | undefined,
     route: (context) => routeName(context.req.method, matchedRoute(context)),
@@ -60,10 +73,11 @@ export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Cont
     headersSent: ({ finalized }) => finalized,
     complete: ({ finalized }) => finalized,
     ended(context, done) {
-      const response = nodePair(context)?.res
+      const response = nodeResponse(context)
       if (response) whenEnded(response, done)
       else answerOf(context).whenEnded(done, context.req.raw.signal)
     },
+    held: (context) => answerOf(context).hold(nodeResponse(context)),
     ...writer,
     setStatus(context, status) {
       answerOf(context).status = status

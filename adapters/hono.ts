@@ -67,6 +67,7 @@ export function rateLimit(first: Argument, second?: HonoOptions): HonoMiddleware
     }
     if (!admitted) return refused(context)
     const answer = answerOf(context)
+    answer.making = true
     try {
       await next()
     } catch (error) {
@@ -74,6 +75,7 @@ export function rateLimit(first: Argument, second?: HonoOptions): HonoMiddleware
       throw error
     }
     if (context.finalized) addFields(context, answer)
+    else answer.end(500, false) // a handler has returned nothing, which Hono takes for an error
     return undefined
   }
   return Object.assign(middleware, { limiter: guard.limiter })

@@ -34,8 +34,19 @@ export function lambdaAddress({ requestContext }: LambdaEvent): string | undefin
   return requestContext?.http?.sourceIp ?? requestContext?.identity?.sourceIp
 }
 
+/** Requests that stand for an event of which no Request can be made. */
+const invalid = new WeakSet<Request>()
+
+/** True if the event of this Request is no valid request: a limiter counts it, and answers it with status 400. */
+export function isInvalid(request: Request): boolean {
+  return invalid.has(request)
+}
+
 /**
- * The Request of an event.
+ * The Request of an event. Never throws, whatever the client has sent. A field or a cookie that a Request cannot hold is left
+ * out, such as one beyond Latin-1. An event with a method that a Request cannot have (`TRACE`, `CONNECT`), or with a body
+ * that is not the base64 that it claims to be, becomes a GET without a body: `rateLimit` counts it and answers it with
+ * status 400, so no handler behind a limiter gets it.
  *
  *     const limit = rateLimit('100/15m', { address: (_request, event) => lambdaAddress(event) })
  *     const limited = limit.wrap((_request, _event) => new Response('hello'))
@@ -44,14 +55,30 @@ export function lambdaAddress({ requestContext }: LambdaEvent): string | undefin
 export function lambdaRequest(event: LambdaEvent): Request {
   const method = event.requestContext?.http?.method ?? event.httpMethod ?? 'GET'
   const headers = headersOf(event)
-  const host = headers.get('host') ?? event.requestContext?.domainName ?? 'localhost'
-  const query = queryOf(event)
-  // Assigned, so that no path and no host can become another part of the URL.
-  const url = new URL(URL.canParse(`https://${host}`) ? `https://${host}` : 'https://localhost')
+  const url = urlOf(event, headers.get('host'))
+  const hasBody = typeof event.body === 'string' && !/^(get|head)$/i.test(method)
+  try {
+    return new Request(url, hasBody ? { method, headers, body: bodyOf(event) } : { method, headers })
+  } catch {
+    const request = new Request(url, { headers })
+    invalid.add(request)
+    return request
+  }
+}
+
+/** Path and query are assigned, so that neither can become another part of the URL. */
+function urlOf(event: LambdaEvent, host: string | null): URL {
+  const named = [host, event.requestContext?.domainName].find(isHost)
+  const url = new URL(`https://${named ?? 'localhost'}`)
   url.pathname = event.rawPath ?? event.path ?? '/'
-  url.search = query
-  const hasBody = typeof event.body === 'string' && method !== 'GET' && method !== 'HEAD'
-  return new Request(url, hasBody ? { method, headers, body: bodyOf(event) } : { method, headers })
+  url.search = queryOf(event)
+  return url
+}
+
+/** True for a host with or without a port, and nothing else that a URL has: a Request takes no user and no password. */
+function isHost(text: string | null | undefined): text is string {
+  const url = typeof text === 'string' && URL.canParse(`https://${text}`) ? new URL(`https://${text}`) : undefined
+  return url !== undefined && url.href === `https://${url.host}/`
 }
 
 function bodyOf({ body, isBase64Encoded }: LambdaEvent): string | Uint8Array<ArrayBuffer> {
@@ -61,20 +88,38 @@ function bodyOf({ body, isBase64Encoded }: LambdaEvent): string | Uint8Array<Arr
 function headersOf({ headers, multiValueHeaders, cookies }: LambdaEvent): Headers {
   const all = new Headers()
   for (const [name, values] of Object.entries(multiValueHeaders ?? {})) {
-    for (const value of values ?? []) all.append(name, value)
+    for (const value of listOf(values)) append(all, name, value)
   }
+  const several = new Set(all.keys())
   for (const [name, value] of Object.entries(headers ?? {})) {
-    if (value !== undefined && !all.has(name)) all.set(name, value)
+    if (!several.has(name.toLowerCase())) append(all, name, value)
   }
-  if (cookies !== undefined) all.set('cookie', cookies.join('; '))
+  const held = listOf(cookies).filter((cookie) => append(new Headers(), 'cookie', cookie))
+  if (held.length > 0) all.set('cookie', held.join('; '))
   return all
+}
+
+/** An event that somebody has written by hand may have one text in place of a list. */
+function listOf(values: readonly string[] | string | null | undefined): readonly string[] {
+  return [values ?? []].flat()
+}
+
+/** False if the fields of a Request cannot hold this one. It is left out. */
+function append(headers: Headers, name: string, value: string | undefined | null): boolean {
+  if (typeof value !== 'string') return false
+  try {
+    headers.append(name, value)
+    return true
+  } catch {
+    return false
+  }
 }
 
 function queryOf({ rawQueryString, multiValueQueryStringParameters }: LambdaEvent): string {
   if (rawQueryString !== undefined) return rawQueryString
   const parameters = new URLSearchParams()
   for (const [name, values] of Object.entries(multiValueQueryStringParameters ?? {})) {
-    for (const value of values ?? []) parameters.append(name, value)
+    for (const value of listOf(values)) parameters.append(name, value)
   }
   return parameters.toString()
 }

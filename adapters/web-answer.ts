@@ -1,5 +1,6 @@
-import { type EndingResponse, type Framework, isUnixSocket, type LocalSocket } from '../src/http/index.ts'
-import { type BodyEnd, watchBody } from './watch-body.ts'
+import { type EndingResponse, type Framework, HeadgateError } from '../src/http/index.ts'
+import type { NodeResponse } from './node-pair.ts'
+import { watchBody } from './watch-body.ts'
 
 /** A Response, or what a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
 type Answered = Response | undefined | null
@@ -21,6 +22,13 @@ export class Answer {
   response: Response | undefined
   /** True once the fields were put on a response: the next limiter belongs to another request. */
   used = false
+  /** True while a handler makes the response. Nobody knows it of a limiter that is called by hand. */
+  making = false
+  /** True if units are held until the response has ended. */
+  #held = false
+  /** How many reads of the body wait for a chunk. */
+  #reads = 0
+  #progress = 0
   #waiting: ((status: number, aborted: boolean) => void)[] | undefined
   /** The response whose end is awaited. */
   #watched: Response | undefined
@@ -41,6 +49,20 @@ export class Answer {
     else done(0, true)
   }
 
+  /**
+   * For `Framework.held`: a number that grows while a handler makes the response, and while its body is read. Undefined if a
+   * response of Node tells the end.
+   */
+  hold(node: EndingResponse | undefined): (() => number) | undefined {
+    this.#held = true
+    return node === undefined ? () => this.#progressed() : undefined
+  }
+
+  #progressed(): number {
+    if (this.making || this.#reads > 0) this.#progress++
+    return this.#progress
+  }
+
   /** True if something waits for the end of the response. */
   get awaited(): boolean {
     return this.#waiting !== undefined && this.#end === undefined
@@ -56,10 +78,16 @@ export class Answer {
   /**
    * The response with the fields. It is the same object, unless its headers are immutable, or something waits for its end
    * and it has a body.
+   * @throws HeadgateError `HEADGATE_NO_END` for a response that only passes the request on, if units are held until its end
    */
   apply<Given extends Answered>(response: Given, request: Pick<Request, 'method'>): Given {
     this.used = true
+    this.making = false
     if (response === undefined || response === null) return response
+    if (this.#held && passesOn(response)) {
+      this.end(0, true)
+      throw noEnd()
+    }
     const answered = withFields(response, this.fields)
     if (!this.awaited || answered === this.#watched) this.response = answered
     else this.#watch(answered, request)
@@ -75,10 +103,15 @@ export class Answer {
   /** The response of HEAD sends no body, and servers need not read the one that it has. */
   #watch(response: Response, { method }: Pick<Request, 'method'>): void {
     this.response = response
-    const end: BodyEnd = (aborted) => this.end(response.status, aborted)
+    const end = (aborted: boolean) => this.end(response.status, aborted)
     if (method === 'HEAD') end(false)
-    else this.response = watchBody(response, end)
+    else this.response = watchBody(response, { reads: (change) => this.#read(change), end })
     this.#watched = this.response
+  }
+
+  #read(change: number): void {
+    this.#reads += change
+    this.#progress++
   }
 
   /** The response in place of the handler's. One without content, and with a status that nobody sees, if the client has left. */
@@ -89,13 +122,27 @@ export class Answer {
     const body = refusal === undefined || refusal === null ? null : String(refusal)
     const headers = { ...this.fields }
     if (type !== undefined) headers['Content-Type'] = type
-    return new Response(body, { status: status === 200 ? clientClosed : status, headers })
+    const response = new Response(body, { status: status === 200 ? clientClosed : status, headers })
+    return this.awaited ? this.apply(response, request) : response
   }
 }
 
 /** Also for a Response of another realm, or of a package that stands in for the runtime's. */
 function isResponse(value: unknown): value is Response {
   return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
+}
+
+/** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route answers later. */
+function passesOn({ headers }: Response): boolean {
+  return headers.has('x-middleware-next') || headers.has('x-middleware-rewrite')
+}
+
+function noEnd(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_NO_END',
+    'This response only passes the request on, as NextResponse.next() does, so nobody sees how the request ends, and neither ' +
+      'count nor a limit of units in flight can work here. Wrap the route handler instead: export const POST = limit.wrap(handler).',
+  )
 }
 
 /** The status that proxies log for a client that closed the connection. */
@@ -176,37 +223,4 @@ export function answerWriter<Owner>(
       of(owner).refusal = value
     },
   }
-}
-
-/** The part of a response of Node that takes the fields. */
-interface NodeResponse {
-  readonly headersSent: boolean
-  setHeader(name: string, value: string): unknown
-}
-
-/** Request and response of Node, behind a web server that runs on it. */
-export interface NodePair {
-  readonly req: {
-    readonly socket: LocalSocket
-    readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
-  }
-  readonly res?: (EndingResponse & NodeResponse) | undefined
-}
-
-/**
- * A header of the request, by its lower-case name. Node has parsed them already, and a server on Node would first copy all
- * of them for `request.headers`.
- */
-export function headerOf(
-  node: Partial<NodePair> | undefined,
-  request: Pick<Request, 'headers'>,
-  name: string,
-): string | undefined {
-  const parsed = node?.req?.headers
-  return parsed === undefined ? (request.headers.get(name) ?? undefined) : parsed[name]?.toString()
-}
-
-/** For `Framework.unaddressed`: only a server of Node shows its sockets. */
-export function isUnaddressed(node: Partial<NodePair> | undefined): boolean | undefined {
-  return node?.req === undefined ? undefined : isUnixSocket(node.req.socket)
 }

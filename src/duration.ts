@@ -2,7 +2,11 @@ import ms, { type StringValue } from 'ms'
 import { type ErrorCode, invalidOption } from './errors.ts'
 import { warnOnce } from './warn.ts'
 
-/** Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`. */
+/**
+ * Whole milliseconds, or text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`, `'2w'`, `'1y'`, or the word for it,
+ * such as `'15 minutes'`. Units are written in small letters. A week has 7 days, and a year 365.25. A month is no unit,
+ * because its length varies.
+ */
 export type Duration = number | string
 
 /** 366 days in milliseconds. */
@@ -14,13 +18,31 @@ export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
  * @throws HeadgateError with `code` if it is not a whole number of milliseconds from `least` to 366 days
  */
 export function milliseconds(duration: unknown, what: string, code: ErrorCode, least = 1): number {
-  const value = typeof duration === 'string' && /[a-z]\s*$/i.test(duration) ? ms(duration as StringValue) : duration
+  const value = typeof duration === 'string' ? textMilliseconds(duration) : duration
   if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > longestWindow) {
     const expected = `from ${least} ms to 366 days in whole milliseconds`
-    const fix = "Give milliseconds (60000) or text with a unit ('250ms', '10s', '15m', '1h', '1d')."
-    throw invalidOption(what, expected, duration, fix, code)
+    throw invalidOption(what, expected, duration, fixOf(duration), code)
   }
   return value
+}
+
+/** `ms` ignores the case of a unit, so to it `'1M'` is a minute. Others write a month so: no capital is read. */
+function textMilliseconds(text: string): number | undefined {
+  return /[a-z]$/.test(text) && !/[A-Z]/.test(text) ? ms(text as StringValue) : undefined
+}
+
+/** The fix for a window of a month. */
+export const monthFix: string = "Write '30d': a month has no fixed length."
+
+function fixOf(duration: unknown): string {
+  const [, count = '', unit = ''] = (typeof duration === 'string' && /^([\d.]*\s*)([a-z]+)$/i.exec(duration)) || []
+  if (unit === 'M') return `${monthFix} Or write '${count}m' for minutes.`
+  if (/^mo(n|nths?)?$/i.test(unit)) return monthFix
+  const small = unit.toLowerCase()
+  if (small !== unit && ms(`1${small}` as StringValue) !== undefined) {
+    return `Write the unit in small letters: '${count}${small}'.`
+  }
+  return "Give milliseconds (60000) or text with a unit ('250ms', '10s', '15m', '1h', '1d', '2w')."
 }
 
 /**

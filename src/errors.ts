@@ -33,6 +33,8 @@
  * - `HEADGATE_ASYNC_STORE`: `consumeSync` was called on a store that returns promises.
  * - `HEADGATE_UNSUPPORTED`: the store cannot do it, such as `clear` on a store that cannot forget all keys.
  * - `HEADGATE_HEADERS_SENT`: a middleware refused a request whose response had already begun.
+ * - `HEADGATE_NO_END`: `apply` of `headgate/fetch` got a response that only passes the request on, and the limit has `count`
+ *   or units in flight.
  * - `HEADGATE_THROWN`: a function in the options of a middleware threw what is no Error. `cause` is what it threw.
  * - `HEADGATE_FUNCTION_TIMEOUT`: a function in the options of a middleware did not answer within `functionTimeout`.
  *
@@ -69,6 +71,7 @@ export type ErrorCode =
   | 'HEADGATE_BLOCK'
   | 'HEADGATE_MAX_WAIT'
   | 'HEADGATE_HEADERS_SENT'
+  | 'HEADGATE_NO_END'
   | 'HEADGATE_THROWN'
   | 'HEADGATE_FUNCTION_TIMEOUT'
   | 'HEADGATE_CLOCK'

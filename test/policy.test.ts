@@ -294,6 +294,48 @@ describe('the shorthand', () => {
     if (typeof text === 'string') expect(errorOf(() => new RateLimiter({ policies: [text] })).code).toBe(code)
   })
 
+  test.each([
+    ['1000/1M', "Write '30d': a month has no fixed length. Or write '1m' for minutes."],
+    ['1000/12 M', "Or write '12 m' for minutes."],
+    ['1000/1MONTH', "Write '30d': a month has no fixed length."],
+    ['1000/1 month', "Write '30d': a month has no fixed length."],
+    ['1000/2 months', "Write '30d': a month has no fixed length."],
+    ['1000/1mo', "Write '30d': a month has no fixed length."],
+    ['5/1H', "'1h'."],
+    ['5/1D', "'1d'."],
+    ['5/1 Day', "'1 day'."],
+    ['5/15 Minutes', "'15 minutes'."],
+    ['5/250MS', "'250ms'."],
+    ['5/250mS', "'250ms'."],
+    ['5/1W', "'1w'."],
+    ['5/1Y', "'1y'."],
+    ['4 at once lease 30S', "'30s'."],
+  ])('%s has no capital in its unit: the message says %s', (text, fix) => {
+    const { code, message } = errorOf(() => policy(text))
+    expect([code, message.endsWith(fix)]).toEqual(['HEADGATE_WINDOW', true])
+    expect(message).toContain(fix)
+  })
+
+  test.each(['1000/month', '1000/ Month', '1000 / months sliding-log', '1000/mo'])(
+    '%s has the fix of a month',
+    (text) => {
+      expect(errorOf(() => policy(text))).toMatchObject({
+        code: 'HEADGATE_POLICY',
+        message: expect.stringContaining("Write '30d': a month has no fixed length."),
+      })
+    },
+  )
+
+  test.each([
+    ['5/1w', 7],
+    ['5/2 weeks', 14],
+    ['5/1y', 365.25],
+    ['5/1 year', 365.25],
+    ['5/1 day', 1],
+  ])('%s lasts %d days', (text, days) => {
+    expect(policy(text).window).toBe(days * 86_400_000)
+  })
+
   test('is parsed in a time that is linear in its length', () => {
     const hostile = `1/1s${' a'.repeat(50_000)}!`
     const started = performance.now()

@@ -8,14 +8,15 @@
  *   hanging up.
  * - If every hit of a window is taken back, the next request opens a new window.
  * - A window lasts from 1 ms to 366 days.
- * - A key that is no text is counted as its text by stores of headgate: one without an address as 'undefined'.
+ * - A key that is no text is counted as its text by stores of headgate. A request without a key is refused with 403 if its client
+ *   has left: there, all of these share the count of 'undefined'.
  * - A `limit` that is no number is an error, of the function that makes the middleware if it can be. There, NaN refuses nobody.
  * - `validate` warns of mistakes that change what is counted. It does not inspect the source of functions or the stack.
  * - The middleware goes on at once where nothing has to be awaited.
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { whenEnded } from '../../src/http/index.ts'
-import { ipKeyGenerator } from './express/address-key.ts'
+import { hasLeft, ipKeyGenerator } from './express/address-key.ts'
 import { checkedLimit, configOf } from './express/config.ts'
 import { resolved, secondsLeft, setHeaders } from './express/fields.ts'
 import { MemoryStore } from './express/stores.ts'
@@ -75,6 +76,11 @@ async function check(
   if (typeof skips === 'boolean' ? skips : await skips) return true
   const found = config.keyGenerator(request, response)
   const key = typeof found === 'string' ? found : await found
+  if (!key && hasLeft(request)) {
+    response.statusCode = 403
+    response.end()
+    return false
+  }
   let hits: ClientRateLimitInfo
   try {
     hits = await store.increment(key)

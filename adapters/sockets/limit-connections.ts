@@ -2,6 +2,7 @@ import type { IncomingMessage, Server } from 'node:http'
 import type { Duplex } from 'node:stream'
 import { HeadgateError, invalidOption } from '../../src/errors.ts'
 import type { KeyExtractor } from '../../src/http/index.ts'
+import { onPlatform } from '../../src/http/keys/declared-platform.ts'
 import { mayLackAddress } from '../../src/http/keys/extract-key.ts'
 import { findKey } from '../../src/http/keys/find-key.ts'
 import { scopeExtractors } from '../../src/http/keys/scope-extractors.ts'
@@ -12,7 +13,7 @@ import { flag, knownOptions } from '../../src/options.ts'
 import type { Reservation } from '../../src/reservation.ts'
 import { reason, warnOnce } from '../../src/warn.ts'
 import { refuseUpgrade } from './refuse-upgrade.ts'
-import { upgradeView } from './request-key.ts'
+import { lacksAddress, upgradeView } from './request-key.ts'
 import { sharedLimiter } from './shared-limiter.ts'
 
 export interface ConnectionOptions {
@@ -74,25 +75,20 @@ export function limitConnections(
 function admit(settings: Settings, request: IncomingMessage, socket: Duplex, open: () => void): void {
   let reservation: MaybePromise<Reservation | undefined>
   try {
-    const key = keyOf(settings, request)
-    if (isPromise(key)) reservation = key.then((later) => reserve(settings, later))
-    // A client that has left has no address. Such clients must not share a quota.
-    else if (key !== false && mayLackAddress(key) && hasLeft(request)) return void socket.destroy()
-    else reservation = reserve(settings, key)
+    const view = onPlatform(upgradeView, settings.extractors)
+    const key = findKey(settings.extractors, settings.limiter.scopes, request, view, undefined)
+    const decide = (found: Key | false) => {
+      if (found === false || !mayLackAddress(found) || !lacksAddress(request, view)) return reserve(settings, found)
+      socket.destroy()
+      return undefined
+    }
+    reservation = isPromise(key) ? key.then(decide) : decide(key)
   } catch (error) {
     failed(error, socket)
     return
   }
   if (isPromise(reservation)) admitLater(settings, reservation, socket, open)
   else settle(settings, reservation, socket, open)
-}
-
-function hasLeft(request: IncomingMessage): boolean {
-  return upgradeView.address(request) === undefined && !upgradeView.unaddressed?.(request)
-}
-
-function keyOf({ limiter, extractors }: Settings, request: IncomingMessage): MaybePromise<Key | false> {
-  return findKey(extractors, limiter.scopes, request, upgradeView, undefined)
 }
 
 /** Undefined for a connection that an extractor exempts. */

@@ -1,8 +1,11 @@
 import type { IncomingMessage } from 'node:http'
+import { randomWords } from '#platform'
 import { HeadgateError } from '../../src/errors.ts'
 import { byIp, isUnixSocket, type KeyExtractor, routeName } from '../../src/http/index.ts'
-import { extractKey } from '../../src/http/keys/extract-key.ts'
+import { onPlatform } from '../../src/http/keys/declared-platform.ts'
+import { extractKey, mayLackAddress } from '../../src/http/keys/extract-key.ts'
 import type { RequestView } from '../../src/http/keys/key-extractor.ts'
+import { warnOfNoAddress } from '../../src/http/keys/no-address.ts'
 import { isPromise } from '../../src/maybe-promise.ts'
 
 /** Functions over a request that opens a connection. No router has seen it, so it has no parameters and no route. */
@@ -16,11 +19,22 @@ export const upgradeView: RequestView<IncomingMessage> = {
   route: ({ method }) => routeName(method, undefined),
 }
 
+/**
+ * True for a request that has no address and must not be admitted: its client has left, or the platform in front told no
+ * valid address. All such clients would share one quota. A unix socket has no addresses by design.
+ */
+export function lacksAddress(request: IncomingMessage, view: RequestView<IncomingMessage>): boolean {
+  if (view.address(request) !== undefined) return false
+  warnOfNoAddress(view, request)
+  return !view.unaddressed?.(request)
+}
+
 const byAddress = byIp()
 
 /**
  * The key of the request that opened a connection: the second argument of `connection` with ws, `socket.request` with
- * socket.io. A request without such a key is limited by its address.
+ * socket.io. A request without such a key is limited by its address. If it has no address either, its connection is closed, and
+ * the key is one that nobody else has: its client has left, or the platform in front told no valid address.
  *
  *     limitMessages(socket, limiter, { key: requestKey(request, byIp({ trustedProxies: 1 })) })
  *
@@ -29,11 +43,17 @@ const byAddress = byIp()
  *   text
  */
 export function requestKey(request: IncomingMessage, extractor: KeyExtractor<IncomingMessage> = byAddress): string {
-  const key = extractKey(extractor, request, upgradeView)
-  if (!isPromise(key) && key !== false) return key
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    'requestKey needs an extractor that returns a text at once. Await a promise yourself, and pass the text as key. ' +
-      'If it returns false, leave the socket without a limit.',
-  )
+  const view = onPlatform(upgradeView, extractor)
+  const key = extractKey(extractor, request, view)
+  if (isPromise(key) || key === false) {
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      'requestKey needs an extractor that returns a text at once. Await a promise yourself, and pass the text as key. ' +
+        'If it returns false, leave the socket without a limit.',
+    )
+  }
+  if (!mayLackAddress(key) || !lacksAddress(request, view)) return key
+  // An error would end the process: a listener of 'connection' calls this, and a client can leave at any time.
+  request.socket.destroy()
+  return `~${randomWords().join()}`
 }

@@ -18,8 +18,11 @@ slidingWindow({ limit: Number('100'), window: '15m' })`,
   },
   HEADGATE_WINDOW: {
     cause:
-      'A duration is not understood, is shorter than 1 ms or longer than 366 days, or has a fraction of a millisecond.',
-    fix: "Give whole milliseconds, or a text with a unit: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`.",
+      'A duration is not understood, is shorter than 1 ms or longer than 366 days, or has a fraction of a millisecond. Its unit may ' +
+      'be a month, which has no fixed length, or have a capital letter.',
+    fix:
+      "Give whole milliseconds, or a text with a unit in small letters: `'250ms'`, `'10s'`, `'15m'`, `'1h'`, `'1d'`, `'2w'`, `'1y'`. For a " +
+      "month, write `'30d'`.",
     wrong: `import { policy } from 'headgate'
 
 policy('100/0s')`,
@@ -214,6 +217,23 @@ const app = express()
 app.use(rateLimit('10/1m'))
 app.use((_request, response) => void response.end('late'))
 await request(app).get('/')`,
+  },
+  HEADGATE_NO_END: {
+    cause:
+      "The proxy of Next.js (`proxy.ts`, formerly `middleware.ts`) gives `apply` a `NextResponse.next()` or `NextResponse.rewrite()`. The request goes on after that, and nobody sees its status or its end. So `count` could count nothing, and a limit such as `'4 at once'` would limit nothing.",
+    fix: 'Wrap the route handler with that limit. A limit that counts every request, such as `100/15m`, may stay in the proxy.',
+    wrong: `import { rateLimit } from 'headgate/fetch'
+
+const limit = rateLimit({ policies: '5/15m', count: 'failures' }, { address: () => '203.0.113.7' })
+const result = await limit(new Request('https://example.com/login'))
+// As NextResponse.next() makes it.
+result.apply(new Response(null, { headers: { 'x-middleware-next': '1' } }))`,
+    right: `import { rateLimit } from 'headgate/fetch'
+
+const limit = rateLimit({ policies: '5/15m', count: 'failures' }, { address: () => '203.0.113.7' })
+// In app/login/route.ts.
+export const POST = limit.wrap(async (request) => new Response(null, { status: 401 }))
+await POST(new Request('https://example.com/login', { method: 'POST' }))`,
   },
   HEADGATE_THROWN: {
     cause:

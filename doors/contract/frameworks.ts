@@ -16,7 +16,7 @@ import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-ex
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
 import { RateLimitDecision, RateLimitGuard, RateLimitModule } from '../../adapters/nest.ts'
 import { declaresPlatform, type RequestDecision } from '../../src/http/index.ts'
-import type { App, AppOptions } from '../../test/support/frameworks.ts'
+import { type App, type AppOptions, upgrading } from '../../test/support/frameworks.ts'
 
 export type { App, AppOptions, Received } from '../../test/support/frameworks.ts'
 export { get, serve } from '../../test/support/frameworks.ts'
@@ -127,7 +127,7 @@ async function listen(
 ): Promise<App> {
   app.useGlobalFilters(new Errors(app.getHttpAdapter()))
   await app.listen(0, '127.0.0.1')
-  const server: Server = app.getHttpServer()
+  const server: Server = upgrading(app.getHttpServer())
   return {
     ...recorded,
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,

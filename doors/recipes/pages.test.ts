@@ -1,8 +1,12 @@
 import { type Handle, json, type RequestEvent, redirect } from '@sveltejs/kit'
-import { NextRequest } from 'next/server'
+import { byIp } from 'headgate'
+import { rateLimit } from 'headgate/fetch'
+import { NextRequest, NextResponse } from 'next/server'
 import { expect, test } from 'vitest'
+import { own } from '../.examples/lambda.ts'
 import { proxy } from '../.examples/next-proxy.ts'
 import { GET } from '../.examples/next-route.ts'
+import { action } from '../.examples/react-router.ts'
 import { handle } from '../.examples/sveltekit.ts'
 
 /* The programs of docs/doors.md for frameworks that build sites, on the requests and responses of their own packages. */
@@ -29,6 +33,29 @@ test('Next.js: a proxy lets a request on with the fields, and refuses it before 
   await proxy(vercel('203.0.113.1'))
   const refused = await proxy(vercel('203.0.113.1'))
   expect([refused.status, refused.headers.get('x-middleware-next')]).toEqual([429, null])
+})
+
+test('Next.js: a proxy with count or units in flight is told to wrap the route, and the wrapped route limits', async () => {
+  const keys = byIp({ platform: 'vercel' })
+  const failures = rateLimit({ policies: '5/1h', count: 'failures', keys })
+  const atOnce = rateLimit('4 at once', { keys })
+  const passes = [() => NextResponse.next(), () => NextResponse.rewrite('https://example.com/other')]
+  for (const limit of [failures, atOnce]) {
+    for (const pass of passes) {
+      const result = await limit(vercel('203.0.113.4'))
+      expect(() => result.apply(pass())).toThrow(expect.objectContaining({ code: 'HEADGATE_NO_END' }))
+    }
+    const redirected = (await limit(vercel('203.0.113.4'))).apply(NextResponse.redirect('https://example.com/login'))
+    expect(redirected.status).toBe(307)
+  }
+  const POST = failures.wrap(async (_request: NextRequest) => NextResponse.json({}, { status: 401 }))
+  const seen: number[] = []
+  for (let n = 0; n < 6; n++) {
+    const response = await POST(vercel('203.0.113.5'))
+    await response.text()
+    seen.push(response.status)
+  }
+  expect(seen).toEqual([401, 401, 401, 401, 401, 429])
 })
 
 /** What SvelteKit hands to the hook: its event, and a function that renders. */
@@ -61,4 +88,35 @@ test('SvelteKit: the hook puts the fields on a page, and renders nothing for a r
 
 test('SvelteKit: what a page throws goes on to SvelteKit', async () => {
   await expect(hooked('203.0.113.3', () => redirect(303, '/login'))).rejects.toMatchObject({ status: 303 })
+})
+
+test('React Router: an action holds no unit once it has ended or thrown', async () => {
+  const call = (body: string, type: string) => {
+    const headers = { 'x-real-ip': '203.0.113.6', 'content-type': type }
+    return action({ request: new Request('https://example.com/login', { method: 'POST', headers, body }) })
+  }
+  const broken = () =>
+    call('{', 'application/json').then(
+      () => 'answered',
+      (error) => (error as Error).name,
+    )
+  expect([await broken(), await broken(), await broken()]).toEqual(['TypeError', 'TypeError', 'TypeError'])
+  const form = () => call('user=ann', 'application/x-www-form-urlencoded')
+  expect([await form(), await form()]).toEqual([1, 0].map((left) => ({ user: 'ann', left })))
+  await expect(form()).rejects.toMatchObject({ status: 429 })
+})
+
+test('AWS Lambda: a handler of its own counts failures, and holds no unit once it has ended or thrown', async () => {
+  const call = (body: string) => {
+    const requestContext = { http: { method: 'POST', sourceIp: '203.0.113.7' } }
+    return own({ rawPath: '/login', requestContext, body }).then(
+      ({ statusCode }) => statusCode,
+      (error) => error.name,
+    )
+  }
+  const right = JSON.stringify({ password: 'secret' })
+  for (let n = 0; n < 6; n++) expect(await call(right)).toBe(204)
+  const seen: unknown[] = []
+  for (const body of ['{', '{}', '{', '{}', '{', '{}']) seen.push(await call(body))
+  expect(seen).toEqual(['SyntaxError', 401, 'SyntaxError', 401, 'SyntaxError', 429])
 })

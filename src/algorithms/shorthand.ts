@@ -1,4 +1,4 @@
-import type { Duration } from '../duration.ts'
+import { type Duration, monthFix } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { BurstOptions, PolicyOptions } from '../policy.ts'
 import type { Algorithm, Policy } from './algorithm.ts'
@@ -97,9 +97,10 @@ export function toPolicy(like: PolicyLike): Policy {
 }
 
 function notUnderstood(text: unknown): HeadgateError {
+  const ofMonth = typeof text === 'string' && /\/\s*mo(n|nths?)?\b/i.test(text)
   return new HeadgateError(
     'HEADGATE_POLICY',
     `A policy is limit/window, then optionally the algorithm and the burst, got ${shown(text)}. ` +
-      `Write '100/15m', '10/1s burst 20', '5/10s sliding-log' or '4 at once'; the algorithms are ${[...algorithms.keys()].join(', ')}.`,
+      `Write '100/15m', '10/1s burst 20', '5/10s sliding-log' or '4 at once'; the algorithms are ${[...algorithms.keys()].join(', ')}.${ofMonth ? ` ${monthFix}` : ''}`,
   )
 }

@@ -58,6 +58,13 @@ export interface Framework<Request, Response> {
    * left first. `whenEnded` does this for responses of node:http.
    */
   ended(response: Response, done: (status: number, aborted: boolean) => void): void
+  /**
+   * Called when units of the request are held until its response has ended: for `count`, or in flight. Returns a function
+   * whose number grows as long as somebody is known to work on the response, or to read it. The leases of units in flight
+   * are renewed only while it grows. Without it, they are renewed until `ended` calls `done`: for a response whose
+   * connection tells its end.
+   */
+  held?(response: Response): (() => number) | undefined
   setHeader(response: Response, name: string, value: string): void
   /**
    * A field that is set on the response already. With it, the fields of several limiters on one response are joined.

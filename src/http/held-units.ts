@@ -126,8 +126,11 @@ export class HeldUnits<Request, Response> {
    */
   #countAtEnd(held: HeldRequest<Request, Response>): void {
     const counts = this.#counts
-    const release = this.#inFlight?.hold(held.reservation, (error) => this.#failed(error, held))
-    if (counts === undefined && release === undefined) return
+    const inFlight = this.#inFlight
+    if (counts === undefined && inFlight === undefined) return
+    const progress = this.#framework.held?.(held.response)
+    const failed = (error: unknown) => this.#failed(error, held)
+    const release = inFlight?.hold(held.reservation, { progress, failed })
     this.#framework.ended(held.response, (status, aborted) => {
       if (counts !== undefined && !aborted) void this.#count(counts, status, held)
       release?.()

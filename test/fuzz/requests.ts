@@ -1,4 +1,4 @@
-import { isAddress } from '../../src/http/keys/address.ts'
+import { isAddress, tellsAddress } from '../../src/http/keys/address.ts'
 import { addressKey } from '../../src/http/keys/address-key.ts'
 import { byCookie, byIp, type KeyExtractor } from '../../src/index.ts'
 import type { Random } from '../support/seeded-random.ts'
@@ -81,10 +81,18 @@ export const addresses: Target = {
   run(random) {
     const hostile = hostileText(random, addressPieces, 10)
     check(typeof addressKey(hostile, 1 + random(128)) === 'string', 'a key for any text', hostile)
+    checkTold(hostile)
     checkForms(random)
     checkForwarded(random, hostile)
     checkPlatforms(random, hostile)
   },
+}
+
+/** What is taken as an address has the key of one, so nothing that stands beside the address is a new key. */
+function checkTold(hostile: string): void {
+  const key = tellsAddress(hostile) ? addressKey(hostile, 56) : '192.0.2.1'
+  const ofIPv6 = key.endsWith('::/56') && isAddress(`${key.slice(0, -3)}1`)
+  check(ofIPv6 || (isAddress(key) && !key.includes(':')), 'the key of an address', hostile, key)
 }
 
 function checkForms(random: Random): void {

@@ -9,10 +9,20 @@ import { type FastifyRateLimit, rateLimit as forFastify } from '../../adapters/f
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import type { RequestDecision } from '../../src/index.ts'
 import { nodeFrameworks } from './node-frameworks.ts'
-import { type App, type AppOptions, connectionsOf, type Loose, ok, recorder, type Start, serve } from './served-app.ts'
+import {
+  type App,
+  type AppOptions,
+  connectionsOf,
+  type Loose,
+  ok,
+  recorder,
+  type Start,
+  serve,
+  upgrading,
+} from './served-app.ts'
 import { webFrameworks } from './web-frameworks.ts'
 
-export { type App, type AppOptions, serve } from './served-app.ts'
+export { type App, type AppOptions, serve, upgrading } from './served-app.ts'
 
 export const frameworks: Record<string, Start> = {
   'Express 4': (options) => startExpress(express4, options),
@@ -118,6 +128,7 @@ async function startFastify({ limit, proxies, answerFirst, handle = ok }: AppOpt
     reply.code(await handle(request.rateLimit ?? undefined, request.url))
     return 'ok'
   })
+  upgrading(app.server)
   const url = await app.listen({ host: '127.0.0.1', port: 0 })
   return {
     ...recorded,

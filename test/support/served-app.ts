@@ -1,4 +1,4 @@
-import type { Server } from 'node:http'
+import { type Server, ServerResponse } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { PlanLimiter, RateLimiter, RequestDecision } from '../../src/index.ts'
 
@@ -10,7 +10,10 @@ export interface AppOptions {
   proxies?: 1 | 'everybody'
   /** A middleware answers before the limiter runs. */
   answerFirst?: boolean
-  /** Handles `GET /` with the decision; the response has the status that this returns. */
+  /**
+   * Handles `GET /` with the decision; the response has the status that this returns. After 101, a handler that returns its
+   * response returns none.
+   */
   handle?: (decision: RequestDecision | undefined, url: string) => number | Promise<number>
 }
 
@@ -48,12 +51,22 @@ export function recorder() {
   }
 }
 
+/** Takes requests for an upgrade as the others, and upgrades them. A connection ends when its client ends it. */
+export function upgrading(server: Server): Server {
+  return server.on('upgrade', (request, socket) => {
+    server.emit('request', request, new ServerResponse(request))
+    socket.write('HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: echo\r\n\r\n')
+    socket.on('error', () => undefined)
+    socket.on('end', () => socket.destroy()).resume()
+  })
+}
+
 export function connectionsOf(server: Server): () => Promise<number> {
   return () => new Promise((resolve) => server.getConnections((_error, count) => resolve(count)))
 }
 
 export async function serve(server: Server): Promise<Pick<App, 'url' | 'connections' | 'close'>> {
-  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve))
+  await new Promise<void>((resolve) => upgrading(server).listen(0, '127.0.0.1', resolve))
   return {
     url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
     connections: connectionsOf(server),

@@ -8,7 +8,17 @@ import { rateLimit as forFetch } from '../../adapters/fetch.ts'
 import { rateLimit as forH3, type H3OwnOptions } from '../../adapters/h3.ts'
 import { rateLimit as forHono, type HonoOwnOptions, type RateLimitVariables } from '../../adapters/hono.ts'
 import { proxyOptions } from './node-frameworks.ts'
-import { type App, type AppOptions, connectionsOf, type Loose, ok, recorder, type Start, serve } from './served-app.ts'
+import {
+  type App,
+  type AppOptions,
+  connectionsOf,
+  type Loose,
+  ok,
+  recorder,
+  type Start,
+  serve,
+  upgrading,
+} from './served-app.ts'
 
 /**
  * Frameworks of Request and Response, each on a server that shows the response of Node, which tells when it has ended, and
@@ -20,7 +30,9 @@ export const webFrameworks: Record<string, Start> = {
   'Hono on @hono/node-server': (options) => startHono(options, { connInfo: getConnInfo }, onNodeServer),
   'Hono on srvx': (options) => startHono(options, { address: ({ req }) => ipOf(req.raw) }, onSrvx),
   'h3 on srvx': startH3,
-  'h3 without Node': startH3OnNodeServer,
+  'fetch without Node': (options) => startFetch(options, withoutNode),
+  'Hono without Node': (options) => startHono(options, { address: ({ req }) => ipOf(req.raw) }, withoutNode),
+  'h3 without Node': startH3WithoutNode,
 }
 
 type Handler = (request: Request, context?: unknown) => Response | Promise<Response>
@@ -29,13 +41,14 @@ type ServeHandler = (handler: Handler) => Promise<Served>
 
 const srvxOptions = { port: 0, hostname: '127.0.0.1', silent: true, gracefulShutdown: false }
 
-async function onSrvx(handler: Handler): Promise<Served> {
+export async function onSrvx(handler: Handler): Promise<Served> {
   const server = serveSrvx({ ...srvxOptions, fetch: handler as never })
   return served(server)
 }
 
 async function served(server: ReturnType<typeof serveSrvx>): Promise<Served> {
   await server.ready()
+  upgrading(server.node?.server as Server)
   const url = (server.url as string).replace(/\/$/, '')
   const connections = connectionsOf(server.node?.server as Server)
   return { url, connections, close: () => server.close(true) }
@@ -43,8 +56,16 @@ async function served(server: ReturnType<typeof serveSrvx>): Promise<Served> {
 
 const natives = { Request, Response }
 
+/** As on a runtime that has no response of Node. The server sets `ip`, as srvx does there. */
+function withoutNode(handler: Handler): Promise<Served> {
+  return onNodeServer((request, context) => {
+    const ip = (context as NodeContext)?.incoming?.socket.remoteAddress
+    return handler(Object.assign(request, { ip }))
+  }, false)
+}
+
 /** This server puts classes of its own in place of the global ones, which the servers of other tests do not know. */
-async function onNodeServer(handler: Handler, overrideGlobalObjects = true): Promise<Served> {
+export async function onNodeServer(handler: Handler, overrideGlobalObjects = true): Promise<Served> {
   const options = { fetch: handler as never, createServer, overrideGlobalObjects }
   const { close, ...rest } = await serve(createAdaptorServer(options) as Server)
   return {
@@ -67,8 +88,9 @@ function routeOf({ url }: { url: string }): string {
   return pathname.startsWith('/users/') ? '/users/:id' : pathname
 }
 
-/** A response with this status. Some statuses allow no body. */
-function okWith(status: number): Response {
+/** A response with this status. Some statuses allow no body, and there is none after an upgrade. */
+function okWith(status: number): Response | undefined {
+  if (status === 101) return undefined
   return new Response([204, 205, 304].includes(status) ? null : 'ok', { status })
 }
 
@@ -88,7 +110,8 @@ async function startFetch({ limit, proxies, handle = ok }: AppOptions, serveOn: 
   const failing = async (request: Request, context: unknown) => {
     try {
       const [, id] = /\/users\/([^/?]+)/.exec(request.url) ?? []
-      return await limited(request, Object.assign(context ?? {}, { params: { id } }))
+      const response = await limited(request, Object.assign(context ?? {}, { params: { id } }))
+      return response ?? new Response(null)
     } catch (error) {
       return new Response((error as Error).message, { status: 500 })
     }
@@ -117,7 +140,7 @@ async function startHono(
   app.get('/', limiter, async (context) => {
     record(context.var.rateLimit)
     const { pathname, search } = new URL(context.req.url)
-    return okWith(await handle(context.var.rateLimit, pathname + search))
+    return okWith(await handle(context.var.rateLimit, pathname + search)) as Response
   })
   app.onError((error, context) => context.text(error.message, 500))
   return { ...recorded, limiter: limiter.limiter, ...(await serveOn(app.fetch as Handler)) }
@@ -141,7 +164,9 @@ function h3App({ limit, handle = ok }: AppOptions, own: H3OwnOptions = {}) {
   app.get('/', async (event) => {
     record(event.context.rateLimit)
     const { pathname, search } = event.url
-    event.res.status = await handle(event.context.rateLimit, pathname + search)
+    const status = await handle(event.context.rateLimit, pathname + search)
+    if (status === 101) return undefined
+    event.res.status = status
     return 'ok'
   })
   return { app, recorded: { ...recorded, limiter: limiter.limiter } }
@@ -155,12 +180,7 @@ async function startH3(options: AppOptions): Promise<App> {
   return { ...recorded, ...(await served(server)) }
 }
 
-/** As on a runtime that has no response of Node. The server sets `ip`, as srvx does there. */
-async function startH3OnNodeServer(options: AppOptions): Promise<App> {
+async function startH3WithoutNode(options: AppOptions): Promise<App> {
   const { app, recorded } = h3App(options, proxyOptions(options.proxies))
-  const handler: Handler = (request, context) => {
-    const ip = (context as NodeContext)?.incoming?.socket.remoteAddress
-    return app.fetch(Object.assign(request, { ip }))
-  }
-  return { ...recorded, ...(await onNodeServer(handler, false)) }
+  return { ...recorded, ...(await withoutNode(app.fetch as Handler)) }
 }

@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 import type { Request, Response } from 'express'
+import { isUnixSocket } from '../../../src/http/index.ts'
 import { networkOf } from '../network.ts'
 import type { Config } from './validations.ts'
 
@@ -39,4 +40,9 @@ export function keyByAddress(
     validations.subnet(bits)
     return addressKey(ip, bits)
   })
+}
+
+/** True if the client has reset its connection before its address was read. A unix socket has no addresses by design. */
+export function hasLeft({ socket }: { readonly socket?: Request['socket'] }): boolean {
+  return socket !== undefined && socket.remoteAddress === undefined && !isUnixSocket(socket)
 }

@@ -1,4 +1,4 @@
-import { isIPv4, parseIPv6, withoutPort } from './address.ts'
+import { isIPv4, maxLength, parseIPv6, withoutPort } from './address.ts'
 
 /**
  * The text that names the client behind an address. IPv4 stays as it is, and IPv4 inside IPv6 becomes IPv4. IPv6 becomes
@@ -36,8 +36,6 @@ function hexText(group: number | undefined): string {
 
 /** How many keys are remembered: about 5 MB. */
 const maxRemembered = 16_384
-/** About the length of `[0000:0000:0000:0000:0000:ffff:255.255.255.255%interface]:65535`. A longer text is no address. */
-const maxLength = 64
 
 /**
  * Remembers the keys of IPv6 addresses, because most requests come from a known address. The table is a

@@ -31,6 +31,22 @@ export function isAddress(text: string): boolean {
   return (quad === -1 || (quad > last && dottedQuad.test(text.slice(last + 1)))) && parseIPv6(text) !== undefined
 }
 
+/**
+ * True for an address in any form that a server or a proxy writes: also in brackets, with a port (`192.0.2.1:80`,
+ * `[2001:db8::1]:80`), and IPv6 with a zone. A list of addresses is none: its first entry may be a client's text.
+ */
+export function tellsAddress(text: string): boolean {
+  if (isAddress(text)) return true
+  if (text.length > maxLength) return false
+  const match = bracketsOrPort.exec(text)
+  return isAddress((match?.[1] ?? match?.[2] ?? text).replace(zoneOfIPv6, '$1'))
+}
+
+/** About the length of `[0000:0000:0000:0000:0000:ffff:255.255.255.255%interface]:65535`. A longer text is no address. */
+export const maxLength = 64
+const bracketsOrPort = /^(?:\[([^\]]*:[^\]]*)\](?::\d{1,5})?|([^%]*\.\d{1,3}):\d{1,5})$/
+const zoneOfIPv6 = /^([^%]*:[^%]*)%[\w.:@~+-]+$/
+
 /** True if these groups are an IPv4 address. */
 export function isIPv4([a, b, c, d, e, f]: readonly number[]): boolean {
   return a === 0 && b === 0 && c === 0 && d === 0 && e === 0 && f === 0xffff

@@ -1,5 +1,4 @@
-import type { Framework } from '../framework.ts'
-import type { KeyExtractor } from './key-extractor.ts'
+import type { KeyExtractor, RequestView } from './key-extractor.ts'
 import type { FindClient } from './platform-address.ts'
 
 /** How the extractors find the client that were made with a platform, also as a part of `combine`. */
@@ -17,9 +16,10 @@ export function declareParts(whole: KeyExtractor<never, never>, parts: readonly 
   if (find !== undefined) declared.set(whole, find)
 }
 
-/** The option `keys` of a middleware. */
+/** The option `keys` of a middleware, or the extractors that it has. */
 type Keys<Request, Response> =
   | KeyExtractor<Request, Response>
+  | readonly KeyExtractor<Request, Response>[]
   | Readonly<Record<string, KeyExtractor<Request, Response>>>
   | undefined
 
@@ -35,14 +35,14 @@ export function declaresPlatform<Request, Response>(keys: Keys<Request, Response
  * The framework with the address that a declared platform tells. So `allow`, `deny`, and a request without its key all mean
  * the same client as `byIp({ platform })`. Without a platform, the framework itself.
  */
-export function onPlatform<Request, Response>(
-  framework: Framework<Request, Response>,
+export function onPlatform<Request, Response, View extends RequestView<Request>>(
+  framework: View,
   keys: Keys<Request, Response>,
-): Framework<Request, Response> {
+): View {
   const find = findClientIn(keys)
   if (find === undefined) return framework
   const address = (request: Request) => find(request, framework)
-  return Object.create(framework, { address: { value: address } }) as Framework<Request, Response>
+  return Object.create(framework, { address: { value: address } }) as View
 }
 
 function findClientIn<Request, Response>(keys: Keys<Request, Response>): FindClient | undefined {

@@ -1,6 +1,6 @@
 import { invalidOption } from '../../errors.ts'
 import type { Framework } from '../framework.ts'
-import { isAddress } from './address.ts'
+import { tellsAddress } from './address.ts'
 import { AddressList } from './address-list.ts'
 
 /** How many proxies are in front (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
@@ -28,18 +28,11 @@ export function clientBehind(
     let client = peer
     for (let hop = 0; hop < forwarded.length && (client === undefined || isTrusted(client, hop)); hop++) {
       const before = (forwarded[forwarded.length - 1 - hop] as string).trim()
-      if (!isForwardedAddress(before)) return client
+      if (!tellsAddress(before)) return client
       client = before
     }
     return client
   }
-}
-
-/** An address, with a zone or with a port: some proxies write `192.0.2.1:1234` and `[2001:db8::1]:1234`. */
-function isForwardedAddress(text: string): boolean {
-  const match = /^(?:\[([^\]]+)\](?::\d+)?|([\d.]+):\d+)$/.exec(text)
-  const address = match?.[1] ?? match?.[2] ?? text
-  return isAddress(address.replace(/%.*$/, ''))
 }
 
 function trustOf(proxies: TrustedProxies): (address: string, hop: number) => boolean {

@@ -9,6 +9,7 @@ import express from 'express'
 import fastify from 'fastify'
 import Koa from 'koa'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import compatible, { ipKeyGenerator, type Options } from '../../../adapters/compat/express-rate-limit.ts'
 import { rateLimit as forExpress } from '../../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../../adapters/fastify.ts'
 import { rateLimit as forKoa } from '../../../adapters/koa.ts'
@@ -170,5 +171,39 @@ describe.each(Object.entries(frameworks))('%s', (_name, start) => {
       expect(await get(path)).toBe(403)
       await until(() => warned.mock.calls.length === 1)
     })
+  })
+})
+
+describe('the module in place of express-rate-limit', () => {
+  const start = async (options: Partial<Options>, where: number | string) => {
+    const handled = vi.fn()
+    const app = express()
+    app.use(compatible({ limit: 5, windowMs: 3_600_000, validate: false, ...options }))
+    app.use((_request, response) => {
+      handled()
+      response.end('ok')
+    })
+    return { handled, where: await serve(app, where) }
+  }
+
+  test.each<[string, Partial<Options>]>([
+    ['by its default', {}],
+    ['without networks', { ipv6Subnet: false }],
+    ['by networks that are found later', { ipv6Subnet: async () => 64 }],
+    ['by ipKeyGenerator', { keyGenerator: ({ ip }) => ipKeyGenerator(ip as string) }],
+    ['by a key that nobody has', { keyGenerator: () => undefined as never }],
+    ['by an empty key that comes later', { keyGenerator: async () => '' }],
+  ])('refuses a client that resets its connection: %s', async (_how, options) => {
+    const { handled, where } = await start(options, 0)
+    for (let n = 0; n < 10; n++) await writeAndReset(where as number)
+    expect(await get(where)).toBe(200)
+    expect(handled).toHaveBeenCalledTimes(1)
+  })
+
+  test('counts all requests over a unix socket together', async () => {
+    const folder = mkdtempSync(join(tmpdir(), 'headgate-'))
+    closers.push(() => rmSync(folder, { recursive: true, force: true }))
+    const { where } = await start({ limit: 1 }, join(folder, 's'))
+    expect([await get(where), await get(where)]).toEqual([200, 429])
   })
 })

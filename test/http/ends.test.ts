@@ -1,0 +1,94 @@
+import { connect } from 'node:net'
+import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { RateLimiter } from '../../src/index.ts'
+import { contract, hangUp, signal, stillStore, until } from '../support/contract.ts'
+import { get } from '../support/frameworks.ts'
+import { passLeases, untilUsed, upgrade, used } from '../support/leases.ts'
+
+/* No lease lives longer than its owner: five requests end in every way there is, and three leases later nothing is used. */
+
+beforeEach(() => void vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] }))
+afterEach(() => void vi.useRealTimers())
+
+const keys = () => 'k'
+const five = Array.from({ length: 5 }, (_, n) => n)
+
+contract((app, lacks) => {
+  const limited = () => {
+    const { store, clock } = stillStore()
+    return { limiter: new RateLimiter({ policies: '10 at once lease 3s', store }), clock }
+  }
+
+  test('five requests that are answered use nothing afterwards', async () => {
+    const { limiter, clock } = limited()
+    const { url, handled } = await app({ limiter, keys })
+    await Promise.all(five.map(() => get(url)))
+    await untilUsed(limiter, 0)
+    await passLeases(clock, 3)
+    expect([handled(), await used(limiter)]).toEqual([5, 0])
+  })
+
+  test('five requests whose handler throws use nothing afterwards', async () => {
+    const { limiter, clock } = limited()
+    const { url, handled } = await app({ limiter, keys }, { handle: () => Promise.reject(new Error('broken')) })
+    await Promise.all(five.map(() => get(url)))
+    await untilUsed(limiter, 0)
+    await passLeases(clock, 3)
+    expect([handled(), await used(limiter)]).toEqual([5, 0])
+  })
+
+  test('five requests without an answer are in flight until their clients leave, and then use nothing', async () => {
+    const { limiter, clock } = limited()
+    const { url, handled } = await app({ limiter, keys }, { handle: () => new Promise<number>(() => undefined) })
+    const leave = signal()
+    const left = five.map(() => hangUp(url, leave.promise))
+    await until(() => handled() === 5)
+    await passLeases(clock, 3)
+    expect(await used(limiter)).toBe(5)
+    leave.give()
+    await Promise.all(left)
+    await untilUsed(limiter, 0)
+    await passLeases(clock, 3)
+    expect([handled(), await used(limiter)]).toEqual([5, 0])
+  })
+
+  test('five requests whose clients leave before they are answered use nothing afterwards', async () => {
+    const { limiter, clock } = limited()
+    const [begun, answer] = [signal(), signal()]
+    const { url, handled } = await app({ limiter, keys }, { handle: () => answer.promise.then(() => 200) })
+    const left = five.map(() => hangUp(url, begun.promise))
+    await until(() => handled() === 5)
+    begun.give()
+    await Promise.all(left)
+    await untilUsed(limiter, 0)
+    answer.give()
+    await passLeases(clock, 3)
+    expect([handled(), await used(limiter)]).toEqual([5, 0])
+  })
+
+  test('five requests that are upgraded use nothing once they are closed', async () => {
+    const { limiter, clock } = limited()
+    const { url, handled } = await app({ limiter, keys }, { handle: () => 101 })
+    const sockets = await Promise.all(five.map(() => upgrade(url)))
+    await until(() => handled() === 5)
+    for (const socket of sockets) socket.end()
+    await untilUsed(limiter, 0)
+    await passLeases(clock, 3)
+    expect([handled(), await used(limiter)]).toEqual([5, 0])
+  })
+  if (!lacks('the end of a pipelined request')) {
+    test('five requests that a client has pipelined use nothing once it has left, though no handler answers', async () => {
+      const { limiter, clock } = limited()
+      const { url, handled } = await app({ limiter, keys }, { handle: () => new Promise<number>(() => undefined) })
+      const socket = connect(Number(new URL(url).port), '127.0.0.1').on('error', () => undefined)
+      socket.write('GET / HTTP/1.1\r\nHost: a\r\n\r\n'.repeat(5))
+      await until(() => handled() === 5)
+      await passLeases(clock, 3)
+      expect(await used(limiter)).toBe(5)
+      socket.destroy()
+      await untilUsed(limiter, 0)
+      await passLeases(clock, 3)
+      expect([handled(), await used(limiter)]).toEqual([5, 0])
+    })
+  }
+})
