@@ -1,5 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import type { ExecutionContext } from '@nestjs/common'
+import type { ApplicationConfig } from '@nestjs/core'
 import { type Framework, HeadgateError, type LocalSocket } from '../src/http/index.ts'
 import { expressFramework } from './express.ts'
 import { fastifyFramework } from './fastify-framework.ts'
@@ -28,6 +29,8 @@ export class Call {
   readonly type: string
   readonly http: HttpSide | undefined
   readonly message: MessageSide | undefined
+  /** The global guards and interceptors of the application. Undefined outside `RateLimitGuard`. */
+  config: ApplicationConfig | undefined
   /** The status of the refusal, once the call is refused. */
   status: number | undefined
   /** The body of the refusal: what the guard sends, or what `refuse` returned. */

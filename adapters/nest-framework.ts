@@ -1,6 +1,8 @@
 import type { ExecutionContext } from '@nestjs/common'
 import { type Framework, isUnixSocket, type RequestDecision, routeName } from '../src/http/index.ts'
 import { callOf, graphqlArguments, isObject } from './nest-call.ts'
+import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
+import { progressOf, whenCallEnded } from './nest-interceptor.ts'
 
 /**
  * The decisions of calls that are not HTTP, by an object that only this call has: its param decorators get another
@@ -26,28 +28,22 @@ function markOf(context: ExecutionContext): object | undefined {
   return own ?? (isObject(args[0]) ? args[0] : undefined)
 }
 
-type Ending = (status: number, aborted: boolean) => void
-
-/** What waits for the end of a call without a response of its own, by the arguments that guards and interceptors share. */
-const endings = new WeakMap<readonly unknown[], Ending[]>()
-
-/** The functions that wait for the end of this call, once. */
-export function takeEndings(context: ExecutionContext): readonly Ending[] | undefined {
-  const args = context.getArgs()
-  const taken = endings.get(args)
-  endings.delete(args)
-  return taken
+function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {
+  const { type, http } = callOf(context)
+  // The status of a GraphQL response says nothing about one field of it.
+  if (type === 'http' && http?.response !== undefined) http.table.ended(http.response, done)
+  else whenCallEnded(context, done)
 }
 
-function ended(context: ExecutionContext, done: Ending): void {
-  const { type, http } = callOf(context)
-  if (type === 'http' && http?.response !== undefined) {
-    http.table.ended(http.response, done)
-    return
+/** @throws HeadgateError if nothing will tell how the call ends */
+function held(context: ExecutionContext): (() => number) | undefined {
+  const { type, http, config } = callOf(context)
+  if (type === 'http' && http?.response !== undefined) return http.table.held?.(http.response)
+  const [owner, handler] = [context.getClass(), context.getHandler() as Handler]
+  if (config !== undefined && !isIntercepted(config, owner, handler)) {
+    throw unseenEnd(`${owner.name}.${handler.name}`, owner.name)
   }
-  // The status of a GraphQL response says nothing about one field of it.
-  const args = context.getArgs()
-  endings.set(args, [...(endings.get(args) ?? []), done])
+  return progressOf(context)
 }
 
 function param(context: ExecutionContext, name: string): string | undefined {
@@ -111,6 +107,7 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     return response?.response !== undefined && response.table.complete(response.response)
   },
   ended,
+  held,
   setHeader(context, name, value) {
     const { http } = callOf(context)
     if (http?.response === undefined || http.table.headersSent(http.response)) return

@@ -1,17 +1,9 @@
-import {
-  type CallHandler,
-  type CanActivate,
-  type ExecutionContext,
-  HttpException,
-  Inject,
-  Injectable,
-  type NestInterceptor,
-} from '@nestjs/common'
-import { type Observable, tap } from 'rxjs'
+import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
+import { ApplicationConfig } from '@nestjs/core'
 import { type AnyGuard, asError, type MaybePromise, type PlanLimiter, type RateLimiter } from '../src/http/index.ts'
 import { callOf } from './nest-call.ts'
 import { exceptionOf } from './nest-exceptions.ts'
-import { decisionOf, takeEndings } from './nest-framework.ts'
+import { decisionOf } from './nest-framework.ts'
 import type { NestLimits } from './nest-limits.ts'
 
 /** The injection token of the limits of an application. */
@@ -28,9 +20,11 @@ export const limitsToken: symbol = Symbol('headgate.limits')
  */
 export class RateLimitGuard implements CanActivate {
   readonly #limits: NestLimits
+  readonly #config: ApplicationConfig
 
-  constructor(limits: NestLimits) {
+  constructor(limits: NestLimits, config: ApplicationConfig) {
     this.#limits = limits
+    this.#config = config
   }
 
   /**
@@ -45,7 +39,9 @@ export class RateLimitGuard implements CanActivate {
   canActivate(context: ExecutionContext): boolean | Promise<boolean> {
     const guard = this.#limits.of(context)
     if (guard === undefined) return true
-    if (!callOf(context).comesTo(guard)) return true
+    const call = callOf(context)
+    call.config = this.#config
+    if (!call.comesTo(guard)) return true
     const admitted = check(guard, context)
     return admitted === true || end(admitted, context)
   }
@@ -53,6 +49,7 @@ export class RateLimitGuard implements CanActivate {
 
 Injectable()(RateLimitGuard)
 Inject(limitsToken)(RateLimitGuard, undefined, 0)
+Inject(ApplicationConfig)(RateLimitGuard, undefined, 1)
 
 function check(guard: AnyGuard<ExecutionContext, ExecutionContext>, context: ExecutionContext): MaybePromise<boolean> {
   try {
@@ -72,28 +69,3 @@ async function end(admitted: MaybePromise<boolean>, context: ExecutionContext): 
   if (goesOn) return true
   throw await exceptionOf(callOf(context), decisionOf(context))
 }
-
-/**
- * Tells limits how a call ended, for `count` in GraphQL, gateways and microservices. Without it, all their calls count. HTTP
- * does not need it.
- *
- *     providers: [{ provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor }]
- */
-export class RateLimitInterceptor implements NestInterceptor {
-  intercept(context: ExecutionContext, next: CallHandler): Observable<unknown> {
-    const endings = takeEndings(context)
-    if (endings === undefined) return next.handle()
-    const end = (status: number, aborted: boolean) => {
-      for (const done of endings) done(status, aborted)
-    }
-    return next.handle().pipe(
-      tap({
-        complete: () => end(200, false),
-        error: (error: unknown) => end(error instanceof HttpException ? error.getStatus() : 500, false),
-        unsubscribe: () => end(200, true),
-      }),
-    )
-  }
-}
-
-Injectable()(RateLimitInterceptor)

@@ -9,6 +9,7 @@ import {
   withLimiterParts,
 } from '../src/http/index.ts'
 import { graphqlArguments, isObject } from './nest-call.ts'
+import type { Class, Handler } from './nest-enhancers.ts'
 import { nestFramework } from './nest-framework.ts'
 import { type DeclaredLimit, limitOf, skippedOf } from './nest-metadata.ts'
 import {
@@ -35,10 +36,9 @@ interface Applied {
   readonly guard: NestGuard | undefined
   /** True if the handler itself declares the limit. */
   readonly own: boolean
+  /** True if the guard has to see how a call ends: for `count`, or for units in flight. Plans show these at a call. */
+  readonly needsEnd: boolean
 }
-
-type Class = abstract new (...args: never[]) => unknown
-type Handler = (...args: never[]) => unknown
 
 /** Finds the limit of each handler: its own, else that of its class, else that of the module. */
 export class NestLimits {
@@ -98,14 +98,14 @@ export class NestLimits {
     const skipped = skippedOf(handler)
     if (own !== undefined) {
       if (skipped === 'all') throw contradiction(place)
-      return { guard: without(this.#declared(own, place), skipped, place), own: true }
+      return applied(this.#declared(own, place), skipped, place, true)
     }
     const skippedByClass = skippedOf(type)
-    if (skipped === 'all' || (skippedByClass === 'all' && skipped.length === 0)) return { guard: undefined, own: false }
+    if (skipped === 'all' || (skippedByClass === 'all' && skipped.length === 0)) return unlimited
     if (skippedByClass === 'all') throw contradiction(place)
     const limit = this.#ofClass(type) ?? this.#root
     const names = [...new Set([...skippedByClass, ...skipped])]
-    return { guard: limit === undefined ? undefined : without(limit, names, place), own: false }
+    return limit === undefined ? unlimited : applied(limit, names, place, false)
   }
 
   #ofClass(type: Class): Limit | undefined {
@@ -131,6 +131,17 @@ export class NestLimits {
 function limitFrom(argument: NestArgument, defaults: NestGuardOptions | undefined, origin: 'own' | 'inherited'): Limit {
   const guard = createGuard(nestFramework, argument, defaults, origin)
   return { guard, limiter: guard.limiter instanceof RateLimiter ? guard.limiter : undefined, argument, defaults }
+}
+
+const unlimited: Applied = { guard: undefined, own: false, needsEnd: false }
+
+function applied(limit: Limit, skipped: readonly string[], place: string, own: boolean): Applied {
+  const guard = without(limit, skipped, place)
+  if (guard === undefined) return { ...unlimited, own }
+  const { count = 'all' } = guardOptionsOf(limit.argument, limit.defaults)
+  const { limiter } = guard
+  const holds = limiter instanceof RateLimiter && limiter.policies.some(({ algorithm }) => algorithm.leases)
+  return { guard, own, needsEnd: holds || count !== 'all' }
 }
 
 /** The guard of the policies that are left. Its limiter shares the states of the whole one. */

@@ -70,6 +70,18 @@ declare module '@nestjs/core' {
     readonly isNotMetatype: boolean
   }
 
+  /** A guard or an interceptor that is made for each request. */
+  interface ScopedEnhancer {
+    readonly metatype: unknown
+  }
+
+  export class ApplicationConfig {
+    getGlobalGuards(): readonly object[]
+    getGlobalRequestGuards(): readonly ScopedEnhancer[]
+    getGlobalInterceptors(): readonly object[]
+    getGlobalRequestInterceptors(): readonly ScopedEnhancer[]
+  }
+
   export class Reflector {
     get<T>(key: string, target: Class | ((...args: never[]) => unknown)): T
   }
@@ -92,6 +104,7 @@ declare module 'rxjs' {
   }
 
   export function tap<T>(observer: {
+    subscribe?: () => void
     complete?: () => void
     error?: (error: unknown) => void
     unsubscribe?: () => void

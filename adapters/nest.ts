@@ -7,9 +7,10 @@ import {
   type OnModuleInit,
   type Provider,
 } from '@nestjs/common'
-import { DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
+import { ApplicationConfig, DiscoveryModule, DiscoveryService, MetadataScanner } from '@nestjs/core'
 import { HeadgateError } from '../src/http/index.ts'
 import { callOf, isObject } from './nest-call.ts'
+import { isGuarded, isIntercepted, takesMessages, unseenEnd } from './nest-enhancers.ts'
 import { limitsToken, RateLimitGuard } from './nest-guard.ts'
 import { NestLimits } from './nest-limits.ts'
 import type { RateLimitModuleOptions } from './nest-options.ts'
@@ -17,7 +18,8 @@ import type { RateLimitModuleOptions } from './nest-options.ts'
 export { RateLimit, RateLimitDecision, SkipRateLimit } from './nest-decorators.ts'
 export { RateLimitException, type RateLimitExtensions } from './nest-exceptions.ts'
 export { nestFramework } from './nest-framework.ts'
-export { RateLimitGuard, RateLimitInterceptor } from './nest-guard.ts'
+export { RateLimitGuard } from './nest-guard.ts'
+export { RateLimitInterceptor } from './nest-interceptor.ts'
 export type { NestArgument, NestGuardOptions, NoLimit, RateLimitModuleOptions } from './nest-options.ts'
 
 /** How the options of the module are made of other providers. */
@@ -45,11 +47,13 @@ export class RateLimitModule implements OnModuleInit {
   readonly #limits: NestLimits
   readonly #discovery: DiscoveryService
   readonly #scanner: MetadataScanner
+  readonly #config: ApplicationConfig
 
-  constructor(limits: NestLimits, discovery: DiscoveryService, scanner: MetadataScanner) {
+  constructor(limits: NestLimits, discovery: DiscoveryService, scanner: MetadataScanner, config: ApplicationConfig) {
     this.#limits = limits
     this.#discovery = discovery
     this.#scanner = scanner
+    this.#config = config
   }
 
   /**
@@ -80,7 +84,10 @@ export class RateLimitModule implements OnModuleInit {
     return moduleWith({ provide: limitsToken, inject: [...inject] as never[], useFactory: make }, imports)
   }
 
-  /** Makes the limit of every handler, so that an invalid one stops the start of the application. */
+  /**
+   * Makes the limit of every handler, so that an invalid one stops the start of the application, and one that would never
+   * see the end of a message.
+   */
   onModuleInit(): void {
     for (const { metatype, isNotMetatype } of [
       ...this.#discovery.getControllers(),
@@ -89,9 +96,15 @@ export class RateLimitModule implements OnModuleInit {
       const prototype: unknown = metatype?.prototype
       if (isNotMetatype || !isObject(prototype)) continue
       for (const name of this.#scanner.getAllMethodNames(prototype)) {
-        this.#limits.find(metatype as never, prototype[name] as never)
+        this.#check(metatype as never, prototype[name] as never, name)
       }
     }
+  }
+
+  #check(type: new (...args: never[]) => object, handler: (...args: never[]) => unknown, name: string): void {
+    const { needsEnd } = this.#limits.find(type, handler)
+    if (!needsEnd || !takesMessages(handler) || isIntercepted(this.#config, type, handler)) return
+    if (isGuarded(this.#config, RateLimitGuard, type, handler)) throw unseenEnd(`${type.name}.${name}`, type.name)
   }
 }
 
@@ -99,6 +112,7 @@ Module({})(RateLimitModule)
 Inject(limitsToken)(RateLimitModule, undefined, 0)
 Inject(DiscoveryService)(RateLimitModule, undefined, 1)
 Inject(MetadataScanner)(RateLimitModule, undefined, 2)
+Inject(ApplicationConfig)(RateLimitModule, undefined, 3)
 
 function moduleWith(limits: Provider, imports: NonNullable<DynamicModule['imports']> = []): DynamicModule {
   return {

@@ -10,8 +10,8 @@
  * - `HEADGATE_NAME`, `HEADGATE_SCOPE`: a name or a scope is not 1 to 128 printable ASCII characters.
  * - `HEADGATE_INEXACT`: the policy cannot be counted exactly in integers below 2^53.
  * - `HEADGATE_RATE`: a rate is not a positive, finite number, or is too slow to be counted exactly.
- * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know its algorithm. Also rejects `acquire` of a
- *   pacer whose policy counts units in flight.
+ * - `HEADGATE_POLICY`: a policy is written in an unknown form, or a store does not know its algorithm. Also thrown by
+ *   `limitMessages`, and rejects `acquire` of a pacer, for a policy that counts units in flight.
  * - `HEADGATE_PENALTY`: an option of a penalty is out of range.
  * - `HEADGATE_DUPLICATE_POLICY`: two policies of a limiter have the same name.
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.

@@ -1,6 +1,8 @@
 import type { IncomingMessage, Server } from 'node:http'
+import type { Http2SecureServer, Http2Server } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { HeadgateError, invalidOption } from '../../src/errors.ts'
+import { HeadgateError } from '../../src/errors.ts'
+import { InFlight } from '../../src/http/in-flight.ts'
 import type { KeyExtractor } from '../../src/http/index.ts'
 import { onPlatform } from '../../src/http/keys/declared-platform.ts'
 import { mayLackAddress } from '../../src/http/keys/extract-key.ts'
@@ -12,6 +14,7 @@ import { isPromise, type MaybePromise } from '../../src/maybe-promise.ts'
 import { flag, knownOptions } from '../../src/options.ts'
 import type { Reservation } from '../../src/reservation.ts'
 import { reason, warnOnce } from '../../src/warn.ts'
+import { checkServer } from './check-server.ts'
 import { refuseUpgrade } from './refuse-upgrade.ts'
 import { lacksAddress, upgradeView } from './request-key.ts'
 import { sharedLimiter } from './shared-limiter.ts'
@@ -23,17 +26,19 @@ export interface ConnectionOptions {
    */
   keys?: KeyExtractor<IncomingMessage> | Readonly<Record<string, KeyExtractor<IncomingMessage>>>
   /**
-   * True to give the unit back when the connection closes. The policy then limits how many connections are open at once.
-   * Its window is the longest that a connection counts. Default false: it limits how many are opened.
+   * True to give the unit back when the connection closes, under every policy. A window then limits how many connections are
+   * open at once, and is the longest that a connection counts. Default false: it limits how many are opened. `'2 at once'`
+   * needs no such option: its unit is renewed while the connection is open, and free when that closes.
    */
   releaseOnClose?: boolean
 }
 
-/** How a connection that is refused ends. */
 interface Settings {
   readonly limiter: RateLimiter
   readonly extractors: readonly KeyExtractor<IncomingMessage>[]
   readonly releases: boolean
+  /** Undefined if no policy counts units in flight. */
+  readonly inFlight: InFlight | undefined
 }
 
 /**
@@ -42,25 +47,25 @@ interface Settings {
  * server of `node:http` or `node:https`.
  *
  *     limitConnections(server, '10/1m')
- *     limitConnections(server, slidingLog({ limit: 5, window: '1d' }), { releaseOnClose: true })
+ *     limitConnections(server, '5 at once')
  *
  * Long polling of socket.io is no upgrade: limit it as requests, or allow `transports: ['websocket']` only.
  *
+ * @param server the server of node:http, node:https or node:http2 that the WebSocketServer or socket.io is attached to
  * @returns the limiter, for `peek`, `reset`, `block` and `health()`
  * @throws HeadgateError if a policy or an option is invalid
  */
 export function limitConnections(
-  server: Server,
+  server: Server | Http2Server | Http2SecureServer,
   policies: PolicyLikes | RateLimiter,
   options: ConnectionOptions = {},
 ): RateLimiter {
   knownOptions('limitConnections', options, ['keys', 'releaseOnClose'])
-  if (typeof (server as Partial<Server> | null)?.emit !== 'function') {
-    throw invalidOption('server', 'a server of node:http', server, "Write limitConnections(server, '10/1m').")
-  }
+  checkServer(server)
   const limiter = sharedLimiter(policies)
   const extractors = scopeExtractors(options.keys, limiter.scopes, true)
-  const settings = { limiter, extractors, releases: flag(options.releaseOnClose, 'releaseOnClose') }
+  const releases = flag(options.releaseOnClose, 'releaseOnClose')
+  const settings = { limiter, extractors, releases, inFlight: InFlight.of(limiter.policies) }
   const emit: (name: string, ...values: unknown[]) => boolean = server.emit.bind(server)
   server.emit = (name: string, ...values: unknown[]): boolean => {
     if (name !== 'upgrade') return emit(name, ...values)
@@ -114,7 +119,7 @@ function admitLater(
   )
 }
 
-function settle({ releases }: Settings, reservation: Reservation | undefined, socket: Duplex, open: () => void): void {
+function settle(settings: Settings, reservation: Reservation | undefined, socket: Duplex, open: () => void): void {
   if (reservation === undefined) {
     if (!socket.destroyed) open()
     return
@@ -123,16 +128,38 @@ function settle({ releases }: Settings, reservation: Reservation | undefined, so
   if (!allowed) refuseUpgrade(socket, 429, decision.retryAfter)
   else if (socket.destroyed) void release(reservation)
   else {
-    if (releases) socket.once('close', () => release(reservation))
+    hold(settings, reservation, socket)
     open()
   }
 }
 
+/** Holds the units of an open connection until it closes. */
+function hold({ releases, inFlight }: Settings, reservation: Reservation, socket: Duplex): void {
+  const free = inFlight?.hold(reservation, { progress: progressOf(socket), failed: stayCounted })
+  if (free !== undefined) socket.once('close', free)
+  if (releases) socket.once('close', () => release(reservation))
+}
+
+/**
+ * Grows once the upgrade was answered. Until then nobody may have the socket, and one that nobody reads tells of no end. So the
+ * lease of a connection that is never answered ends by itself.
+ */
+function progressOf(socket: Duplex & { readonly bytesWritten?: number }): () => number {
+  const before = socket.bytesWritten ?? 0
+  let signs = 0
+  return () => ((socket.bytesWritten ?? 0) > before ? ++signs : signs)
+}
+
 /** A connection that was never opened gives its unit back too. */
 function release(reservation: Reservation): Promise<void> {
-  return reservation.cancel().catch((error) => {
-    warnOnce('HEADGATE_RELEASE', `The store failed to release a connection, so it stays counted. ${reason(error)}`)
-  })
+  return reservation.cancel().catch(stayCounted)
+}
+
+function stayCounted(error: unknown): void {
+  warnOnce(
+    'HEADGATE_RELEASE',
+    `The store failed to release or renew a connection, so it counts until its window or lease ends. ${reason(error)}`,
+  )
 }
 
 function failed(error: unknown, socket: Duplex): void {

@@ -1,6 +1,7 @@
 import { HeadgateError } from '../../src/errors.ts'
 import type { Key, RateLimiter } from '../../src/limiter.ts'
 import type { PolicyLikes } from '../../src/limiter-options.ts'
+import { ConnectionKey, keyOfConnection } from './connection-key.ts'
 import { MessageLimit } from './message-limit.ts'
 import { type MessageOptions, readMessageOptions } from './message-options.ts'
 import type { MessageTransport } from './message-transport.ts'
@@ -28,9 +29,10 @@ export interface LimitedMessages {
  *       socket.on('message', ...)
  *     })
  *
- * Calls with equal policies share one limiter, as connections do. A `RateLimiter` brings its own store and options.
+ * Calls with equal policies share one limiter, as connections do. A `RateLimiter` brings its own store and options. All
+ * sockets that one connection of socket.io has, in however many namespaces and one after the other, share its key.
  *
- * @throws HeadgateError if a policy, the key or an option is invalid
+ * @throws HeadgateError if a policy, the key or an option is invalid, or if a policy counts units in flight (`concurrency`)
  */
 export function limitMessages(
   socket: SocketIoLike,
@@ -48,7 +50,8 @@ export function limitMessages(
   options: MessageOptions<never> = {},
 ): LimitedMessages {
   if (isSocketIo(socket)) {
-    const limit = messageLimit(socketIoTransport(socket), policies, options as MessageOptions<SocketIoMessage>)
+    const own = keyOfConnection(socket.conn)
+    const limit = messageLimit(socketIoTransport(socket), own, policies, options as MessageOptions<SocketIoMessage>)
     limitSocketIo(socket, limit)
     return limit
   }
@@ -58,19 +61,34 @@ export function limitMessages(
       "limitMessages takes a WebSocket of ws or a server's socket of socket.io. Write limitMessages(socket, '20/1s').",
     )
   }
-  const limit = messageLimit(webSocketTransport(socket), policies, options as MessageOptions<WebSocketMessage>)
-  limitWebSocket(socket, limit)
+  const own = new ConnectionKey()
+  const limit = messageLimit(webSocketTransport(socket), own, policies, options as MessageOptions<WebSocketMessage>)
+  limitWebSocket(socket, limit, own)
   return limit
 }
 
 function messageLimit<Message>(
   transport: MessageTransport<Message>,
+  own: ConnectionKey,
   policies: PolicyLikes | RateLimiter,
   options: MessageOptions<Message>,
 ): MessageLimit<Message> {
   const limiter = sharedLimiter(policies)
+  checkEnds(limiter)
   const settings = readMessageOptions(options, limiter)
-  return new MessageLimit(limiter, socketKey(options, limiter.scopes), settings, transport)
+  return new MessageLimit(limiter, socketKey(options, limiter.scopes, own), settings, transport)
+}
+
+/** Nothing shows when the application has handled a message, so units in flight would stay until their lease ends. */
+function checkEnds({ policies }: RateLimiter): void {
+  const held = policies.find(({ algorithm }) => algorithm.leases)
+  if (held === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    `limitMessages cannot see when a message is handled, so the policy '${held.name}' cannot count messages in flight. ` +
+      "Limit how many come in a time: limitMessages(socket, '20/1s'). Limit how many connections are open: " +
+      "limitConnections(server, '2 at once').",
+  )
 }
 
 function isSocketIo(socket: unknown): socket is SocketIoLike {

@@ -5,6 +5,7 @@ import { isPromise, type MaybePromise } from '../../src/maybe-promise.ts'
 import { Fifo } from '../../src/pacer/fifo.ts'
 import { longestSleep } from '../../src/sleeper.ts'
 import { callNotify } from './call-notify.ts'
+import type { ConnectionKey } from './connection-key.ts'
 import { checkedCost, type MessageRefusal, type MessageSettings } from './message-options.ts'
 import { type MessageTransport, noticeOf } from './message-transport.ts'
 import type { SocketKey } from './socket-key.ts'
@@ -37,7 +38,7 @@ const aSecond = 1000
 export class MessageLimit<Message> {
   readonly limiter: RateLimiter
   readonly key: Key
-  readonly #own: boolean
+  readonly #own: ConnectionKey | undefined
   readonly #settings: MessageSettings<Message>
   readonly #transport: MessageTransport<Message>
   /** Made for the first message that has to wait: most sockets have none. */
@@ -45,6 +46,8 @@ export class MessageLimit<Message> {
   #advancing = false
   #paused = false
   #cancelSleep: (() => void) | undefined
+  /** True once the limiter was asked, so that it may have a state of the key. */
+  #asked = false
   /** True once no more messages are taken: the socket is closed, or this limit has closed it. */
   #ended = false
   #afterEnd: (() => void) | undefined
@@ -85,18 +88,21 @@ export class MessageLimit<Message> {
   /** The socket is closed. Calls `done` when the last message that the store is deciding has been settled. */
   end(done: () => void): void {
     this.#stop((waiting) => waiting.outcome !== undefined)
-    if (this.#own && this.limiter.store.synchronous) this.#forget()
-    if (this.waiting === 0) done()
-    else this.#afterEnd = done
-  }
-
-  /** Nobody has this key again, and a store would keep its states for the whole window. */
-  #forget(): void {
-    this.limiter.reset(this.key).catch(() => {})
+    this.#own?.decides()
+    const decided = () => {
+      this.#own?.decided()
+      done()
+    }
+    if (this.waiting === 0) decided()
+    else this.#afterEnd = decided
   }
 
   #decide(message: Message): MaybePromise<Outcome> {
     const { cost } = this.#settings
+    if (!this.#asked) {
+      this.#asked = true
+      this.#own?.countedBy(this.limiter)
+    }
     try {
       const units = typeof cost === 'number' ? cost : checkedCost(cost(message), 'What cost returns')
       const decision = decide(this.limiter, this.key, units)

@@ -47,9 +47,12 @@ interface ErrorEmitter {
   listenerCount(name: 'error'): number
 }
 
-/** Reports to the listeners for `error`. Without one, it would end the process, so then it is a warning. */
+/**
+ * Warns once, and reports to the listeners for `error`. Without one, the event would end the process. The warning does not
+ * depend on the listeners, because socket.io adds one to each socket that does nothing.
+ */
 export function failSocket(socket: ErrorEmitter, thrown: unknown, emit: (error: Error) => void): void {
   const error = asError(thrown)
+  warnOnce('HEADGATE_MESSAGE', `A message ran into an error and was dropped. Listen for 'error'. ${reason(error)}`)
   if (socket.listenerCount('error') > 0) emit(error)
-  else warnOnce('HEADGATE_MESSAGE', `A message ran into an error and was dropped. Listen for 'error'. ${reason(error)}`)
 }

@@ -7,7 +7,8 @@ export type SocketIoMessage = readonly [name: string, ...values: unknown[]]
 /** The part of a server-side socket of socket.io that `limitMessages` uses. */
 export interface SocketIoLike {
   readonly connected: boolean
-  readonly conn: object
+  /** The connection that all sockets of a client share. */
+  readonly conn: { once(name: 'close', listener: () => void): unknown }
   use(middleware: (event: [name: string, ...values: unknown[]], next: (error?: Error) => void) => void): unknown
   on(name: 'disconnect', listener: () => void): unknown
   emit(name: 'rate_limited', notice: object): unknown

@@ -1,8 +1,8 @@
-import { randomWords } from '#platform'
 import { HeadgateError, shown } from '../../src/errors.ts'
 import type { Key } from '../../src/limiter.ts'
 import { knownOptions } from '../../src/options.ts'
 import { defaultScope } from '../../src/policy.ts'
+import type { ConnectionKey } from './connection-key.ts'
 
 /** The scope whose key is the socket's own. */
 const connectionScope = 'connection'
@@ -10,41 +10,39 @@ const connectionScope = 'connection'
 /** The key of a socket. */
 export interface SocketKey {
   readonly key: Key
-  /** True if no other socket has any part of the key, so that nobody needs its states once the socket is closed. */
-  readonly own: boolean
-}
-
-/** Differs in each process, because processes may share a store. */
-const processId = [...randomWords()].map((word) => word.toString(36)).join('')
-let sockets = 0
-
-function ownKey(): string {
-  sockets++
-  return `${processId}-${sockets}`
+  /** The part of it that is the connection's own. Undefined if it has none. */
+  readonly own: ConnectionKey | undefined
 }
 
 /**
  * The key of a socket under a limiter of these scopes.
  * @param options those of `limitMessages`
+ * @param own the key of the connection
  * @throws HeadgateError `HEADGATE_KEY` if a scope has no key, `HEADGATE_OPTION` if there is a key for another scope
  */
-export function socketKey(options: { readonly key?: unknown }, scopes: readonly string[]): SocketKey {
+export function socketKey(
+  options: { readonly key?: unknown },
+  scopes: readonly string[],
+  own: ConnectionKey,
+): SocketKey {
   const { key } = options
   const shared = scopes.filter((scope) => scope !== connectionScope)
   if (!Object.hasOwn(options, 'key')) {
     if (scopes.length > 1 || (shared[0] ?? defaultScope) !== defaultScope) throw missing(shared, key)
-    return { key: ownKey(), own: true }
+    return { key: own.text, own }
   }
   const given = typeof key === 'string' ? recordOf(key, scopes, shared) : (key as Readonly<Record<string, string>>)
   if (typeof given !== 'object' || given === null) throw missing(shared, key)
   knownOptions('key', given, scopes, scopes)
+  const isOwn = (scope: string) => scope === connectionScope && !Object.hasOwn(given, scope)
   const keys = scopes.map((scope) => {
-    const part = scope === connectionScope && !Object.hasOwn(given, scope) ? ownKey() : given[scope]
+    const part = isOwn(scope) ? own.text : given[scope]
     if (typeof part === 'string') return part
     throw missing([scope], part)
   })
-  if (keys.length === 1) return { key: keys[0] as string, own: false }
-  return { key: Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string])), own: false }
+  const ownPart = scopes.some(isOwn) ? own : undefined
+  if (keys.length === 1) return { key: keys[0] as string, own: ownPart }
+  return { key: Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string])), own: ownPart }
 }
 
 /** A text is the key of the only scope besides `connection`. */

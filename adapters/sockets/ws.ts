@@ -1,3 +1,4 @@
+import type { ConnectionKey } from './connection-key.ts'
 import type { MessageLimit } from './message-limit.ts'
 import { failSocket, type MessageTransport } from './message-transport.ts'
 
@@ -42,14 +43,16 @@ export function webSocketTransport(socket: WebSocketLike): MessageTransport<WebS
  * Puts the limit in front of the listeners, however and whenever the application adds them: every message and the close
  * of a socket reach them through `emit`. While the store decides on the last messages, `close` waits behind them.
  */
-export function limitWebSocket(socket: WebSocketLike, limit: MessageLimit<WebSocketMessage>): void {
+export function limitWebSocket(socket: WebSocketLike, limit: MessageLimit<WebSocketMessage>, own: ConnectionKey): void {
   const emit = socket.emit
   socket.emit = (name: string, ...values: unknown[]): boolean => {
     const pass = (error?: Error) =>
       void (error ? emit.call(socket, 'error', error) : emit.call(socket, name, ...values))
     if (name === 'message') limit.take(values as unknown as WebSocketMessage, pass)
-    else if (name === 'close') limit.end(pass)
-    else return emit.call(socket, name, ...values)
+    else if (name === 'close') {
+      limit.end(pass)
+      own.close()
+    } else return emit.call(socket, name, ...values)
     return true
   }
 }

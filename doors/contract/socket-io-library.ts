@@ -10,7 +10,6 @@ import type { LimitedServer, ServerSide, SocketClient, SocketLibrary } from '../
 export const socketIoLibrary: SocketLibrary = {
   closedByLimit: 'io server disconnect',
   holdsClose: false,
-  warns: false,
   mostBuffered: 1001,
   async serve(policies, { cost, notify, ...options } = {}, listens = false): Promise<LimitedServer> {
     const http = createServer().listen(0, '127.0.0.1')

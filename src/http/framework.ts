@@ -62,7 +62,7 @@ export interface Framework<Request, Response> {
    * Called when units of the request are held until its response has ended: for `count`, or in flight. Returns a function
    * whose number grows as long as somebody is known to work on the response, or to read it. The leases of units in flight
    * are renewed only while it grows. Without it, they are renewed until `ended` calls `done`: for a response whose
-   * connection tells its end.
+   * connection tells its end. Throws if nothing will tell how the request ends: it then gives its units back.
    */
   held?(response: Response): (() => number) | undefined
   setHeader(response: Response, name: string, value: string): void

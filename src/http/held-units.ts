@@ -128,13 +128,22 @@ export class HeldUnits<Request, Response> {
     const counts = this.#counts
     const inFlight = this.#inFlight
     if (counts === undefined && inFlight === undefined) return
-    const progress = this.#framework.held?.(held.response)
+    const progress = this.#progressOf(held)
     const failed = (error: unknown) => this.#failed(error, held)
     const release = inFlight?.hold(held.reservation, { progress, failed })
     this.#framework.ended(held.response, (status, aborted) => {
       if (counts !== undefined && !aborted) void this.#count(counts, status, held)
       release?.()
     })
+  }
+
+  #progressOf(held: HeldRequest<Request, Response>): (() => number) | undefined {
+    try {
+      return this.#framework.held?.(held.response)
+    } catch (error) {
+      void this.#giveBack(held)
+      throw error
+    }
   }
 
   async #count(

@@ -1,6 +1,12 @@
-import { once } from 'node:events'
+import { EventEmitter, once } from 'node:events'
 import { createServer, get, type IncomingMessage, type Server } from 'node:http'
-import { type AddressInfo, connect as connectTcp } from 'node:net'
+import { createServer as createHttp2Server, createSecureServer } from 'node:http2'
+import { createServer as createHttpsServer } from 'node:https'
+import { type AddressInfo, connect as connectTcp, createServer as createTcpServer } from 'node:net'
+import { createServer as createTlsServer } from 'node:tls'
+import express from 'express'
+import fastify from 'fastify'
+import Koa from 'koa'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
 import { type ConnectionOptions, limitConnections, limitMessages, requestKey } from '../../adapters/sockets.ts'
@@ -145,6 +151,30 @@ test('requestKey gives the address, its prefix for IPv6, or what an extractor sa
   expect(() => requestKey(request('203.0.113.7'), async () => 'ann')).toThrow(/at once/)
 })
 
+describe('a server that emits no upgrades is an error, which names what to give', () => {
+  test.each<[string, unknown, RegExp]>([
+    ['nothing', undefined, /got undefined\. Write limitConnections\(createServer\(\)/],
+    ['a WebSocketServer', new WebSocketServer({ noServer: true }), /new WebSocketServer\(\{ server \}\)/],
+    ['an application of Express', express(), /const server = app\.listen\(8080\)/],
+    ['an application of Koa', new Koa(), /const server = app\.listen\(8080\)/],
+    ['an application of Fastify', fastify(), /limitConnections\(app\.server/],
+    ['the process', process, /limitConnections\(createServer\(\)/],
+    ['an emitter', new EventEmitter(), /limitConnections\(createServer\(\)/],
+    ['a server of node:net', createTcpServer(), /limitConnections\(createServer\(\)/],
+    ['a server of node:tls', createTlsServer({}), /limitConnections\(createServer\(\)/],
+    ['its own look-alike', { emit() {}, listen() {}, setTimeout() {} }, /limitConnections\(createServer\(\)/],
+  ])('%s', (_name, given, fix) => {
+    const act = () => limitConnections(given as Server, '10/1m')
+    expect(act).toThrow(expect.objectContaining({ code: 'HEADGATE_OPTION', message: expect.stringMatching(fix) }))
+    expect(act).toThrow(/server must be a server of node:http, node:https or node:http2/)
+  })
+
+  test('servers of node:http, node:https and node:http2 are none', () => {
+    const servers = [createServer(), createHttpsServer({}), createHttp2Server(), createSecureServer({})]
+    for (const server of servers) expect(limitConnections(server, '10/1m')).toBeInstanceOf(RateLimiter)
+  })
+})
+
 describe('misuse is an error', () => {
   const socket = () => new WebSocket('ws://127.0.0.1:1', { autoPong: false }).on('error', () => {})
   const two = new RateLimiter({
@@ -213,7 +243,13 @@ describe('misuse is an error', () => {
       /"a"/,
     ],
     ['a key for no scope', () => limitMessages(socket(), two, { key: { a: 'x', c: 'y' } }), 'HEADGATE_OPTION', /"c"/],
-    ['no server', () => limitConnections(undefined as never, '1/1s'), 'HEADGATE_OPTION', /node:http/],
+    ['messages in flight', () => limitMessages(socket(), '2 at once'), 'HEADGATE_POLICY', /limitConnections\(server/],
+    [
+      'messages in flight beside a rate',
+      () => limitMessages(socket(), new RateLimiter({ policies: ['5/1s', '2 at once lease 1s'] }), { key: 'a' }),
+      'HEADGATE_POLICY',
+      /'20\/1s'/,
+    ],
     ['keys', () => limitConnections(createServer(), '1/1s', { keys: 'ip' as never }), 'HEADGATE_OPTION', /keys/],
     [
       'releaseOnClose',

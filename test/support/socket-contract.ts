@@ -1,5 +1,6 @@
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { memoryStore, type OnStoreError, RateLimiter, type Store, tokenBucket } from '../../src/index.ts'
+import type { Key } from '../../src/limiter.ts'
 import { faultyStore, ManualClock } from '../../src/testing/index.ts'
 import { forgetWarnings } from '../../src/warn.ts'
 import { heldStore, shuffledStore } from './answering-stores.ts'
@@ -137,6 +138,8 @@ export function describeMessages(name: string, library: SocketLibrary): void {
   })
 
   describe(`${name}`, () => {
+    const warning = [expect.stringContaining('SyntaxError'), expect.objectContaining({ code: 'HEADGATE_MESSAGE' })]
+
     test('each connection has a quota of its own; a key is shared by all that have it', async () => {
       const own = await serve('2/1h')
       const shared = await serve('2/1h', { key: `${name}-ann` })
@@ -155,6 +158,26 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       await eventually(() => expect(store.stats().keys).toBe(1))
       client.close()
       await eventually(() => expect(store.stats().keys).toBe(0))
+    })
+
+    test('so are those in a shared store, once it has decided on the last message; the key of others stays', async () => {
+      const memory = memoryStore()
+      const held = heldStore(memory)
+      const policies = [
+        tokenBucket({ name: 'mine', limit: 3, window: '1h', scope: 'connection' }),
+        tokenBucket({ name: 'all', limit: 5, window: '1h', scope: 'address' }),
+      ]
+      const limiter = new RateLimiter({ policies, store: held.store, storeTimeout: Infinity })
+      const server = await serve(limiter, { key: { address: '192.0.2.1' } })
+      const client = await server.connect()
+      client.send('m1')
+      await eventually(() => expect(held.calls()).toBe(1))
+      client.close()
+      await eventually(() => expect(client.ended).toBeDefined())
+      held.release()
+      await eventually(() => expect(memory.stats().keys).toBe(1))
+      const { policies: verdicts } = await limiter.peek(server.connections[0]?.limit.key as Key)
+      expect(verdicts.map(({ remaining }) => remaining)).toEqual([3, 4])
     })
 
     test('the order stays, in whichever order an asynchronous store answers', async () => {
@@ -265,7 +288,9 @@ export function describeMessages(name: string, library: SocketLibrary): void {
         )
     })
 
-    test('a cost that throws or is none drops the message, and the error goes to the listener', async () => {
+    test('a cost that throws or is none drops the message, warns once, and the error goes to the listener', async () => {
+      const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      onTestFinished(() => warnings.mockRestore())
       const cost = (text: string) => JSON.parse(text).cost as number
       const server = await serve('5/1h', { cost }, true)
       const client = await server.connect()
@@ -273,6 +298,7 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       await eventually(() => expect(server.delivered).toEqual(['{"cost":3}', '{"cost":2}']))
       const [thrown, wrong] = server.connections[0]?.errors ?? []
       expect([thrown?.name, (wrong as { code?: string }).code]).toEqual(['SyntaxError', 'HEADGATE_COST'])
+      expect(warnings.mock.calls).toEqual([warning])
     })
 
     test('without a listener for errors, a cost that throws is a warning and does not end the process', async () => {
@@ -282,8 +308,21 @@ export function describeMessages(name: string, library: SocketLibrary): void {
       const client = await connect()
       client.send('no JSON', '{"cost":2}')
       await eventually(() => expect(delivered).toEqual(['{"cost":2}']))
-      const warning = [expect.stringContaining('SyntaxError'), expect.objectContaining({ code: 'HEADGATE_MESSAGE' })]
-      expect(warnings.mock.calls).toEqual(library.warns ? [warning] : [])
+      expect(warnings.mock.calls).toEqual([warning])
+    })
+
+    test.each([false, true])('with throw, an error of the store is a warning. A listener: %s', async (listens) => {
+      const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => {})
+      onTestFinished(() => warnings.mockRestore())
+      const store = faultyStore(memoryStore({ clock: clock.now }))
+      store.fail('error')
+      const limiter = new RateLimiter({ policies: '3/1h', store, onStoreError: 'throw' })
+      const { connect, connections } = await serve(limiter, {}, listens)
+      const client = await connect()
+      client.send(...texts(1, 3))
+      await eventually(() => expect(warnings).toHaveBeenCalled())
+      if (listens) await eventually(() => expect(connections[0]?.errors).toHaveLength(3))
+      expect(warnings.mock.calls).toEqual([[expect.anything(), warning[1]]])
     })
   })
 }

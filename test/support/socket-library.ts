@@ -51,8 +51,6 @@ export interface SocketLibrary {
   readonly closedByLimit: string
   /** True if the application sees the close only after the last message. socket.io drops messages of a closed socket. */
   readonly holdsClose: boolean
-  /** True if an error without a listener is a warning. socket.io has a listener of its own, which does nothing. */
-  readonly warns: boolean
   /** The most that may wait to be sent, as `buffered` counts it. */
   readonly mostBuffered: number
   serve(policies: string | RateLimiter, options?: CommonOptions, listens?: boolean): Promise<LimitedServer>

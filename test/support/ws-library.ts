@@ -8,7 +8,6 @@ import type { LimitedServer, ServerSide, SocketClient, SocketLibrary } from './s
 export const wsLibrary: SocketLibrary = {
   closedByLimit: '1013 Too many messages.',
   holdsClose: true,
-  warns: true,
   mostBuffered: 65_536 + 200,
   async serve(policies, { cost, notify, ...options } = {}, listens = false): Promise<LimitedServer> {
     const server = new WebSocketServer({ host: '127.0.0.1', port: 0 })

@@ -1,0 +1,41 @@
+import { Server as HttpServer } from 'node:http'
+import { Server as NetServer } from 'node:net'
+import { invalidOption } from '../../src/errors.ts'
+
+type Loose = Readonly<Record<string, unknown>>
+
+const kinds = 'a server of node:http, node:https or node:http2'
+
+/**
+ * What is often taken for the server: how it is told, and what to give instead. None of them gets every upgrade, so a limit on
+ * them would limit nothing.
+ */
+const others: readonly (readonly [is: (given: Loose) => boolean, fix: string])[] = [
+  [
+    (given) => typeof given.handleUpgrade === 'function',
+    "A WebSocketServer is attached to it. Write const server = createServer(), new WebSocketServer({ server }) and limitConnections(server, '10/1m').",
+  ],
+  [
+    (given) => typeof given.of === 'function' && typeof given.attach === 'function',
+    "Socket.io is attached to it. Write limitConnections(io.httpServer, '10/1m').",
+  ],
+  [(given) => typeof given.getHttpServer === 'function', "Write limitConnections(app.getHttpServer(), '10/1m')."],
+  [(given) => given.server instanceof NetServer, "Write limitConnections(app.server, '10/1m')."],
+  [
+    (given) => typeof given.use === 'function' && typeof given.listen === 'function',
+    "app.listen() returns it. Write const server = app.listen(8080) and limitConnections(server, '10/1m').",
+  ],
+]
+
+/**
+ * Only these servers emit `upgrade`. A server of node:net has no `setTimeout`, and one of Bun's node:http is none of
+ * node:net.
+ * @throws HeadgateError `HEADGATE_OPTION` that names what to give
+ */
+export function checkServer(given: unknown): void {
+  const emits = given instanceof HttpServer || given instanceof NetServer
+  if (emits && typeof (given as Partial<HttpServer>).setTimeout === 'function') return
+  const isObject = (typeof given === 'object' && given !== null) || typeof given === 'function'
+  const known = isObject ? others.find(([is]) => is(given as Loose)) : undefined
+  throw invalidOption('server', kinds, given, known?.[1] ?? "Write limitConnections(createServer(), '10/1m').")
+}
