@@ -131,8 +131,7 @@ contract((app) => {
   })
 
   test('a store that never responds delays no request for longer than its timeout', async () => {
-    const never = () => new Promise<never>(() => undefined)
-    const store = { synchronous: false, open: () => ({ decide: never, reserve: never, reset: never }) }
+    const store = brokenStore(() => new Promise<never>(() => undefined))
     const { url } = await app({ policies: '9/1h', store, storeTimeout: 20, onStoreError: 'deny' })
     expect(await statuses(url, [{}, {}])).toEqual([503, 503])
   })

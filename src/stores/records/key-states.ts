@@ -25,8 +25,9 @@ import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluatio
 import { newReservationId } from '../../algorithms/reservation-id.ts'
 import { type Definition, revive } from '../../algorithms/revive.ts'
 import type { Decision } from '../../decision.ts'
+import { unsupported } from '../../errors.ts'
 import type { KeptState } from '../../inspection/kept-key.ts'
-import { type BanTerms, type Booking, bookingOf, type Command, type Verb } from '../command.ts'
+import { type BanTerms, type Booking, bookingOf, type Command, type OutcomeOf, type Verb } from '../command.ts'
 import type { ScopedEvaluation } from './scoped-evaluation.ts'
 
 /** One state, with the numbers of the policy that wrote it. */
@@ -118,8 +119,21 @@ export type StateVerb = Exclude<Verb, 'inspect' | 'scan' | 'clear'>
 /**
  * Runs one command on the states of its keys.
  * @param keys one for each scope of the evaluation; undefined for a scope that is left alone
+ * @param now whole microseconds
+ * @throws HeadgateError `HEADGATE_UNSUPPORTED` for a verb that only the store can run: `inspect`, `scan` and `clear`
  */
-export function runOn(
+export function runOn<V extends Verb>(
+  keys: readonly (KeyStates | undefined)[],
+  evaluation: ScopedEvaluation,
+  command: Command<V>,
+  now: number,
+): OutcomeOf<V> {
+  const { verb } = command
+  if (verb === 'inspect' || verb === 'scan' || verb === 'clear') throw unsupported(verb)
+  return runState(keys, evaluation, command as unknown as Command<StateVerb>, now) as OutcomeOf<V>
+}
+
+function runState(
   keys: readonly (KeyStates | undefined)[],
   { evaluation, scopes, onChange }: ScopedEvaluation,
   command: Command<StateVerb>,
