@@ -16,6 +16,7 @@ export type {
   Booking,
   Command,
   KeysOf,
+  NumberedReport,
   Outcome,
   OutcomeOf,
   ScanTerms,

@@ -28,6 +28,7 @@ export interface SharedFailover {
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
+  /** How many processes share the limits, as the user says. */
   /** Reservations that the store did not grant. */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }

@@ -7,9 +7,10 @@
  *     |             |<- when the last slot is this near, the next ones are booked
  *
  * A process whose last slot is further away, because others book too, books nothing more until that is near. One without
- * a slot always books one, so each gets its turn.
+ * a slot always books one, so each gets its turn. It also books what may go at once, as the last answer of the store said.
  */
 
+import type { Booking } from '../stores/command.ts'
 import { mostOf } from './cost.ts'
 import type { QueueOwner } from './queue.ts'
 import type { SlotList } from './slot.ts'
@@ -24,6 +25,8 @@ export class BookingHorizon extends Task {
   #pending = 0
   /** The priority of the waiter that was booked last. */
   #priority = 0
+  /** Permits that could go at once after the last booking that was answered. */
+  #free = 0
 
   constructor(owner: QueueOwner, slots: SlotList, refill: () => void) {
     super()
@@ -58,9 +61,9 @@ export class BookingHorizon extends Task {
   get #room(): number {
     const [policy] = this.#owner.context.permits.policies.filter(({ shadow }) => !shadow)
     if (policy === undefined) return Infinity
-    const { limit, window, burst } = policy
+    const { limit, window } = policy
     const ahead = this.#owner.now + this.#horizon - this.#lastAt
-    const atOnce = this.#slots.first === undefined ? burst : 0
+    const atOnce = this.#slots.first === undefined ? this.#free : 0
     return atOnce + Math.floor((ahead * limit) / (window * 1000)) - this.#pending
   }
 
@@ -71,6 +74,12 @@ export class BookingHorizon extends Task {
 
   ended({ cost }: Waiter): void {
     this.#pending -= mostOf(cost)
+  }
+
+  answered({ decision, wait }: Booking): void {
+    // Guava's limiters let any cost go at once, and the next call pays for it.
+    const paysLater = this.#owner.context.permits.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
+    this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }
 
   /** Books the next slots when the last one is near. Called when calls wait behind the horizon. */

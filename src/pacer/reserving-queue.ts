@@ -67,9 +67,8 @@ export class ReservingQueue implements Queue {
 
   #book(waiter: Waiter): void {
     const owner = this.#owner
-    const { permits } = owner.context
     waiter.stage = 'requesting'
-    const booking = permits.reserve(owner.keys, waiter.cost, owner.maxWaitOf(waiter))
+    const booking = owner.context.permits.reserve(owner.keys, waiter.cost, owner.maxWaitOf(waiter))
     if (isPromise(booking)) this.#await(waiter, booking)
     else this.#decided(waiter, booking)
   }
@@ -102,6 +101,7 @@ export class ReservingQueue implements Queue {
     const owner = this.#owner
     const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
+    this.#horizon.answered(booking)
     if (!decision.allowed) {
       if (here) owner.refuseBy(decision, waiter)
     } else if (wait === 0 && here && this.#mayGo(waiter)) {

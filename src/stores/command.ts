@@ -18,6 +18,19 @@ import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
  */
 export type Verb = DecidingVerb | 'reset' | 'ban' | 'unban' | 'inspect' | 'scan' | 'clear'
 
+/**
+ * A report that may arrive twice, because its sender did not see the answer. A store that knows a number as large as this one
+ * from the same sender for the key has counted the report: it charges nothing, and answers.
+ */
+export interface NumberedReport {
+  /** Who sends it: the same text for all reports of a key that count up one number. */
+  readonly by: string
+  /** Larger than in any report that the sender has sent before, except when it is sent again. */
+  readonly number: number
+  /** How long the store has to remember the number, in microseconds. */
+  readonly life: number
+}
+
 /** How long keys are banned, and why. */
 export interface BanTerms {
   /** In whole microseconds; `forever` for a ban without an end. */
@@ -57,6 +70,8 @@ export interface Command<V extends Verb = Verb> {
   readonly tickets?: Tickets | undefined
   /** Optional fields of the decision. */
   readonly details?: Details | undefined
+  /** For `charge` with a cost for each policy: the number of the report that it is. A store can ignore it. */
+  readonly report?: NumberedReport | undefined
   /** For `ban`. */
   readonly ban?: BanTerms
   /** For `scan`. */

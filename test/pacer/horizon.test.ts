@@ -1,5 +1,15 @@
-import { beforeEach, expect, test } from 'vitest'
-import { gcra, tokenBucket } from '../../src/index.ts'
+import { beforeEach, describe, expect, test } from 'vitest'
+import {
+  fixedWindow,
+  gcra,
+  type Policy,
+  segmentedWindow,
+  slidingLog,
+  slidingWindow,
+  smoothBursty,
+  smoothWarmingUp,
+  tokenBucket,
+} from '../../src/index.ts'
 import type { Pacer } from '../../src/pacer/index.ts'
 import type { Ledger } from '../../src/store.ts'
 import { LateStore } from './late-store.ts'
@@ -49,6 +59,50 @@ test.each([
     expect(waited).toBeLessThan(longest + 150)
   },
 )
+
+const pace = { limit: 100, window: '1s' } as const
+/** Each with how long a process waits for others at most: the horizon, and what the policy gives at once, or its window. */
+const everyPolicy: readonly (readonly [name: string, policy: Policy, longest: number])[] = [
+  ['gcra', gcra({ ...pace, burst: 1 }), 2000],
+  ['tokenBucket', tokenBucket({ ...pace, burst: 300 }), 2000],
+  ['tokenBucket by intervals', tokenBucket({ ...pace, refill: 'interval' }), 3000],
+  ['fixedWindow', fixedWindow(pace), 3000],
+  ['slidingWindow', slidingWindow(pace), 3000],
+  ['segmentedWindow', segmentedWindow({ ...pace, segments: 4 }), 3000],
+  ['slidingLog', slidingLog(pace), 3000],
+  ['smoothBursty', smoothBursty({ rate: 100 }), 2000],
+  ['smoothBursty, slow', smoothBursty({ rate: 2 }), 2000],
+  // A cold limiter gives permits at a third of the rate.
+  ['smoothWarmingUp', smoothWarmingUp({ rate: 100, warmup: '1s' }), 3000],
+]
+
+describe.each(['a new key', 'a key that has given all'])('%s', (state) => {
+  test.each(everyPolicy)(
+    '%s: no process waits longer for one that is gone with 1,000 calls',
+    async (_, policy, longest) => {
+      const store = new LateStore(timeline, 2, shared)
+      const perSecond = (1000 * policy.limit) / policy.window
+      const [gone, ...others] = [pacerOf(policy, { store }), pacerOf(policy), pacerOf(policy), pacerOf(policy)]
+      if (state !== 'a new key') {
+        void others[0]?.acquire(Math.min(policy.burst, perSecond))
+        await timeline.pass(50)
+      }
+      for (let n = 0; n < 1000; n++) void gone?.acquire().catch(() => undefined)
+      await timeline.pass(500)
+      kill(gone as Pacer, store)
+      const waited = await times(others.map((pacer) => pacer.acquire()))
+      const forOthers = (1000 * others.length) / perSecond
+      const taken = state === 'a new key' ? 0 : 1000
+      expect(Math.max(...waited)).toBeLessThan(longest + taken + forOthers + 150)
+    },
+  )
+})
+
+test('what a key has may go at once, however long the policy needs to give it', async () => {
+  const pacer = pacerOf(tokenBucket({ limit: 400, window: '1d' }))
+  const at = await times(Array.from({ length: 400 }, () => pacer.acquire()))
+  expect(Math.max(...at)).toBeLessThan(10)
+})
 
 test('all calls behind the horizon go, in order, at the full rate', async () => {
   const pacer = pacerOf()

@@ -3,13 +3,13 @@
  * the earliest time that its slot can have. Both are by process.hrtime, which is one clock for all processes of a machine.
  * The task comes as JSON in the first argument. The calls start at a message, so that all processes start together.
  */
-import { slidingLog } from 'headgate'
+import { slidingLog, smoothBursty, smoothWarmingUp } from 'headgate'
 import { Pacer } from 'headgate/pacer'
 import { redisStore } from 'headgate/redis'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
-const { port, limit, window, calls, library = 'ioredis' } = JSON.parse(process.argv[2])
+const { port, limit, window, calls, library = 'ioredis', algorithm = 'slidingLog' } = JSON.parse(process.argv[2])
 const client = library === 'ioredis' ? new Redis(port) : await createClient({ socket: { port } }).connect()
 const shared = redisStore({ client, timeout: '10s' })
 const now = () => Number(process.hrtime.bigint() / 1000n) / 1000
@@ -33,7 +33,12 @@ const store = {
   },
 }
 
-const pacer = new Pacer(slidingLog({ limit, window }), { name: 'third-party', store, storeTimeout: '10s' })
+const policies = {
+  slidingLog: () => slidingLog({ limit, window }),
+  smoothBursty: () => smoothBursty({ rate: limit, per: window }),
+  smoothWarmingUp: () => smoothWarmingUp({ rate: limit, per: window, warmup: '1s' }),
+}
+const pacer = new Pacer(policies[algorithm](), { name: 'third-party', store, storeTimeout: '10s' })
 await client.ping()
 process.send('ready')
 process.once('message', async () => {

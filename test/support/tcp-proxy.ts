@@ -3,6 +3,10 @@ import { connect, createServer, type Socket } from 'node:net'
 /** A proxy between a client and a server on loopback, whose connections can be made bad. */
 export interface TcpProxy {
   readonly port: number
+  /** The port where new connections lead. Those of now stay where they are, as behind a balancer. */
+  to: number
+  /** How many connections have come. */
+  connections: number
   /** True to accept connections and pass nothing on. */
   silent: boolean
   /** The latency in milliseconds, each way. */
@@ -22,6 +26,8 @@ export async function startProxy(to: number): Promise<TcpProxy> {
   let replies = 0
   const proxy = {
     port: 0,
+    to,
+    connections: 0,
     silent: false,
     delay: 0,
     cutEvery: 0,
@@ -42,7 +48,8 @@ export async function startProxy(to: number): Promise<TcpProxy> {
     else setTimeout(() => socket.writable && socket.write(chunk), proxy.delay)
   }
   server.on('connection', (near) => {
-    const far = connect(to, '127.0.0.1')
+    proxy.connections++
+    const far = connect(proxy.to, '127.0.0.1')
     for (const [socket, other] of [
       [near, far],
       [far, near],

@@ -1,8 +1,9 @@
 /*
- * Processes in one event queue on a virtual clock. They share one exact store in memory, some network away.
+ * Processes in one event queue on a virtual clock. They share one exact store in memory, some network away. A process may
+ * stand still, end and start anew, and the server may stand still: then calls time out, and it executes them later.
  */
 import TinyQueue from 'tinyqueue'
-import { memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
+import { HeadgateError, memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
 import type { Sleeper } from '../../src/sleeper.ts'
 import { withFailover } from '../../src/store.ts'
 import { OptimisticStore } from '../../src/stores/optimistic/optimistic-store.ts'
@@ -20,6 +21,17 @@ export interface FleetTerms {
   readonly period: number | readonly number[] | undefined
   /** The round trip of a process to the store, in milliseconds. */
   readonly roundTrip: (process: number) => number
+  /** In milliseconds. Default: a call waits for as long as it takes. */
+  readonly timeout?: number
+  /** How many processes the user says there are. Default 1. */
+  readonly instances?: number
+}
+
+interface Process {
+  /** Until when it stands still. */
+  wakes: number
+  ended: boolean
+  limiter: RateLimiter | undefined
 }
 
 /** What a fleet did with the requests of one key. */
@@ -38,26 +50,78 @@ const start = 1_767_225_600_000_000
 export class VirtualFleet {
   now = start
   readonly #events = new TinyQueue<Event>([], (a, b) => a.time - b.time)
-  readonly #limiters: RateLimiter[]
+  readonly #terms: FleetTerms
+  readonly #exact: Store
+  /** The processes that run, by their place. One starts with its first request. */
+  readonly #running: (Process | undefined)[] = []
+  /** Until when the server stands still. */
+  #serverWakes = 0
   readonly outcome: Outcome = { admitted: [], by: [], refused: 0, calls: 0 }
 
-  constructor({ policies, processes, period, roundTrip }: FleetTerms) {
-    const clock = () => this.now
-    const exact = shared(memoryStore({ clock }))
-    this.#limiters = Array.from({ length: processes }, (_, process) => {
-      const remote = this.#behind(exact, roundTrip(process))
-      const own = typeof period === 'object' ? period[process] : period
-      const store = own === undefined ? remote : new OptimisticStore(remote, own, clock, this.#sleeper)
-      return new RateLimiter({ name: 'fleet', policies, store, storeTimeout: Infinity, onStoreError: 'throw' })
+  constructor(terms: FleetTerms) {
+    this.#terms = terms
+    this.#exact = countsReportsOnce(shared(memoryStore({ clock: () => this.now })))
+    for (let process = 0; process < terms.processes; process++) this.#start(process)
+  }
+
+  #start(place: number): Process {
+    const { policies, period, roundTrip, instances = 1 } = this.#terms
+    const process: Process = { wakes: 0, ended: false, limiter: undefined }
+    const remote = this.#behind(this.#exact, roundTrip(place), process)
+    const own = typeof period === 'object' ? period[place] : period
+    const store = own === undefined ? remote : new OptimisticStore(remote, own, () => this.now, this.#sleeper(process))
+    process.limiter = new RateLimiter({
+      name: 'fleet',
+      policies,
+      store,
+      storeTimeout: Infinity,
+      onStoreError: 'throw',
+      instances,
+    })
+    this.#running[place] = process
+    return process
+  }
+
+  /** Ends the process at that place at once. The next request there starts another one. */
+  end(place: number): void {
+    const process = this.#running[place]
+    if (process !== undefined) process.ended = true
+    this.#running[place] = undefined
+  }
+
+  /** Lets a process, or the server, stand still for so many milliseconds from now on. */
+  stall(place: number | 'server', milliseconds: number): void {
+    const until = this.now + milliseconds * 1000
+    const process = place === 'server' ? undefined : this.#running[place]
+    if (place === 'server') this.#serverWakes = Math.max(this.#serverWakes, until)
+    else if (process !== undefined) process.wakes = Math.max(process.wakes, until)
+  }
+
+  #sleeper(process: Process): Sleeper {
+    return (milliseconds, wake) => {
+      let awake = true
+      this.#in(process, this.now + milliseconds * 1000, () => awake && wake())
+      return () => {
+        awake = false
+      }
+    }
+  }
+
+  /** Runs it in a process: later if that stands still, and never if it has ended. */
+  #in(process: Process, time: number, run: () => void): void {
+    this.at(time, () => {
+      if (process.ended) return
+      if (process.wakes > this.now) this.#in(process, process.wakes, run)
+      else run()
     })
   }
 
-  readonly #sleeper: Sleeper = (milliseconds, wake) => {
-    let awake = true
-    this.at(this.now + milliseconds * 1000, () => awake && wake())
-    return () => {
-      awake = false
-    }
+  /** Runs it in the server: later if that stands still. */
+  #inServer(time: number, run: () => void): void {
+    this.at(time, () => {
+      if (this.#serverWakes > this.now) this.#inServer(this.#serverWakes, run)
+      else run()
+    })
   }
 
   at(time: number, run: () => void): void {
@@ -65,15 +129,19 @@ export class VirtualFleet {
   }
 
   /** The store, so far away that a call takes that long. */
-  #behind(store: Store, roundTrip: number): Store {
-    const half = () => new Promise<void>((resolve) => this.at(this.now + roundTrip * 500, resolve))
-    const far = async <T>(call: () => T): Promise<Awaited<T>> => {
-      await half()
-      this.outcome.calls++
-      const result = await call()
-      await half()
-      return result
-    }
+  #behind(store: Store, roundTrip: number, process: Process): Store {
+    const { timeout } = this.#terms
+    const far = <T>(call: () => T) =>
+      new Promise<Awaited<T>>((resolve, reject) => {
+        const error = new HeadgateError('HEADGATE_STORE_TIMEOUT', 'no answer in time')
+        if (timeout !== undefined) this.#in(process, this.now + timeout * 1000, () => reject(error))
+        this.#inServer(this.now + roundTrip * 500, () => {
+          this.outcome.calls++
+          Promise.resolve(call()).then((result) => {
+            this.#in(process, this.now + roundTrip * 500, () => resolve(result))
+          }, reject)
+        })
+      })
     return {
       synchronous: false,
       open(terms, joins) {
@@ -87,15 +155,35 @@ export class VirtualFleet {
 
   /** Sends a request to a process at that time, in milliseconds from the start. */
   request(time: number, process: number, key = 'k', cost = 1): void {
-    this.at(start + time * 1000, async () => {
-      const { allowed } = await (this.#limiters[process] as RateLimiter).consume(key, { cost })
+    this.at(start + time * 1000, () => this.requestNow(process, key, cost))
+  }
+
+  /** Runs it at that time, in milliseconds from the start. */
+  atMillisecond(time: number, run: () => void): void {
+    this.at(start + time * 1000, run)
+  }
+
+  requestNow(place: number, key = 'k', cost = 1): void {
+    const process = this.#running[place] ?? this.#start(place)
+    this.#in(process, this.now, async () => {
+      const { allowed } = await (process.limiter as RateLimiter)
+        .consume(key, { cost })
+        .catch(() => ({ allowed: false }))
       const { admitted, by } = this.outcome
+      if (key === 'other') return
       if (!allowed) this.outcome.refused++
       else {
         for (let n = 0; n < cost; n++) admitted.push((this.now - start) / 1000)
-        by[process] = (by[process] ?? 0) + cost
+        by[place] = (by[place] ?? 0) + cost
       }
     })
+  }
+
+  /** The units of the key that the store has counted. */
+  async used(key = 'k'): Promise<number> {
+    const { policies } = this.#terms
+    const exact = new RateLimiter({ name: 'fleet', policies, store: this.#exact })
+    return (await exact.peek(key)).policies[0]?.used as number
   }
 
   /** Lets everything happen until that time, in milliseconds from the start. */
@@ -108,6 +196,28 @@ export class VirtualFleet {
       while (this.#events.peek()?.time === this.now) (this.#events.pop() as Event).run()
       await new Promise((resolve) => setImmediate(resolve))
     }
+  }
+}
+
+/** What redisStore does with the number of a report. */
+function countsReportsOnce(store: Store): Store {
+  const last = new Map<string, number>()
+  return {
+    synchronous: true,
+    open(terms) {
+      const ledger = store.open(terms)
+      return {
+        run(command) {
+          const { report, keys, costs } = command
+          if (report === undefined) return ledger.run(command)
+          const id = JSON.stringify([report.by, keys])
+          const again = report.number <= (last.get(id) ?? 0)
+          if (again) return ledger.run({ ...command, costs: (costs as readonly number[]).map(() => 0) })
+          last.set(id, report.number)
+          return ledger.run(command)
+        },
+      }
+    },
   }
 }
 

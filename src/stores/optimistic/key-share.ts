@@ -12,12 +12,17 @@ export interface ShareTerms {
   readonly random: () => number
 }
 
-/** A report that is under way. */
-export interface Sent {
-  /** Units admitted since the last report, by policy. */
+/** What a report says. It stays the same when the report is sent again, since the store may have counted it. */
+interface Report {
+  readonly number: number
+  /** Units admitted since the report before, by policy. */
   readonly admitted: readonly number[]
-  /** Units wanted since the last report. */
+  /** Units wanted since the report before. */
   readonly wanted: number
+}
+
+/** A report that is under way. */
+export interface Sent extends Report {
   /** This process's demand when it was sent. */
   readonly own: number
   /** How often this process had changed the block of the key. */
@@ -36,14 +41,23 @@ export class KeyShare {
   readonly #demand: Demand
   /** Units that may be admitted until the next report, by policy, without those that come back in the meantime. */
   readonly #credit: number[]
-  /** Units admitted that were not reported, by policy. */
+  /** Units admitted since the last report, by policy. */
   readonly #admitted: number[]
   #wanted = 0
+  /** The most that a report says was wanted: more than the limit tells nothing more. */
+  readonly #most: number
+  /** The last report, until it is answered. */
+  #unanswered: Report | undefined
   /** The verdicts of the last answer; undefined before the first. */
   #verdicts: readonly Verdict[] | undefined
   #answeredAt = 0
-  /** This process's part of the demand, from 0 to 1. */
+  /**
+   * This process's part of what remains, from 0 to 1: that of the demand. Above an equal part, the answer before has to have
+   * said it too. Else whoever reports first would take itself for the only one, and so would the next with ten times its demand.
+   */
   #part = 0
+  /** This process's part of the demand by the last answer; 0 after an idle time. */
+  #before = 0
   /** When it was last asked. */
   usedAt = 0
   /** True while a report is under way. */
@@ -59,6 +73,7 @@ export class KeyShare {
   constructor(terms: ShareTerms, processes: number) {
     this.#terms = terms
     this.#demand = new Demand(terms.demandWindow)
+    this.#most = Math.max(...terms.policies.map(({ burst }) => burst))
     this.#credit = terms.policies.map(({ burst, limit }) => {
       return limit === 0 ? 0 : Math.max(1, Math.floor(burst / processes))
     })
@@ -86,7 +101,8 @@ export class KeyShare {
     const credit = this.#credit[n] as number
     const last = this.#verdicts?.[n]
     if (last === undefined || algorithm.kind !== 'bucket') return Math.floor(credit)
-    const back = Math.min(burst - last.remaining, (limit * (now - this.#answeredAt)) / (window * 1000))
+    const debt = Math.max(0, last.used - burst)
+    const back = Math.min(burst - last.remaining, (limit * (now - this.#answeredAt)) / (window * 1000) - debt)
     return Math.floor(credit + this.#part * Math.max(0, back))
   }
 
@@ -95,7 +111,9 @@ export class KeyShare {
    * equal part.
    */
   refresh(now: number, processes: number): void {
-    if (this.#verdicts === undefined || this.reporting || !this.isIdle(now)) return
+    if (this.#verdicts === undefined || !this.isIdle(now)) return
+    this.#part = Math.min(this.#part, 1 / processes)
+    this.#before = 0
     for (const [n, { remaining }] of this.#verdicts.slice(0, -1).entries()) {
       const equal = remaining === 0 ? 0 : Math.max(1, Math.floor(remaining / processes))
       this.#credit[n] = Math.min(this.#credit[n] as number, equal)
@@ -109,16 +127,16 @@ export class KeyShare {
 
   /** True if the store has its full quota back, as far as this process knows, and nobody asks. */
   isForgettable(now: number): boolean {
-    if (this.reporting || this.broken || !this.isIdle(now)) return false
+    if (this.#unanswered !== undefined || this.broken || !this.isIdle(now)) return false
     const reset = Math.max(0, ...(this.#verdicts ?? []).map(({ resetAfter }) => resetAfter))
     return now - this.#answeredAt >= reset * 1000
   }
 
   /** Notes a call. Only an admitted one takes units. */
   count(costs: readonly number[], admitted: boolean, now: number): void {
-    const most = Math.max(...costs)
-    this.#wanted += most
-    this.#demand.add(most, now)
+    const wanted = Math.min(Math.max(...costs), this.#most - this.#wanted)
+    this.#wanted += wanted
+    this.#demand.add(wanted, now)
     this.usedAt = now
     if (!admitted) return
     for (const [n, cost] of costs.entries()) {
@@ -132,7 +150,7 @@ export class KeyShare {
     const { name, limit, burst, window, shadow } = this.#terms.policies[n] as Policy
     const last = this.#verdicts?.[n]
     const elapsed = Math.floor(Math.max(0, now - this.#answeredAt) / 1000)
-    const own = this.#admitted[n] as number
+    const own = this.#unreported(n)
     const reset = own > 0 ? Math.ceil((window * Math.min(own, limit)) / Math.max(1, limit)) : 0
     const growsIn = Math.max((last?.nextAfter ?? 0) - elapsed, Math.ceil(untilReport / 1000), 1)
     return {
@@ -147,24 +165,32 @@ export class KeyShare {
     }
   }
 
-  /** Units admitted since the last report, by the policy that has most. */
+  /** Units admitted that the store has not answered for, by the policy that has most. */
   get unreported(): number {
-    return Math.max(0, ...this.#admitted)
+    return Math.max(0, ...this.#admitted.map((_, n) => this.#unreported(n)))
+  }
+
+  #unreported(n: number): number {
+    return (this.#admitted[n] as number) + (this.#unanswered?.admitted[n] ?? 0)
   }
 
   /** True if there is something to report. */
   get isDue(): boolean {
-    return this.#wanted > 0 && !this.reporting && !this.broken
+    return (this.#wanted > 0 || this.#unanswered !== undefined) && !this.reporting && !this.broken
   }
 
-  /** Takes what has to be reported. */
-  send(now: number): Sent {
-    const changes = this.#blockChanges
-    const sent = { admitted: [...this.#admitted], wanted: this.#wanted, own: this.#demand.at(now), changes }
-    this.#admitted.fill(0)
-    this.#wanted = 0
+  /**
+   * What has to be reported: once more the last report, if it was not answered. What came since then waits for the next one.
+   * @param number of the report, if it is a new one
+   */
+  send(now: number, number: number): Sent {
+    if (this.#unanswered === undefined) {
+      this.#unanswered = { number, admitted: [...this.#admitted], wanted: this.#wanted }
+      this.#admitted.fill(0)
+      this.#wanted = 0
+    }
     this.reporting = true
-    return sent
+    return { ...this.#unanswered, own: this.#demand.at(now), changes: this.#blockChanges }
   }
 
   /**
@@ -179,23 +205,26 @@ export class KeyShare {
     { count, peers }: { readonly count: number; readonly peers: number },
   ): void {
     this.reporting = false
+    this.#unanswered = undefined
     if (changes === this.#blockChanges) this.#block = blocked && localBlock(blocked, at as number, now)
     this.#verdicts = verdicts
     this.#answeredAt = now
     const all = (verdicts.at(-1) as Verdict).used
-    this.#part = ((all > 0 ? Math.min(1, own / all) : 1) * peers) / count
-    const caution = this.#part === 1 ? 1 : (1 + 1 / count) / 2
+    const equal = 1 / count
+    // After an outage, nobody may have asked here for a while.
+    const wanted = own === 0 ? equal : ((all > 0 ? Math.min(1, own / all) : 1) * peers) / count
+    this.#part = Math.min(wanted, Math.max(equal, this.#before))
+    this.#before = wanted
+    const caution = wanted === 1 ? 1 : (1 + 1 / count) / 2
     for (const [n, since] of this.#admitted.entries()) {
       const { remaining } = verdicts[n] as Verdict
       this.#credit[n] = this.#part * caution * remaining + this.#terms.random() - since
     }
   }
 
-  /** The report did not arrive, so it is due again. */
-  failed({ admitted, wanted }: Sent): void {
+  /** Nobody knows whether the report arrived, so it is due again. */
+  failed(): void {
     this.reporting = false
-    this.#wanted += wanted
-    for (const [n, units] of admitted.entries()) this.#admitted[n] = (this.#admitted[n] as number) + units
   }
 }
 

@@ -30,7 +30,7 @@ export class OptimisticLedger implements Ledger {
   readonly #scopeNames: readonly string[]
 
   /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
-  constructor(terms: LedgerTerms, reporter: Reporter) {
+  constructor(terms: LedgerTerms, reporter: Reporter, instances: number) {
     const { policies, scopes } = terms
     for (const policy of policies) checkPolicy(policy)
     this.#exact = reporter.store.open(terms)
@@ -38,15 +38,7 @@ export class OptimisticLedger implements Ledger {
     this.#reporter = reporter
     this.#outage = new Outage(reporter.period)
     this.#policies = policies
-    this.#scopes = scopes.map((scope) => {
-      return new ScopeShares(
-        terms,
-        scope,
-        policies.filter((policy) => policy.scope === scope),
-        reporter,
-        this.#outage,
-      )
-    })
+    this.#scopes = scopes.map((scope) => new ScopeShares(terms, scope, reporter, this.#outage, instances))
     this.#places = policies.map((policy) => {
       const scope = scopes.indexOf(policy.scope)
       return { scope, n: (this.#scopes[scope] as ScopeShares).policies.indexOf(policy) }
@@ -172,7 +164,8 @@ export class OptimisticLedger implements Ledger {
         ? { ...verdict, nextAfter: verdict.resetAfter > 0 ? Math.ceil(untilReport / 1000) : 0 }
         : verdict
     })
-    const decision = join(admitted, verdicts, 'store', details?.at ? Math.floor(now / 1000) : undefined)
+    const source = this.#reporter.isColdWithout(this.#outage) ? 'fallback' : 'store'
+    const decision = join(admitted, verdicts, source, details?.at ? Math.floor(now / 1000) : undefined)
     return block === undefined ? decision : withBlock(decision, block, true)
   }
 }

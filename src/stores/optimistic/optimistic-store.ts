@@ -11,16 +11,18 @@
  * The parts follow the demand, so a process with three quarters of the requests has three quarters of the units. That is how
  * Google's Doorman divides capacity, and Uber's limiter a quota.
  *
- * Bound: what all processes admit in two periods and two round trips, beyond the limit, for each key. A key that a process
- * has not seen begins with a part as large as that of each other process, and at least with one unit. A process that has not
- * counted the others yet takes itself for the only one.
+ * Bound: docs/scale.md. Processes that nobody asks keep an equal part, and together at most what remained. A part that is larger
+ * follows the demand, and needs two answers that agree. What was admitted beyond the burst is debt, which comes off what a
+ * bucket gives back, so in the long run a key gets its rate.
+ *
+ * A report has a number and is sent, unchanged, until it is answered. The store counts it once.
  */
 import { type Clock, monotonicClock } from '../../clock.ts'
 import { withFailover } from '../../failure/failover-ledger.ts'
 import { type Sleeper, timerSleeper } from '../../sleeper.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
 import { OptimisticLedger } from './optimistic-ledger.ts'
-import { Reporter } from './reporter.ts'
+import { type ExactStore, Reporter } from './reporter.ts'
 
 export class OptimisticStore implements Store {
   readonly synchronous = false
@@ -31,12 +33,13 @@ export class OptimisticStore implements Store {
    * @param exact the store behind it, which all processes share
    * @param period how often a process reports, in milliseconds
    */
-  constructor(exact: Store, period: number, clock: Clock = monotonicClock, sleeper: Sleeper = timerSleeper(true)) {
+  constructor(exact: ExactStore, period: number, clock: Clock = monotonicClock, sleeper: Sleeper = timerSleeper(true)) {
     this.traits = { ...exact.traits }
     this.#reporter = new Reporter(exact, period * 1000, clock, sleeper)
   }
 
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
-    return withFailover(this, terms, joins, (bare) => new OptimisticLedger(bare, this.#reporter))
+    const instances = terms.failure?.instances ?? 1
+    return withFailover(this, terms, joins, (bare) => new OptimisticLedger(bare, this.#reporter, instances))
   }
 }

@@ -9,6 +9,10 @@ export class Outage {
     this.#longest = Math.max(3 * period, 300_000)
   }
 
+  get fails(): boolean {
+    return this.#since !== undefined
+  }
+
   reported(): void {
     this.#since = undefined
   }

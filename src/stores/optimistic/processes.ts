@@ -36,6 +36,10 @@ export class Processes {
   /** How many of them report as often as this one. */
   peers = 1
   #countedAt = 0
+  /** True once the store has counted them. */
+  counted = false
+  /** True if the last count failed. */
+  failed = false
   /** True if the store has no record of them that it can read, such as one of another build. */
   unreadable = false
 
@@ -49,6 +53,11 @@ export class Processes {
     this.#fastest = fastest
   }
 
+  /** How many there are. Until they are counted, `instances` at least. */
+  atLeast(instances: number): number {
+    return this.counted ? this.count : Math.max(this.count, instances)
+  }
+
   /** Begins to count, unless it counts already. */
   wake(now: number): void {
     this.#usedAt = now
@@ -60,7 +69,10 @@ export class Processes {
   #renewEvery(interval: number): void {
     this.#renew().then(
       () => this.#setUnreadable(false),
-      (error) => this.#setUnreadable(isBrokenRecord(error)), // of a store that fails, the reports tell
+      (error) => {
+        this.failed = true
+        this.#setUnreadable(isBrokenRecord(error)) // of a store that fails, the reports tell
+      },
     )
     this.#sleeper(interval, () => {
       this.#running = this.#clock() - this.#usedAt < lease * 1000
@@ -78,6 +90,8 @@ export class Processes {
     const verb = renewed === undefined ? 'reserve' : 'renew'
     const { decision, tickets } = await this.#ledger.run({ verb, keys: ['processes', 'processes'], tickets: renewed })
     this.#tickets = tickets
+    this.counted = true
+    this.failed = false
     const [counted = 1, peers = 1] = decision.policies.map(({ used }) => Math.max(1, used))
     // A store that came back empty counts few until all have renewed. They count for as long as they would in the store.
     const now = this.#clock()

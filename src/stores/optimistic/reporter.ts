@@ -1,7 +1,14 @@
 import type { Clock } from '../../clock.ts'
 import type { Sleeper } from '../../sleeper.ts'
 import type { Store } from '../store.ts'
+import type { Outage } from './outage.ts'
 import { Processes } from './processes.ts'
+
+/** The store behind the shares, which all processes share. */
+export interface ExactStore extends Store {
+  /** False while no connection to it is open. */
+  readonly connected?: boolean
+}
 
 /** What has to be reported. */
 export interface Reports {
@@ -13,7 +20,9 @@ export interface Reports {
 
 /** Sends the reports of all limiters of a store, together, once in each period in which there is something to report. */
 export class Reporter {
-  readonly store: Store
+  readonly store: ExactStore
+  /** True once the store has answered a report. */
+  answered = false
   readonly clock: Clock
   readonly processes: Processes
   /** In microseconds. */
@@ -23,7 +32,7 @@ export class Reporter {
   #nextAt = 0
   #sleeping = false
 
-  constructor(store: Store, period: number, clock: Clock, sleeper: Sleeper) {
+  constructor(store: ExactStore, period: number, clock: Clock, sleeper: Sleeper) {
     this.store = store
     this.clock = clock
     this.period = period
@@ -38,6 +47,12 @@ export class Reporter {
   /** Microseconds until the next reports. */
   untilNext(now: number): number {
     return Math.max(0, this.#nextAt - now)
+  }
+
+  /** True as long as the store has never answered this process, and is known not to: by a failure, or since no connection is open. */
+  isColdWithout(outage: Outage): boolean {
+    if (this.answered || this.processes.counted) return false
+    return outage.fails || this.processes.failed || this.store.connected === false
   }
 
   /** Begins a period, unless one is running. */

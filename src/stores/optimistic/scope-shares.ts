@@ -1,4 +1,5 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
+import { newReservationId } from '../../algorithms/reservation-id.ts'
 import { isBrokenRecord } from '../../errors.ts'
 import type { Ledger, LedgerTerms } from '../store.ts'
 import { demandPolicy } from './demand.ts'
@@ -10,6 +11,8 @@ import type { Reporter, Reports } from './reporter.ts'
 const periods = 5
 /** The most keys of a scope that have a share here, at about 500 bytes each. */
 const mostKeys = 100_000
+/** How long the store remembers the number of a report at least, in microseconds, so that it is not counted twice. */
+const shortestMemory = 120_000_000
 
 /** The shares of the keys of one scope of a limiter. */
 export class ScopeShares implements Reports {
@@ -19,11 +22,18 @@ export class ScopeShares implements Reports {
   readonly #ledger: Ledger
   readonly #terms: ShareTerms
   readonly #shares = new Map<string, KeyShare>()
+  /** Who sends these reports: no other process, and no other limiter or plan of this one, has the same. */
+  readonly #by = newReservationId().toString(36)
+  /** The number of the last report of any key: a key that was forgotten goes on with a larger one. */
+  #number = 0
+  readonly #instances: number
 
-  /** @param policies those of the scope */
-  constructor(terms: LedgerTerms, scope: string, policies: readonly Policy[], reporter: Reporter, outage: Outage) {
+  /** @param instances how many processes share the limits, as the user says */
+  constructor(terms: LedgerTerms, scope: string, reporter: Reporter, outage: Outage, instances: number) {
+    const policies = terms.policies.filter((policy) => policy.scope === scope)
     const window = Math.ceil((periods * reporter.period) / 1000)
     this.policies = policies
+    this.#instances = instances
     this.#reporter = reporter
     this.#outage = outage
     this.#terms = { policies, demandWindow: window * 1000, random: Math.random }
@@ -41,7 +51,7 @@ export class ScopeShares implements Reports {
 
   /** The share of a key; undefined if there are too many keys, or if the store has to say what is wrong with this one. */
   shareOf(key: string, now: number): KeyShare | undefined {
-    const { count } = this.#reporter.processes
+    const count = this.#reporter.processes.atLeast(this.#instances)
     const share = this.#shares.get(key)
     if (share !== undefined) {
       share.refresh(now, count)
@@ -80,16 +90,20 @@ export class ScopeShares implements Reports {
   }
 
   async #send(key: string, share: KeyShare, now: number): Promise<void> {
-    const sent = share.send(now)
+    const sent = share.send(now, ++this.#number)
+    const { number, admitted, wanted } = sent
+    const life = Math.max(shortestMemory, 3 * this.#reporter.period)
     try {
-      const costs = [...sent.admitted, sent.wanted]
+      const costs = [...admitted, wanted]
+      const report = { by: this.#by, number, life }
       const details = { nextAfter: true, at: true }
-      const decision = await this.#ledger.run({ verb: 'charge', keys: [key], costs, details })
+      const decision = await this.#ledger.run({ verb: 'charge', keys: [key], costs, report, details })
       const { clock, processes } = this.#reporter
       share.answered(decision, sent, clock(), processes)
+      this.#reporter.answered = true
       this.#outage.reported()
     } catch (error) {
-      share.failed(sent)
+      share.failed()
       // A broken record concerns its key alone.
       share.broken = isBrokenRecord(error)
       if (!share.broken) this.#outage.failed(error, this.#reporter.clock())

@@ -5,7 +5,7 @@ import { Batch } from './batch.ts'
 import type { BatcherOptions } from './batcher-options.ts'
 import type { Message } from './message.ts'
 import { OpenBatches } from './open-batches.ts'
-import { causeOf } from './redis-error.ts'
+import { causeOf, isReadOnly } from './redis-error.ts'
 import { RedisNode } from './redis-node.ts'
 import { RoundTrips } from './round-trips.ts'
 import type { ScriptRequest } from './script-request.ts'
@@ -211,6 +211,7 @@ export class Batcher {
     if (!node.has(script)) this.#loading = batch
     const failed = (error: unknown) => {
       node.answered()
+      if (isReadOnly(error)) this.options.connection.leaveReplica(this.options.reconnectAfter)
       batch.fail(causeOf(error, this.options.connection))
     }
     const answered = (reply: unknown) => {

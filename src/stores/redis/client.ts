@@ -1,6 +1,7 @@
 /*
  * The clients that redisStore takes. They are recognised by their methods, never by their name, and none is imported.
  */
+import { monotonicClock } from '../../clock.ts'
 import { invalidOption } from '../../errors.ts'
 import { errorsOf } from './client-errors.ts'
 import { sendByIoredis } from './ioredis-command.ts'
@@ -54,6 +55,12 @@ export interface Connection {
   nodeProblem(slot: number): unknown
   /** Makes the client give up its connection to the master of a slot and open another one, if it can. */
   reconnect(slot: number): void
+  /**
+   * Makes a client of one server connect anew, if that is due, since its server has become a replica. Behind a balancer or a name,
+   * the new connection leads to the master. A Cluster and a Sentinel find the master by themselves.
+   * @param after at most once in so many milliseconds, for all stores of the client
+   */
+  leaveReplica(after: number): void
   /** Warns if nobody listens to the client's errors. */
   checkListener(): void
   /** Undefined if the client cannot list keys. */
@@ -96,6 +103,16 @@ function reconnectNodeRedis(client: NodeRedisLike): void {
   own.connect().catch(() => undefined) // it says so by its event 'error'
 }
 
+/** When each client was last told to leave a replica, in microseconds. */
+const left = new WeakMap<object, number>()
+
+function isDue(client: object, after: number): boolean {
+  const now = monotonicClock()
+  if (now - (left.get(client) ?? -Infinity) < after * 1000) return false
+  left.set(client, now)
+  return true
+}
+
 const nodeGone = new Error('the client has no connection to it')
 
 const notConnected = 'The client is not connected. Write await client.connect() before the first call.'
@@ -110,6 +127,9 @@ function nodeRedis(client: NodeRedisLike): Connection {
     },
     checkListener: () => errors?.checkListener(),
     reconnect: (slot) => reconnectNodeRedis((client as NodeRedisCluster).slots?.[slot]?.master?.client ?? client),
+    leaveReplica: (after) => {
+      if (after !== Infinity && isDue(client, after)) reconnectNodeRedis(client)
+    },
     cluster: can(client, 'getSlotRandomNode'),
     nodeOf: (slot) => (client as NodeRedisCluster).slots?.[slot]?.master?.address ?? '',
     ready:
@@ -127,7 +147,15 @@ function nodeRedisSentinel(client: NodeRedisSentinel, connection: Connection): C
   const master = new SentinelMaster(client)
   const { ready, reconnect, evalSha, eval: evalText } = master
   const problem = () => connection.problem() ?? master.problem
-  return { ...connection, problem, ready, reconnect, evalSha: withBytes(evalSha), eval: withBytes(evalText) }
+  return {
+    ...connection,
+    problem,
+    ready,
+    reconnect,
+    leaveReplica: () => {},
+    evalSha: withBytes(evalSha),
+    eval: withBytes(evalText),
+  }
 }
 
 /** The states in which ioredis queues commands. Not `wait`: in that state the first command opens the connection. */
@@ -135,7 +163,7 @@ const queueing = new Set(['connecting', 'connect', 'reconnecting', 'close'])
 
 interface IoredisNode extends IoredisLike {
   readonly stream?: { destroy?(): void }
-  readonly options?: { readonly host?: string; readonly port?: number }
+  readonly options?: { readonly host?: string; readonly port?: number; readonly sentinels?: unknown }
 }
 
 interface IoredisCluster extends IoredisLike {
@@ -162,6 +190,10 @@ function ioredis(client: IoredisLike): Connection {
     checkListener: () => errors?.checkListener(),
     // The socket is destroyed, since one whose other end is gone never ends by itself.
     reconnect: (slot) => nodeClient(client, slot)?.stream?.destroy?.(),
+    leaveReplica: (after) => {
+      const single = client.isCluster !== true && !(client as IoredisNode).options?.sentinels
+      if (single && after !== Infinity && isDue(client, after)) (client as IoredisNode).stream?.destroy?.()
+    },
     cluster: client.isCluster === true,
     nodeOf: (slot) => (client as IoredisCluster).slots?.[slot]?.[0] ?? '',
     ready: () => !queueing.has(client.status ?? 'ready'),

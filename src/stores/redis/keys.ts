@@ -19,6 +19,11 @@ export function limiterStart(prefix: string, limiter: string): string {
   return `${prefix}:${encodeName(limiter)}:`
 }
 
+/** The key, in the slot of `stateKey`, that has the number of the last report of a sender. No limiter of a user is named so. */
+export function reportKey(prefix: string, stateKey: string, by: string): string {
+  return `${limiterStart(prefix, '~reports')}${by}:${stateKey.slice(stateKey.indexOf('{'))}`
+}
+
 const slots = 16384
 
 /** CRC16, XMODEM (Redis Cluster specification, appendix A). */

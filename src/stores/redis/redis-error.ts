@@ -1,6 +1,9 @@
 import { HeadgateError, storeError } from '../../errors.ts'
 import type { Connection } from './client.ts'
 
+/** Redis before 7 puts the place in the script before it. */
+const readOnly = /(^|-)(READONLY|MASTERDOWN)/
+
 /** What the user can do about an error of the server, by the beginning or a part of its text. */
 const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
   [
@@ -13,8 +16,13 @@ const fixes: readonly (readonly [text: RegExp, fix: string])[] = [
   ],
   [/^(NOAUTH|WRONGPASS)/, 'Give the client the password of the server.'],
   [/^OOM/, 'Give Redis more memory, or fewer keys.'],
-  [/^READONLY/, 'Connect to the master.'],
+  [readOnly, 'Connect to the master.'],
 ]
+
+/** True if a replica has refused the call: a connection has stayed on a server that is no longer the master. */
+export function isReadOnly(error: unknown): boolean {
+  return error instanceof Error && readOnly.test(error.message)
+}
 
 /** Redis says at which line of the script it refused a command, and not which command it was. */
 function refusedCommand(text: string, script: string): string {

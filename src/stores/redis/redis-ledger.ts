@@ -6,6 +6,7 @@ import {
   type Booking,
   bookingOf,
   type Command,
+  type NumberedReport,
   type Outcome,
   type OutcomeOf,
   type ScanTerms,
@@ -15,7 +16,7 @@ import type { Ledger, LedgerTerms } from '../store.ts'
 import { clearKeys } from './clear-keys.ts'
 import { ConsumeRequest } from './consume-request.ts'
 import { KeptKeys } from './kept-keys.ts'
-import { encodeId, keyStart, limiterStart } from './keys.ts'
+import { encodeId, keyStart, limiterStart, reportKey } from './keys.ts'
 import { type PackedPlan, packPlan } from './packed-plan.ts'
 import type { RedisContext } from './redis-context.ts'
 import { redisError } from './redis-error.ts'
@@ -71,8 +72,10 @@ export class RedisLedger implements Ledger {
   }
 
   async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
-    const { verb, costs = 1, maxWait, tickets, details } = command
-    const response = await this.#sendOther(this.#request(verb, keys, costs, { maxWait, details, tickets }))
+    const { verb, costs = 1, maxWait, tickets, details, report } = command
+    const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
+    const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
+    const response = await this.#sendOther(this.#request(verb, keys, costs, { maxWait, details, tickets, ...numbered }))
     const decision = decisionOf(this.#plan.policies, response, details)
     if (verb !== 'reserve' && verb !== 'renew') return decision
     return bookingOf(decision, response.delay, () => response.tickets as Tickets)

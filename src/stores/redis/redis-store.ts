@@ -51,7 +51,8 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   leases?: LeasesOption
   /**
    * After how long without any answer to what was sent the client is told to connect anew: the other end of its connection may
-   * be gone without a word. Default `'5s'`; Infinity for never.
+   * be gone without a word. It is also how often a client of one server leaves a replica at most, after a failover behind a
+   * balancer. Default `'5s'`; Infinity for never.
    */
   reconnectAfter?: Duration
   /**
@@ -145,6 +146,10 @@ export class RedisStore implements Store {
       resets:
         subscriber === undefined ? undefined : new Resets(client, subscriber, `${prefix}:resets`, onReset, onClear),
     }
+  }
+
+  get connected(): boolean {
+    return this.#context.connection.ready()
   }
 
   open(terms: LedgerTerms, joins?: Ledger): Ledger {

@@ -21,6 +21,8 @@ export interface RequestExtras {
   readonly ban?: BanTerms | undefined
   /** For a settlement: penalties count it, because a slot refused the same call, which has to wait so many microseconds. */
   readonly punish?: number | undefined
+  /** For a charge: the key that has the last number of the reports of this sender. */
+  readonly report?: { readonly key: string; readonly number: number; readonly life: number } | undefined
   /** For a reservation: penalties do not count its refusal yet. A settlement with `punish` follows. */
   readonly countsLater?: boolean
 }
@@ -72,23 +74,27 @@ const verbs = {
 } as const
 const leaseFlag = 32
 const costsFlag = 64
+/** Of a settlement or a reservation. */
 const punishFlag = 128
+/** Of a charge. */
+const reportFlag = 128
 
 /** The most bytes that a request takes on the wire. */
 export function largestSizeOf({ plan, extras: { ban } }: ScriptRequest): number {
   const banBytes = ban === undefined ? 0 : 10 + Buffer.byteLength(ban.reason ?? '')
-  return 46 + 2 * plan.scopes.length + 33 * plan.policies.length + banBytes
+  return 64 + 2 * plan.scopes.length + 33 * plan.policies.length + banBytes
 }
 
 /** The verb, and a flag for each extra. */
 export function verbAndFlags({ verb, costs, extras }: ScriptRequest): number {
-  const { details, cacheable, lease, punish, countsLater } = extras
+  const { details, cacheable, lease, punish, countsLater, report } = extras
   let number: number = verbs[verb]
   if (details?.nextAfter === true) number += nextFlag
   if (cacheable === true) number += cacheableFlag
   if (lease !== undefined) number += leaseFlag
   if (typeof costs !== 'number') number += costsFlag
   if (punish !== undefined || countsLater === true) number += punishFlag
+  if (report !== undefined) number += reportFlag
   return number
 }
 
@@ -124,14 +130,27 @@ export function writeHead(
   return buffer.writeDoubleLE(typeof costs === 'number' ? costs : 0, at)
 }
 
-/** Writes what follows the keys, and returns where the next request begins. */
-export function writeExtras(buffer: Buffer, at: number, { plan, verb, costs, extras }: ScriptRequest): number {
-  const { maxWait = 0, tickets, punish, lease, ban } = extras
+/**
+ * Writes what follows the keys, and returns where the next request begins.
+ * @param indexOf the number of a key in the message
+ */
+export function writeExtras(
+  buffer: Buffer,
+  at: number,
+  { plan, verb, costs, extras }: ScriptRequest,
+  indexOf: (key: string) => number,
+): number {
+  const { maxWait = 0, tickets, punish, report, lease, ban } = extras
   if (typeof costs !== 'number') for (const cost of costs) at = buffer.writeDoubleLE(cost, at)
   if (verb === 'settle' || verb === 'renew') {
     for (const n of plan.policies.keys()) at = writeTicket(buffer, at, tickets?.[n])
   }
   if (punish !== undefined) at = buffer.writeDoubleLE(punish, at)
+  if (report !== undefined) {
+    at = buffer.writeUInt16LE(indexOf(report.key), at)
+    at = buffer.writeDoubleLE(report.number, at)
+    at = buffer.writeDoubleLE(report.life, at)
+  }
   if (verb === 'reserve' || verb === 'renew') {
     at = buffer.writeDoubleLE(maxWait, at)
     at = buffer.writeDoubleLE(newReservationId(), at)

@@ -79,7 +79,7 @@ export class WholeMessage implements Message {
     at = bytes.writeUInt16LE(0, at)
     at = bytes.writeUInt8(0, at)
     for (let n = 1; n < keys.length; n++) at = bytes.writeUInt16LE(this.#keyIndex(keys[n] as string), at)
-    this.#end = writeExtras(bytes, at, request)
+    this.#end = writeExtras(bytes, at, request, (key) => this.#keyIndex(key))
     this.#repeats = 0
   }
 

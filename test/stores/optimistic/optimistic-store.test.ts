@@ -32,9 +32,12 @@ function fleet(period = 100) {
       },
     }
   })
-  const process = (policies: ConstructorParameters<typeof RateLimiter>[0]['policies'], name = 'api') => {
+  const process = (
+    policies: ConstructorParameters<typeof RateLimiter>[0]['policies'],
+    options: Partial<ConstructorParameters<typeof RateLimiter>[0]> = {},
+  ) => {
     const store = new OptimisticStore(behind, period, clock.now, clock.sleeper)
-    return new RateLimiter({ name, policies, store, storeTimeout: Infinity, onStoreError: 'throw' })
+    return new RateLimiter({ name: 'api', policies, store, storeTimeout: Infinity, onStoreError: 'throw', ...options })
   }
   const exactly = (policies: ConstructorParameters<typeof RateLimiter>[0]['policies']) =>
     new RateLimiter({ name: 'api', policies, store: exact })
@@ -187,6 +190,27 @@ describe('a store that fails', () => {
     expect(await calls(limiter, 1)).toBe('1')
     await clock.pass('100ms')
     expect((await exactly('100/1h fixed-window').peek('k')).policies[0]?.used).toBe(8)
+  })
+
+  test('a start without it: each process has its part of instances, and says that it decides by itself', async () => {
+    const { clock, state, process } = fleet()
+    state.broken = true
+    const processes = Array.from({ length: 8 }, () => process('1000/1h fixed-window', { instances: 8 }))
+    const started = await Promise.all(processes.map((limiter) => calls(limiter, 200)))
+    expect(started.join('').replaceAll('0', '')).toHaveLength(1000)
+    for (const limiter of processes) expect(await limiter.consume('new')).toMatchObject({ source: 'fallback' })
+    state.broken = false
+    await clock.pass('100ms')
+    await clock.pass('1ms')
+    for (const limiter of processes) expect(await limiter.consume('new')).toMatchObject({ source: 'store' })
+  })
+
+  test('before the first count of the processes, each has its part of instances; then of the count', async () => {
+    const { clock, process } = fleet()
+    const processes = Array.from({ length: 4 }, () => process('100/1h fixed-window', { instances: 10 }))
+    for (const limiter of processes) expect(await calls(limiter, 12)).toBe('111111111100')
+    await clock.pass('200ms')
+    for (const limiter of processes) expect(await calls(limiter, 26, 'other')).toBe(`${'1'.repeat(25)}0`)
   })
 
   test('while it hangs, calls are decided at once', async () => {

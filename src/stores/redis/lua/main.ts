@@ -11,7 +11,8 @@
  * each request "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more
  * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; "<d" a
  * cost for each policy, if they differ; the tickets of a settlement or a renewal; how long a refused call has to wait, if its
- * settlement counts the refusal; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
+ * settlement counts the refusal; "<Hdd" the key, the number and the life in
+ * microseconds of a numbered report; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
  */
 
 /** The algorithms in the order of their numbers on the wire, which start with 1. */
@@ -140,6 +141,7 @@ repeat
         verbs = make('verbs')
         if verbAndFlags % 128 >= 64 then costs, position = verbs.readCosts(#policies, position) end
         if verb == SETTLE or verb == RENEW then verbs.tickets, position = verbs.readTickets(#policies, position) end
+        if verb == CHARGE and verbAndFlags >= 128 then position = verbs.readReport(#policies, position, broken) end
         if verb == SETTLE and verbAndFlags >= 128 then refusedFor, position = unpack('<d', requests, position) end
       end
       if verb == RESERVE or verb == RENEW then

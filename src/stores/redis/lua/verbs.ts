@@ -98,6 +98,19 @@ function makers.verbs()
     return list, position
   end
 
+  -- A report that was counted before charges nothing. Else its number is noted.
+  function verbs.readReport(count, position, broken)
+    local key, number, life
+    key, number, life, position = unpack('<Hdd', ARGV[1], position)
+    local last = tonumber(written[key] or read[key] or 0) or 0
+    if last >= number then
+      for n = 1, count do costs[n] = 0 end
+      number = last
+    end
+    if not (broken or mistyped[key]) then written[key], writtenExpiry[key] = format('%.0f', number), now + life end
+    return position
+  end
+
   -- @param keepsCounted true if the call was taken as a refused one where refusals count
   function verbs.giveBack(policies, keepsCounted)
     for n = 1, #policies do
