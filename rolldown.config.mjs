@@ -1,34 +1,76 @@
+import { readFileSync } from 'node:fs'
 import { defineConfig } from 'rolldown'
 import manifest from './package.json' with { type: 'json' }
-
-/** The entry points of `exports`: the name of the bundle, and its source, which the declarations are named after. */
-const doors = Object.values(manifest.exports)
-  .filter((target) => typeof target === 'object')
-  .map(({ types, default: bundle }) => [nameOf(bundle), types.replace('./dist/types/', '').replace('.d.ts', '.ts')])
-
-function nameOf(bundle) {
-  return bundle.replace('./dist/', '').replace('.js', '')
-}
+import { declarations } from './tools/declarations.mjs'
+import { entries } from './tools/entries.mjs'
 
 /** What a bundle imports by name. Everything else is bundled: to bundle a dependency, make it a devDependency. */
 const packages = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })
 const external = (id) => /^(node:|#platform$)/.test(id) || packages.some((name) => `${id}/`.startsWith(`${name}/`))
 
-export default defineConfig({
-  input: {
-    ...Object.fromEntries(doors),
-    'headgate-postgres': 'src/stores/postgres/print-schema.ts',
-    'platform/node': 'src/platform/node.ts',
-    'platform/web': 'src/platform/web.ts',
+const platforms = { 'platform/node': 'src/platform/node.ts', 'platform/web': 'src/platform/web.ts' }
+const absolute = (sources) =>
+  Object.fromEntries(Object.entries(sources).map(([name, file]) => [name, `${import.meta.dirname}/${file}`]))
+
+/** The licenses of the packages that a chunk contains. */
+function licenses({ moduleIds }) {
+  const folders = moduleIds.map((id) => /^.*\/node_modules\/(?:@[^/]+\/)?[^/]+\//.exec(id)?.[0])
+  const texts = [...new Set(folders)].filter(Boolean).map((folder) => readFileSync(`${folder}LICENSE`, 'utf8').trim())
+  return texts.map((text) => `/*!\n${text}\n*/`).join('\n')
+}
+
+const readable = {
+  // With the names of the sources, so that stack traces need no source map. The declarations have the comments.
+  minify: false,
+  minifyInternalExports: false,
+  comments: { legal: false, annotation: true, jsdoc: false },
+  banner: licenses,
+}
+
+/** Ships the scripts of Redis without comments and indentation, as they are sent. */
+const scripts = {
+  name: 'scripts',
+  transform: {
+    filter: { id: /\/redis\/lua\/.*\.ts$/ },
+    handler: (code) => code.replace(/^ *--.*\n/gm, '').replace(/^ +/gm, ''),
   },
-  platform: 'neutral',
-  external,
-  output: {
-    dir: 'dist',
-    cleanDir: true,
-    chunkFileNames: 'chunks/[name].js',
-    // Readable as it is, so that stack traces need no source map. The declarations carry the comments.
-    minify: false,
-    comments: { legal: true, annotation: true, jsdoc: false },
+}
+
+export default defineConfig([
+  {
+    input: { ...entries, ...platforms, 'headgate-postgres': 'src/stores/postgres/print-schema.ts' },
+    platform: 'neutral',
+    plugins: [scripts],
+    external,
+    output: { ...readable, dir: 'dist', cleanDir: true, chunkFileNames: 'chunks/[name].js' },
   },
-})
+  {
+    // For Jest, for bundlers, and for Node's `require` where it cannot load ES modules. Names stay, only blanks go.
+    input: { ...entries, ...platforms },
+    platform: 'neutral',
+    plugins: [scripts],
+    external,
+    output: {
+      ...readable,
+      format: 'cjs',
+      exports: 'named',
+      dir: 'dist/cjs',
+      entryFileNames: '[name].cjs',
+      chunkFileNames: 'chunks/[name].cjs',
+      minify: { compress: false, mangle: false, codegen: { removeWhitespace: true } },
+      footer: ({ exports }) =>
+        exports.includes('module.exports') ? "module.exports = exports['module.exports'];" : '',
+    },
+  },
+  {
+    input: absolute(entries),
+    plugins: declarations,
+    external: (id) => !/^[./]/.test(id),
+    output: {
+      dir: 'dist/types',
+      entryFileNames: '[name].cjs',
+      chunkFileNames: 'chunks/[name].cjs',
+      minifyInternalExports: false,
+    },
+  },
+])

@@ -6,8 +6,8 @@ const long = 'test/**/*.long.test.ts'
 const built = ['test/{readme,site-programs}.test.ts', 'test/examples/*.test.ts']
 /** Tests that listen to every store of the process, so no other file may leave one that works on. */
 const listening = ['test/telemetry/stores.test.ts']
-/** Installs the packed tarball, and compiles its types with each setting. */
-const packed = ['test/package.test.ts']
+/** Installs the packed tarball, compiles its types with each setting, and uses it beside older neighbours. */
+const packed = ['test/{package,neighbours}.test.ts']
 /** Tests that start Redis, PostgreSQL or Memcached, or other processes of Node. */
 const servers = [
   'test/stores/redis/*.test.ts',
@@ -63,7 +63,7 @@ export default defineConfig({
       }),
       tier('http', http, shared),
       tier('built', built),
-      tier('package', packed),
+      tier('package', packed, { globalSetup: installServers }),
       tier('servers', servers, { ...shared, globalSetup: installServers }),
       tier('listening', listening, { globalSetup: installServers }),
       tier('in-depth', parts, { ...shared, globalSetup: installServers, env: { HEADGATE_IN_DEPTH: 'true' } }),

@@ -1,6 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import { createGuard, type GuardOptions, HeadgateError } from '../src/http/index.ts'
-import { fastifyFramework } from './fastify-framework.ts'
+import { fastifyFramework, tooOldFastify } from './fastify-framework.ts'
+
+/** @throws HeadgateError before Fastify 4.25 */
+export function checkVersion({ version = '0' }: FastifyInstance): void {
+  const [major = 0, minor = 0] = version.split('.').map(Number)
+  if (major < 4 || (major === 4 && minor < 25)) throw tooOldFastify()
+}
 
 /** @throws HeadgateError for options that `rateLimit(false, ...)` cannot pass on to routes */
 export function checkRouteDefaults(options: GuardOptions<FastifyRequest, FastifyReply> = {}): void {

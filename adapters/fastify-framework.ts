@@ -1,4 +1,5 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type HeadgateError, tooOld } from '../src/errors.ts'
 import { type Framework, isUnixSocket, routeName, whenEnded } from '../src/http/index.ts'
 
 /** True if the server trusts every hop: it then follows a long forwarding chain of documentation addresses (RFC 5737). */
@@ -60,10 +61,17 @@ declare module 'fastify' {
   }
 }
 
+/** The error of a version that does not show the config of a request's route, or gives that of GET to HEAD too. */
+export function tooOldFastify(): HeadgateError {
+  return tooOld('headgate/fastify', 'fastify', '4.25')
+}
+
 function route(request: FastifyRequest): string {
   // A 404 is no route, but the global limit applies to it: it is no sign that the limiter is in the wrong place.
   if (request.is404) return routeName(request.method, '404')
-  const { config, url } = request.routeOptions
+  const options = request.routeOptions
+  if (options?.config === undefined) throw tooOldFastify()
+  const { config, url } = options
   return routeName(request.method, config[patternOfGet] ?? url)
 }
 

@@ -14,7 +14,14 @@ import {
   type WithOwn,
 } from '../src/http/index.ts'
 import { text } from '../src/options.ts'
-import { type Checked, checkRegistered, checkRouteDefaults, decorate, isChecked } from './fastify-checks.ts'
+import {
+  type Checked,
+  checkRegistered,
+  checkRouteDefaults,
+  checkVersion,
+  decorate,
+  isChecked,
+} from './fastify-checks.ts'
 import { limitedRoutesOf, limitIn } from './fastify-early-routes.ts'
 import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
 import { type FastifyGuard, guardOfRoute, RouteGuards } from './fastify-route-guards.ts'
@@ -116,7 +123,7 @@ function readOwn(
   return ownOptions<Own, FastifyRequest, FastifyReply>(checks, first as WithOwn<Argument, Own>, second)
 }
 
-const metadata = { fastify: '5.x', name: 'headgate' }
+const metadata = { name: 'headgate' }
 // `app.register(rateLimit, options)` registers the function itself, so it needs the metadata of a plugin.
 plugin(rateLimit as unknown as FastifyPluginCallback, metadata)
 
@@ -129,6 +136,7 @@ function install(
   done: (error?: Error) => void,
 ): void {
   try {
+    checkVersion(app)
     const guard = makeGuard()
     const routes = new RouteGuards(guard?.inherited ?? inherited, configKey)
     const declared: RouteOptions[] = []

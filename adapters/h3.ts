@@ -1,4 +1,6 @@
-import { type H3Event, type Middleware, toResponse } from 'h3'
+import type { H3Event, Middleware } from 'h3'
+import * as h3 from 'h3'
+import { tooOld } from '../src/errors.ts'
 import {
   asError,
   createGuard,
@@ -44,6 +46,7 @@ export function rateLimit(limit: Policies, options?: H3Options): H3Middleware
 export function rateLimit(limit: Plans, options?: H3Options): H3Middleware<PlanLimiter>
 export function rateLimit(limit: Argument, options?: H3Options): H3Middleware<RateLimiter | PlanLimiter>
 export function rateLimit(first: Argument, second?: H3Options): H3Middleware<RateLimiter | PlanLimiter> {
+  if (h3.toResponse === undefined) throw tooOld('headgate/h3', 'h3', '2')
   const { own, limit, options } = ownOptions<H3OwnOptions, H3Event, H3Event>(checks, first, second)
   const guard = createGuard(h3Framework(own), limit, options)
   const middleware: Middleware = (event, next) => {
@@ -89,7 +92,8 @@ async function answered(event: H3Event, next: Next): Promise<unknown> {
   try {
     const value = await next()
     // A symbol says that no route has matched, or that the response is already sent.
-    if (value !== undefined && typeof value !== 'symbol') return answer.apply(await toResponse(value, event), event.req)
+    if (value !== undefined && typeof value !== 'symbol')
+      return answer.apply(await h3.toResponse(value, event), event.req)
     answer.end(404, false)
     return value
   } catch (error) {

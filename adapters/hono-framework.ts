@@ -1,5 +1,4 @@
 import type { Context } from 'hono'
-import { matchedRoutes } from 'hono/route'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView, toldFinder } from './address-view.ts'
 import { headerOf, isUnaddressed, type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
@@ -41,7 +40,8 @@ function nodeResponse(context: Context): NodePair['res'] {
 
 /** The pattern of the route. In `app.use`, the current one is that of the middleware, so look for the handler after it. */
 function matchedRoute(context: Context): string | undefined {
-  const routes = matchedRoutes(context).slice(context.req.routeIndex)
+  // Its helper in `hono/route` is missing before Hono 4.8.
+  const routes = context.req.matchedRoutes.slice(context.req.routeIndex)
   // Middleware takes every method and a second parameter; a handler of `app.all` takes one.
   return routes.find(({ method, handler }) => method !== 'ALL' || handler.length < 2)?.path
 }

@@ -1,4 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono'
+import { tooOld } from '../src/errors.ts'
 import {
   asError,
   createGuard,
@@ -58,6 +59,7 @@ export function rateLimit(first: Argument, second?: HonoOptions): HonoMiddleware
   const { own, limit, options } = ownOptions<HonoOwnOptions, Context, Context>(checks, first, second)
   const guard = createGuard(honoFramework(own), limit, options)
   const middleware: MiddlewareHandler = async (context, next) => {
+    if (context.req.routeIndex === undefined) throw tooOld('headgate/hono', 'hono', '3.11')
     let admitted: MaybePromise<boolean>
     try {
       admitted = guard.check(context, context)

@@ -5,7 +5,9 @@ import {
   Injectable,
   type NestInterceptor,
 } from '@nestjs/common'
-import { type Observable, tap } from 'rxjs'
+import type { Observable } from 'rxjs'
+import * as rxjs from 'rxjs'
+import { tooOld } from '../src/errors.ts'
 import { callOf, isObject } from './nest-call.ts'
 
 type Ending = (status: number, aborted: boolean) => void
@@ -26,6 +28,11 @@ class HeldCall {
     this.running = false
     for (const done of this.endings.splice(0)) done(status, aborted)
   }
+}
+
+/** @throws HeadgateError if rxjs has its operators elsewhere */
+export function checkRxjs(): void {
+  if (rxjs.tap === undefined) throw tooOld('headgate/nest', 'rxjs', '7.3')
 }
 
 /** By the arguments, which guards and interceptors share. */
@@ -79,7 +86,7 @@ export class RateLimitInterceptor implements NestInterceptor {
     if (call === undefined) return next.handle()
     held.delete(args)
     return next.handle().pipe(
-      tap({
+      rxjs.tap({
         subscribe: () => {
           call.running = true
         },

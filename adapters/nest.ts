@@ -12,6 +12,7 @@ import { HeadgateError } from '../src/http/index.ts'
 import { callOf, isObject } from './nest-call.ts'
 import { isGuarded, isIntercepted, takesMessages, unseenEnd } from './nest-enhancers.ts'
 import { limitsToken, RateLimitGuard } from './nest-guard.ts'
+import { checkRxjs } from './nest-interceptor.ts'
 import { NestLimits } from './nest-limits.ts'
 import type { RateLimitModuleOptions } from './nest-options.ts'
 
@@ -115,6 +116,7 @@ Inject(MetadataScanner)(RateLimitModule, undefined, 2)
 Inject(ApplicationConfig)(RateLimitModule, undefined, 3)
 
 function moduleWith(limits: Provider, imports: NonNullable<DynamicModule['imports']> = []): DynamicModule {
+  checkRxjs()
   return {
     module: RateLimitModule,
     global: true,

@@ -1,18 +1,14 @@
-import { readFileSync } from 'node:fs'
 import { Converter } from 'typedoc'
-
-const { name: root, exports } = JSON.parse(readFileSync(new URL('../package.json', import.meta.url), 'utf8'))
+import manifest from '../package.json' with { type: 'json' }
+import { entries } from '../tools/entries.mjs'
 
 /** The name by which an entry point is imported, by its source: `adapters/koa` is `headgate/koa`. */
 const names = new Map(
-  Object.entries(exports)
-    .filter(([, target]) => typeof target === 'object')
-    .map(([subpath, { types }]) => [source(types), subpath.replace('.', root)]),
+  Object.entries(entries).map(([name, source]) => [
+    source.replace(/(\/index)?\.ts$/, ''),
+    name === 'index' ? manifest.name : `${manifest.name}/${name}`,
+  ]),
 )
-
-function source(types) {
-  return types.replace('./dist/types/', '').replace(/(\/index)?\.d\.ts$/, '')
-}
 
 /** Names each module of the reference as users import it. */
 export function load(app) {

@@ -17,6 +17,7 @@
  * - `HEADGATE_DUPLICATE_LIMITER`: two limiters on a store have the same name.
  * - `HEADGATE_OPTION`: an option does not exist, or its value is invalid.
  * - `HEADGATE_CLOCK`: a clock does not return whole microseconds.
+ * - `HEADGATE_VERSION`: a package that is used with headgate, such as a framework or a client, is too old. Also rejects a request.
  * - `HEADGATE_STATE_SIZE`: the states of a key need more bytes than the store can hold. Also rejects a call.
  *
  * A call of any verb rejects with (and `consumeSync` throws):
@@ -75,6 +76,7 @@ export type ErrorCode =
   | 'HEADGATE_THROWN'
   | 'HEADGATE_FUNCTION_TIMEOUT'
   | 'HEADGATE_CLOCK'
+  | 'HEADGATE_VERSION'
   | 'HEADGATE_ASYNC_STORE'
   | 'HEADGATE_UNSUPPORTED'
   | 'HEADGATE_STATE_SIZE'
@@ -121,6 +123,12 @@ export function invalidOption(
   code: ErrorCode = 'HEADGATE_OPTION',
 ): HeadgateError {
   return new HeadgateError(code, `${option} must be ${expected}, got ${shown(value)}. ${fix}`)
+}
+
+/** The error of a package that is too old to work with this one. @param entry what needs it @param name as npm knows it */
+export function tooOld(entry: string, name: string, lowest: string): HeadgateError {
+  const fix = `Run npm install ${name}@latest.`
+  return new HeadgateError('HEADGATE_VERSION', `${entry} needs ${name} ${lowest} or later. ${fix}`)
 }
 
 /** The error of a store that failed. @param store its name @param cause what its client threw */

@@ -1,6 +1,7 @@
 import { counter, type Policy, RateLimiter, type Store, wallClock } from '../../src/index.ts'
 import type { MaybePromise } from '../../src/maybe-promise.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
+import { limiterName, longestWindow } from './option-values.ts'
 
 /** The hits of one key. */
 export interface Count {
@@ -9,12 +10,9 @@ export interface Count {
   readonly resetAfter: number
 }
 
-/** The longest window of a policy: 366 days. */
-const longest = 366 * 24 * 60 * 60 * 1000
-
 /** A counter without a limit. @param window in milliseconds, at most 366 days */
 function hitsIn(window: number): Policy {
-  return counter({ name: 'hits', window: `${Math.min(longest, Math.max(1, Math.ceil(window)))}ms` })
+  return counter({ name: 'hits', window: `${Math.min(longestWindow, Math.max(1, Math.ceil(window)))}ms` })
 }
 
 /**
@@ -31,8 +29,9 @@ export function countersIn(window: number, store: Store = memoryStore({ clock: w
 
 const byStore = new WeakMap<Store, Map<string, Counters>>()
 
-/** The counters of that name on a store, in windows of this length. Whoever asks for the same name gets the same counts. */
-export function countersOn(store: Store, name: string, window: number): Counters {
+/** The counters of an id on a store, in windows of this length. The same id has the same counts. */
+export function countersOn(store: Store, id: string, window: number): Counters {
+  const name = limiterName(id)
   const all = byStore.get(store) ?? new Map<string, Counters>()
   byStore.set(store, all)
   const known = all.get(name)

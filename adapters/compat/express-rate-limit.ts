@@ -11,15 +11,16 @@
  * - A key that is no text is counted as its text by stores of headgate. A request without a key is refused with 403 if its client
  *   has left: there, all of these share the count of 'undefined'.
  * - A `limit` that is no number is an error, of the function that makes the middleware if it can be. There, NaN refuses nobody.
- * - `validate` warns of mistakes that change what is counted. It does not inspect the source of functions or the stack.
+ *   A `windowMs` that is no number is an error too.
+ * - `validate` warns of mistakes that change what is counted. It does not inspect the source of functions.
  * - The middleware goes on at once where nothing has to be awaited.
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { whenEnded } from '../../src/http/index.ts'
+import { checkedLimit, MemoryStore, secondsLeft } from './counter-store.ts'
 import { hasLeft, ipKeyGenerator } from './express/address-key.ts'
-import { checkedLimit, configOf } from './express/config.ts'
-import { resolved, secondsLeft, setHeaders } from './express/fields.ts'
-import { MemoryStore } from './express/stores.ts'
+import { configOf } from './express/config.ts'
+import { resolved, setHeaders } from './express/fields.ts'
 import {
   type ClientRateLimitInfo,
   DAY,
@@ -86,7 +87,7 @@ async function check(
     hits = await store.increment(key)
   } catch (error) {
     if (!config.passOnStoreError) throw error
-    config.logger.error(error, 'express-rate-limit: the store failed, so the request goes on without a limit.')
+    config.logger.error(error, 'express-rate-limit: error from store, allowing request without rate-limiting.')
     return true
   }
   const { totalHits } = hits
@@ -100,7 +101,8 @@ async function check(
   Object.assign(request, { [config.requestPropertyName]: info })
   await setHeaders(config, request, response, info)
   if (config.skipFailedRequests || config.skipSuccessfulRequests) uncount(config, request, response, info)
-  if (totalHits <= limit) return true
+  // A store that returns no number refuses nobody. A validation says so.
+  if (!(totalHits > limit)) return true
   if ((config.legacyHeaders || config.standardHeaders) && !response.headersSent) {
     const seconds = config.retryAfter === undefined ? undefined : await resolved(config.retryAfter, request, response)
     response.setHeader('Retry-After', String(seconds ?? secondsLeft(resetTime, windowMs)))
@@ -110,18 +112,19 @@ async function check(
 }
 
 function initStore({ store, logger }: Config, options: Options): void {
-  const failed = (error: unknown) => logger.error(error, 'express-rate-limit: the store failed to start.')
+  const failed = (kind: string) => (error: unknown) =>
+    logger.error(error, `express-rate-limit: ${kind} during store initialization.`)
   try {
     const started = store.init?.(options)
-    if (started instanceof Promise) started.catch(failed)
+    if (started instanceof Promise) started.catch(failed('async error'))
   } catch (error) {
-    failed(error)
+    failed('error')(error)
   }
 }
 
 /**
  * Express middleware that counts requests in windows which open with the first one, and refuses those over the limit.
- * @throws TypeError if the store or the limit is invalid, HeadgateError if a store of headgate already has a limiter of that name
+ * @throws TypeError if the store, the logger or the limit is invalid, HeadgateError if a store of headgate already has a limiter of that name
  */
 export function rateLimit(passedOptions: Partial<Options> = {}): RateLimitRequestHandler {
   const config = configOf(passedOptions ?? {})
@@ -149,8 +152,7 @@ function unreadable(): never {
 /** @alias */
 export default rateLimit
 
-const exported: Record<string, unknown> = { default: rateLimit, rateLimit, MemoryStore, ipKeyGenerator }
-const commonJs: typeof rateLimit = Object.assign(rateLimit, exported, { SECOND, MINUTE, HOUR, DAY })
+/** What `require` returns: the function, with the other exports as its properties. */
+Object.assign(rateLimit, { default: rateLimit, rateLimit, MemoryStore, ipKeyGenerator, SECOND, MINUTE, HOUR, DAY })
 
-/** What `require` returns. */
-export { commonJs as 'module.exports' }
+export { rateLimit as 'module.exports' }

@@ -20,7 +20,6 @@
 import type {
   ContextConfigDefault,
   FastifyInstance,
-  FastifyPluginAsync,
   FastifySchema,
   preHandlerAsyncHookHandler,
   RouteGenericInterface,
@@ -72,7 +71,11 @@ function addHook(route: RouteOptions, name: RateLimitHook, handler: ReturnType<t
   Object.assign(route, { [name]: [...[before ?? []].flat(), handler] })
 }
 
-const fastifyRateLimit: FastifyPluginAsync<RateLimitPluginOptions> = async (app, options) => {
+/**
+ * The plugin of @fastify/rate-limit.
+ * @throws TypeError or HeadgateError for an invalid option
+ */
+export async function fastifyRateLimit(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   const settings = settingsOf(options)
   const ran = Symbol('headgate.ran')
   const limit: Limit = { settings, counting: await countingOf(settings) }
@@ -103,18 +106,12 @@ const fastifyRateLimit: FastifyPluginAsync<RateLimitPluginOptions> = async (app,
   })
 }
 
-const installed: FastifyPluginAsync<RateLimitPluginOptions> = plugin(fastifyRateLimit, {
-  fastify: '5.x',
-  name: '@fastify/rate-limit',
-})
+plugin(fastifyRateLimit, { fastify: '>=4', name: '@fastify/rate-limit' })
 
-export { installed as default, installed as fastifyRateLimit }
+/** @alias */
+export default fastifyRateLimit
 
-const commonJs: typeof installed = Object.assign(installed, {
-  default: installed,
-  fastifyRateLimit: installed,
-  normalizeIP,
-})
+/** What `require` returns: the plugin, with the other exports as its properties. */
+Object.assign(fastifyRateLimit, { default: fastifyRateLimit, fastifyRateLimit, normalizeIP })
 
-/** What `require` returns. */
-export { commonJs as 'module.exports' }
+export { fastifyRateLimit as 'module.exports' }

@@ -23,6 +23,7 @@ import { memoryStore, RateLimiter, type Store, slidingLog, wallClock } from '../
 import { decide } from '../../src/limiter.ts'
 import { isPromise } from '../../src/maybe-promise.ts'
 import { type Count, type Counters, countersOn, isHeadgateStore } from './counters.ts'
+import { hashOf, largestLog, longestWindow, numberFor } from './option-values.ts'
 
 /** Names of the fields. */
 export interface HeaderNameOptions {
@@ -85,12 +86,12 @@ const countsOf: unique symbol = Symbol('headgate.counts')
 function countersInMap(db: Map<unknown, unknown>, { duration, namespace }: Settings): Counters {
   const store = (db.get(countsOf) as Store | undefined) ?? memoryStore({ clock: wallClock })
   db.set(countsOf, store)
-  return countersOn(store, nameOf(namespace, duration), duration)
+  return countersOn(store, idOf(namespace, duration), duration)
 }
 
 /** Limits of one namespace and one duration share their counts. */
-function nameOf(namespace: string, duration: number): string {
-  return encodeURI(`${namespace}:${duration}`)
+function idOf(namespace: string, duration: number): string {
+  return `${namespace}:${duration}`
 }
 
 function byCounters(find: () => Counters, max: number): Limit {
@@ -107,8 +108,10 @@ function byCounters(find: () => Counters, max: number): Limit {
 async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limit> {
   assert(db, 'db required')
   const { redisStore } = await import('../../src/stores/redis/index.ts')
+  const { connectionOf } = await import('../../src/stores/redis/client.ts')
+  connectionOf(db, 'koa-ratelimit: db', 'Write db: new Redis().')
   const policies = slidingLog({ limit: max, window: `${duration}ms` })
-  const store = redisStore({ client: db, prefix: namespace, timeout: '1s' })
+  const store = redisStore({ client: db, prefix: prefixOf(namespace), timeout: '1s' })
   const limiter = new RateLimiter({ policies, store, name: 'koa', onStoreError: 'throw' })
   return async (id) => {
     const { allowed, remaining, policies } = await decide(limiter, id, 1, { details: { nextAfter: true } })
@@ -116,13 +119,25 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
   }
 }
 
+/** A namespace with other characters than a prefix may have is known by its hash. */
+function prefixOf(namespace: string): string {
+  if (/^[\w.:-]{1,128}$/.test(namespace)) return namespace
+  return `limit:${hashOf(namespace)}`
+}
+
 const storeFix = 'Give a store of headgate, such as redisStore({ client }), or leave it out and give db.'
 
-function limitOf(settings: Settings): Limit | Promise<Limit> {
+function limitOf(given: Settings): Limit | Promise<Limit> {
+  const settings: Settings = {
+    ...given,
+    duration: numberFor('koa-ratelimit: duration', given.duration, 1, longestWindow),
+    max: numberFor('koa-ratelimit: max', given.max ?? 0, 0, largestLog),
+    namespace: String(given.namespace),
+  }
   const { driver, db, store, duration, max, namespace } = settings
   if (store !== undefined) {
     if (!isHeadgateStore(store)) throw new TypeError(`koa-ratelimit: store cannot be ${shown(store)}. ${storeFix}`)
-    const counters = countersOn(store, nameOf(namespace, duration), duration)
+    const counters = countersOn(store, idOf(namespace, duration), duration)
     return byCounters(() => counters, max)
   }
   if (driver === 'redis') return byRedis(settings)
@@ -134,7 +149,7 @@ function limitOf(settings: Settings): Limit | Promise<Limit> {
 
 /**
  * Koa middleware that refuses the requests beyond `max` in a window. Its errors go to Koa's error handling.
- * @throws TypeError or HeadgateError if `store` is given and invalid, or cannot have a limiter of this `namespace`
+ * @throws TypeError if `store` is given, and it, `max` or `duration` is invalid
  */
 export function ratelimit(options: MiddlewareOptions = {}): Middleware {
   const settings: Settings = {
@@ -198,5 +213,7 @@ async function refuse(context: Context, settings: Settings, id: string, wait: nu
 
 /** @alias */
 export default ratelimit
-/** What `require` returns. */
+/** What `require` returns: the function, with the other exports as its properties. */
+Object.assign(ratelimit, { default: ratelimit, ratelimit })
+
 export { ratelimit as 'module.exports' }

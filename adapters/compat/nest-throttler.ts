@@ -21,6 +21,7 @@ import {
   wallClock,
 } from '../../src/index.ts'
 import { decide } from '../../src/limiter.ts'
+import { largestLog, limiterName, longestWindow, numberFor } from './option-values.ts'
 
 /** What the guard of @nestjs/throttler gets for a request. Times are whole seconds. */
 export interface ThrottlerStorageRecord {
@@ -86,7 +87,8 @@ export class HeadgateThrottlerStorage {
 
   #planOf(ttl: number, limit: number, blockDuration: number, throttlerName: string): RateLimiter {
     const last = this.#last.get(throttlerName)
-    if (last?.limit === limit && last.ttl === ttl && last.blockDuration === blockDuration) return last.plan
+    if (last !== undefined && last.limit === limit && last.ttl === ttl && last.blockDuration === blockDuration)
+      return last.plan
     const plan = this.#findPlan(ttl, limit, blockDuration, throttlerName)
     this.#last.set(throttlerName, { ttl, limit, blockDuration, plan })
     return plan
@@ -96,8 +98,11 @@ export class HeadgateThrottlerStorage {
     const id = `${ttl}:${limit}:${blockDuration}:${throttlerName}`
     const known = this.#plans.get(id)
     if (known !== undefined) return known
-    const policies = slidingLog({ name: hits, limit, window: `${ttl}ms` })
-    const penalty = blockDuration > 0 && penaltyOf(ttl, blockDuration)
+    const window = numberFor('ThrottlerModule: ttl', ttl, 1, longestWindow)
+    const most = numberFor('ThrottlerModule: limit', limit, 0, largestLog, Math.floor)
+    const block = numberFor('ThrottlerModule: blockDuration', blockDuration || 0, 0, longestWindow)
+    const policies = slidingLog({ name: hits, limit: most, window: `${window}ms` })
+    const penalty = block > 0 && penaltyOf(window, block)
     const first = this.#limiters.get(throttlerName)
     const plan = first?.under({ policies, penalty }) ?? this.#limiterOf(throttlerName, policies, penalty)
     this.#plans.set(id, plan)
@@ -106,7 +111,7 @@ export class HeadgateThrottlerStorage {
 
   #limiterOf(throttlerName: string, policies: Policy, penalty: PenaltyOptions | false): RateLimiter {
     const limiter = new RateLimiter({
-      name: encodeURI(throttlerName).slice(-128),
+      name: limiterName(throttlerName),
       policies,
       store: this.#store,
       onStoreError: this.#onStoreError,

@@ -1,4 +1,4 @@
-import { HeadgateError } from '../../src/errors.ts'
+import { HeadgateError, tooOld } from '../../src/errors.ts'
 import type { Key, RateLimiter } from '../../src/limiter.ts'
 import type { PolicyLikes } from '../../src/limiter-options.ts'
 import { ConnectionKey, keyOfConnection } from './connection-key.ts'
@@ -61,6 +61,7 @@ export function limitMessages(
       "limitMessages takes a WebSocket of ws or a server's socket of socket.io. Write limitMessages(socket, '20/1s').",
     )
   }
+  if (!hasMethods(socket, ['pause', 'resume'])) throw tooOld('limitMessages', 'ws', '8.4')
   const own = new ConnectionKey()
   const limit = messageLimit(webSocketTransport(socket), own, policies, options as MessageOptions<WebSocketMessage>)
   limitWebSocket(socket, limit, own)
@@ -96,7 +97,7 @@ function isSocketIo(socket: unknown): socket is SocketIoLike {
 }
 
 function isWebSocket(socket: unknown): socket is WebSocketLike {
-  return hasMethods(socket, ['emit', 'send', 'close', 'pause', 'resume', 'listenerCount'])
+  return hasMethods(socket, ['emit', 'send', 'close', 'listenerCount'])
 }
 
 function hasMethods(socket: unknown, names: readonly string[]): boolean {

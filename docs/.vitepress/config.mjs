@@ -100,7 +100,7 @@ const guide = [
   },
   {
     text: 'More',
-    items: [page('Performance', 'performance'), page('Security', 'security')],
+    items: [page('Performance', 'performance'), page('Security', 'security'), page('Support', 'support')],
   },
 ]
 

@@ -313,6 +313,24 @@ import { compareAndSetStore } from 'headgate/store'
 const store = compareAndSetStore({ read: async () => undefined, swap: async () => true })
 await new RateLimiter({ name: 'api', policies: '10/1m', store }).consume('ann')`,
   },
+  HEADGATE_VERSION: {
+    cause:
+      'A package that is used with headgate is too old: a framework, a client or a library of sockets. headgate can be installed beside any version, so this shows when it is used.',
+    fix: 'Update the package that the message names. The [policy of support](../support.md#versions) lists the lowest version of each.',
+    wrong: `import { RateLimiter } from 'headgate'
+import { redisStore } from 'headgate/redis'
+
+// A client of node-redis 3, whose methods take callbacks.
+const client = { evalsha() {}, eval() {}, on() {}, internal_send_command() {} }
+new RateLimiter({ name: 'api', policies: '10/1m', store: redisStore({ client }) })`,
+    right: `import { RateLimiter } from 'headgate'
+import { redisStore } from 'headgate/redis'
+import { createClient } from 'redis'
+
+const client = createClient()
+client.on('error', console.error)
+new RateLimiter({ name: 'api', policies: '10/1m', store: redisStore({ client }) })`,
+  },
   HEADGATE_STATE_SIZE: {
     cause:
       'The states of a key could need more bytes than the store can hold, such as a log of many requests in Memcached.',

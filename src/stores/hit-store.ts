@@ -3,7 +3,7 @@ import type { Details, Tickets } from '../algorithms/evaluation.ts'
 import { IntervalBucket } from '../algorithms/interval-bucket.ts'
 import { monotonicClock } from '../clock.ts'
 import { type Decision, join, type Verdict } from '../decision.ts'
-import { HeadgateError, unsupported } from '../errors.ts'
+import { HeadgateError, shown, unsupported } from '../errors.ts'
 import { withFailover } from '../failure/failover-ledger.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { callback, flag, knownOptions } from '../options.ts'
@@ -51,7 +51,9 @@ const example = '(key, cost) => counters.add(key, cost)'
  *
  * A refusal is taken back with `unhit`, unless the policy has `countRefused`. Debt, from a charge beyond the limit, ends with
  * the window.
- * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store also throws `HEADGATE_POLICY`
+ * If `hit` or `read` returns no numbers, the store has failed, and `onStoreError` of the limiter decides.
+ * @throws HeadgateError `HEADGATE_OPTION` if an option is invalid. A limiter on this store also throws `HEADGATE_POLICY`, and with
+ *   `synchronous`, `HEADGATE_STORE` at a call that gets no numbers
  */
 export function hitStore(options: HitStoreOptions): Store {
   knownOptions('hitStore', options, ['hit', 'unhit', 'read', 'forget', 'forgetAll', 'synchronous'])
@@ -107,6 +109,9 @@ class HitLedger implements Ledger {
     if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, details))
     if (verb === 'reserve') return this.#booking(this.#consume(key, cost, details), [[0, 0, cost]])
     if (verb === 'renew') return this.#booking(this.#change(key, 0, details), tickets)
+    // A charge of nothing only asks whether the store responds. Without `read`, the next hit shows it.
+    if (verb === 'charge' && cost === 0 && this.#options.read === undefined)
+      return this.#answer({ used: 0 }, 0, 0, details)
     if (verb === 'charge' || verb === 'settle') return this.#change(key, cost, details)
     if (verb === 'refund') return this.#change(key, -cost, details)
     if (verb === 'reset') return this.#reset(key)
@@ -140,7 +145,7 @@ class HitLedger implements Ledger {
   }
 
   #hit(key: string, cost: number): MaybePromise<Hits> {
-    return this.#options.hit(key, cost, this.#terms)
+    return then(this.#options.hit(key, cost, this.#terms), (hits) => numbersOf('hit', hits))
   }
 
   /** Never more than the key has used: some stores would count below 0. */
@@ -157,7 +162,7 @@ class HitLedger implements Ledger {
   #read(key: string): MaybePromise<Hits> {
     const { read } = this.#options
     if (read === undefined) throw needs('read', 'the hits of a key are not known')
-    return then(read(key, this.#terms), (hits) => hits ?? { used: 0, resetAfter: 0 })
+    return then(read(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
   }
 
   /** @param asked the hits with the call's own. Over the limit, it is refused. */
@@ -178,6 +183,22 @@ class HitLedger implements Ledger {
     }
     return join(allowed || shadow, [verdict], 'store', details?.at ? Math.floor(monotonicClock() / 1000) : undefined)
   }
+}
+
+/** @throws HeadgateError `HEADGATE_STORE` unless a function returned numbers: others would refuse everybody, or nobody */
+function numbersOf(name: 'hit' | 'read', hits: Hits): Hits {
+  const { used, resetAfter } = hits ?? {}
+  if (isNumber(used) && isNumber(resetAfter ?? 0)) return hits
+  const got =
+    typeof hits === 'object' && hits !== null
+      ? `{ used: ${shown(used)}, resetAfter: ${shown(resetAfter)} }`
+      : shown(hits)
+  const fix = 'Return numbers, such as { used: 3, resetAfter: 1500 }.'
+  throw new HeadgateError('HEADGATE_STORE', `hitStore: ${name} returned ${got}. ${fix}`)
+}
+
+function isNumber(value: unknown): boolean {
+  return typeof value === 'number' && !Number.isNaN(value)
 }
 
 /** True for a window that opens with the first request, and for a counter. */

@@ -1,6 +1,7 @@
-import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api'
+import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
+import * as api from '@opentelemetry/api'
 import { channel } from '#platform'
-import { invalidOption } from '../errors.ts'
+import { invalidOption, tooOld } from '../errors.ts'
 import { flag, knownOptions, type Names } from '../options.ts'
 import { Metrics } from './metrics.ts'
 import { addDecision, addStoreSpan } from './spans.ts'
@@ -43,6 +44,7 @@ export class HeadgateInstrumentation {
 
   /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid */
   constructor(config: HeadgateInstrumentationConfig = {}) {
+    if (api.metrics === undefined) throw tooOld('headgate/otel', '@opentelemetry/api', '1.3')
     this.#config = checked(config)
     if (config.enabled !== false) this.enable()
   }
@@ -87,7 +89,8 @@ export class HeadgateInstrumentation {
   }
 
   #start(): void {
-    const { meterProvider = metrics.getMeterProvider(), tracerProvider = trace.getTracerProvider() } = this.#config
+    const { meterProvider = api.metrics.getMeterProvider(), tracerProvider = api.trace.getTracerProvider() } =
+      this.#config
     const meter: Meter = meterProvider.getMeter(scope, version)
     this.#metrics.start(meter)
     this.#tracer = tracerProvider.getTracer(scope, version)

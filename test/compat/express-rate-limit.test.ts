@@ -1,12 +1,14 @@
 /* The package and the module that stands in for it, side by side: the same requests must get the same answers. */
 import { createServer, request as send } from 'node:http'
+import connect from 'connect'
 import express5, { type Request, type Response } from 'express'
 import * as original from 'express-rate-limit'
 import express4 from 'express4'
+import polka from 'polka'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import * as compat from '../../adapters/compat/express-rate-limit.ts'
 import { memoryStore } from '../../src/index.ts'
-import { serve } from '../support/frameworks.ts'
+import { get, serve } from '../support/frameworks.ts'
 
 const start = Date.UTC(2026, 0, 1, 0, 0, 0, 250)
 beforeEach(() => void vi.useFakeTimers({ now: start, toFake: ['Date'] }))
@@ -372,6 +374,13 @@ const odd: Record<string, Scenario> = {
     Object.entries({
       'a date in the past': { totalHits: 3, resetTime: new Date(start - 5000) },
       'hits as a text': { totalHits: '3', resetTime: new Date(start + 5000) },
+      'no hits': { resetTime: new Date(start + 5000) },
+      'null as hits': { totalHits: null, resetTime: new Date(start + 5000) },
+      'NaN hits': { totalHits: NaN, resetTime: new Date(start + 5000) },
+      'words as hits': { totalHits: 'many', resetTime: new Date(start + 5000) },
+      'Infinity as hits': { totalHits: Infinity, resetTime: new Date(start + 5000) },
+      'hits as an object': { totalHits: { valueOf: (): number => 3 }, resetTime: new Date(start + 5000) },
+      'nothing at all': {},
       'null as the date': { totalHits: 3, resetTime: null },
     }).flatMap(([name, hits]) =>
       ([false, 'draft-6', 'draft-7', 'draft-8'] as const).map((standardHeaders) => [
@@ -414,7 +423,24 @@ describe('the exports', () => {
   })
 
   const addresses = ['192.0.2.1', '::ffff:192.0.2.1', '::ffff:c000:201', '2001:db8::', '2001:DB8:0:1:2:3:4:5', '::1']
-  const more = ['fe80::1', '1:0:0:2:0:0:0:3', '::2:0:0:0:0', 'no address', '', '64:ff9b::192.0.2.1', 'ffff:ffff:ffff::']
+  const old = [
+    '::192.0.2.1',
+    '0:0:0:0:0:0:192.0.2.1',
+    '0::0:192.0.2.1',
+    '::c000:201',
+    '::1:192.0.2.1',
+    '2001:db8::192.0.2.1',
+  ]
+  const more = [
+    ...old,
+    'fe80::1',
+    '1:0:0:2:0:0:0:3',
+    '::2:0:0:0:0',
+    'no address',
+    '',
+    '64:ff9b::192.0.2.1',
+    'ffff:ffff:ffff::',
+  ]
   test.each([...addresses, ...more])('ipKeyGenerator gives the same key: %s', (ip) => {
     for (const subnet of [undefined, 56, 64, 48, 1, 127, 128, false] as const) {
       expect([subnet, compat.ipKeyGenerator(ip, subnet)]).toEqual([subnet, original.ipKeyGenerator(ip, subnet)])
@@ -437,6 +463,10 @@ describe('MemoryStore', () => {
       await store.decrement('ann')
       await note(store.get('ann'))
       await store.decrement('nobody')
+      await note(store.get('nobody'))
+      await store.decrement('bob')
+      await store.decrement('bob')
+      await note(store.get('bob'))
       await store.resetKey('bob')
       answers.push(await store.get('bob'))
       vi.setSystemTime(start + 1000)
@@ -459,7 +489,127 @@ describe('MemoryStore', () => {
   })
 })
 
+/** A host that is not Express: it knows the address, and has no `app`. */
+type Handler = (request: Request, response: Response, next: (error?: unknown) => void) => void
+const hosts: Record<string, (handlers: Handler[]) => Parameters<typeof createServer>[1]> = {
+  Connect: (handlers) => {
+    const app = connect()
+    for (const handler of handlers) app.use(handler as never)
+    return app
+  },
+  Polka: (handlers) => {
+    const app = polka()
+    app.use(...(handlers as never[]))
+    return app.handler as never
+  },
+  'node:http': (handlers) => (request, response) => {
+    const go = (n: number) => (error?: unknown) => {
+      if (error !== undefined) response.writeHead(500).end(String(error))
+      else handlers[n]?.(request as Request, response as Response, go(n + 1))
+    }
+    go(0)()
+  },
+}
+
+async function playOn(
+  host: (handlers: Handler[]) => Parameters<typeof createServer>[1],
+  { rateLimit }: Module,
+  options: Partial<compat.Options>,
+  headers: Record<string, string> = {},
+): Promise<unknown[]> {
+  const limit = rateLimit({
+    limit: 2,
+    logger: quiet,
+    handler: (_request, response) => void Object.assign(response, { statusCode: 429 }).end('slow'),
+    ...options,
+  })
+  const withAddress: Handler = (request, _response, next) => {
+    Object.assign(request, { ip: request.socket.remoteAddress })
+    next()
+  }
+  const { url, close } = await serve(
+    createServer(host([withAddress, limit as never, (_request, response) => void response.end('hello')])),
+  )
+  const answers: unknown[] = []
+  for (let count = 0; count < 4; count++) {
+    const { status, body, headers: fields } = await get(url, headers)
+    answers.push([status, body, fields['x-ratelimit-remaining'], fields['retry-after']])
+  }
+  await close()
+  return answers
+}
+
+describe.each(Object.entries(hosts))('behind %s', (_, host) => {
+  const forwarded = { 'x-forwarded-for': '192.0.2.2', forwarded: 'for=192.0.2.2' }
+  test.each<[string, Partial<compat.Options>, Record<string, string>]>([
+    ['with all validations', {}, {}],
+    ['with all validations, and a proxy', {}, forwarded],
+    ['without validations', { validate: false }, forwarded],
+    ['with one validation', { validate: { default: false, trustProxy: true } }, forwarded],
+  ])('requests are limited from the first one on, %s', async (_name, options, headers) => {
+    const expected = await playOn(host, modules.original, options, headers)
+    expect(await playOn(host, modules.compat, options, headers)).toEqual(expected)
+    expect(expected.map((answer) => (answer as unknown[])[0])).toEqual([200, 200, 429, 429])
+  })
+})
+
 describe('the middleware', () => {
+  test.each(Object.entries(modules))('takes a request of a unit test (%s)', async (_, { rateLimit }) => {
+    const requests = [
+      {},
+      { headers: {} },
+      { app: {} },
+      { app: { get: undefined } },
+      { socket: null },
+      { ip: undefined, socket: null },
+    ]
+    const throwing = { app: { get: () => fail() }, headers: {} }
+    const fail = () => {
+      throw new Error('no setting here')
+    }
+    for (const request of [...requests, throwing]) {
+      for (const validate of [true, false]) {
+        const next = vi.fn()
+        const response = { setHeader: () => undefined } as unknown as Response
+        const limit = rateLimit({ validate, logger: quiet })
+        await limit({ ip: '192.0.2.1', ...request } as unknown as Request, response, next)
+        expect(next.mock.calls).toEqual([[]])
+      }
+    }
+  })
+
+  test('logs the same texts', async () => {
+    const script = async ({ rateLimit }: Module) => {
+      const logged: unknown[] = []
+      const log = (level: string) => (error: unknown, message?: string) => logged.push([level, String(error), message])
+      const logger = { error: log('error'), warn: log('warn') }
+      const down = () => {
+        throw new Error('down')
+      }
+      const start = { ...untimed(), validate: false, logger }
+      rateLimit({ validate: false, logger, store: { ...start, init: down } })
+      rateLimit({ validate: false, logger, store: { ...start, init: async () => down() } })
+      const limit = rateLimit({ validate: false, logger, passOnStoreError: true, store: failing() })
+      await limit({ ip: '192.0.2.1' } as Request, {} as Response, () => undefined)
+      return logged
+    }
+    const expected = await script(modules.original)
+    expect(await script(modules.compat)).toEqual(expected)
+    expect(expected).toHaveLength(3)
+  })
+
+  test.each(Object.entries(modules))('rejects a logger that cannot log (%s)', (_, { rateLimit }) => {
+    for (const logger of [{ error: 'no' }, { error() {} }, { warn() {} }, 'console']) {
+      expect(() => rateLimit({ logger: logger as never })).toThrow(TypeError)
+    }
+  })
+
+  test.each([Number.NaN, 'a minute', {}])('says at once that a window of %s is none', (windowMs) => {
+    expect(() => compat.rateLimit({ windowMs: windowMs as never })).toThrow(
+      /^windowMs must be a number of milliseconds/,
+    )
+  })
+
   test.each(Object.entries(modules))('has getKey and resetKey (%s)', async (_, module) => {
     const limit = module.rateLimit({ keyGenerator: () => 'ann', validate: false })
     const request = { app: { get: () => false }, headers: {} } as unknown as Request
@@ -559,6 +709,18 @@ describe('validations', () => {
     ['a draft that does not exist', () => ({ standardHeaders: 'draft-0' as never }), {}],
     ['a draft that needs a reset time', () => ({ store: untimed(), standardHeaders: 'draft-7' }), {}],
     ['a network that is too large', () => ({ ipv6Subnet: 8 }), {}],
+    ...[0, -5, 0.5, '60000', Infinity].map((windowMs): [string, () => Partial<compat.Options>, object] => [
+      `a window of ${windowMs} ms`,
+      () => ({ windowMs: windowMs as number }),
+      {},
+    ]),
+    ['a window of a store that keeps its own', () => ({ windowMs: 0, store: untimed() }), {}],
+    ['a store that returns no number', () => ({ store: { ...untimed(), increment: () => ({}) as never } }), {}],
+    [
+      'a store that returns words',
+      () => ({ store: { ...untimed(), increment: () => ({ totalHits: 'a' }) as never } }),
+      {},
+    ],
     ['none if they are off', () => ({ limit: 0, validate: false }), { 'x-forwarded-for': '192.0.2.2' }],
     ['all but some', () => ({ limit: 0, validate: { limit: false } }), {}],
     ['only some', () => ({ limit: 0, validate: { default: false, limit: true } }), {}],
@@ -566,6 +728,38 @@ describe('validations', () => {
     expect(await codesOf(modules.compat, options(), headers)).toEqual(
       await codesOf(modules.original, options(), headers),
     )
+  })
+
+  test.each([
+    ['Express 5', express5],
+    ['Express 4', express4 as unknown as typeof express5],
+  ])('a limiter that a handler of %s makes', async (_, express) => {
+    const codes = async ({ rateLimit }: Module, validate: boolean | compat.EnabledValidations, isAsync = false) => {
+      const found: unknown[] = []
+      const note = (error: unknown) => void found.push((error as { code: string }).code)
+      const logger = { error: note, warn: note }
+      const app = express()
+      app.use((request, response, next) => {
+        const make = () => void rateLimit({ logger, validate })(request, response, next)
+        if (isAsync) setImmediate(make)
+        else make()
+      })
+      app.get('/', (_request, response) => void response.send('hello'))
+      const { url, close } = await serve(createServer(app))
+      for (let count = 0; count < 2; count++) await get(url)
+      await close()
+      return found
+    }
+    const twice = ['ERR_ERL_CREATED_IN_REQUEST_HANDLER', 'ERR_ERL_CREATED_IN_REQUEST_HANDLER']
+    for (const [validate, expected] of [
+      [true, twice],
+      [false, []],
+      [{ creationStack: false }, []],
+    ] as const) {
+      expect(await codes(modules.original, validate)).toEqual(expected)
+      expect(await codes(modules.compat, validate)).toEqual(expected)
+    }
+    expect(await codes(modules.compat, true, true)).toEqual(await codes(modules.original, true, true))
   })
 
   test('a store that two limiters share', () => {

@@ -3,7 +3,7 @@ import original, * as originalNames from '@fastify/rate-limit'
 import fastify, { type FastifyInstance, type FastifyPluginAsync } from 'fastify'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import compat, * as compatNames from '../../adapters/compat/fastify-rate-limit.ts'
-import { memoryStore } from '../../src/index.ts'
+import { memoryStore, wallClock } from '../../src/index.ts'
 
 type Options = compatNames.RateLimitPluginOptions
 type Module = FastifyPluginAsync<Options>
@@ -580,6 +580,28 @@ describe('the exports', () => {
     for (const bits of [undefined, 0, 1, 32, 48, 56, 64, 127, 128]) {
       expect([bits, compatNames.normalizeIP(ip, bits)]).toEqual([bits, theirs(ip, bits)])
     }
+  })
+
+  test.each([{}, { continueExceeding: true }])(
+    'an error names the option redis, which is wrong, beside %j',
+    async (more) => {
+      const options = { redis: { host: '127.0.0.1' }, ...more } as never
+      const message = /^@fastify\/rate-limit: redis must be a client of ioredis, .* Write redis: new Redis\(\)\.$/
+      await expect(fastify().register(compat, options)).rejects.toThrow(message)
+    },
+  )
+
+  test.each(['', 'é ü', 5, 'x'.repeat(300)])('limits of the namespace %j count on a store', async (nameSpace) => {
+    const app = fastify()
+    const store = memoryStore({ clock: wallClock })
+    await app.register(compat, { store, nameSpace, max: 1 } as never)
+    const long = 'y'.repeat(100)
+    for (const url of ['/', `/a/${long}`, `/b/${long}`]) {
+      app.get(url, { config: { rateLimit: { max: url.length } } as object }, hello)
+    }
+    const left = async (url: string) => (await app.inject(url)).headers['x-ratelimit-remaining']
+    expect([await left('/'), await left(`/a/${long}`), await left(`/b/${long}`)]).toEqual(['0', '102', '102'])
+    await app.close()
   })
 
   test.each(['soon', '-1s'])('a window that is no duration is an error: %j', async (timeWindow) => {

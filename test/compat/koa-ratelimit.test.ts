@@ -2,7 +2,7 @@
 import Koa, { type Context, type Middleware } from 'koa'
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest'
 import { type MiddlewareOptions, ratelimit } from '../../adapters/compat/koa-ratelimit.ts'
-import { memoryStore } from '../../src/index.ts'
+import { memoryStore, wallClock } from '../../src/index.ts'
 import { get, serve } from '../support/frameworks.ts'
 import { MapDatabase } from '../support/map-store.ts'
 
@@ -197,7 +197,39 @@ test('counts in a store that processes share, by its namespace and duration', as
 
 test('a store that is none is an error when the middleware is made', () => {
   expect(() => ratelimit({ store: new Map() as never })).toThrow(/store cannot be .*Give a store of headgate/)
-  expect(() => ratelimit({ store: new MapDatabase().store(), namespace: 'é'.repeat(100) })).toThrow(/name must be/)
+})
+
+test('limits of one store count apart by any namespace, also by a long one and one that is no ASCII', async () => {
+  const store = memoryStore({ clock: wallClock })
+  const long = 'x'.repeat(300)
+  for (const namespace of ['', 'é'.repeat(100), `a${long}`, `b${long}`]) {
+    const [answers] = (await play(ratelimit, () => ({ max: 1, store, namespace }), times(2))) as [{ status: number }[]]
+    expect(answers.map(({ status }) => status)).toEqual([200, 429])
+  }
+})
+
+test('numbers may be texts, and beyond any range', async () => {
+  for (const options of [
+    { max: '1', duration: '60000' },
+    { max: 1, duration: Infinity },
+    { max: 0.5, duration: 60_000.5 },
+  ]) {
+    const [answers] = (await play(ratelimit, () => options as never, times(2))) as [{ status: number }[]]
+    expect(answers.map(({ status }) => status)).toEqual([200, 429])
+  }
+})
+
+test.each<[object, RegExp]>([
+  [{ driver: 'redis', db: {} }, /^koa-ratelimit: db must be a client of ioredis, .* Write db: new Redis\(\)\.$/],
+  [{ driver: 'redis', db: 'redis://127.0.0.1' }, /^koa-ratelimit: db must be a client/],
+  [{ max: Number.NaN }, /^koa-ratelimit: max must be a number, got NaN\.$/],
+  [{ max: 'many' }, /^koa-ratelimit: max must be a number/],
+  [{ duration: Number.NaN }, /^koa-ratelimit: duration must be a number/],
+  [{ duration: {} }, /^koa-ratelimit: duration must be a number, got an object/],
+])('an error names the option that is wrong: %j', async (options, message) => {
+  const context = { ip: '192.0.2.1', state: {}, set() {} } as unknown as Parameters<Middleware>[0]
+  const limit = ratelimit({ driver: 'memory', ...options })
+  await expect(limit(context, async () => undefined)).rejects.toThrow(message)
 })
 
 test.each([async () => 'ann', () => ({ name: 'ann' })])('an id that is an object is an error: %s', async (id) => {

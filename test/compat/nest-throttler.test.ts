@@ -58,6 +58,31 @@ test('throttlers count apart; windows and blocks that differ by request share th
   expect(seen).toEqual([1, 1, 2, 3, 'blocked', 2])
 })
 
+test('numbers may be texts, fractions, and beyond any range', async () => {
+  const storage = new HeadgateThrottlerStorage()
+  const hits = async (ttl: unknown, limit: unknown, block: unknown, name: string) => {
+    const hit = () => storage.increment('ann', ttl as number, limit as number, block as number, name)
+    return [(await hit()).isBlocked, (await hit()).isBlocked, (await hit()).isBlocked]
+  }
+  expect(await hits('60000', '2', '1000', 'texts')).toEqual([false, false, true])
+  expect(await hits(60_000.5, 2.5, 0.5, 'fractions')).toEqual([false, false, true])
+  expect(await hits(Infinity, 1, Infinity, 'without end')).toEqual([false, true, true])
+  expect(await hits(60_000, Infinity, undefined, 'no limit')).toEqual([false, false, false])
+  expect(await hits(60_000, -1, -1, 'nobody')).toEqual([true, true, true])
+  expect(await hits(60_000, 1, 0, '')).toEqual([false, true, true])
+  expect(await hits(60_000, 1, 0, 'é'.repeat(90))).toEqual([false, true, true])
+})
+
+test.each<[unknown, unknown, RegExp]>([
+  [Number.NaN, 1, /^ThrottlerModule: ttl must be a number, got NaN\.$/],
+  ['1m', 1, /^ThrottlerModule: ttl must be a number, got "1m"\.$/],
+  [1000, undefined, /^ThrottlerModule: limit must be a number, got undefined\.$/],
+  [1000, Number.NaN, /^ThrottlerModule: limit must be a number, got NaN\.$/],
+])('an error names the option that is no number: ttl %s, limit %s', async (ttl, limit, message) => {
+  const hit = new HeadgateThrottlerStorage().increment('ann', ttl as number, limit as number, 0, 'default')
+  await expect(hit).rejects.toThrow(message)
+})
+
 test('a window until a fixed time ends then, however many requests come before', async () => {
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1), toFake: ['Date'] })
   const storage = new HeadgateThrottlerStorage()

@@ -1,4 +1,4 @@
-/* The modules on a real Redis, each beside the package that it stands in for. */
+/* The modules on a real Redis, and with stores of others, each beside the package that it stands in for. */
 import { createServer } from 'node:http'
 import fastifyOriginal from '@fastify/rate-limit'
 import express from 'express'
@@ -7,12 +7,15 @@ import fastify, { type FastifyPluginAsync } from 'fastify'
 import { Redis } from 'ioredis'
 import Koa, { type Middleware } from 'koa'
 import original from 'koa-ratelimit'
+import { MemcachedStore } from 'rate-limit-memcached'
+import { RedisStore } from 'rate-limit-redis'
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import expressCompat from '../../adapters/compat/express-rate-limit.ts'
 import fastifyCompat, { type RateLimitPluginOptions } from '../../adapters/compat/fastify-rate-limit.ts'
 import { type MiddlewareOptions, ratelimit } from '../../adapters/compat/koa-ratelimit.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'
 import { get, serve } from '../support/frameworks.ts'
+import { startMemcached } from '../support/memcached-server.ts'
 import { type RedisServer, startRedis } from '../support/redis-server.ts'
 
 let server: RedisServer
@@ -58,6 +61,24 @@ describe('koa-ratelimit', () => {
     expect(await client.keys('limit:*')).toHaveLength(1)
   })
 })
+
+test.each(['', 'é ü', 'a{b}', 'x'.repeat(300)])(
+  'the namespace %j of koa-ratelimit counts in Redis',
+  async (namespace) => {
+    const statuses: number[] = []
+    for (const each of [namespace, `${namespace}y`]) {
+      const app = new Koa()
+      app.use(ratelimit({ db: client, max: 1, duration: 60_000, namespace: each }))
+      app.use((context) => {
+        context.body = 'hello'
+      })
+      const { url, close } = await serve(createServer(app.callback()))
+      statuses.push((await get(url)).status, (await get(url)).status)
+      await close()
+    }
+    expect(statuses).toEqual([200, 429, 200, 429])
+  },
+)
 
 describe('@fastify/rate-limit', () => {
   async function play(module: FastifyPluginAsync<RateLimitPluginOptions>): Promise<unknown[]> {
@@ -202,6 +223,35 @@ describe('express-rate-limit', () => {
     await close()
     return answers
   }
+
+  /** No cast: these stores are written against the types of express-rate-limit. */
+  const sendCommand = (command: string, ...args: string[]) => client.call(command, ...args) as Promise<number[]>
+
+  test('takes rate-limit-redis, and counts in the same keys', async () => {
+    const options = { limit: 2, windowMs: 60_000, standardHeaders: 'draft-7', skipFailedRequests: true } as const
+    const expected = await play(expressOriginal({ ...options, store: new RedisStore({ sendCommand }) }) as never)
+    const keys = await client.keys('*')
+    await client.flushall()
+    const middleware = expressCompat({ ...options, store: new RedisStore({ sendCommand }) })
+    expect(await play(middleware)).toEqual(expected)
+    expect(await client.keys('*')).toEqual(keys)
+    await middleware.resetKey('127.0.0.1')
+    expect((await play(middleware))[0]).toEqual(expected[0])
+  })
+
+  test('takes rate-limit-memcached', async () => {
+    const memcached = await startMemcached()
+    const statusesOf = async (prefix: string, module: typeof expressCompat) => {
+      const store = new MemcachedStore({ locations: [`127.0.0.1:${memcached.port}`], prefix })
+      const answers = await play(module({ limit: 2, windowMs: 60_000, legacyHeaders: false, store }))
+      ;(store.client as unknown as { end(): void }).end()
+      return answers.map((answer) => (answer as unknown[])[0])
+    }
+    const expected = await statusesOf('theirs', expressOriginal as never)
+    expect(await statusesOf('ours', expressCompat)).toEqual(expected)
+    expect(expected).toEqual([200, 200, 429, 429])
+    await memcached.stop()
+  })
 
   test('counts in a store of headgate, which processes share', async () => {
     const options = { limit: 3, windowMs: 60_000, standardHeaders: 'draft-7' } as const

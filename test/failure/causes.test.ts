@@ -245,7 +245,9 @@ test('a client whose errors nobody hears is a warning, once, and shows the cause
   const calls = warned.mock.calls as unknown as [string, { code: string }][]
   const texts = calls.filter(([, { code }]) => code === 'HEADGATE_CLIENT').map(([text]) => text)
   expect(texts).toEqual([
-    expect.stringMatching(/no listener for 'error'\. Nobody then sees why a connection breaks/),
-    expect.stringMatching(/no listener for 'error'\. A connection that breaks then ends this process/),
+    expect.stringMatching(/^The Redis client has no listener for 'error'\. Nobody then sees why a connection breaks/),
+    expect.stringMatching(
+      /^The Redis client has no listener for 'error'\. A connection that breaks then ends this process/,
+    ),
   ])
 })

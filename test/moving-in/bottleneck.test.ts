@@ -8,7 +8,7 @@ import { type Log, similarOutcome, sleep } from './same-outcome.ts'
 
 const clock = wallClock
 const every = (milliseconds: number, options: PacerOptions = {}) =>
-  new Pacer(gcra({ limit: 1, window: `${milliseconds}ms` }), { clock, ...options })
+  new Pacer(gcra({ limit: 1, window: `${milliseconds}ms`, burst: 1 }), { clock, ...options })
 /** A pacer that only orders and bounds what runs. */
 const unlimited = (options: PacerOptions) =>
   new Pacer(slidingLog({ limit: 1_000_000, window: '1ms' }), { clock, ...options })
@@ -273,6 +273,34 @@ test('other settings at run time', () =>
       pacer.setRate(2)
       await sleep(50)
       jobs('CD')(schedule, log)
+    },
+  ))
+
+test('a shorter distance at run time, after a pause', () =>
+  similarOutcome(
+    ['0 A', '100 B', '200 C', '300 D'],
+    async (log) => {
+      const limiter = new Bottleneck({ minTime: 1000 })
+      limiter.updateSettings({ minTime: 100 })
+      jobs('ABCD')((run) => limiter.schedule(async () => run()), log)
+    },
+    async (log) => {
+      const pacer = every(1000)
+      pacer.setRate(10)
+      jobs('ABCD')((run) => pacer.throttle(run), log)
+    },
+  ))
+
+test('only a bound of what runs', () =>
+  similarOutcome(
+    ['0 A', '0 B', '100 C', '100 D', '200 E'],
+    async (log) => {
+      const limiter = new Bottleneck({ maxConcurrent: 2 })
+      jobs('ABCDE', 100)((run) => limiter.schedule(async () => run()), log)
+    },
+    async (log) => {
+      const pacer = new Pacer('2 at once', { clock })
+      jobs('ABCDE', 100)((run) => pacer.throttle(run), log)
     },
   ))
 

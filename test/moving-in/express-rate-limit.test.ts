@@ -139,6 +139,25 @@ const rows: Record<string, [there: Partial<Options>, here: () => unknown, steps:
   ],
 }
 
+test('the partition key of draft-8, by a salt, which tells no address', async () => {
+  const policyField = async (limiter: unknown) => {
+    const app = express()
+    app.use(limiter as Limiter)
+    const { url, close } = await serve(createServer(app))
+    const { headers } = await get(url)
+    await close()
+    return `${headers['ratelimit-policy']}`
+  }
+  const salted = { headers: { dialects: 'draft-8' as const, pk: { salt: 'a secret of some length' } } }
+  expect(await policyField(original({ standardHeaders: 'draft-8', validate: false }))).toMatch(/pk=:[\w+/]{16}=*:$/)
+  expect(await policyField(rateLimit({ policies: windows(5), store: store(), ...salted }))).toMatch(/;pk=:[\w+/]{12}:/)
+})
+
+test('a limit of 0 refuses everybody, without a time to come again', async () => {
+  const [refused] = await play(rateLimit({ policies: windows(0), store: store() }), times(1))
+  expect(refused).toMatchObject({ status: 429, retryAfter: undefined })
+})
+
 test.each(Object.entries(rows))('%s', async (_, [there, here, steps]) => {
   const expected = await play(original({ windowMs: 60_000, limit: 5, validate: false, ...there }), steps)
   expect(await play(here(), steps)).toEqual(expected)

@@ -149,6 +149,39 @@ const rows: Record<string, Row> = {
   },
 }
 
+test.each([
+  [
+    'addHeaders',
+    {},
+    { legacy: { resetAs: 'delta' as const } },
+    ['x-ratelimit-limit', 'x-ratelimit-reset', 'retry-after'],
+  ],
+  [
+    'enableDraftSpec',
+    { enableDraftSpec: true },
+    'draft-6' as const,
+    ['ratelimit-limit', 'ratelimit-reset', 'retry-after'],
+  ],
+])('the reset time in seconds: %s', async (_, there, headers, names) => {
+  const fieldsOf = async (plugin: unknown, options: object) => {
+    vi.setSystemTime(start)
+    const app = fastify()
+    await app.register(plugin as FastifyPluginCallback, options)
+    plain(app)
+    const fields: unknown[] = []
+    for (let count = 0; count < 3; count++) {
+      const { headers } = await app.inject('/')
+      fields.push(names.map((name) => headers[name]))
+      vi.setSystemTime(Date.now() + 1500)
+    }
+    await app.close()
+    return fields
+  }
+  const expected = await fieldsOf(original, { max: 1, timeWindow: 60_000, ...there })
+  expect(await fieldsOf(rateLimit({ policies: windows(1), headers, ...shared() }), {})).toEqual(expected)
+  expect(expected[0]).toEqual(['1', '60', undefined])
+})
+
 test.each(Object.entries(rows))('%s', async (_, { there, here, routes = plain, routesHere = routes, steps }) => {
   const expected = await play(original, { timeWindow: 60_000, ...there }, routes, steps)
   expect(await play(here(), {}, routesHere, steps)).toEqual(expected)

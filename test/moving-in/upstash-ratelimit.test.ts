@@ -58,6 +58,24 @@ test.each<[string, Limiter, Policy]>([
   expect(await own.consume('another')).toMatchObject({ allowed: true })
 })
 
+test.each([{ leases: 'auto' as const }, { mode: 'optimistic' as const }])(
+  'a cached fixed window, by a store with %j',
+  async (options) => {
+    const limiter = Ratelimit.cachedFixedWindow(10, '1 d')
+    const peer = new Ratelimit({ redis: theirRedis(), limiter, ephemeralCache: new Map(), enableTelemetry: false })
+    const store = redisStore({ client, timeout: '5s', ...options })
+    const own = new RateLimiter({ name: 'shop', policies: fixedWindow({ limit: 10, window: '1d' }), store })
+    const calls = Array.from({ length: 12 }, (_, call) => call < 10)
+    const [theirs, ours]: boolean[][] = [[], []]
+    for (const _ of calls) {
+      theirs?.push((await peer.limit('api')).success)
+      ours?.push((await own.consume('api')).allowed)
+    }
+    expect(ours).toEqual(theirs)
+    expect(ours).toEqual(calls)
+  },
+)
+
 test('the answer of a handler', async () => {
   const peer = theirs(Ratelimit.slidingWindow(1, '1 d'))
   const own = ours(slidingWindow({ limit: 1, window: '1d' }))

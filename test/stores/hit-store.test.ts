@@ -142,6 +142,31 @@ describe('a hit store', () => {
     )
   })
 
+  test.each([undefined, null, 3, '3', {}, { used: NaN }, { used: '3' }, { used: null }, { used: 1, resetAfter: NaN }])(
+    'has failed if a function returns %o',
+    async (returned) => {
+      const hit = () => returned as never
+      const failed = { code: 'HEADGATE_STORE', message: expect.stringMatching(/hit returned .*Return numbers/) }
+      const synchronous = new RateLimiter({ policies: first(true), store: hitStore({ hit, synchronous: true }) })
+      expect(() => synchronous.consumeSync('ann')).toThrow(expect.objectContaining(failed))
+      const store = () => hitStore({ hit: async () => hit() })
+      const strict = new RateLimiter({ policies: first(true), store: store(), onStoreError: 'throw' })
+      await expect(strict.consume('ann')).rejects.toMatchObject(failed)
+      const local = new RateLimiter({ policies: first(true), store: store() })
+      const calls = []
+      for (let count = 0; count < 4; count++) calls.push(await local.consume('ann'))
+      expect(calls.map(({ allowed, source }) => [allowed, source])).toEqual([
+        ...Array.from({ length: 3 }, () => [true, 'fallback']),
+        [false, 'fallback'],
+      ])
+      const reads = hitStore({ hit, read: () => (returned === undefined ? (NaN as never) : hit()), synchronous: true })
+      const peeked = new RateLimiter({ policies: first(true), store: reads, onStoreError: 'throw' }).peek('ann')
+      // A key without hits is null or undefined.
+      if (returned === null) expect((await peeked).remaining).toBe(3)
+      else await expect(peeked).rejects.toMatchObject({ code: 'HEADGATE_STORE' })
+    },
+  )
+
   test('says which function is missing', async () => {
     const { hit } = counters(new ManualClock())
     const limiter = new RateLimiter({ policies: first(true), store: hitStore({ hit, synchronous: true }) })

@@ -1,11 +1,20 @@
 /*
- * How much of a large product of cases a test plays: a part that has each kind of case, or all of it. `npm test` plays the
- * part, and the tier `in-depth` of `npm run test:long` plays all.
+ * How much of a large product of cases a test plays: a part that has each kind of case, or all of it. `npm test` and `.ci/run`
+ * play the part. The tier `in-depth` of `npm run test:long`, and `.ci/nightly`, play all.
  */
 
 export const inDepth: boolean = process.env.HEADGATE_IN_DEPTH === 'true'
 
+/** The day of a sample, as 20261123. HEADGATE_SEED plays the sample of another day. */
+const day = Number(process.env.HEADGATE_SEED ?? new Date().toISOString().slice(0, 10).replaceAll('-', ''))
+
 /** How often a random test repeats: the first number, and in depth the second. */
 export function rounds(part: number, all: number): number {
   return inDepth ? all : part
+}
+
+/** As many of these as a day's sample has, in turn from day to day, and in depth all. */
+export function sampled<Each>(all: readonly Each[], count: number): readonly Each[] {
+  const first = (day * count) % all.length
+  return inDepth ? all : [...all.slice(first), ...all.slice(0, first)].slice(0, count)
 }

@@ -4,10 +4,16 @@ import { isUnixSocket } from '../../../src/http/index.ts'
 import { networkOf } from '../network.ts'
 import type { Config } from './validations.ts'
 
-/** The key of an address: IPv4 as it is, IPv6 by its network. @param ipv6Subnet the length of its prefix; false for none */
+/**
+ * The key of an address: IPv4 as it is, IPv6 by its network. An address such as `::192.0.2.1`, a form that is no longer used, is
+ * the IPv4 address in it.
+ * @param ipv6Subnet the length of its prefix; false for none
+ */
 export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): string {
   const network = networkOf(ip, ipv6Subnet === false ? 128 : ipv6Subnet)
   if (network === undefined) return ip
+  const compatible = /^[0:]+:((?:\d+\.){3}\d+)$/.exec(ip)
+  if (compatible?.[1] !== undefined) return compatible[1]
   if (network.isIPv4) return network.address
   return ipv6Subnet === false || ipv6Subnet === 0 ? ip : `${network.address}/${ipv6Subnet}`
 }
@@ -43,6 +49,6 @@ export function keyByAddress(
 }
 
 /** True if the client has reset its connection before its address was read. A unix socket has no addresses by design. */
-export function hasLeft({ socket }: { readonly socket?: Request['socket'] }): boolean {
-  return socket !== undefined && socket.remoteAddress === undefined && !isUnixSocket(socket)
+export function hasLeft({ socket }: { readonly socket?: Request['socket'] | null }): boolean {
+  return Boolean(socket && socket.remoteAddress === undefined && !isUnixSocket(socket))
 }

@@ -1,4 +1,5 @@
 import { shown } from '../../../src/errors.ts'
+import { CounterStore, checkedLimit } from '../counter-store.ts'
 import { keyByAddress } from './address-key.ts'
 import { policyName, resolved } from './fields.ts'
 import { storeOf } from './stores.ts'
@@ -10,10 +11,16 @@ const consoleLogger: Logger = {
   warn: (...values) => console.warn(...values.reverse()),
 }
 
-/** @throws TypeError unless the limit is a number, or the text of one */
-export function checkedLimit(limit: number): number {
-  if (!Number.isNaN(Number(limit ?? NaN))) return limit
-  throw new TypeError(`limit must be a number, or a function that returns one, got ${shown(limit)}.`)
+/** @throws TypeError unless errors and warnings can be logged */
+function checkedLogger(logger: Logger): Logger {
+  if (typeof logger?.error === 'function' && typeof logger.warn === 'function') return logger
+  throw new TypeError(`logger must have the methods error and warn, such as console, got ${shown(logger)}.`)
+}
+
+/** @throws TypeError unless the window is a number, or the text of one */
+function checkedWindow(windowMs: number): void {
+  if (!Number.isNaN(Number(windowMs))) return
+  throw new TypeError(`windowMs must be a number of milliseconds, got ${shown(windowMs)}.`)
 }
 
 /** The options with all defaults. */
@@ -21,7 +28,7 @@ export function configOf(given: Partial<Options>): Config {
   const options = Object.fromEntries(
     Object.entries(given).filter(([, value]) => value !== undefined),
   ) as Partial<Options>
-  const logger = options.logger ?? consoleLogger
+  const logger = checkedLogger(options.logger ?? consoleLogger)
   const validations = new Validations(options.validate ?? true, logger)
   const { standardHeaders = false } = options
   const defaults: Omit<Config, 'store'> = {
@@ -49,18 +56,21 @@ export function configOf(given: Partial<Options>): Config {
     logger,
     validations,
   }
-  const { limit = defaults.limit } = options
+  const { limit = defaults.limit, windowMs = MINUTE } = options
   if (typeof limit !== 'function') checkedLimit(limit)
+  checkedWindow(windowMs)
   const config: Config = {
     ...defaults,
     ...options,
     standardHeaders: standardHeaders === true ? 'draft-6' : standardHeaders,
-    store: storeOf(options.store, options.windowMs ?? MINUTE, options.name),
+    store: storeOf(options.store, windowMs, options.name),
     validations,
     validate: validations.enabled,
     logger,
   }
   const known = [...Object.keys(defaults), 'store', 'retryAfter', 'max', 'headers', 'name']
-  validations.options(given as Record<string, unknown>, [...known, 'draft_polli_ratelimit_headers'], config.store)
+  validations.options(given as Record<string, unknown>, [...known, 'draft_polli_ratelimit_headers'])
+  validations.creation(config.store)
+  if (config.store instanceof CounterStore) validations.window(windowMs)
   return config
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Request, Response } from 'express'
+import { secondsLeft } from '../counter-store.ts'
 import { DAY, HOUR, MINUTE, type RateLimitInfo, SECOND, type ValueDeterminingMiddleware } from './types.ts'
 import type { Config } from './validations.ts'
 
@@ -14,12 +15,6 @@ export function policyName(info: RateLimitInfo | undefined, windowMs: number): s
   const [length, name, plural] = units.find(([unit]) => windowMs >= unit) ?? units[3]
   const count = windowMs / length
   return `${info?.limit}-in-${count}${name}${count > 1 ? plural : ''}`
-}
-
-/** Whole seconds until the window ends, rounded up. */
-export function secondsLeft(resetTime: Date | undefined, windowMs: number): number {
-  if (resetTime === undefined) return Math.ceil(windowMs / 1000)
-  return Math.max(0, Math.ceil((resetTime.getTime() - Date.now()) / 1000))
 }
 
 function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: RateLimitInfo): void {

@@ -1,62 +1,15 @@
-import { type Counters, countersIn, isHeadgateStore } from '../counters.ts'
-import { type ClientRateLimitInfo, type LegacyStore, MINUTE, type Options, type Store } from './types.ts'
-
-/** Hits on a store of headgate. */
-class CounterStore {
-  readonly localKeys: boolean
-  counters: Counters
-
-  constructor(counters: Counters) {
-    this.counters = counters
-    this.localKeys = counters.limiter.store.synchronous
-  }
-
-  async get(key: string): Promise<ClientRateLimitInfo | undefined> {
-    const { used, resetAfter } = await this.counters.read(String(key))
-    return used === 0 ? undefined : { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
-  }
-
-  async increment(key: string): Promise<ClientRateLimitInfo> {
-    const { used, resetAfter } = await this.counters.hit(String(key))
-    return { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
-  }
-
-  async decrement(key: string): Promise<void> {
-    await this.counters.unhit(String(key))
-  }
-
-  async resetKey(key: string): Promise<void> {
-    await this.counters.limiter.reset(String(key))
-  }
-
-  async resetAll(): Promise<void> {
-    await this.counters.limiter.clear()
-  }
-}
-
-/** Counts hits in the memory of this process. */
-export class MemoryStore extends CounterStore implements Store {
-  /** The length of a window in milliseconds. */
-  windowMs: number = MINUTE
-
-  constructor() {
-    super(countersIn(MINUTE))
-  }
-
-  init(options: Pick<Options, 'windowMs'>): void {
-    this.windowMs = options.windowMs
-    this.counters = countersIn(options.windowMs)
-  }
-
-  shutdown(): void {
-    void this.resetAll()
-  }
-}
+import { text } from '../../../src/options.ts'
+import { CounterStore, MemoryStore } from '../counter-store.ts'
+import { countersIn, isHeadgateStore } from '../counters.ts'
+import type { LegacyStore, Options, Store } from './types.ts'
 
 /** The store of the option: one of either package, or one of the interface before version 6. */
 export function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
   if (given === undefined) return new MemoryStore()
-  if (isHeadgateStore(given)) return new CounterStore(countersIn(windowMs, given, name))
+  if (isHeadgateStore(given)) {
+    if (name !== undefined) text(name, 'name', 'HEADGATE_NAME')
+    return new CounterStore(countersIn(windowMs, given, name))
+  }
   const legacy = given as LegacyStore & Partial<Store>
   if (typeof legacy.incr !== 'function' || typeof legacy.increment === 'function') return checked(given as Store)
   return checked({

@@ -1,5 +1,6 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Store as HeadgateStore } from '../../../src/index.ts'
+import type { ClientRateLimitInfo } from '../counter-store.ts'
 
 /** A value that depends on the request. */
 export type ValueDeterminingMiddleware<T> = (request: Request, response: Response) => T | Promise<T>
@@ -13,11 +14,7 @@ export type RateLimitExceededEventHandler = (
 /** Of earlier versions. */
 export type RateLimitReachedEventHandler = (request: Request, response: Response, optionsUsed: Options) => void
 
-/** The hits of a client in its window, and when that ends. */
-export interface ClientRateLimitInfo {
-  totalHits: number
-  resetTime: Date | undefined
-}
+export type { ClientRateLimitInfo }
 export type IncrementResponse = ClientRateLimitInfo
 /** A client's record in memory. */
 export interface Client {
@@ -36,7 +33,8 @@ export interface LegacyStore {
 
 /** The interface of the stores of express-rate-limit. */
 export interface Store {
-  init?: (options: Options) => void | Promise<void>
+  // biome-ignore lint/suspicious/noExplicitAny: stores of others take the options of express-rate-limit, which have another `store`
+  init?: (options: any) => void | Promise<void>
   get?: (key: string) => Promise<ClientRateLimitInfo | undefined> | ClientRateLimitInfo | undefined
   increment: (key: string) => Promise<IncrementResponse> | IncrementResponse
   decrement: (key: string) => Promise<void> | void

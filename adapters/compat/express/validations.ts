@@ -1,5 +1,7 @@
 import { isIP } from 'node:net'
 import type { Request } from 'express'
+import { shown } from '../../../src/errors.ts'
+import { longestWindow } from '../option-values.ts'
 import type { EnabledValidations, Logger, Options, Store, ValidationName } from './types.ts'
 
 /** A mistake that a validation found. */
@@ -26,7 +28,13 @@ const validationNames: readonly string[] = [
 const usedStores = new WeakSet<object>()
 const countedKeys = new WeakMap<object, Set<string>>()
 
-/** The mistakes that are looked for. Each validation looks once: when the limiter is made, or at the first request. */
+/** How Express 4 and 5 call a handler, in the stack of an error. */
+const handlerCalls = ['Layer.handle [as handle_request]', 'Layer.handleRequest']
+
+/**
+ * The mistakes that are looked for. Each validation looks once: when the limiter is made, or at the first request. A validation
+ * that throws is logged, so it never ends a request.
+ */
 export class Validations {
   readonly enabled: EnabledValidations
   readonly #logger: Logger
@@ -55,7 +63,17 @@ export class Validations {
     else this.#logger.error(new ValidationError('ValidationError', code, message))
   }
 
-  options(given: Partial<Options> & Record<string, unknown>, known: readonly string[], store: Store): void {
+  /** Runs validations that read what other code made: mocks, and hosts that are not Express. */
+  #look(names: readonly ValidationName[], validations: () => void): void {
+    if (!names.some((name) => this.due(name))) return
+    try {
+      validations()
+    } catch (error) {
+      this.#logger.error(error)
+    }
+  }
+
+  options(given: Partial<Options> & Record<string, unknown>, known: readonly string[]): void {
     const names = Object.keys(typeof given.validate === 'object' ? given.validate : {})
     const unknownNames = names.filter((name) => !validationNames.includes(name))
     const unknown = Object.keys(given).filter((option) => !known.includes(option))
@@ -72,9 +90,25 @@ export class Validations {
       'ERR_ERL_IPV6SUBNET_OR_KEYGENERATOR',
       'Pass ipv6Subnet or keyGenerator.',
     )
+  }
+
+  creation(store: Store): void {
+    this.#look(['creationStack'], () => {
+      const { stack = '' } = new Error('where the limiter is made')
+      const inHandler = handlerCalls.some((call) => stack.includes(call))
+      const once = 'Make the limiter when the application starts. One that is made for each request has its own counts.'
+      this.warn('creationStack', inHandler, 'ERR_ERL_CREATED_IN_REQUEST_HANDLER', once)
+    })
     const reused = usedStores.has(store)
     if (this.due('unsharedStore')) usedStores.add(store)
     this.warn('unsharedStore', reused, 'ERR_ERL_STORE_REUSE', 'Give each limiter a store of its own.')
+  }
+
+  /** Of a store that counts by headgate: the windows of other stores are their own. */
+  window(milliseconds: unknown): void {
+    const fits = typeof milliseconds === 'number' && milliseconds >= 1 && milliseconds <= longestWindow
+    const range = `windowMs should be a number from 1 to ${longestWindow}, got ${shown(milliseconds)}.`
+    this.warn('windowMs', !fits, 'ERR_ERL_WINDOW_MS', range)
   }
 
   subnet(bits: unknown): void {
@@ -85,16 +119,20 @@ export class Validations {
   address(request: Request): void {
     if (this.#sawAddress) return
     this.#sawAddress = true
-    const { ip, headers, app } = request
+    this.#look(['ip', 'trustProxy', 'xForwardedForHeader', 'forwardedHeader'], () => this.#lookAtAddress(request))
+  }
+
+  /** Only Express has `app`, and a mock may have no `headers`. */
+  #lookAtAddress({ ip, headers, app, socket }: Partial<Request>): void {
     if (ip === undefined) this.warn('ip', true, 'ERR_ERL_UNDEFINED_IP_ADDRESS', 'request.ip is undefined.')
     this.warn('ip', !isIP(ip ?? ''), 'ERR_ERL_INVALID_IP_ADDRESS', `request.ip is no address: ${ip}.`)
-    const trusted: unknown = app.get('trust proxy')
+    const trusted: unknown = app?.get?.('trust proxy')
     const everybody = 'Every proxy is trusted, so a client can claim any address.'
     this.warn('trustProxy', trusted === true, 'ERR_ERL_PERMISSIVE_TRUST_PROXY', everybody)
-    const untrusted = headers['x-forwarded-for'] !== undefined && trusted === false
+    const untrusted = headers?.['x-forwarded-for'] !== undefined && trusted === false
     const nobody = "X-Forwarded-For is set, but 'trust proxy' is not."
     this.warn('xForwardedForHeader', untrusted, 'ERR_ERL_UNEXPECTED_X_FORWARDED_FOR', nobody)
-    const ignored = headers.forwarded !== undefined && ip === request.socket?.remoteAddress
+    const ignored = headers?.forwarded !== undefined && ip === socket?.remoteAddress
     this.warn('forwardedHeader', ignored, 'ERR_ERL_FORWARDED_HEADER', 'The field Forwarded is ignored.')
   }
 
@@ -102,13 +140,15 @@ export class Validations {
     if (this.#sawCount) return
     this.#sawCount = true
     const positive = Number.isInteger(hits) && (hits as number) >= 1
-    this.warn('positiveHits', !positive, 'ERR_ERL_INVALID_HITS', `The store returned ${hits} hits.`)
-    if (!this.due('singleCount')) return
-    const counted = countedKeys.get(request) ?? new Set<string>()
-    countedKeys.set(request, counted)
-    const name = `${placeOf(store)} ${store.prefix ?? ''}${key}`
-    this.warn('singleCount', counted.has(name), 'ERR_ERL_DOUBLE_COUNT', `A request was counted twice: ${key}.`)
-    counted.add(name)
+    const none = `The store returned ${shown(hits)} as totalHits. Only a number above the limit refuses a request.`
+    this.warn('positiveHits', !positive, 'ERR_ERL_INVALID_HITS', none)
+    this.#look(['singleCount'], () => {
+      const counted = countedKeys.get(request) ?? new Set<string>()
+      countedKeys.set(request, counted)
+      const name = `${placeOf(store)} ${store.prefix ?? ''}${key}`
+      this.warn('singleCount', counted.has(name), 'ERR_ERL_DOUBLE_COUNT', `A request was counted twice: ${key}.`)
+      counted.add(name)
+    })
   }
 }
 

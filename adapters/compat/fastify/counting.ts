@@ -128,7 +128,9 @@ function onStore(store: Store, name: string, settings: Settings): Counting {
 /** Counts in Redis: by `redisStore`, or by a script if refusals make windows longer. */
 async function onRedis({ redis, nameSpace = 'fastify-rate-limit-', ...settings }: Settings): Promise<Counting> {
   const { redisStore } = await import('../../../src/stores/redis/index.ts')
+  const { connectionOf } = await import('../../../src/stores/redis/client.ts')
   const { ChangingInRedis } = await import('./changing-in-redis.ts')
+  connectionOf(redis, '@fastify/rate-limit: redis', 'Write redis: new Redis().')
   const store = redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' })
   const counting = (own: Settings, name: string, prefix: string): Counting => {
     const child = (nested: Settings) => {
@@ -143,10 +145,8 @@ async function onRedis({ redis, nameSpace = 'fastify-rate-limit-', ...settings }
 
 let unnamed = 0
 
-/** Limiters have printable names of at most 128 characters. */
 function nameOf(route: Partial<RouteOptions> = {}): string {
-  const text = route.url === undefined ? `handler ${++unnamed}` : `${[route.method].flat().join()}${route.url}`
-  return encodeURI(text).slice(-80)
+  return route.url === undefined ? `handler ${++unnamed}` : `${[route.method].flat().join()}${route.url}`
 }
 
 /** The error of a store without `read`. */

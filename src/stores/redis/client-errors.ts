@@ -43,7 +43,7 @@ export class ClientErrors {
     if (listenerCount === undefined || listenerCount.call(this.#client, 'error') > this.#own) return
     warnOnce(
       'HEADGATE_CLIENT',
-      `The client of redisStore has no listener for 'error'. ${this.#consequence} ` +
+      `The Redis client has no listener for 'error'. ${this.#consequence} ` +
         "Write client.on('error', (error) => log(error)), before you connect.",
       this.#consequence,
     )

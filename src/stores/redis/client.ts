@@ -2,7 +2,7 @@
  * The clients that redisStore takes. They are recognised by their methods, never by their name, and none is imported.
  */
 import { monotonicClock } from '../../clock.ts'
-import { invalidOption } from '../../errors.ts'
+import { invalidOption, tooOld } from '../../errors.ts'
 import { errorsOf } from './client-errors.ts'
 import { sendByIoredis } from './ioredis-command.ts'
 import { ioredisScan, type KeyScan, nodeRedisScan } from './key-scan.ts'
@@ -67,15 +67,27 @@ export interface Connection {
   readonly keyScan: KeyScan | undefined
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` if it is not a client of one of these libraries */
-export function connectionOf(client: unknown): Connection {
+const ownFix = 'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).'
+
+/**
+ * @param option where the client was given, and `fix` how to give it: for the error
+ * @throws HeadgateError `HEADGATE_OPTION` if it is not a client of one of these libraries, `HEADGATE_VERSION` for an old one
+ */
+export function connectionOf(client: unknown, option = 'redisStore: client', fix: string = ownFix): Connection {
+  checkPromises(client, option)
   if (can(client, 'evalSha') && can(client, 'eval')) {
     const connection = nodeRedis(client as NodeRedisLike)
     return isSentinel(client as object) ? nodeRedisSentinel(client as NodeRedisSentinel, connection) : connection
   }
   if (can(client, 'evalsha') && can(client, 'eval') && can(client, 'on')) return ioredis(client as IoredisLike)
-  const fix = 'Write redisStore({ client: new Redis() }), or redisStore({ client: await createClient().connect() }).'
-  throw invalidOption('redisStore: client', 'a client of ioredis, redis (node-redis) or iovalkey', client, fix)
+  throw invalidOption(option, 'a client of ioredis, redis (node-redis) or iovalkey', client, fix)
+}
+
+/** @throws HeadgateError for node-redis 3, and for node-redis 4 in legacy mode: their methods take callbacks */
+function checkPromises(client: unknown, option: string): void {
+  if (can(client, 'internal_send_command')) throw tooOld('redisStore', 'redis', '4')
+  if ((client as { options?: { legacyMode?: unknown } } | null | undefined)?.options?.legacyMode !== true) return
+  throw invalidOption(option, 'a client that returns promises', client, 'Make it without legacyMode.')
 }
 
 function can(client: unknown, method: string): boolean {

@@ -131,8 +131,9 @@ describe('pacedFetch', () => {
     const { timeline, get } = site([])
     const request = new Request(url, { signal: AbortSignal.abort('gone') })
     timeline.write('A', get(request, { signal: null }))
+    expect(await timeline.read(0)).toBe('200+0 A+0')
     timeline.write('B', get(request))
-    expect(await timeline.read()).toBe('B!gone+0 200+0 A+0')
+    expect(await timeline.read()).toBe('200+0 A+0 B!gone+0')
   })
 
   test('a request whose body was read is rejected', async () => {

@@ -1,0 +1,138 @@
+/*
+ * The interface of hono-rate-limiter 0.5: change the import, and keep the options, the stores and what clients see.
+ *
+ * What differs, and why:
+ *
+ * - Counts are kept in a bounded memory store without timers, so `MemoryStore` has no `interval`, `current` and `previous`, and its
+ *   methods return promises.
+ * - `RedisStore` and `UnstorageStore` are not here. Import them from hono-rate-limiter, or give a store of headgate.
+ * - If every hit of a window is taken back, the next request opens a new window. No hit is taken back after its window has ended:
+ *   there, that takes one of the next window.
+ * - A window lasts from 1 ms to 366 days.
+ * - A `limit` or a `windowMs` that is no number is an error, and so is a limiter without `keyGenerator`: of the function that makes the
+ *   middleware if it can be. There, NaN refuses nobody, and without `keyGenerator` every request fails.
+ */
+import type { Env, Input, MiddlewareHandler } from 'hono'
+import type { HandlerResponse } from 'hono/types'
+import { MemoryStore, secondsLeft } from './counter-store.ts'
+import { type AnyContext, type Counting, defined, type Hit, hit, initStore, storeOf } from './hono/hits.ts'
+import type {
+  CloudflareConfigProps,
+  CloudflareConfigType,
+  ConfigProps,
+  ConfigType,
+  HonoConfigProps,
+  HonoConfigType,
+  RateLimitInfo,
+} from './hono/types.ts'
+
+export type * from './hono/types.ts'
+export { webSocketLimiter } from './hono/web-socket-limiter.ts'
+export { MemoryStore }
+
+const tooMany = 'Too many requests, please try again later.'
+
+async function answer(context: AnyContext, _next: unknown, { statusCode, message }: ConfigType): Promise<Response> {
+  context.status(statusCode)
+  const body = typeof message === 'function' ? await message(context) : message
+  return typeof body === 'string' ? context.text(body) : context.json(body)
+}
+
+/**
+ * Hono middleware that counts requests in windows which open with the first one, and refuses those over the limit. With
+ * `binding`, Cloudflare counts. An error of a function in the options, or of the store, goes to `app.onError`.
+ *
+ *     app.use(rateLimiter({ windowMs: 60_000, limit: 100, keyGenerator: (c) => c.req.header('x-api-key') ?? '' }))
+ *
+ * @throws TypeError without `keyGenerator`, or if the store, `limit` or `windowMs` is invalid; HeadgateError if a store of
+ *   headgate already has a limiter of that name
+ */
+export function rateLimiter<
+  E extends Env = Env,
+  P extends string = string,
+  I extends Input = Input,
+  // biome-ignore lint/suspicious/noExplicitAny: as Hono's MiddlewareHandler has it
+  R extends HandlerResponse<any> = Response,
+>(config: ConfigProps<E, P, I>): MiddlewareHandler<E, P, I, R> {
+  // The functions of the options get the context that Hono gave, so its types hold.
+  const middleware =
+    config.binding === undefined
+      ? countedInStore(config as unknown as HonoConfigProps)
+      : countedByCloudflare(config as unknown as CloudflareConfigProps)
+  return middleware as unknown as MiddlewareHandler<E, P, I, R>
+}
+
+function countedInStore(config: HonoConfigProps): MiddlewareHandler {
+  const store = storeOf(config.store, config)
+  const options = {
+    windowMs: 60_000,
+    limit: 5,
+    message: tooMany,
+    statusCode: 429,
+    standardHeaders: 'draft-6',
+    requestPropertyName: 'rateLimit',
+    requestStorePropertyName: 'rateLimitStore',
+    skipFailedRequests: false,
+    skipSuccessfulRequests: false,
+    skip: () => false,
+    requestWasSuccessful: ({ res }: AnyContext) => res.status < 400,
+    handler: answer,
+    ...defined(config),
+    store,
+  } as HonoConfigType & Counting
+  initStore(store, options)
+  const { skip, handler, standardHeaders, windowMs, skipFailedRequests } = options
+  return async (context, next) => {
+    if (await skip(context)) return next()
+    const counted = await hit(options, context)
+    setHeaders(context, options, counted.info)
+    if (counted.exceeded) {
+      const seconds = secondsLeft(counted.info.resetTime, windowMs)
+      if (standardHeaders && !context.finalized) context.header('Retry-After', String(seconds))
+      await uncountIfSkipped(options, context, counted)
+      return handler(context, next, options) as unknown as Response
+    }
+    try {
+      await next()
+      await uncountIfSkipped(options, context, counted)
+    } catch (error) {
+      if (skipFailedRequests) await counted.uncount()
+      throw error
+    }
+    return undefined
+  }
+}
+
+/** Takes the hit back if such a response does not count. */
+async function uncountIfSkipped(options: HonoConfigType, context: AnyContext, { uncount }: Hit): Promise<void> {
+  const { skipFailedRequests, skipSuccessfulRequests, requestWasSuccessful } = options
+  if (!skipFailedRequests && !skipSuccessfulRequests) return
+  if ((await requestWasSuccessful(context)) ? skipSuccessfulRequests : skipFailedRequests) await uncount()
+}
+
+function setHeaders(context: AnyContext, options: HonoConfigType, info: RateLimitInfo): void {
+  const { standardHeaders, windowMs } = options
+  if (!standardHeaders || context.finalized) return
+  const { limit, remaining, resetTime } = info
+  const seconds = secondsLeft(resetTime, windowMs)
+  context.header('RateLimit-Policy', `${limit};w=${Math.ceil(windowMs / 1000)}`)
+  if (standardHeaders === 'draft-7') {
+    context.header('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${seconds}`)
+    return
+  }
+  context.header('RateLimit-Limit', String(limit))
+  context.header('RateLimit-Remaining', String(remaining))
+  if (resetTime !== undefined && seconds > 0) context.header('RateLimit-Reset', String(seconds))
+}
+
+function countedByCloudflare(config: CloudflareConfigProps): MiddlewareHandler {
+  const all = { message: tooMany, statusCode: 429, skip: () => false, handler: answer, ...defined(config) }
+  const { binding: found, keyGenerator, skip, handler } = all as unknown as CloudflareConfigType
+  return async (context, next) => {
+    const binding = typeof found === 'function' ? found(context) : found
+    if (await skip(context)) return next()
+    const { success } = await binding.limit({ key: await keyGenerator(context) })
+    if (success) return next()
+    return handler(context, next, { ...all, binding } as CloudflareConfigType) as unknown as Response
+  }
+}

@@ -1,0 +1,149 @@
+import type { Context, Env, Input, Next } from 'hono'
+import type { StatusCode } from 'hono/utils/http-status'
+import type { WSContext } from 'hono/ws'
+import type { Store as HeadgateStore } from '../../../src/index.ts'
+
+/** The hits of a client in its window, and when that ends. */
+export type ClientRateLimitInfo = {
+  totalHits: number
+  resetTime?: Date | undefined
+}
+
+export type Promisify<T> = T | Promise<T>
+
+/** The numbers on a context. */
+export type RateLimitInfo = {
+  limit: number
+  used: number
+  remaining: number
+  resetTime: Date | undefined
+}
+
+/** Answers a request over the limit. */
+export type RateLimitExceededEventHandler<E extends Env = Env, P extends string = string, I extends Input = Input> = (
+  c: Context<E, P, I>,
+  next: Next,
+  optionsUsed: ConfigType<E, P, I>,
+) => void
+
+type KeyGeneratorType<E extends Env = Env, P extends string = string, I extends Input = Input> = {
+  /** Who is limited. */
+  keyGenerator: (c: Context<E, P, I>) => Promisify<string>
+}
+
+type CommonConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> = {
+  /** The body of a refusal: a text, or an object for JSON. */
+  message: string | Record<string, unknown> | ((c: Context<E, P, I>) => Promisify<string | Record<string, unknown>>)
+  /** The status of a refusal. Default 429. */
+  statusCode: StatusCode
+  /** Answers requests over the limit. Default: sends `message` with `statusCode`. */
+  handler: RateLimitExceededEventHandler<E, P, I>
+  /** True for a request that is not counted. */
+  skip: (c: Context<E, P, I>) => Promisify<boolean>
+}
+
+type RateLimit = { limit: (options: { key: string }) => Promisify<{ success: boolean }> }
+
+type BindingType<E extends Env = Env, P extends string = string, I extends Input = Input> = {
+  /** The rate limit of Cloudflare, which counts by itself. */
+  binding: RateLimit | ((c: Context<E, P, I>) => RateLimit)
+}
+
+export type CloudflareConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> = BindingType<
+  E,
+  P,
+  I
+> &
+  KeyGeneratorType<E, P, I> &
+  CommonConfigType<E, P, I>
+
+export type CloudflareConfigProps<
+  E extends Env = Env,
+  P extends string = string,
+  I extends Input = Input,
+> = BindingType<E, P, I> & KeyGeneratorType<E, P, I> & Partial<CommonConfigType<E, P, I>>
+
+/** The options of a limiter that counts in a store. */
+export type HonoConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> = {
+  /** The length of a window in milliseconds. Default 60,000. */
+  windowMs: number
+  /** How many requests a window admits. Default 5. */
+  limit: number | ((c: Context<E, P, I>) => Promisify<number>)
+  /** The fields of a draft; true for `'draft-6'`, false for none. Default `'draft-6'`. */
+  standardHeaders: boolean | 'draft-6' | 'draft-7'
+  /** The variable of the context that has the numbers. Default `'rateLimit'`. */
+  requestPropertyName: string
+  /** The variable of the context that has `getKey` and `resetKey`. Default `'rateLimitStore'`. */
+  requestStorePropertyName: string
+  /** True if requests that fail do not count. Default false. */
+  skipFailedRequests: boolean
+  /** True if requests that succeed do not count. Default false. */
+  skipSuccessfulRequests: boolean
+  /** True if a response is a success. Default: a status below 400. */
+  requestWasSuccessful: (c: Context<E, P, I>) => Promisify<boolean>
+  /** Where hits are counted: a store of hono-rate-limiter, or of headgate. Default: memory. */
+  store: Store<E, P, I> | HeadgateStore
+  /** With a store of headgate: the name of this limiter, unique on that store. Default `'default'`. */
+  name?: string
+} & KeyGeneratorType<E, P, I> &
+  CommonConfigType<E, P, I>
+
+export type HonoConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = {
+  binding?: never
+} & KeyGeneratorType<E, P, I> &
+  Partial<HonoConfigType<E, P, I>>
+
+export type ConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> =
+  | HonoConfigType<E, P, I>
+  | CloudflareConfigType<E, P, I>
+
+export type ConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> =
+  | HonoConfigProps<E, P, I>
+  | CloudflareConfigProps<E, P, I>
+
+export type WSStatusCode = 1000 | 1001 | 1002 | 1003 | 1004 | 1005 | 1006 | 1007 | 1008 | 1009 | 1010
+
+/** Answers a message over the limit. */
+export type WSRateLimitExceededEventHandler<E extends Env = Env, P extends string = string, I extends Input = Input> = (
+  event: unknown,
+  ws: WSContext,
+  optionsUsed: WSConfigType<E, P, I>,
+) => void
+
+/** The options of `webSocketLimiter`. */
+export interface WSConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
+  extends Omit<
+    HonoConfigType<E, P, I>,
+    'statusCode' | 'standardHeaders' | 'requestWasSuccessful' | 'handler' | 'skip'
+  > {
+  /** Why the connection is closed. */
+  message: string
+  /** The code that closes the connection. Default 1008. */
+  statusCode: WSStatusCode
+  /** Answers messages over the limit. Default: closes the connection with `statusCode` and `message`. */
+  handler: WSRateLimitExceededEventHandler<E, P, I>
+  /** True for a message that is not counted. */
+  skip: (event: unknown, ws: WSContext) => Promisify<boolean>
+}
+
+export type WSConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = KeyGeneratorType<
+  E,
+  P,
+  I
+> &
+  Partial<WSConfigType<E, P, I>>
+
+/** The interface of the stores of hono-rate-limiter. */
+export type Store<_E extends Env = Env, _P extends string = string, _I extends Input = Input> = {
+  // biome-ignore lint/suspicious/noExplicitAny: stores of others take the options of hono-rate-limiter, which have another `store`
+  init?: (options: any) => void
+  get?: (key: string) => Promisify<ClientRateLimitInfo | undefined>
+  increment: (key: string) => Promisify<ClientRateLimitInfo>
+  decrement: (key: string) => Promisify<void>
+  resetKey: (key: string) => Promisify<void>
+  resetAll?: () => Promisify<void>
+  shutdown?: () => Promisify<void>
+  /** True if no other process has the keys. */
+  localKeys?: boolean
+  prefix?: string
+}

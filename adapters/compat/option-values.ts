@@ -1,0 +1,41 @@
+/*
+ * What headgate takes for the options of other packages, which check less.
+ */
+import { sha256 } from '#platform'
+import { shown } from '../../src/errors.ts'
+
+/** The longest window of a policy in milliseconds: 366 days. */
+export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
+
+/** The largest limit of a sliding log. */
+export const largestLog: number = 2 ** 50
+
+/**
+ * A number that an option of another package gives: a text is read as a number, a fraction is rounded, and a number beyond the range
+ * is its end.
+ * @throws TypeError for a value that is no number
+ */
+export function numberFor(
+  option: string,
+  value: unknown,
+  least: number,
+  most: number,
+  round: (value: number) => number = Math.ceil,
+): number {
+  const number = typeof value === 'string' ? Number(value) : value
+  if (typeof number === 'number' && !Number.isNaN(number)) return Math.min(most, Math.max(least, round(number)))
+  throw new TypeError(`${option} must be a number, got ${shown(value)}.`)
+}
+
+/** Any text as the name of a limiter, which is at most 128 printable ASCII characters. */
+export function limiterName(text: string): string {
+  const name = encodeURI(text)
+  if (name.length <= 128) return name || 'default'
+  return hashOf(name) + name.slice(-96)
+}
+
+/** 32 letters and digits that stand for a text. */
+export function hashOf(text: string): string {
+  const bytes = [...sha256(new TextEncoder().encode(text))].slice(0, 16)
+  return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
+}
