@@ -88,13 +88,18 @@ function replayGuava({ config, operations }, check) {
       : smoothWarmingUp({ rate, warmup: warmupUs / 1000, coldFactor })
   let now = startUs
   const ledger = memoryStore({ clock: () => now }).open({ name: config.id, policies: [policy], scopes: ['default'] })
-  ledger.decide('charge', ['key'], 0) // Guava's limiter begins when it is made.
+  ledger.run({ verb: 'charge', keys: ['key'], costs: 0 }) // Guava's limiter begins when it is made.
   for (const { op, n, us, timeoutUs, timeoutNs, throws, ok, waitUs } of operations) {
     if (op === 'setRate') return
     if (op === 'advance') now += us
     if (throws !== undefined || (op !== 'acquire' && op !== 'tryAcquire')) continue
     const timeout = timeoutNs === undefined ? Number(timeoutUs) : Math.trunc(timeoutNs / 1000)
-    const booking = ledger.reserve(['key'], n, op === 'acquire' ? Infinity : Math.max(0, timeout))
+    const booking = ledger.run({
+      verb: 'reserve',
+      keys: ['key'],
+      costs: n,
+      maxWait: op === 'acquire' ? Infinity : Math.max(0, timeout),
+    })
     const granted = op === 'acquire' || ok === true
     const wait = granted ? Math.ceil(waitUs / 1000) : 0
     check(`${config.id} at ${now}`, [booking.decision.allowed, booking.wait], [granted, wait])

@@ -1,7 +1,9 @@
+import { forever } from './algorithms/block.ts'
 import { type Duration, milliseconds, warnOfSeconds } from './duration.ts'
-import { cannotBlock, invalidOption } from './errors.ts'
+import { invalidOption } from './errors.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { knownOptions } from './options.ts'
+import type { Command } from './stores/command.ts'
 import type { Ledger } from './stores/store.ts'
 
 export interface BlockOptions {
@@ -9,30 +11,23 @@ export interface BlockOptions {
   reason?: string
 }
 
-type Keys = readonly (string | undefined)[]
+type Keys = Command<'ban'>['keys']
 
-/** @throws HeadgateError `HEADGATE_BLOCK` or `HEADGATE_OPTION` for an invalid argument, `HEADGATE_UNSUPPORTED` */
+/** @throws HeadgateError `HEADGATE_BLOCK` or `HEADGATE_OPTION` for an invalid argument */
 export function blockKeys(
   ledger: Ledger,
   keys: Keys,
   duration: Duration,
   options: BlockOptions | undefined,
 ): MaybePromise<void> {
-  const time = blockTime(duration)
   const reason = reasonOf(options)
-  if (ledger.block === undefined) throw cannotBlock()
-  return ledger.block(keys, time, reason)
+  const ban = { duration: blockTime(duration), ...(reason !== undefined && { reason }) }
+  return ledger.run({ verb: 'ban', keys, ban })
 }
 
-/** @throws HeadgateError `HEADGATE_UNSUPPORTED` */
-export function unblockKeys(ledger: Ledger, keys: Keys): MaybePromise<void> {
-  if (ledger.unblock === undefined) throw cannotBlock()
-  return ledger.unblock(keys)
-}
-
-/** In microseconds; Infinity for a block without an end. */
+/** In microseconds. */
 function blockTime(duration: Duration): number {
-  if (duration === Infinity) return Infinity
+  if (duration === Infinity) return forever
   const time = milliseconds(duration, 'block: duration', 'HEADGATE_BLOCK')
   warnOfSeconds(duration, 'block: duration')
   return time * 1000

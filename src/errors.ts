@@ -138,35 +138,26 @@ export function storeError(store: string, cause: unknown): HeadgateError {
   return new HeadgateError('HEADGATE_STORE', `${store} failed: ${reason}`, { cause })
 }
 
-/** The error of `clear` on a store that cannot find the keys of a limiter. */
-export function cannotClear(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_UNSUPPORTED',
-    'This store cannot list the keys of a limiter, so it cannot forget all of them. Reset single keys, or give the limiter another name.',
-  )
-}
-
 /** True if what the store has under a key is no record of this version. */
 export function isBrokenRecord(error: unknown): boolean {
   return error instanceof HeadgateError && error.code === 'HEADGATE_STORE_RECORD'
 }
 
-/** The error of `block` and `unblock` on a store that keeps no blocks. */
-export function cannotBlock(): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_UNSUPPORTED',
-    'This store cannot block keys. Use a memory store, redisStore, postgresStore or memcachedStore.',
-  )
+const without: Readonly<Record<string, string>> = {
+  clear:
+    'cannot list the keys of a limiter, so it cannot forget all of them. Reset single keys, or give the limiter another name.',
+  inspect:
+    'cannot show what it keeps of a key. Use peek(key), or let its ledgers run the verb inspect (headgate/store).',
+  scan:
+    'cannot list its keys: Memcached, for one, has no command for it. Use inspect(key), or keep the keys in a memory store, ' +
+    'Redis or Postgres.',
+  ban: 'cannot block keys. Use a memory store, redisStore, postgresStore or memcachedStore.',
 }
 
-/** The error of `inspect` or `list` on a store whose ledgers do not have it. */
-export function cannotShow(method: 'inspect' | 'list'): HeadgateError {
-  const why =
-    method === 'inspect'
-      ? 'This store cannot show what it keeps of a key. Use peek(key), or give its ledgers the method inspect(keys) (headgate/store).'
-      : 'This store cannot list its keys: Memcached, for one, has no command for it. Use inspect(key), or keep the keys in a ' +
-        'memory store, Redis or Postgres.'
-  return new HeadgateError('HEADGATE_UNSUPPORTED', `limiter.${method}: ${why}`)
+/** The error of a ledger for a verb that it does not have. */
+export function unsupported(verb: string): HeadgateError {
+  const fix = without[verb === 'unban' ? 'ban' : verb] ?? `has no ${verb}. Use another store.`
+  return new HeadgateError('HEADGATE_UNSUPPORTED', `This store ${fix}`)
 }
 
 /** A value as an error message shows it: short, and without calling any code of the value. */

@@ -4,8 +4,8 @@ import { HeadgateError, invalidOption, shown } from './errors.ts'
 import { isPromise, type MaybePromise } from './maybe-promise.ts'
 import { flag, knownOptions, positiveInteger } from './options.ts'
 import { SpaceSaving } from './space-saving.ts'
+import type { Booking } from './stores/command.ts'
 import { keyName, longestKey } from './stores/memory/key-name.ts'
-import type { Booking } from './stores/store.ts'
 
 /** A key with many calls, as this process has counted them. */
 export interface HeavyKey {

@@ -19,9 +19,7 @@ export { type Clock, wallClock } from './clock.ts'
 export type { Blocked, Decision, Source, Verdict } from './decision.ts'
 export type { Duration } from './duration.ts'
 export { type ErrorCode, HeadgateError } from './errors.ts'
-export type { BreakerState, StoreStateEvent } from './failure/breaker.ts'
-export type { Health } from './failure/health.ts'
-export type { OnStoreError, StoreFailure } from './failure/on-store-error.ts'
+export type { StoreStateEvent } from './failure/breaker.ts'
 export type {
   AddressPlatform,
   ByIpOptions,
@@ -73,6 +71,7 @@ export type { MaybePromise } from './maybe-promise.ts'
 export type { BurstOptions, PolicyOptions } from './policy.ts'
 export type { Reservation } from './reservation.ts'
 export type { ListedKey, ListOptions } from './shown-keys.ts'
+export type { BreakerState, Health } from './stores/health.ts'
 export { type LruStoreOptions, lruStore } from './stores/lru.ts'
 export {
   type MemoryStore,
@@ -80,5 +79,6 @@ export {
   type MemoryStoreStats,
   memoryStore,
 } from './stores/memory/memory-store.ts'
-export type { Store, StoreErrorAction } from './stores/store.ts'
+export type { OnStoreError, StoreErrorAction, StoreFailure } from './stores/on-store-error.ts'
+export type { Store } from './stores/store.ts'
 export { type LogRefusalsOptions, logRefusals, type RefusalFields } from './telemetry/log-refusals.ts'

@@ -12,7 +12,8 @@ import { countHeavy } from './heavy-keys.ts'
 import { isPromise, type MaybePromise } from './maybe-promise.ts'
 import type { Channel } from './platform/platform.ts'
 import type { SpaceSaving } from './space-saving.ts'
-import type { Booking, CallOptions, Store } from './stores/store.ts'
+import type { Booking } from './stores/command.ts'
+import type { Store } from './stores/store.ts'
 
 /** What a limiter holds in this process now. */
 export interface Load {
@@ -57,7 +58,8 @@ interface WatchedCall {
   readonly key: Key
   readonly cost: Units
   readonly keys: readonly string[]
-  readonly extras: CallOptions | undefined
+  /** Default true. */
+  readonly enforced: boolean | undefined
   /** The counts of the heaviest keys of each scope; undefined if nobody asks. */
   readonly counts: readonly SpaceSaving[] | undefined
   /** How many calls this one stands for in these counts: 0 for one that is not counted. */
@@ -105,12 +107,11 @@ function failed(call: WatchedCall, error: unknown): void {
 }
 
 function publish(
-  { limiter, key, cost, extras }: WatchedCall,
+  { limiter, key, cost, enforced = true }: WatchedCall,
   decision: Decision | undefined,
   error: unknown,
   wait: number,
 ): void {
-  const enforced = extras?.enforced !== false
   calls.publish({
     limiter: limiter.name,
     instance: limiter,

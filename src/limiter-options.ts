@@ -4,12 +4,12 @@ import { type PenaltyOptions, penalty } from './algorithms/penalty-options.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Duration } from './duration.ts'
 import { HeadgateError, invalidOption, shown } from './errors.ts'
-import { failureOptions, type OnStoreError, readFailureOptions } from './failure/on-store-error.ts'
 import { HeavyKeys } from './heavy-keys.ts'
 import { knownOptions, type Names, oneOf, text } from './options.ts'
 import { isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './plans.ts'
 import { defaultScope } from './policy.ts'
 import { memoryStore } from './stores/memory/memory-store.ts'
+import { failureOptions, type OnStoreError, readFailureOptions } from './stores/on-store-error.ts'
 import type { Store } from './stores/store.ts'
 
 export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
@@ -85,7 +85,7 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
   if (typeof store.open !== 'function') {
     throw invalidOption('store', 'a store', options.store, 'Give memoryStore(), or leave it out.')
   }
-  if (options.name === undefined && store.prefix !== undefined) throw unnamed(store.prefix)
+  if (options.name === undefined && store.traits?.prefix !== undefined) throw unnamed(store.traits.prefix)
   const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
   return new Plans({
     name,

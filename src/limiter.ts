@@ -1,4 +1,5 @@
 import type { Policy } from './algorithms/algorithm.ts'
+import type { Details } from './algorithms/evaluation.ts'
 import type { PenaltyOptions } from './algorithms/penalty-options.ts'
 import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
@@ -11,14 +12,24 @@ import type { MaybePromise } from './maybe-promise.ts'
 import { type Opened, Operations } from './operations.ts'
 import { knownOptions } from './options.ts'
 import type { Plans } from './plans.ts'
-import { Reservation } from './reservation.ts'
+import { Reservation, type ReservedCall } from './reservation.ts'
 import type { SpaceSaving } from './space-saving.ts'
-import type { CallOptions, DecideOptions, Ledger, Store } from './stores/store.ts'
+import type { CheckedLedger } from './stores/health.ts'
+import type { OnFailure } from './stores/on-store-error.ts'
+import type { Store } from './stores/store.ts'
 
 export type { BlockOptions } from './block-keys.ts'
 export type { CostOptions, Key, Units } from './call-arguments.ts'
 export type { HeavyKey, TopOptions } from './heavy-keys.ts'
 export { calls } from './limiter-events.ts'
+
+/** What an adapter adds to a call. */
+export interface CallExtras {
+  readonly details?: Details | undefined
+  readonly onFailure?: OnFailure | undefined
+  /** False if the adapter does not enforce a refusal of this call. Only for events. Default true. */
+  readonly enforced?: boolean
+}
 
 export interface ReserveOptions extends CostOptions {
   /** The longest wait before the reserved time: milliseconds, or a text such as `'2s'`. Default 0. */
@@ -30,14 +41,14 @@ export interface ReserveOptions extends CostOptions {
  * misuse. The class defines them below, because they use its private fields.
  */
 /** `consume` for adapters. */
-export let decide: (limiter: RateLimiter, key: Key, cost: Units, extras?: DecideOptions) => MaybePromise<Decision>
+export let decide: (limiter: RateLimiter, key: Key, cost: Units, extras?: CallExtras) => MaybePromise<Decision>
 /** `reserve` for adapters. `maxWait` is in whole milliseconds. */
 export let book: (
   limiter: RateLimiter,
   key: Key,
   cost: Units,
   maxWait: number,
-  details?: CallOptions,
+  extras?: CallExtras,
 ) => MaybePromise<Reservation>
 
 /**
@@ -57,7 +68,7 @@ export class RateLimiter extends Operations {
   readonly penalty: PenaltyOptions | undefined
   /** What this process holds now, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
-  readonly #ledger: Ledger
+  readonly #ledger: CheckedLedger
   readonly #plans: Plans<RateLimiter>
   /** Undefined unless the option `top` is given. */
   readonly #heavyKeys: HeavyKeys | undefined
@@ -132,7 +143,7 @@ export class RateLimiter extends Operations {
    * Rejects as `consume` does.
    */
   async peek(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#ledger.decide('peek', keysOf(key, this.scopes), costsOf(costOf(options), this.policies))
+    return this.#run('peek', key, options)
   }
 
   /**
@@ -141,7 +152,7 @@ export class RateLimiter extends Operations {
    * Rejects as `consume` does.
    */
   async refund(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#ledger.decide('refund', keysOf(key, this.scopes), costsOf(costOf(options), this.policies))
+    return this.#run('refund', key, options)
   }
 
   /**
@@ -152,7 +163,7 @@ export class RateLimiter extends Operations {
    * Rejects as `consume` does.
    */
   async charge(key: Key, options?: CostOptions): Promise<Decision> {
-    return this.#ledger.decide('charge', keysOf(key, this.scopes), costsOf(costOf(options), this.policies))
+    return this.#run('charge', key, options)
   }
 
   /**
@@ -169,28 +180,36 @@ export class RateLimiter extends Operations {
     return book(this, key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
   }
 
+  async #run(verb: 'peek' | 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
+    const costs = costsOf(costOf(options), this.policies)
+    return this.#ledger.run({ verb, keys: keysOf(key, this.scopes), costs })
+  }
+
   static {
     decide = (limiter, key, cost, extras) => {
       const keys = keysOf(key, limiter.scopes)
       const costs = costsOf(cost, limiter.policies)
       const ledger = limiter.#ledger
       const weight = weightOf(limiter.#heavyKeys)
+      const command = { verb: 'consume', keys, costs, details: extras?.details } as const
       if (weight > 0 || calls.hasSubscribers) {
-        const call = { limiter, key, cost, keys, extras, counts: limiter.#counts, weight }
-        return watch(call, () => ledger.decide('consume', keys, costs, extras))
+        const call = { limiter, key, cost, keys, enforced: extras?.enforced, counts: limiter.#counts, weight }
+        return watch(call, () => ledger.run(command, extras?.onFailure))
       }
-      return ledger.decide('consume', keys, costs, extras)
+      return ledger.run(command, extras?.onFailure)
     }
 
-    book = (limiter, key, cost, maxWait, details) => {
+    book = (limiter, key, cost, maxWait, extras) => {
       const { policies } = limiter
       const ledger = limiter.#ledger
       const keys = keysOf(key, limiter.scopes)
       const costs = costsOf(cost, policies)
-      const call = { ledger, policies, keys, costs, extras: details, load: limiter.#plans.load }
+      const { details, onFailure, enforced } = extras ?? {}
+      const run: ReservedCall['run'] = (command) => ledger.run(command, onFailure)
+      const call = { run, policies, keys, costs, load: limiter.#plans.load }
       const weight = weightOf(limiter.#heavyKeys)
-      const watched = { limiter, key, cost, keys, extras: details, counts: limiter.#counts, weight }
-      const booking = watch(watched, () => ledger.reserve(keys, costs, maxWait * 1000, details))
+      const watched = { limiter, key, cost, keys, enforced, counts: limiter.#counts, weight }
+      const booking = watch(watched, () => run({ verb: 'reserve', keys, costs, maxWait: maxWait * 1000, details }))
       if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
       return new Reservation(call, booking)
     }

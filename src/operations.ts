@@ -1,13 +1,11 @@
-import { type BlockOptions, blockKeys, unblockKeys } from './block-keys.ts'
+import { type BlockOptions, blockKeys } from './block-keys.ts'
 import { type Key, keysOf, someKeysOf } from './call-arguments.ts'
 import type { Duration } from './duration.ts'
-import { cannotClear } from './errors.ts'
-import { healthOf } from './failure/failover-ledger.ts'
-import type { Health } from './failure/health.ts'
 import type { HeavyKey, HeavyKeys, TopOptions } from './heavy-keys.ts'
 import type { Inspection } from './inspection/inspection.ts'
 import { countsNone } from './limiter-errors.ts'
 import { inspect, type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
+import { type Health, noCalls } from './stores/health.ts'
 
 /** What the verbs of an operator work on. */
 export interface Opened extends ShownLimiter {
@@ -32,8 +30,9 @@ export abstract class Operations {
   /**
    * The keys below their full quota, each with its inspection. Some keys are read at a time, so the store is never blocked. A
    * key that comes or goes meanwhile may be listed or not. Example: `for await (const { key } of limiter.list({ limit: 50 }))`.
-   * The iterator rejects with the store's error if the store fails.
-   * @throws HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached, or `HEADGATE_OPTION`
+   * The iterator rejects with the store's error if the store fails, and with HeadgateError `HEADGATE_UNSUPPORTED` on a store
+   * that cannot list its keys, such as Memcached.
+   * @throws HeadgateError `HEADGATE_OPTION`
    */
   list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
     return list(this.opened, options)
@@ -46,7 +45,7 @@ export abstract class Operations {
    * and `onStoreError` is `'deny'`.
    */
   async reset(key: Key): Promise<void> {
-    return this.opened.ledger.reset(keysOf(key, this.opened.scopes))
+    return this.opened.ledger.run({ verb: 'reset', keys: keysOf(key, this.opened.scopes) })
   }
 
   /**
@@ -74,7 +73,7 @@ export abstract class Operations {
    * Rejects as `block` does.
    */
   async unblock(key: Key): Promise<void> {
-    return unblockKeys(this.opened.ledger, someKeysOf(key, this.opened.scopes))
+    return this.opened.ledger.run({ verb: 'unban', keys: someKeysOf(key, this.opened.scopes) })
   }
 
   /**
@@ -85,16 +84,14 @@ export abstract class Operations {
    * store's error if it fails.
    */
   async clear(): Promise<void> {
-    const ledger = this.opened.ledger
-    if (ledger.clear === undefined) throw cannotClear()
-    return ledger.clear()
+    return this.opened.ledger.run({ verb: 'clear', keys: [] })
   }
 
   /**
    * The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made.
    */
   health(): Health {
-    return healthOf(this.opened.ledger)
+    return this.opened.ledger.health?.() ?? noCalls()
   }
 
   /**

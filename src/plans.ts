@@ -4,11 +4,11 @@ import type { CarryRule } from './algorithms/carry.ts'
 import type { PenaltyOptions } from './algorithms/penalty-options.ts'
 import type { PolicyLike } from './algorithms/shorthand.ts'
 import { HeadgateError, shown } from './errors.ts'
-import { openLedger } from './failure/failover-ledger.ts'
-import type { FailoverOptions } from './failure/on-store-error.ts'
 import type { HeavyKeys } from './heavy-keys.ts'
 import type { Load } from './limiter-events.ts'
-import type { Ledger, Store } from './stores/store.ts'
+import { type CheckedLedger, openLedger } from './stores/health.ts'
+import type { FailureTerms } from './stores/on-store-error.ts'
+import type { Store } from './stores/store.ts'
 
 /** One policy or several, in any form that a policy may be written in. */
 export type PolicyLikes = PolicyLike | readonly PolicyLike[]
@@ -36,7 +36,7 @@ export interface PlansOptions {
   readonly store: Store
   readonly onChange: CarryRule
   readonly penalty: PenaltyOptions | undefined
-  readonly failure: FailoverOptions
+  readonly failure: FailureTerms
   readonly heavyKeys: HeavyKeys | undefined
 }
 
@@ -58,9 +58,9 @@ export class Plans<Limiter extends object> {
   readonly onChange: CarryRule
   readonly load: Load = { inFlight: 0, waiting: 0 }
   readonly heavyKeys: HeavyKeys | undefined
-  readonly #failure: FailoverOptions
+  readonly #failure: FailureTerms
   #nameToRegister: boolean
-  #first: Ledger | undefined
+  #first: CheckedLedger | undefined
   readonly #byIdentity = new WeakMap<object, KnownPlan<Limiter>>()
   /** Made at first use: most limiters have one plan. */
   #byText: LRUCache<string, Limiter> | undefined
@@ -85,11 +85,11 @@ export class Plans<Limiter extends object> {
   }
 
   /** Opens a ledger for the policies. All ledgers of the name reach the same states. */
-  open(policies: readonly Policy[], scopes: readonly string[]): Ledger {
-    const terms = { name: this.name, policies, scopes, onChange: this.onChange }
-    if (this.#first !== undefined) return this.#first.vary?.(terms) ?? openLedger(this.store, terms, this.#failure)
-    this.#first = openLedger(this.store, terms, this.#failure)
-    return this.#first
+  open(policies: readonly Policy[], scopes: readonly string[]): CheckedLedger {
+    const terms = { name: this.name, policies, scopes, onChange: this.onChange, failure: this.#failure }
+    const ledger = openLedger(this.store, terms, this.#first)
+    this.#first ??= ledger
+    return ledger
   }
 
   /** The limiter of a plan, by the identity of its object, else by its text; undefined if none is kept. */

@@ -6,15 +6,14 @@ import { HeadgateError, invalidOption } from './errors.ts'
 import type { Load } from './limiter-events.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { Settlement } from './settlement.ts'
-import type { Booking, CallOptions, Ledger } from './stores/store.ts'
+import type { Booking, Command, OutcomeOf } from './stores/command.ts'
 
 /** What a reservation was made with. */
 export interface ReservedCall {
-  readonly ledger: Pick<Ledger, 'decide' | 'reserve'>
+  readonly run: <V extends 'reserve' | 'renew' | 'settle'>(command: Command<V>) => MaybePromise<OutcomeOf<V>>
   readonly policies: readonly Policy[]
   readonly keys: readonly string[]
   readonly costs: Costs
-  readonly extras: CallOptions | undefined
   /** Counts the reservation while it holds units in flight. */
   readonly load?: Load
 }
@@ -32,7 +31,6 @@ export class Reservation extends Settlement<Units> {
   /** The decision on the estimate. If it is refused, no units were taken. */
   readonly decision: Decision
   readonly #call: ReservedCall
-  readonly #extras: CallOptions | undefined
   #tickets: Tickets | undefined
   /** True once the units in flight are free. */
   #released: boolean
@@ -46,7 +44,6 @@ export class Reservation extends Settlement<Units> {
     this.wait = wait
     this.decision = decision
     this.#call = call
-    this.#extras = call.extras?.onFailure && { onFailure: call.extras.onFailure }
     this.#tickets = tickets
     this.#released = !decision.allowed || !call.policies.some(({ algorithm }) => algorithm.leases)
     if (!this.#released && call.load !== undefined) call.load.inFlight++
@@ -75,9 +72,9 @@ export class Reservation extends Settlement<Units> {
   }
 
   async #renew(): Promise<boolean> {
-    const { ledger, policies, keys } = this.#call
+    const { run, policies, keys } = this.#call
     const costs = policies.map((_, n) => (this.#holds(n) ? this.#cost(n) : 0))
-    const { decision, tickets } = await ledger.reserve(keys, costs, 0, { ...this.#extras, renews: this.#tickets })
+    const { decision, tickets } = await run({ verb: 'renew', keys, costs, tickets: this.#tickets })
     if (decision.allowed) this.#tickets = tickets
     return decision.allowed
   }
@@ -113,12 +110,12 @@ export class Reservation extends Settlement<Units> {
   }
 
   #apply(correction: (n: number) => number, releases: boolean): MaybePromise<unknown> {
-    const { ledger, policies, keys, load } = this.#call
+    const { run, policies, keys, load } = this.#call
     const corrections = policies.map((_, n) => correction(n))
     if (releases && !this.#released && load !== undefined) load.inFlight--
     if (releases) this.#released = true
     if (corrections.every((units) => units === 0)) return undefined
-    const settle = () => ledger.decide('settle', keys, corrections, { tickets: this.#tickets, ...this.#extras })
+    const settle = () => run({ verb: 'settle', keys, costs: corrections, tickets: this.#tickets })
     return this.#renewal === undefined ? settle() : this.#renewal.then(settle, settle)
   }
 

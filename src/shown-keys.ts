@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache'
 import type { Policy } from './algorithms/algorithm.ts'
 import type { CarryRule } from './algorithms/carry.ts'
-import { cannotShow, invalidOption, shown } from './errors.ts'
+import { invalidOption, shown } from './errors.ts'
 import { type Inspection, inspectionOf } from './inspection/inspection.ts'
 import type { KeptListing } from './inspection/kept-key.ts'
 import { flag, knownOptions, type Names, positiveInteger } from './options.ts'
-import type { Ledger } from './stores/store.ts'
+import type { CheckedLedger } from './stores/health.ts'
 
 export interface ListOptions {
   /** True for the keys only that a call of cost 1 would be refused for now. Default false. */
@@ -29,7 +29,7 @@ export interface ListedKey {
 
 /** What of a limiter shows its keys. */
 export interface ShownLimiter {
-  readonly ledger: Ledger
+  readonly ledger: CheckedLedger
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly onChange: CarryRule
@@ -42,13 +42,12 @@ export async function inspect(
   { ledger, policies, scopes, onChange }: ShownLimiter,
   keys: readonly string[],
 ): Promise<Inspection> {
-  if (ledger.inspect === undefined) throw cannotShow('inspect')
-  return inspectionOf(policies, scopes, onChange, await ledger.inspect(keys))
+  return inspectionOf(policies, scopes, onChange, await ledger.run({ verb: 'inspect', keys }))
 }
 
 const known: Names<ListOptions> = ['refused', 'limit', 'scope']
 
-/** @throws HeadgateError `HEADGATE_UNSUPPORTED`, or `HEADGATE_OPTION` for an invalid option */
+/** @throws HeadgateError `HEADGATE_OPTION` for an invalid option */
 export function list(limiter: ShownLimiter, options: ListOptions = {}): AsyncGenerator<ListedKey, void, undefined> {
   knownOptions('list', options, known)
   const { scope, limit = Number.MAX_SAFE_INTEGER } = options
@@ -58,7 +57,6 @@ export function list(limiter: ShownLimiter, options: ListOptions = {}): AsyncGen
     const names = limiter.scopes.map(shown).join(', ')
     throw invalidOption('list: scope', 'a scope of the limiter', scope, `It has ${names}.`)
   }
-  if (limiter.ledger.list === undefined) throw cannotShow('list')
   const scopes = scope === undefined ? limiter.scopes : [scope]
   return listed(limiter, scopes, refused, limit)
 }
@@ -88,8 +86,8 @@ async function* keysOf(
   const seen = new LRUCache<string, true>({ maxSize: remembered, sizeCalculation: () => 1 })
   let from: unknown
   do {
-    const page = await ledger.list?.(scope, from)
-    for (const { key, hash, kept } of page?.keys ?? []) {
+    const page = await ledger.run({ verb: 'scan', keys: [], scan: { scope, from } })
+    for (const { key, hash, kept } of page.keys) {
       const name = nameOf(key, hash)
       if (seen.has(name)) continue
       const inspection = inspectionOf(own, [scope], onChange, [kept])
@@ -97,7 +95,7 @@ async function* keysOf(
       seen.set(name, true)
       yield { key, hash, scope, inspection }
     }
-    from = page?.next
+    from = page.next
   } while (from !== undefined)
 }
 

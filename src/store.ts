@@ -1,16 +1,27 @@
 /* What the author of a store imports: `headgate/store`. A user of a limiter needs `headgate` only. */
 
 export type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithms/algorithm.ts'
-export { type Block, type CallBlock, isBlockable, withBlock } from './algorithms/block.ts'
-export { type CarryRule, carry, type StateRule } from './algorithms/carry.ts'
-export { type Details, Evaluation, PolicyEvaluation, type Tickets, type Verb } from './algorithms/evaluation.ts'
+export type { Block } from './algorithms/block.ts'
+export type { CarryRule, StateRule } from './algorithms/carry.ts'
+export type { Costs, Details, Tickets } from './algorithms/evaluation.ts'
 export { type Definition, revive, sameDefinition } from './algorithms/revive.ts'
 export type { StateOperations } from './algorithms/state-operations.ts'
 export type { Clock } from './clock.ts'
-export { type Blocked, type Decision, join, type Source, type Verdict } from './decision.ts'
+export type { Blocked, Decision, Source, Verdict } from './decision.ts'
+export { withFailover } from './failure/failover-ledger.ts'
 export type { KeptKey, KeptListing, KeptState, KeyPage } from './inspection/kept-key.ts'
-export { isPromise, type MaybePromise } from './maybe-promise.ts'
-export { Blocks } from './stores/blocks.ts'
+export type { MaybePromise } from './maybe-promise.ts'
+export type {
+  BanTerms,
+  Booking,
+  Command,
+  KeysOf,
+  NumberedReport,
+  Outcome,
+  OutcomeOf,
+  ScanTerms,
+  Verb,
+} from './stores/command.ts'
 export {
   type CompareAndSetOptions,
   compareAndSetStore,
@@ -18,16 +29,8 @@ export {
   type VersionedText,
 } from './stores/compare-and-set.ts'
 export { type HitStoreOptions, type Hits, type HitTerms, hitStore } from './stores/hit-store.ts'
+export type { FailureTerms, OnStoreError, StoreErrorAction } from './stores/on-store-error.ts'
+export { KeyStates, runOn, type StateVerb } from './stores/records/key-states.ts'
 export type { RecordStore } from './stores/records/record-store.ts'
-export type {
-  Booking,
-  CallOptions,
-  DecideOptions,
-  DecideVerb,
-  Ledger,
-  LedgerTerms,
-  NumberedReport,
-  ReserveOptions,
-  Store,
-  StoreErrorAction,
-} from './stores/store.ts'
+export { ScopedEvaluation } from './stores/records/scoped-evaluation.ts'
+export type { BreakerTerms, Ledger, LedgerTerms, OpenLedger, Store, StoreTraits } from './stores/store.ts'

@@ -3,11 +3,12 @@ import type { AddressInfo } from 'node:net'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { rateLimit } from '../adapters/node.ts'
 import type { Tickets } from '../src/algorithms/evaluation.ts'
-import { concurrency, fixedWindow, type HeadgateError, memoryStore, RateLimiter, type Store } from '../src/index.ts'
+import { unsupported } from '../src/errors.ts'
+import { concurrency, fixedWindow, type HeadgateError, memoryStore, RateLimiter } from '../src/index.ts'
 import type { Booking } from '../src/store.ts'
 import { OptimisticStore } from '../src/stores/optimistic/optimistic-store.ts'
 import { ManualClock } from '../src/testing/index.ts'
-import { asyncStore } from './support/async-store.ts'
+import { asyncStore, remoteStore } from './support/async-store.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -57,9 +58,9 @@ describe('a store in memory', () => {
   test('tells the block to a renewal, which keeps its units', () => {
     const policies = [concurrency({ limit: 1, lease: '1m' })]
     const ledger = memoryStore().open({ name: 'n', policies, scopes: ['default'] })
-    const { tickets } = ledger.reserve(['k'], 1, 0) as Booking
-    ledger.block?.(['k'], 1e9, undefined)
-    const { decision } = ledger.reserve(['k'], 1, 0, { renews: tickets as Tickets }) as Booking
+    const { tickets } = ledger.run({ verb: 'reserve', keys: ['k'] }) as Booking
+    void ledger.run({ verb: 'ban', keys: ['k'], ban: { duration: 1e9 } })
+    const { decision } = ledger.run({ verb: 'renew', keys: ['k'], tickets: tickets as Tickets }) as Booking
     expect(decision).toMatchObject({ allowed: true, remaining: 0, blocked: { scope: 'default' } })
   })
 
@@ -88,25 +89,15 @@ describe('while the store fails', () => {
   function rig(onStoreError: 'local' | 'deny' | 'allow') {
     const inner = asyncStore(memoryStore())
     const state = { down: false }
-    const guarded =
-      <A extends unknown[], T>(run: (...args: A) => T | Promise<T>) =>
-      async (...args: A): Promise<T> => {
-        if (state.down) throw new Error('the store is down')
-        return run(...args)
+    const store = remoteStore((terms) => {
+      const ledger = inner.open(terms)
+      return {
+        async run(command) {
+          if (state.down) throw new Error('the store is down')
+          return await ledger.run(command)
+        },
       }
-    const store: Store = {
-      synchronous: false,
-      open(terms) {
-        const ledger = inner.open(terms)
-        return {
-          decide: guarded((...args) => ledger.decide(...args)),
-          reserve: guarded((...args) => ledger.reserve(...args)),
-          reset: guarded((...args) => ledger.reset(...args)),
-          block: guarded((...args) => ledger.block?.(...args)),
-          unblock: guarded((...args) => ledger.unblock?.(...args)),
-        }
-      },
-    }
+    })
     return { state, limiter: new RateLimiter({ name: 'api', policies: '5/1h', store, onStoreError }) }
   }
 
@@ -141,13 +132,15 @@ describe('while the store fails', () => {
 
   test('a store without block rejects', async () => {
     const inner = asyncStore(memoryStore())
-    const store: Store = {
-      synchronous: false,
-      open(terms) {
-        const { block, unblock, ...ledger } = inner.open(terms)
-        return ledger
-      },
-    }
+    const store = remoteStore((terms) => {
+      const ledger = inner.open(terms)
+      return {
+        run(command) {
+          if (command.verb === 'ban' || command.verb === 'unban') throw unsupported(command.verb)
+          return ledger.run(command)
+        },
+      }
+    })
     const limiter = new RateLimiter({ name: 'api', policies: '5/1h', store })
     await expect(limiter.block('k', '1h')).rejects.toThrow(code('HEADGATE_UNSUPPORTED'))
     await expect(limiter.unblock('k')).rejects.toThrow(code('HEADGATE_UNSUPPORTED'))

@@ -15,6 +15,10 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
     'limiter',
     /^src\/(limiter|limiter-options|call-arguments|plans|reservation|settlement|limiter-events|limiter-errors|heavy-keys|call-sampler|space-saving|block-keys|shown-keys|operations)\.ts$/,
   ],
+  [
+    'stores that can fail',
+    /^src\/stores\/(redis|postgres|cluster|optimistic)\/|^src\/stores\/records\/(?!key-states|scoped-evaluation)|^src\/stores\/(compare-and-set|memcached|hit-store|read-batcher|shared-options)\.ts$/,
+  ],
   ['failure', /^src\/failure\//],
   ['stores', /^src\/stores\//],
   ['inspection', /^src\/inspection\//],

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { unsupported } from '../src/errors.ts'
 import {
   concurrency,
   counter,
@@ -452,14 +453,19 @@ describe('list', () => {
     const limiter = new RateLimiter({ name: 'cas', policies: '2/1h', store })
     await limiter.consume('ann')
     expect((await limiter.inspect('ann')).policies[0]?.used).toBe(1)
-    expect(() => limiter.list()).toThrow('limiter.list: This store cannot list its keys')
+    await expect(limiter.list().next()).rejects.toThrow('This store cannot list its keys')
     const custom = new RateLimiter({
       policies: '2/1h',
       store: {
         synchronous: true,
         open: (terms) => {
-          const { decide, reserve, reset } = memoryStore().open(terms)
-          return { decide, reserve, reset }
+          const ledger = memoryStore().open(terms)
+          return {
+            run(command) {
+              if (command.verb === 'inspect') throw unsupported('inspect')
+              return ledger.run(command)
+            },
+          }
         },
       },
     })

@@ -114,7 +114,7 @@ async function byRedis({ db, duration, max, namespace }: Settings): Promise<Limi
   const store = redisStore({ client: db, prefix: prefixOf(namespace), timeout: '1s' })
   const limiter = new RateLimiter({ policies, store, name: 'koa', onStoreError: 'throw' })
   return async (id) => {
-    const { allowed, remaining, policies } = await decide(limiter, id, 1, { nextAfter: true })
+    const { allowed, remaining, policies } = await decide(limiter, id, 1, { details: { nextAfter: true } })
     return { allowed, remaining, resetAfter: policies[0]?.nextAfter ?? 0 }
   }
 }

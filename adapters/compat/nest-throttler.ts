@@ -76,7 +76,7 @@ export class HeadgateThrottlerStorage {
     throttlerName: string,
   ): Promise<ThrottlerStorageRecord> {
     const limiter = this.#planOf(ttl, limit, blockDuration, throttlerName)
-    const { allowed, policies, retryAfter } = await decide(limiter, key, 1, { nextAfter: true })
+    const { allowed, policies, retryAfter } = await decide(limiter, key, 1, { details: { nextAfter: true } })
     const log = policies[0]
     const timeToExpire = Math.ceil((log?.nextAfter ?? 0) / 1000)
     if (allowed) return { totalHits: log?.used ?? 0, timeToExpire, isBlocked: false, timeToBlockExpire: 0 }

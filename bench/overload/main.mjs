@@ -75,8 +75,9 @@ function runPlans(name, store, load, all, changesAfter) {
   const stays = changesAfter === Infinity
   const open = (clock, maxKeys) => {
     const [first, ...others] = all.map((policies) => ({ name, policies, scopes }))
-    const ledger = stores[store]({ clock, maxKeys }).open(first)
-    return planned([ledger, ...others.map((terms) => ledger.vary(terms))], clock, changesAfter)
+    const made = stores[store]({ clock, maxKeys })
+    const ledger = made.open(first)
+    return planned([ledger, ...others.map((terms) => made.open(terms, ledger))], clock, changesAfter)
   }
   const limitOf = (key) => limits[stays ? key % limits.length : 0]
   const title = `plans${stays ? '' : ' that change'}: ${name}`

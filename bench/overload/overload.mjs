@@ -40,16 +40,16 @@ function isAbusive(key, { live, abusive }) {
  */
 export function planned(ledgers, clock, period = Infinity) {
   return {
-    decide(verb, keys, cost) {
-      const plan = Number(keys[0].slice(prefix.length)) + Math.floor((clock() - start) / period)
-      return ledgers[plan % ledgers.length].decide(verb, keys, cost)
+    run(command) {
+      const plan = Number(command.keys[0].slice(prefix.length)) + Math.floor((clock() - start) / period)
+      return ledgers[plan % ledgers.length].run(command)
     },
   }
 }
 
 /**
  * @param {Load} load
- * @param {(clock: () => number, capacity: number) => { decide: Function }} open opens a ledger on a new store
+ * @param {(clock: () => number, capacity: number) => { run: Function }} open opens a ledger on a new store
  * @param {(key: number) => number} limitOf the limit a minute of a key's tightest policy
  */
 export function overload(load, open, limitOf) {
@@ -64,15 +64,15 @@ export function overload(load, open, limitOf) {
     const keys = [`${prefix}${key}`]
     now = start + (call - key) / load.live
     const well = !isAbusive(key, load)
-    const answer = store.decide('consume', keys, 1).allowed
-    if (due.decide('consume', keys, 1).allowed) allowed[key]++
-    const right = admittedOnly.decide(answer ? 'consume' : 'peek', keys, 1).allowed
+    const answer = store.run({ verb: 'consume', keys }).allowed
+    if (due.run({ verb: 'consume', keys }).allowed) allowed[key]++
+    const right = admittedOnly.run({ verb: answer ? 'consume' : 'peek', keys }).allowed
     counted.calls++
     if (well) counted.wellBehaved++
     if (answer) admitted[key]++
     if (answer && !right) {
       counted.wronglyAdmitted++
-      admittedOnly.decide('charge', keys, 1)
+      admittedOnly.run({ verb: 'charge', keys })
     }
     if (!answer && right && well) counted.wronglyRefused++
   }

@@ -31,9 +31,9 @@ export interface CallBlock {
   readonly reason: string | undefined
 }
 
-/** @param duration in microseconds; Infinity for no end */
+/** @param duration in microseconds; `forever` for no end */
 export function newBlock(now: number, duration: number, reason: string | undefined): Block {
-  return { from: now, until: duration === Infinity ? forever : now + duration, reason }
+  return { from: now, until: duration >= forever ? forever : now + duration, reason }
 }
 
 /**

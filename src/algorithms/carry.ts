@@ -13,6 +13,8 @@
 import { type Algorithm, type Numbers, Report } from './algorithm.ts'
 import { effectiveTime } from './effective-time.ts'
 import { ratioUp } from './exact-math.ts'
+import type { PolicyEvaluation } from './policy-evaluation.ts'
+import { type Definition, revive, sameDefinition } from './revive.ts'
 
 /** What happens to a key's state when the numbers of its policy change. */
 export type CarryRule = 'keep' | 'scale' | 'reset'
@@ -50,6 +52,36 @@ export function hasFullQuota(s: Numbers, i: number, algorithm: Algorithm, now: n
   const last = s[i] as number
   algorithm.report(s, i, effectiveTime(algorithm, last, now), report)
   return report.reset === 0 && now >= last
+}
+
+/**
+ * Points a policy to the state of a key. A state that was left under other numbers is carried over, in a copy.
+ * @param left the state under the policy's name, and what wrote it; undefined for a new key
+ * @param copyOf copies the state
+ */
+export function pointTo(
+  policy: PolicyEvaluation,
+  left: { readonly definition: Definition; readonly s: Numbers } | undefined,
+  now: number,
+  rule: StateRule,
+  copyOf: (s: Numbers) => number[] = (s) => s.slice() as number[],
+): void {
+  const { algorithm } = policy
+  const same = left !== undefined && sameDefinition(left.definition, algorithm)
+  const from = left === undefined || same ? undefined : revive(left.definition)
+  policy.i = 0
+  policy.carried = false
+  policy.foreign = undefined
+  if (same) policy.s = left.s
+  else if (left === undefined || from === undefined) policy.s = new Array(algorithm.slots).fill(0)
+  else {
+    const { s } = left
+    const carried = () => carry(copyOf(s), from, algorithm, now, rule)
+    policy.s = carried()
+    if (hasFullQuota(s, 0, from, now)) return
+    policy.carried = rule !== 'retune'
+    policy.foreign = { algorithm: from, s, carried }
+  }
 }
 
 /** The full quota. */

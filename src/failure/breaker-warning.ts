@@ -1,8 +1,7 @@
 import { emitWarning } from '#platform'
-import type { StoreErrorAction } from '../stores/store.ts'
+import type { OnStoreError, StoreErrorAction } from '../stores/on-store-error.ts'
 import { reason } from '../warn.ts'
 import type { Breaker } from './breaker.ts'
-import type { OnStoreError } from './on-store-error.ts'
 
 /** At most one opening of a breaker is told in this time, in microseconds. */
 const quietTime = 60_000_000
@@ -43,9 +42,9 @@ export function warnIfOpened(
   }
 }
 
-function nameOf({ store: { prefix }, shard }: Breaker, limiter: string): string {
+function nameOf({ store: { traits }, shard }: Breaker, limiter: string): string {
   const parts = [`limiter ${JSON.stringify(limiter)}`]
-  if (prefix !== undefined) parts.push(`prefix ${JSON.stringify(prefix)}`)
+  if (traits?.prefix !== undefined) parts.push(`prefix ${JSON.stringify(traits.prefix)}`)
   if (shard !== undefined) parts.push(`shard ${shard}`)
   return `The store of ${parts.join(', ')}`
 }

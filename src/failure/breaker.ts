@@ -16,9 +16,8 @@
  */
 import { channel } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
+import type { BreakerState } from '../stores/health.ts'
 import type { BreakerTerms, Store } from '../stores/store.ts'
-
-export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /** The event of the channel `headgate:store-state`. */
 export interface StoreStateEvent {
@@ -65,7 +64,7 @@ export class Breaker {
     this.store = store
     this.#clock = clock
     this.shard = shard
-    this.#terms = { ...defaultTerms, ...store.breaker }
+    this.#terms = { ...defaultTerms, ...store.traits?.breaker }
     this.since = clock()
   }
 
@@ -142,7 +141,7 @@ export class Breaker {
     this.since = this.#clock()
     if (!states.hasSubscribers) return
     const { store, shard, lastError: error } = this
-    states.publish({ store, limiter, prefix: store.prefix, shard, from, to, error } satisfies StoreStateEvent)
+    states.publish({ store, limiter, prefix: store.traits?.prefix, shard, from, to, error } satisfies StoreStateEvent)
   }
 }
 

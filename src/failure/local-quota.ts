@@ -13,14 +13,15 @@
  */
 import type { Policy } from '../algorithms/algorithm.ts'
 import { withLimit } from '../algorithms/define-policy.ts'
-import type { Costs } from '../algorithms/evaluation.ts'
+import type { Verb as DecidingVerb } from '../algorithms/evaluation.ts'
 import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision, Verdict } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { KeptKey } from '../inspection/kept-key.ts'
+import type { BanTerms, Booking, Command, OutcomeOf } from '../stores/command.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from '../stores/store.ts'
+import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
 
 /** The states of all local quotas of one name. */
 interface States {
@@ -69,7 +70,7 @@ export class LocalQuota {
   }
 
   /** The same states under other policies. */
-  vary(terms: LedgerTerms): LocalQuota {
+  joined(terms: LedgerTerms): LocalQuota {
     return new LocalQuota(terms, this.#shared)
   }
 
@@ -77,7 +78,7 @@ export class LocalQuota {
     const states = this.#states
     const known = states.ledgersOf.get(this)
     if (known !== undefined) return known
-    const spent = states.spent?.vary?.(this.#terms) ?? states.store.open(this.#terms)
+    const spent = states.store.open(this.#terms, states.spent)
     states.spent ??= spent
     const charged = this.#policies.map((policy) => this.#openCharged(states, policy))
     const opened = { spent, charged }
@@ -113,22 +114,16 @@ export class LocalQuota {
     const id = JSON.stringify([scope, policy.name])
     const terms = { ...this.#terms, policies: [policy], scopes: [scope] }
     const first = charged.get(id)
-    if (first?.ledger.vary !== undefined) return first.ledger.vary(terms)
-    const ledger = store.open(terms)
-    charged.set(id, { scope, ledger })
+    const ledger = store.open(terms, first?.ledger)
+    if (first === undefined) charged.set(id, { scope, ledger })
     return ledger
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
-    const decision = this.#ledgers.spent.decide(verb, keys, costs, extras) as Decision
+  run<V extends DecidingVerb>(command: Command<V>): OutcomeOf<V> {
+    const outcome = this.#ledgers.spent.run(command) as Decision | Booking
+    const decision: Decision = { ...('decision' in outcome ? outcome.decision : outcome), source: 'fallback' }
     this.#noteFullAt(decision.resetAfter)
-    return { ...decision, source: 'fallback' }
-  }
-
-  reserve(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): Booking {
-    const booking = this.#ledgers.spent.reserve(keys, costs, maxWait, extras) as Booking
-    this.#noteFullAt(booking.decision.resetAfter)
-    return { ...booking, decision: { ...booking.decision, source: 'fallback' } }
+    return ('decision' in outcome ? { ...outcome, decision } : decision) as OutcomeOf<V>
   }
 
   /** The units of each policy that the key spent here, that still count, and that the store has not been charged. */
@@ -140,22 +135,18 @@ export class LocalQuota {
   }
 
   addCharged(policy: number, key: string, units: number): void {
-    void this.#ledgers.charged[policy]?.decide('charge', [key], units)
+    void this.#ledgers.charged[policy]?.run({ verb: 'charge', keys: [key], costs: units })
   }
 
   removeCharged(policy: number, key: string, units: number): void {
-    void this.#ledgers.charged[policy]?.decide('refund', [key], units)
+    void this.#ledgers.charged[policy]?.run({ verb: 'refund', keys: [key], costs: units })
   }
 
   /** Gives units back. `overcharged` holds, for each policy, how many of them the store has been charged already. */
-  giveBack(
-    verb: 'refund' | 'settle',
-    keys: readonly string[],
-    costs: Costs,
-    extras?: DecideOptions,
-  ): { decision: Decision; overcharged: number[] } {
+  giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: number[] } {
+    const { keys } = command
     const before = this.#policies.map((policy, n) => this.#spentUnits(this.#keyOf(policy, keys))[n] as number)
-    const decision = this.decide(verb, keys, costs, extras)
+    const decision = this.run(command)
     const overcharged = this.#policies.map((policy, n) => {
       const key = this.#keyOf(policy, keys)
       const spent = this.#spentUnits(key)[n] as number
@@ -167,31 +158,33 @@ export class LocalQuota {
   }
 
   inspect(keys: readonly string[]): readonly KeptKey[] {
-    const kept = this.#ledgers.spent.inspect?.(keys) as readonly KeptKey[]
+    const kept = this.#ledgers.spent.run({ verb: 'inspect', keys }) as readonly KeptKey[]
     return kept.map((key) => ({ ...key, policies: this.#policies }))
   }
 
   reset(keys: readonly string[]): void {
     const { states } = this.#shared
     if (states === undefined) return
-    void this.#ledgers.spent.reset(keys)
+    void this.#ledgers.spent.run({ verb: 'reset', keys })
     for (const charged of states.charged.values()) {
-      if (this.#scopes.includes(charged.scope)) void charged.ledger.reset([this.#keyOf(charged, keys)])
+      if (this.#scopes.includes(charged.scope)) {
+        void charged.ledger.run({ verb: 'reset', keys: [this.#keyOf(charged, keys)] })
+      }
     }
   }
 
-  /** As many keys as fit: the store may have more blocks than the memory of one process. */
-  block(...block: Parameters<NonNullable<Ledger['block']>>): void {
+  /** As many keys as fit: the store may have more bans than the memory of one process. */
+  ban(command: Command<'ban'>): void {
     try {
-      void this.#ledgers.spent.block?.(...block)
-      this.#noteFullAt(block[1] / 1000)
+      void this.#ledgers.spent.run(command)
+      this.#noteFullAt((command.ban as BanTerms).duration / 1000)
     } catch (error) {
       if (!(error instanceof HeadgateError) || error.code !== 'HEADGATE_BLOCK') throw error
     }
   }
 
-  unblock(keys: readonly (string | undefined)[]): void {
-    if (this.#shared.states !== undefined) void this.#ledgers.spent.unblock?.(keys)
+  unban(keys: Command<'unban'>['keys']): void {
+    if (this.#shared.states !== undefined) void this.#ledgers.spent.run({ verb: 'unban', keys })
   }
 
   clear(): void {
@@ -208,12 +201,12 @@ export class LocalQuota {
    */
   #spentUnits(key: string): readonly number[] {
     const keys = this.#scopes.map(() => key)
-    const { policies } = this.#ledgers.spent.decide('peek', keys, 1) as Decision
+    const { policies } = this.#ledgers.spent.run({ verb: 'peek', keys }) as Decision
     return policies.map((verdict, n) => usedUnits(this.#policies[n] as Policy, verdict))
   }
 
   #chargedUnits(policy: number, key: string): number {
-    const { policies } = (this.#ledgers.charged[policy] as Ledger).decide('peek', [key], 1) as Decision
+    const { policies } = (this.#ledgers.charged[policy] as Ledger).run({ verb: 'peek', keys: [key] }) as Decision
     return usedUnits(this.#policies[policy] as Policy, policies[0] as Verdict)
   }
 }

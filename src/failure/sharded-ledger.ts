@@ -1,19 +1,18 @@
-import type { Costs } from '../algorithms/evaluation.ts'
-import type { Decision } from '../decision.ts'
-import { cannotBlock, cannotClear, cannotShow } from '../errors.ts'
-import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../stores/store.ts'
-import type { Health } from './health.ts'
+import type { Command, OutcomeOf, Verb } from '../stores/command.ts'
+import { type CheckedLedger, type Health, noCalls } from '../stores/health.ts'
+import type { OnFailure } from '../stores/on-store-error.ts'
+import type { LedgerTerms } from '../stores/store.ts'
 
 /** The ledger of a limiter on one shard. */
-export interface ShardLedger extends Ledger {
-  vary(terms: LedgerTerms): ShardLedger
+export interface ShardLedger extends CheckedLedger {
+  health(): Health
+  /** The ledger of the same name under other policies. */
+  joined(terms: LedgerTerms): ShardLedger
   /** Forgets what the keys spent locally, owe and are owed. */
   forget(keys: readonly string[]): void
   /** Forgets what all keys spent locally and owe. */
   forgetAll(): void
-  health(): Health
 }
 
 interface Shard {
@@ -29,7 +28,7 @@ type ShardOf = (keys: readonly string[]) => string
  * a part that fails is decided for locally while the others decide as ever. A call on keys of several parts counts as one on a
  * part of its own.
  */
-export class ShardedLedger implements Ledger {
+export class ShardedLedger implements CheckedLedger {
   readonly #shardOf: ShardOf
   readonly #open: (shard: string) => ShardLedger
   readonly #shards = new Map<string, Shard>()
@@ -39,8 +38,16 @@ export class ShardedLedger implements Ledger {
     this.#open = open
   }
 
-  vary(terms: LedgerTerms): Ledger {
-    return new ShardedLedger(this.#shardOf, (shard) => this.#shard(shard, []).ledger.vary(terms))
+  joined(terms: LedgerTerms): ShardedLedger {
+    return new ShardedLedger(this.#shardOf, (shard) => this.#shard(shard, []).ledger.joined(terms))
+  }
+
+  /** The ledger of any shard runs a command on all keys, and bans keys in the local quota of all shards. */
+  run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>> {
+    const keys = (command.keys as readonly (string | undefined)[]).filter((key) => key !== undefined)
+    if (command.verb === 'reset') for (const { ledger } of this.#shards.values()) ledger.forget(keys)
+    if (command.verb === 'clear') for (const { ledger } of this.#shards.values()) ledger.forgetAll()
+    return this.#of(keys.length === 0 ? [''] : keys).run(command, onFailure)
   }
 
   #of(keys: readonly string[]): ShardLedger {
@@ -58,67 +65,16 @@ export class ShardedLedger implements Ledger {
     return shard
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): MaybePromise<Decision> {
-    return this.#of(keys).decide(verb, keys, costs, extras)
-  }
-
-  reserve(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): MaybePromise<Booking> {
-    return this.#of(keys).reserve(keys, costs, maxWait, extras)
-  }
-
-  reset(keys: readonly string[]): MaybePromise<void> {
-    for (const { ledger } of this.#shards.values()) ledger.forget(keys)
-    return this.#of(keys).reset(keys)
-  }
-
-  /** The local quota, where the keys are blocked too, is one for all shards. */
-  async block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): Promise<void> {
-    const { ledger } = this.#shard(this.#shardOf(present(keys)), [])
-    if (ledger.block === undefined) throw cannotBlock()
-    await ledger.block(keys, duration, reason)
-  }
-
-  async unblock(keys: readonly (string | undefined)[]): Promise<void> {
-    const { ledger } = this.#shard(this.#shardOf(present(keys)), [])
-    if (ledger.unblock === undefined) throw cannotBlock()
-    await ledger.unblock(keys)
-  }
-
-  /** The ledger of any shard clears all of them. */
-  async clear(): Promise<void> {
-    for (const { ledger } of this.#shards.values()) ledger.forgetAll()
-    const { ledger } = this.#shard(this.#shardOf(['']), [])
-    if (ledger.clear === undefined) throw cannotClear()
-    await ledger.clear()
-  }
-
-  inspect(keys: readonly string[]): MaybePromise<readonly KeptKey[]> {
-    const { ledger } = this.#shard(this.#shardOf(keys), keys)
-    if (ledger.inspect === undefined) throw cannotShow('inspect')
-    return ledger.inspect(keys)
-  }
-
-  /** The keys of all shards, which the ledger of any shard lists. */
-  list(scope: string, from: unknown): MaybePromise<KeyPage> {
-    const { ledger } = this.#shard(this.#shardOf(['']), [])
-    if (ledger.list === undefined) throw cannotShow('list')
-    return ledger.list(scope, from)
-  }
-
   /** The state of the worst shard, and the sums. A shard that has no keys any more, after a failover, does not count. */
-  health(): Health | undefined {
+  health(): Health {
     const present = [...this.#shards].filter(([name, { keys }]) => keys.length === 0 || this.#shardOf(keys) === name)
     const all = present.map(([, { ledger }]) => ledger.health())
     const worst = (['open', 'half-open', 'closed'] as const)
       .map((state) => all.find((health) => health.state === state))
       .find((health) => health !== undefined)
-    if (worst === undefined) return undefined
+    if (worst === undefined) return noCalls()
     const sum = (count: (health: Health) => number) => all.reduce((total, health) => total + count(health), 0)
     const lastError = worst.lastError ?? all.find((health) => health.lastError !== undefined)?.lastError
     return { ...worst, lastError, errors: sum(({ errors }) => errors), owing: sum(({ owing }) => owing) }
   }
-}
-
-function present(keys: readonly (string | undefined)[]): readonly string[] {
-  return keys.filter((key) => key !== undefined)
 }

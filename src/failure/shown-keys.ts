@@ -1,18 +1,20 @@
 /* What a limiter shows of keys: the store's states, or those of this process if the store fails. Nothing is changed. */
 import { monotonicClock } from '../clock.ts'
-import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
-import { unavailable } from './calls.ts'
+import type { KeptKey } from '../inspection/kept-key.ts'
+import type { Command } from '../stores/command.ts'
+import { choiceFor } from '../stores/on-store-error.ts'
+import { unavailable } from './call.ts'
 import type { Fallback } from './fallback.ts'
-import { choiceFor } from './on-store-error.ts'
 import { isMisuse } from './store-link.ts'
 
 /** Rejects as a call does with which `onStoreError` does not let the limiter decide. */
-export async function inspectKeys(fallback: Fallback, keys: readonly string[]): Promise<readonly KeptKey[]> {
+export async function inspectKeys(fallback: Fallback, command: Command<'inspect'>): Promise<readonly KeptKey[]> {
+  const { keys } = command
   const { ledger, shared } = fallback
   const { breaker } = shared.link
   try {
     if (!breaker.closed) throw breaker.lastError
-    const kept = await shared.link.request(() => ledger.inspect?.(keys) ?? [])
+    const kept = await shared.link.request(() => ledger.run(command))
     return kept.map((key, n) => ({ ...key, notes: [...(key.notes ?? []), ...owedBy(fallback, n, keys)] }))
   } catch (error) {
     if (isMisuse(error)) throw error
@@ -31,11 +33,8 @@ function owedBy({ terms, shared, quota }: Fallback, n: number, keys: readonly st
   ]
 }
 
-/** A look is no call that is published. */
-const noEvent = { onFailure: () => undefined }
-
 function failed({ terms, shared, quota }: Fallback, keys: readonly string[], error: unknown): readonly KeptKey[] {
-  const choice = choiceFor(shared.onStoreError, error, keys, terms, noEvent)
+  const choice = choiceFor(shared.onStoreError, error, keys, terms, true)
   if (choice === 'deny') throw unavailable(error, shared.link.breaker.retryAfter)
   if (choice === 'throw') throw error
   const reason = `The store failed: ${error instanceof Error ? error.message : String(error)}`
@@ -45,11 +44,4 @@ function failed({ terms, shared, quota }: Fallback, keys: readonly string[], err
   }
   const notes = [reason, 'Calls are let through and not counted.']
   return keys.map(() => ({ now: monotonicClock(), states: [], source: 'open', notes }))
-}
-
-/** Rejects with the store's error if it fails. */
-export async function listKeys({ ledger, shared }: Fallback, scope: string, from: unknown): Promise<KeyPage> {
-  const { link } = shared
-  if (!link.breaker.closed) throw link.breaker.lastError
-  return link.request(() => ledger.list?.(scope, from) ?? { keys: [] })
 }

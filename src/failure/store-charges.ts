@@ -1,6 +1,6 @@
 import type { HeadgateError } from '../errors.ts'
 import { allOf } from '../maybe-promise.ts'
-import type { Ledger, LedgerTerms } from '../stores/store.ts'
+import type { Ledger, LedgerTerms, OpenLedger } from '../stores/store.ts'
 import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 
@@ -10,13 +10,18 @@ import type { StoreLink } from './store-link.ts'
  */
 export class StoreCharges {
   readonly #link: StoreLink
+  readonly #open: OpenLedger
+  /** Of all policies together. */
+  readonly #whole: Ledger
   readonly #terms: LedgerTerms
   readonly #quota: LocalQuota
   /** One ledger for each policy, opened at first use. A ledger of the same name reaches the same states. */
   readonly #ledgers: (Ledger | undefined)[] = []
 
-  constructor(link: StoreLink, terms: LedgerTerms, quota: LocalQuota) {
+  constructor(link: StoreLink, open: OpenLedger, terms: LedgerTerms, quota: LocalQuota, whole: Ledger) {
     this.#link = link
+    this.#open = open
+    this.#whole = whole
     this.#terms = terms
     this.#quota = quota
   }
@@ -29,12 +34,16 @@ export class StoreCharges {
   /** Rejects if the store does not respond. A charge of 0 units changes nothing. */
   async check(scope: string, key: string): Promise<void> {
     const [policy] = this.#policiesOf(scope)
-    await this.#link.request(() => this.#ledger(policy as number).decide('charge', [key], 0))
+    await this.#link.request(() => this.#ledger(policy as number).run({ verb: 'charge', keys: [key], costs: 0 }))
   }
 
   /** Resets the key in the store. */
   async reset(scope: string, key: string): Promise<void> {
-    await allOf(this.#policiesOf(scope).map((policy) => this.#link.request(() => this.#ledger(policy).reset([key]))))
+    await allOf(
+      this.#policiesOf(scope).map((policy) =>
+        this.#link.request(() => this.#ledger(policy).run({ verb: 'reset', keys: [key] })),
+      ),
+    )
   }
 
   /**
@@ -47,7 +56,7 @@ export class StoreCharges {
       if (units === 0) return
       quota.addCharged(policy, key, units)
       try {
-        await this.#link.request(() => this.#ledger(policy).decide('charge', [key], units))
+        await this.#link.request(() => this.#ledger(policy).run({ verb: 'charge', keys: [key], costs: units }))
       } catch (error) {
         const { code, uncounted } = error as Partial<HeadgateError>
         const mayHaveCounted = code === 'HEADGATE_STORE_TIMEOUT' && !uncounted
@@ -60,7 +69,7 @@ export class StoreCharges {
 
   /** Gives back units that the store was charged. */
   async refund(policy: number, key: string, units: number): Promise<void> {
-    await this.#link.request(() => this.#ledger(policy).decide('refund', [key], units))
+    await this.#link.request(() => this.#ledger(policy).run({ verb: 'refund', keys: [key], costs: units }))
   }
 
   #policiesOf(scope: string): number[] {
@@ -70,7 +79,7 @@ export class StoreCharges {
   #ledger(policy: number): Ledger {
     const policies = this.#terms.policies.slice(policy, policy + 1)
     const scopes = policies.map(({ scope }) => scope)
-    const ledger = this.#ledgers[policy] ?? this.#link.store.open({ ...this.#terms, policies, scopes })
+    const ledger = this.#ledgers[policy] ?? this.#open({ ...this.#terms, policies, scopes }, this.#whole)
     this.#ledgers[policy] = ledger
     return ledger
   }

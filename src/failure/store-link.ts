@@ -78,12 +78,13 @@ export class StoreLink {
     sleeper: Sleeper,
     shard?: string,
   ) {
-    const own = store.timeout === undefined ? defaultTimeout : store.timeout + grace
+    const kept = store.traits?.timeout
+    const own = kept === undefined ? defaultTimeout : kept + grace
     this.store = store
     this.limiter = limiter
     this.breaker = breakerOf(store, clock, shard)
     this.#deadlines = new Deadlines('The store', timeout ?? own, 'See the option storeTimeout.', clock, sleeper)
-    this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && store.timeout !== undefined)
+    this.#storeKeepsDeadlines = timeout === Infinity || (timeout === undefined && kept !== undefined)
   }
 
   /** Sends the request. */

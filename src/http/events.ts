@@ -1,12 +1,19 @@
 import { channel } from '#platform'
 import type { Details } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
-import { checkChoice, choose, type OnStoreError, type StoreFailure, storeErrors } from '../failure/on-store-error.ts'
-import type { Key } from '../limiter.ts'
+import type { CallExtras, Key } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { callback } from '../options.ts'
 import type { Channel } from '../platform/platform.ts'
-import type { CallOptions, StoreErrorAction } from '../stores/store.ts'
+import {
+  checkChoice,
+  choose,
+  type OnFailure,
+  type OnStoreError,
+  type StoreErrorAction,
+  type StoreFailure,
+  storeErrors,
+} from '../stores/on-store-error.ts'
 import { reason, warnOnce } from '../warn.ts'
 import type { Framework } from './framework.ts'
 
@@ -83,7 +90,7 @@ export class Events<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
   /** The extras of a call without listeners: only the action on a store error. */
-  readonly #choice: CallOptions
+  readonly #choice: { readonly onFailure?: OnFailure }
   /** Requests without an address so far. */
   #addressless = 0
 
@@ -133,11 +140,11 @@ export class Events<Request, Response> {
   }
 
   /** The extras of a call to the limiter, so that a store error reaches the hook and the channel. */
-  extras(details: Details, key: Key, request: Request, response: Response): CallOptions {
+  extras(details: Details, key: Key, request: Request, response: Response): CallExtras {
     if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) {
-      return { ...details, ...this.#choice }
+      return { details, ...this.#choice }
     }
-    return { ...details, onFailure: (error) => this.storeFailed(error, key, request, response) }
+    return { details, onFailure: (error) => this.storeFailed(error, key, request, response) }
   }
 
   storeFailed(error: unknown, key: Key, request: Request, response: Response): StoreErrorAction | undefined {

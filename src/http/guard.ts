@@ -1,9 +1,8 @@
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
-import { calls, decide, type Key, type RateLimiter, type Units } from '../limiter.ts'
+import { type CallExtras, calls, decide, type Key, type RateLimiter, type Units } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Reservation } from '../reservation.ts'
-import type { CallOptions } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { Attachment } from './attachment.ts'
 import { type Cost, checkedCost, readCost } from './cost.ts'
@@ -219,9 +218,9 @@ export class Guard<Request, Response> {
   }
 
   /** The extras of a call to the limiter: the details that the fields need, and a callback for a store error. */
-  #extras(key: Key, request: Request, response: Response): CallOptions {
+  #extras(key: Key, request: Request, response: Response): CallExtras {
     const { details } = this.#headers
-    const extras = this.limiter.store.synchronous ? details : this.#events.extras(details, key, request, response)
+    const extras = this.limiter.store.synchronous ? { details } : this.#events.extras(details, key, request, response)
     return calls.hasSubscribers && !this.#enforcement.appliesTo(key) ? { ...extras, enforced: false } : extras
   }
 

@@ -1,10 +1,9 @@
 import { HeadgateError } from '../errors.ts'
-import { book, type Key, type RateLimiter, type Units } from '../limiter.ts'
+import { book, type CallExtras, type Key, type RateLimiter, type Units } from '../limiter.ts'
 import type { Load } from '../limiter-events.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { flag } from '../options.ts'
 import { type Reservation, settleAndHold } from '../reservation.ts'
-import type { CallOptions } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { type CountRule, countRule } from './count.ts'
 import { Delay } from './delay.ts'
@@ -60,14 +59,14 @@ export class HeldUnits<Request, Response> {
   }
 
   /** @param mayWait false if this request must not be delayed */
-  reserve(key: Key, cost: Units, extras: CallOptions, mayWait: boolean): MaybePromise<Reservation> {
+  reserve(key: Key, cost: Units, extras: CallExtras, mayWait: boolean): MaybePromise<Reservation> {
     return this.#delay !== undefined && mayWait
       ? this.#reserveLater(this.#delay, key, cost, extras)
       : book(this.#limiter, key, cost, 0, extras)
   }
 
   /** Reserves, with a place in the queue of the delay. The place is returned unless the request has to wait. */
-  #reserveLater(delay: Delay, key: Key, cost: Units, extras: CallOptions): MaybePromise<Reservation> {
+  #reserveLater(delay: Delay, key: Key, cost: Units, extras: CallExtras): MaybePromise<Reservation> {
     const maxWait = delay.enter()
     try {
       const reservation = book(this.#limiter, key, cost, maxWait, extras)

@@ -1,8 +1,8 @@
 import { monotonicClock } from '../clock.ts'
-import { type Health, noCalls } from '../failure/health.ts'
 import type { HeavyKey, TopOptions } from '../heavy-keys.ts'
 import { limiters, type RateLimiter } from '../limiter.ts'
 import type { PlanLike } from '../limiter-options.ts'
+import { type Health, noCalls } from '../stores/health.ts'
 import type { LimiterParts } from './rate-limit-options.ts'
 
 /**

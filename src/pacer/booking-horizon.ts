@@ -10,7 +10,7 @@
  * a slot always books one, so each gets its turn. It also books what may go at once, as the last answer of the store said.
  */
 
-import type { Booking } from '../stores/store.ts'
+import type { Booking } from '../stores/command.ts'
 import { mostOf } from './cost.ts'
 import type { QueueOwner } from './queue.ts'
 import type { SlotList } from './slot.ts'

@@ -6,7 +6,7 @@
  * A timeout, an aborted signal, a full queue or a closed pacer may end the call at every step: then it is refused.
  */
 import type { Decision } from '../decision.ts'
-import type { Booking } from '../stores/store.ts'
+import type { Booking } from '../stores/command.ts'
 import type { PacerContext } from './context.ts'
 import { closed, queueFull, timedOut, tooLarge, tooLate } from './errors.ts'
 import { HeldUnits } from './held-units.ts'

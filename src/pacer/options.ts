@@ -1,17 +1,12 @@
 import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
 import { type Clock, checkClock, monotonicClock } from '../clock.ts'
 import { type Duration, milliseconds } from '../duration.ts'
-import {
-  type FailoverOptions,
-  failureOptions,
-  type OnStoreError,
-  readFailureOptions,
-} from '../failure/on-store-error.ts'
 import { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
 import { callback, flag, knownOptions, type Names, oneOf, positiveInteger } from '../options.ts'
 import { realSleeper, type Sleeper, timerSleeper } from '../sleeper.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
+import { type FailureTerms, failureOptions, type OnStoreError, readFailureOptions } from '../stores/on-store-error.ts'
 import type { Store } from '../stores/store.ts'
 import type { Progress } from './events.ts'
 import type { Polling } from './poll-times.ts'
@@ -118,7 +113,7 @@ export interface PacerSettings {
   readonly order: 'oldest' | 'newest'
   readonly concurrency: number
   readonly spacing: 'booked' | 'actual'
-  readonly failure: FailoverOptions
+  readonly failure: FailureTerms
   readonly onProgress: ((progress: Progress) => void) | undefined
 }
 
@@ -127,7 +122,7 @@ export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions
   knownOptions('Pacer', more, known)
   const { policies, ...options } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
   knownOptions('Pacer', options, known)
-  const { name = options.store?.prefix === undefined ? 'pacer' : undefined, storeTimeout = '5s' } = options
+  const { name = options.store?.traits?.prefix === undefined ? 'pacer' : undefined, storeTimeout = '5s' } = options
   const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
   const unref = flag(options.unref, 'Pacer: unref')
   const given = callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel')

@@ -2,15 +2,15 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import { withLimit } from '../algorithms/define-policy.ts'
 import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation.ts'
 import { Smooth } from '../algorithms/smooth.ts'
-import type { Decision } from '../decision.ts'
 import { longestWindow } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
-import { openLedger } from '../failure/failover-ledger.ts'
-import type { FailoverOptions } from '../failure/on-store-error.ts'
 import type { RateLimiter } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { Reservation } from '../reservation.ts'
-import type { Booking, Ledger, LedgerTerms } from '../stores/store.ts'
+import { Reservation, type ReservedCall } from '../reservation.ts'
+import type { Booking } from '../stores/command.ts'
+import { type CheckedLedger, openLedger } from '../stores/health.ts'
+import type { FailureTerms } from '../stores/on-store-error.ts'
+import type { LedgerTerms } from '../stores/store.ts'
 import { type Cost, costsIn } from './cost.ts'
 
 /** The longest wait that is booked, in microseconds. */
@@ -22,24 +22,22 @@ const longestWait = longestWindow * 1000
  */
 export class Permits {
   readonly #limiter: RateLimiter
-  readonly #failure: FailoverOptions
+  readonly #failure: FailureTerms
   policies: readonly Policy[]
-  #ledger: Ledger
+  #ledger: CheckedLedger
 
-  constructor(limiter: RateLimiter, failure: FailoverOptions) {
+  constructor(limiter: RateLimiter, failure: FailureTerms) {
     this.#limiter = limiter
     this.#failure = failure
     this.policies = limiter.policies
     this.#ledger = this.#open()
   }
 
-  #open(): Ledger {
-    return openLedger(this.#limiter.store, this.#terms, this.#failure)
-  }
-
-  get #terms(): LedgerTerms {
-    const { name, scopes } = this.#limiter
-    return { name, policies: this.policies, scopes, onChange: 'retune' }
+  /** @param joins the ledger that went at another rate */
+  #open(joins?: CheckedLedger): CheckedLedger {
+    const { name, scopes, store } = this.#limiter
+    const terms: LedgerTerms = { name, policies: this.policies, scopes, onChange: 'retune', failure: this.#failure }
+    return openLedger(store, { ...terms, replaces: this.exclusive }, joins)
   }
 
   /** True if a future time can be promised: at most one policy is enforced, its algorithm can, and none counts what is in flight. */
@@ -60,7 +58,7 @@ export class Permits {
 
   /** True if no other process can take permits. */
   get exclusive(): boolean {
-    return this.#ledger.retune !== undefined
+    return this.#limiter.store.traits?.exclusive === true
   }
 
   /** A key for each scope: the same one. */
@@ -71,37 +69,36 @@ export class Permits {
   /** Starts Guava's limiters when they are made, so that idle time counts from now on. Other states start with a call. */
   begin(keys: readonly string[]): void {
     if (!this.synchronous) return
-    if (this.policies.some(({ algorithm }) => algorithm instanceof Smooth)) void this.#ledger.decide('charge', keys, 0)
+    if (!this.policies.some(({ algorithm }) => algorithm instanceof Smooth)) return
+    void this.#ledger.run({ verb: 'charge', keys, costs: 0 })
   }
 
   /** @param maxWait microseconds */
   reserve(keys: readonly string[], cost: Cost, maxWait: number): MaybePromise<Booking> {
-    return this.#ledger.reserve(keys, costsIn(cost), Math.min(longestWait, maxWait))
+    return this.#ledger.run({ verb: 'reserve', keys, costs: costsIn(cost), maxWait: Math.min(longestWait, maxWait) })
   }
 
   /** Gives all units of a booking back. They stay spent if the store fails or does not respond, which errs on the strict side. */
   giveBack(keys: readonly string[], tickets: Tickets | undefined): MaybePromise<unknown> {
-    return tickets && this.#settling.decide('settle', keys, unitsBack(tickets), { tickets })
+    return tickets && this.#settling({ verb: 'settle', keys, costs: unitsBack(tickets), tickets })
   }
 
   /** Forgets what was taken. */
   reset(keys: readonly string[]): MaybePromise<void> {
-    return this.#ledger.reset(keys)
+    return this.#ledger.run({ verb: 'reset', keys })
   }
 
   /** A booking that is settled, released or renewed later. */
   reservation(keys: readonly string[], cost: Cost, booking: Booking): Reservation {
     const { policies } = this
-    return new Reservation({ ledger: this.#settling, policies, keys, costs: costsIn(cost), extras: undefined }, booking)
+    return new Reservation({ run: this.#settling, policies, keys, costs: costsIn(cost) }, booking)
   }
 
   /** Units that cannot be given back stay spent without an error. A charge that may be lost is one. */
-  readonly #settling: Pick<Ledger, 'decide' | 'reserve'> = {
-    decide: (verb, keys, costs, options) => {
-      const decision = this.#ledger.decide(verb, keys, costs, options)
-      return charges(costs) ? decision : (quietly(decision) as MaybePromise<Decision>)
-    },
-    reserve: (...call) => this.#ledger.reserve(...call),
+  readonly #settling: ReservedCall['run'] = (command) => {
+    const outcome = this.#ledger.run(command)
+    const quiet = command.verb === 'settle' && !charges(command.costs ?? 1)
+    return quiet ? (quietly(outcome) as typeof outcome) : outcome
   }
 
   /** Permits in the policy's window. */
@@ -119,8 +116,7 @@ export class Permits {
     const policy = this.#tunable()
     const next = withLimit(policy, rate)
     this.policies = this.policies.map((each) => (each === policy ? next : each))
-    if (this.#ledger.retune !== undefined) this.#ledger.retune(this.policies)
-    else this.#ledger = this.#ledger.vary?.(this.#terms) ?? this.#open()
+    this.#ledger = this.#open(this.#ledger)
   }
 
   #tunable(): Policy {

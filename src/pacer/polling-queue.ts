@@ -8,7 +8,7 @@
 
 import type { Decision } from '../decision.ts'
 import { isPromise } from '../maybe-promise.ts'
-import type { Booking } from '../stores/store.ts'
+import type { Booking } from '../stores/command.ts'
 import { PollTimes } from './poll-times.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Queue, QueueOwner } from './queue.ts'

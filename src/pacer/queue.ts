@@ -1,5 +1,5 @@
 import type { Decision } from '../decision.ts'
-import type { Booking } from '../stores/store.ts'
+import type { Booking } from '../stores/command.ts'
 import type { PacerContext } from './context.ts'
 import type { RunSpacing } from './run-spacing.ts'
 import type { Slot } from './slot.ts'

@@ -14,7 +14,7 @@
  * cost is given back.
  */
 import { isPromise } from '../maybe-promise.ts'
-import type { Booking } from '../stores/store.ts'
+import type { Booking } from '../stores/command.ts'
 import { BookingHorizon } from './booking-horizon.ts'
 import { LateSlots } from './late-slots.ts'
 import { delayOf } from './permits.ts'

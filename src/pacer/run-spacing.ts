@@ -20,12 +20,14 @@ import type { Clock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import type { RateLimiter } from '../limiter.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import type { Ledger } from '../stores/store.ts'
+import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
 import { type Cost, costsIn, sum } from './cost.ts'
 
 /** The calls that went, of all keys of a pacer. Units in flight are not counted again. */
 export class Runs {
-  readonly #ledger: Ledger
+  readonly #store: Store
+  readonly #terms: LedgerTerms
+  #ledger: Ledger
   /** Which of the pacer's policies are counted. */
   readonly #counted: readonly number[]
   /** True if one cost of n is not n costs of 1: then calls start one at a time. */
@@ -35,7 +37,9 @@ export class Runs {
     this.#counted = policies.flatMap(({ algorithm }, n) => (algorithm.leases ? [] : [n]))
     const counted = this.#of(policies)
     const scopes = [...new Set(counted.map(({ scope }) => scope))]
-    this.#ledger = memoryStore({ clock }).open({ name, policies: counted, scopes, onChange: 'retune' })
+    this.#store = memoryStore({ clock })
+    this.#terms = { name, policies: counted, scopes, onChange: 'retune', replaces: true }
+    this.#ledger = this.#store.open(this.#terms)
     this.single = counted.some(({ algorithm }) => algorithm instanceof Smooth)
   }
 
@@ -48,16 +52,16 @@ export class Runs {
   }
 
   ask(keys: readonly string[], costs: Costs): Decision {
-    return this.#ledger.decide('peek', keys, this.#costs(costs)) as Decision
+    return this.#ledger.run({ verb: 'peek', keys, costs: this.#costs(costs) }) as Decision
   }
 
   /** Counts a call that goes now. A cost of 0 only starts the clock of Guava's limiters. */
   count(keys: readonly string[], costs: Costs): void {
-    void this.#ledger.decide('charge', keys, this.#costs(costs))
+    void this.#ledger.run({ verb: 'charge', keys, costs: this.#costs(costs) })
   }
 
   setPolicies(policies: readonly Policy[]): void {
-    this.#ledger.retune?.(this.#of(policies))
+    this.#ledger = this.#store.open({ ...this.#terms, policies: this.#of(policies) }, this.#ledger)
   }
 }
 

@@ -1,12 +1,14 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import type { Costs } from '../algorithms/evaluation.ts'
+import type { Details, Tickets } from '../algorithms/evaluation.ts'
 import { IntervalBucket } from '../algorithms/interval-bucket.ts'
 import { monotonicClock } from '../clock.ts'
 import { type Decision, join, type Verdict } from '../decision.ts'
-import { HeadgateError, shown } from '../errors.ts'
+import { HeadgateError, shown, unsupported } from '../errors.ts'
+import { withFailover } from '../failure/failover-ledger.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import { callback, flag, knownOptions } from '../options.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions, Store } from './store.ts'
+import { type Booking, bookingOf, type Command, type Outcome, type OutcomeOf, type Verb } from './command.ts'
+import type { Ledger, LedgerTerms, Store } from './store.ts'
 
 /** How often a key was hit in its window. */
 export interface Hits {
@@ -64,11 +66,11 @@ export function hitStore(options: HitStoreOptions): Store {
   }
   let limiter: string | undefined
   return {
-    kind: 'hits',
     synchronous: flag(options.synchronous, 'hitStore: synchronous'),
-    open(terms) {
+    traits: { kind: 'hits' },
+    open(terms, joins) {
       limiter ??= terms.name
-      if (limiter === terms.name) return new HitLedger(terms, options)
+      if (limiter === terms.name) return withFailover(this, terms, joins, (bare) => new HitLedger(bare, options))
       throw misfit('A hit store keeps the keys of one limiter. Make one for each, with a prefix of its own.')
     },
   }
@@ -78,8 +80,6 @@ class HitLedger implements Ledger {
   readonly #policy: Policy
   readonly #options: HitStoreOptions
   readonly #terms: HitTerms
-  /** Absent if the store cannot do it. */
-  readonly clear?: () => MaybePromise<void>
 
   constructor({ policies }: LedgerTerms, options: HitStoreOptions) {
     const [policy] = policies
@@ -95,49 +95,52 @@ class HitLedger implements Ledger {
     this.#policy = policy
     this.#options = options
     this.#terms = Object.freeze({ window: policy.window, limit: policy.limit })
-    const { forgetAll } = options
-    if (forgetAll !== undefined) this.clear = () => then(forgetAll(), () => undefined)
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
-    const key = keys[0] as string
-    const cost = costOf(costs)
-    if (verb === 'consume') return this.#consume(key, cost, options)
-    if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, options))
-    const by = verb === 'refund' ? -cost : cost
+  run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
+    return this.#run(command) as MaybePromise<OutcomeOf<V>>
+  }
+
+  #run(command: Command): MaybePromise<Outcome> {
+    const { verb, costs = 1, tickets, details } = command
+    const key = command.keys[0] as string
+    const cost = typeof costs === 'number' ? costs : (costs[0] as number)
+    if (verb === 'consume') return this.#consume(key, cost, details)
+    if (verb === 'peek') return then(this.#read(key), (hits) => this.#answer(hits, cost, hits.used + cost, details))
+    if (verb === 'reserve') return this.#booking(this.#consume(key, cost, details), [[0, 0, cost]])
+    if (verb === 'renew') return this.#booking(this.#change(key, 0, details), tickets)
     // A charge of nothing only asks whether the store responds. Without `read`, the next hit shows it.
-    if (verb === 'charge' && by === 0 && this.#options.read === undefined)
-      return this.#answer({ used: 0 }, 0, 0, options)
-    return then(by > 0 ? this.#hit(key, by) : this.#giveBack(key, -by), (hits) => this.#answer(hits, 0, 0, options))
+    if (verb === 'charge' && cost === 0 && this.#options.read === undefined)
+      return this.#answer({ used: 0 }, 0, 0, details)
+    if (verb === 'charge' || verb === 'settle') return this.#change(key, cost, details)
+    if (verb === 'refund') return this.#change(key, -cost, details)
+    if (verb === 'reset') return this.#reset(key)
+    const { forgetAll } = this.#options
+    if (verb !== 'clear' || forgetAll === undefined) throw unsupported(verb)
+    return then(forgetAll(), () => undefined)
   }
 
-  reserve(
-    keys: readonly string[],
-    costs: Costs,
-    _maxWait: number,
-    options: ReserveOptions = {},
-  ): MaybePromise<Booking> {
-    const key = keys[0] as string
-    const cost = costOf(costs)
-    const { renews } = options
-    const decision = renews === undefined ? this.#consume(key, cost, options) : this.decide('charge', keys, 0, options)
-    return then(decision, (answer) => {
-      return { decision: answer, wait: 0, tickets: answer.allowed ? (renews ?? [[0, 0, cost]]) : undefined }
-    })
+  /** Adds hits, or takes them away. */
+  #change(key: string, by: number, details: Details | undefined): MaybePromise<Decision> {
+    return then(by > 0 ? this.#hit(key, by) : this.#giveBack(key, -by), (hits) => this.#answer(hits, 0, 0, details))
   }
 
-  reset(keys: readonly string[]): MaybePromise<void> {
+  #booking(decision: MaybePromise<Decision>, tickets: Tickets | undefined): MaybePromise<Booking> {
+    return then(decision, (answer) => bookingOf(answer, 0, () => tickets as Tickets))
+  }
+
+  #reset(key: string): MaybePromise<undefined> {
     const { forget } = this.#options
-    if (forget === undefined) throw unsupported('forget', 'a key cannot be reset')
-    return then(forget(keys[0] as string), () => undefined)
+    if (forget === undefined) throw needs('forget', 'a key cannot be reset')
+    return then(forget(key), () => undefined)
   }
 
-  #consume(key: string, cost: number, options?: DecideOptions): MaybePromise<Decision> {
+  #consume(key: string, cost: number, details?: Details): MaybePromise<Decision> {
     const { limit, countRefused } = this.#policy
     return then(cost === 0 ? this.#read(key) : this.#hit(key, cost), (hits) => {
-      if (cost === 0 || hits.used <= limit || countRefused) return this.#answer(hits, cost, hits.used, options)
+      if (cost === 0 || hits.used <= limit || countRefused) return this.#answer(hits, cost, hits.used, details)
       const before = { ...hits, used: hits.used - cost }
-      return then(this.#options.unhit?.(key, cost, this.#terms), () => this.#answer(before, cost, hits.used, options))
+      return then(this.#options.unhit?.(key, cost, this.#terms), () => this.#answer(before, cost, hits.used, details))
     })
   }
 
@@ -151,19 +154,19 @@ class HitLedger implements Ledger {
     return then(this.#read(key), (hits) => {
       const back = Math.min(cost, hits.used)
       if (back === 0) return hits
-      if (unhit === undefined) throw unsupported('unhit', 'no units can be given back')
+      if (unhit === undefined) throw needs('unhit', 'no units can be given back')
       return then(unhit(key, back, this.#terms), () => ({ ...hits, used: hits.used - back }))
     })
   }
 
   #read(key: string): MaybePromise<Hits> {
     const { read } = this.#options
-    if (read === undefined) throw unsupported('read', 'the hits of a key are not known')
+    if (read === undefined) throw needs('read', 'the hits of a key are not known')
     return then(read(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
   }
 
   /** @param asked the hits with the call's own. Over the limit, it is refused. */
-  #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, options?: DecideOptions): Decision {
+  #answer({ used, resetAfter: left }: Hits, cost: number, asked: number, details?: Details): Decision {
     const { name, limit, shadow, window } = this.#policy
     const resetAfter = used > 0 ? Math.max(0, Math.ceil(left ?? window)) : 0
     const allowed = asked <= limit
@@ -176,9 +179,9 @@ class HitLedger implements Ledger {
       retryAfter: allowed ? 0 : cost > limit ? Infinity : resetAfter,
       resetAfter,
       shadow,
-      ...(options?.nextAfter ? { nextAfter: resetAfter } : {}),
+      ...(details?.nextAfter ? { nextAfter: resetAfter } : {}),
     }
-    return join(allowed || shadow, [verdict], 'store', options?.at ? Math.floor(monotonicClock() / 1000) : undefined)
+    return join(allowed || shadow, [verdict], 'store', details?.at ? Math.floor(monotonicClock() / 1000) : undefined)
   }
 }
 
@@ -198,16 +201,12 @@ function isNumber(value: unknown): boolean {
   return typeof value === 'number' && !Number.isNaN(value)
 }
 
-function costOf(costs: Costs): number {
-  return typeof costs === 'number' ? costs : (costs[0] as number)
-}
-
 /** True for a window that opens with the first request, and for a counter. */
 function isWindowFromFirst({ algorithm }: Policy): boolean {
   return algorithm instanceof IntervalBucket && !algorithm.aligned && algorithm.capacity === algorithm.rate
 }
 
-function unsupported(option: string, what: string): HeadgateError {
+function needs(option: string, what: string): HeadgateError {
   return new HeadgateError(
     'HEADGATE_UNSUPPORTED',
     `This hit store has no ${option}, so ${what}. Give hitStore the function ${option}.`,

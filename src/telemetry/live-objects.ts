@@ -146,8 +146,8 @@ class Sums {
   }
 }
 
-function kindOf({ kind = 'other' }: Store): Attributes {
-  return { store: kind }
+function kindOf({ traits }: Store): Attributes {
+  return { store: traits?.kind ?? 'other' }
 }
 
 interface WithStats extends Store {
@@ -156,5 +156,5 @@ interface WithStats extends Store {
 
 /** A store of the user's own may have other statistics. */
 function hasStats(store: Store): store is WithStats {
-  return store.kind === 'memory' && typeof Reflect.get(store, 'stats') === 'function'
+  return store.traits?.kind === 'memory' && typeof Reflect.get(store, 'stats') === 'function'
 }

@@ -37,7 +37,7 @@ export function addStoreSpan(tracer: Tracer, event: StoreCallEvent): void {
   const span = tracer.startSpan('headgate.store', {
     kind: SpanKind.CLIENT,
     startTime: startedAt,
-    attributes: { limiter, store: store.kind ?? 'other', ...(shard !== undefined && { shard }) },
+    attributes: { limiter, store: store.traits?.kind ?? 'other', ...(shard !== undefined && { shard }) },
   })
   if (error !== undefined) {
     span.setAttribute('error.type', codeOf(error))

@@ -10,10 +10,11 @@
  *     partition      after the partition        after the partition
  */
 import { HeadgateError } from '../errors.ts'
+import { withFailover } from '../failure/failover-ledger.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { knownOptions } from '../options.ts'
 import { Deadlines } from '../stores/deadlines.ts'
-import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../stores/store.ts'
 import { type Fault, type FaultKind, type ScheduledFault, type TimedFault, timedFault } from './fault.ts'
 import type { ManualClock } from './manual-clock.ts'
 
@@ -40,7 +41,7 @@ export function faultyStore(store: Store, options: FaultyStoreOptions = {}): Fau
 export class FaultyStore implements Store {
   readonly synchronous = false
   /** The timeout of the wrapped store. This store keeps it too, as a client does whose server hangs. */
-  declare readonly timeout?: number
+  readonly traits: StoreTraits
   readonly #deadlines: Deadlines | undefined
   readonly #counts = { calls: 0, delay: 0, error: 0, hang: 0, 'lost-reply': 0, partition: 0 }
   readonly #store: Store
@@ -58,23 +59,20 @@ export class FaultyStore implements Store {
     this.#clock = clock
     this.#schedule = faults.map(timedFault)
     this.#start = this.#now
-    if (store.timeout === undefined) return
-    this.timeout = store.timeout
-    this.#deadlines = new Deadlines('The store', store.timeout, undefined, clock?.now, clock?.sleeper)
+    const timeout = store.traits?.timeout
+    this.traits = { ...(timeout !== undefined && { timeout }) }
+    if (timeout === undefined) return
+    this.#deadlines = new Deadlines('The store', timeout, undefined, clock?.now, clock?.sleeper)
   }
 
-  open(terms: LedgerTerms): Ledger {
-    const ledger = this.#opened.get(terms.name)?.vary?.(terms) ?? this.#store.open(terms)
+  open(terms: LedgerTerms, joins?: Ledger): Ledger {
+    return withFailover(this, terms, joins, (bare) => this.#open(bare))
+  }
+
+  #open(terms: LedgerTerms): Ledger {
+    const ledger = this.#store.open(terms, this.#opened.get(terms.name))
     this.#opened.set(terms.name, ledger)
-    return {
-      decide: (...call) => this.#call(() => ledger.decide(...call)),
-      reserve: (...call) => this.#call(() => ledger.reserve(...call)),
-      reset: (...call) => this.#call(() => ledger.reset(...call)),
-      ...(ledger.block && { block: (...block) => this.#call(() => ledger.block?.(...block)) }),
-      ...(ledger.unblock && { unblock: (keys) => this.#call(() => ledger.unblock?.(keys)) }),
-      ...(ledger.inspect && { inspect: (keys) => this.#call(() => ledger.inspect?.(keys) ?? []) }),
-      ...(ledger.list && { list: (scope, from) => this.#call(() => ledger.list?.(scope, from) ?? { keys: [] }) }),
-    }
+    return { run: (command) => this.#call(() => ledger.run(command)) }
   }
 
   /** The number of calls, and how many of them each fault affected. */

@@ -67,7 +67,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     at(0.001)
     // Each acts at a whole microsecond, at least a third of a second after the one before.
     for (const expected of [0, 333_334, 666_668, 1_000_002]) {
-      const { wait, delay = expected } = await ledger.reserve(['k'], 1, 10_000_000)
+      const { wait, delay = expected } = await ledger.run({ verb: 'reserve', keys: ['k'], maxWait: 10_000_000 })
       assertEqual([wait, delay], [Math.ceil(expected / 1000), expected])
     }
   },
@@ -196,9 +196,9 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     const limiter = new RateLimiter({ name: 'default', policies: '10/1h fixed-window', store })
     const details = { at: true, nextAfter: true }
     at(3_600_000)
-    const decided = await decide(limiter, 'k', 1, details)
+    const decided = await decide(limiter, 'k', 1, { details })
     at(5_400_000)
-    const booked = await book(limiter, 'k', 1, 0, details)
+    const booked = await book(limiter, 'k', 1, 0, { details })
     const times = (decision: Decision) => [decision.resetAfter, decision.policies[0]?.nextAfter]
     assertEqual(times(decided), [3_600_000, 3_600_000])
     assertEqual(times(booked.decision), [1_800_000, 1_800_000])

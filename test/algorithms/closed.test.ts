@@ -2,6 +2,7 @@ import { expect, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
 import { fixedWindow, lruStore, memoryStore, policy, RateLimiter, tokenBucket } from '../../src/index.ts'
 import { Pacer } from '../../src/pacer/index.ts'
+import { brokenStore } from '../support/async-store.ts'
 import { describeClosed } from '../support/closed.ts'
 import { MapDatabase } from '../support/map-store.ts'
 
@@ -11,8 +12,7 @@ describeClosed('records', (clock) => new MapDatabase().store({ clock }))
 
 test('a store that fails is replaced by a limit that is 0 too, however many instances share it', async () => {
   const down = async () => Promise.reject(new Error('down'))
-  const store = { synchronous: false, open: () => ({ decide: down, reserve: down, reset: down }) }
-  const limiter = new RateLimiter({ policies: '0/1h', store, instances: 4 })
+  const limiter = new RateLimiter({ policies: '0/1h', store: brokenStore(down), instances: 4 })
   expect(await limiter.consume('k')).toMatchObject({ allowed: false, limit: 0, source: 'fallback' })
 })
 

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { unsupported } from '../../src/errors.ts'
 import {
   counter,
   fixedWindow,
@@ -110,7 +111,12 @@ describe('clear', () => {
     const memory = memoryStore()
     const open: typeof memory.open = (terms) => {
       const ledger = memory.open(terms)
-      return { decide: ledger.decide.bind(ledger), reserve: ledger.reserve.bind(ledger), reset: () => {} }
+      return {
+        run(command) {
+          if (command.verb === 'clear') throw unsupported('clear')
+          return ledger.run(command)
+        },
+      }
     }
     const limiter = new RateLimiter({ policies: '5/1m', store: { synchronous: true, open } })
     await expect(limiter.clear()).rejects.toMatchObject({ code: 'HEADGATE_UNSUPPORTED' })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
+import { Evaluation } from '../../src/algorithms/evaluation.ts'
 import type { Smooth } from '../../src/algorithms/smooth.ts'
 import { memoryStore, type Policy, RateLimiter, smoothBursty, smoothWarmingUp } from '../../src/index.ts'
-import { Evaluation } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { policyOf, type Recorded, rejectedConfigs, replayedScripts, scripts } from '../support/guava.ts'
 

@@ -20,13 +20,13 @@ test('after a block that is shorter than the window, the count starts anew, in o
   vi.useFakeTimers({ now: Date.UTC(2026, 0, 1), toFake: ['Date'] })
   const memory = memoryStore({ clock: wallClock })
   let calls = 0
-  const ledgers: Store['open'] = (terms) => {
-    const ledger = memory.open(terms)
-    const decide: typeof ledger.decide = (...all) => {
+  const ledgers: Store['open'] = (terms, joins) => {
+    const ledger = memory.open(terms, joins)
+    const run: typeof ledger.run = (command) => {
       calls++
-      return ledger.decide(...all)
+      return ledger.run(command)
     }
-    return Object.assign(Object.create(ledger), { decide })
+    return Object.assign(Object.create(ledger), { run })
   }
   const storage = new HeadgateThrottlerStorage({ store: Object.assign(Object.create(memory), { open: ledgers }) })
   const hit = () => storage.increment('ann', 10_000, 2, 3000, 'default')

@@ -36,7 +36,9 @@ test('failures of requests that were under way together count once', () => {
 })
 
 test('a store chooses when its breaker opens, how long it stays so, and how often it probes', () => {
-  const store = Object.assign(new FailingStore(clock), { breaker: { failures: 2, openFor: 100, probeEvery: 1000 } })
+  const store = Object.assign(new FailingStore(clock), {
+    traits: { breaker: { failures: 2, openFor: 100, probeEvery: 1000 } },
+  })
   breaker = new Breaker(store, clock.now)
   fail(1)
   expect(breaker.state).toBe('closed')

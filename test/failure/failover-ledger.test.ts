@@ -4,6 +4,7 @@ import { HeadgateError, memoryStore, RateLimiter, type StoreFailure } from '../.
 import { decide } from '../../src/limiter.ts'
 import type { Ledger } from '../../src/store.ts'
 import { forgetWarnings } from '../../src/warn.ts'
+import { brokenStore, remoteStore } from '../support/async-store.ts'
 import { FailoverFixture, outcome, settle } from '../support/failing-store.ts'
 
 const choices = ['deny', 'allow', 'local'] as const
@@ -48,7 +49,10 @@ describe('a store that does not respond', () => {
   test('units of a late response are given back', async () => {
     const fixture = new FailoverFixture('10/1h fixed-window')
     fixture.store.mode = 'hangs'
-    const calls = [outcome(fixture.ledger.decide('consume', ['k'], 3)), fixture.ledger.reserve(['k'], 4, 0)] as const
+    const calls = [
+      outcome(fixture.ledger.run({ verb: 'consume', keys: ['k'], costs: 3 })),
+      fixture.ledger.run({ verb: 'reserve', keys: ['k'], costs: 4 }),
+    ] as const
     await fixture.at(100)
     expect(await calls[0]).toBe('fallback 7')
     expect((await calls[1]).decision.remaining).toBe(3)
@@ -94,12 +98,11 @@ describe('the deadline of a call', () => {
   })
 
   test('is not needed for a result without a promise, which is returned as it is', async () => {
-    const { ledger, store } = new FailoverFixture('10/1h')
-    const decision = await ledger.decide('consume', ['k'], 1)
-    const here = { decide: () => decision, reserve: vi.fn(), reset: vi.fn() }
-    store.open = () => here
+    const { ledger } = new FailoverFixture('10/1h')
+    const decision = await ledger.run({ verb: 'consume', keys: ['k'] })
+    const here = { run: vi.fn(() => decision) } as unknown as Ledger
     const timer = vi.spyOn(globalThis, 'setTimeout')
-    const limiter = new RateLimiter({ policies: '10/1h', store })
+    const limiter = new RateLimiter({ policies: '10/1h', store: remoteStore(() => here) })
     expect(decide(limiter, 'k', 1)).toBe(decision)
     await settle()
     expect(timer).not.toHaveBeenCalled()
@@ -110,9 +113,8 @@ describe('the deadline of a call', () => {
 
 describe('a promise of another library', () => {
   const answers = (then: (resolve: (answer: unknown) => void, reject: (error: Error) => void) => void) => ({ then })
-  const limiterOn = (decide: unknown, onStoreError: 'deny' | 'local') => {
-    const here = { decide, reserve: vi.fn(), reset: vi.fn() } as unknown as Ledger
-    return new RateLimiter({ policies: '10/1h', store: { synchronous: false, open: () => here }, onStoreError })
+  const limiterOn = (run: unknown, onStoreError: 'deny' | 'local') => {
+    return new RateLimiter({ policies: '10/1h', store: remoteStore(() => ({ run }) as Ledger), onStoreError })
   }
 
   test.each([
@@ -163,11 +165,13 @@ describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) =
     for (const open of [false, true]) {
       if (open) await fixture.down(mode)
       const answers = [
-        outcome(ledger.decide('consume', ['k'], 3)),
-        outcome(ledger.decide('peek', ['k'], 1)),
-        outcome(ledger.decide('charge', ['k'], 2)),
-        outcome(ledger.decide('refund', ['k'], 1)),
-        outcome(Promise.resolve(ledger.reserve(['k'], 2, 0)).then(({ decision }) => decision)),
+        outcome(ledger.run({ verb: 'consume', keys: ['k'], costs: 3 })),
+        outcome(ledger.run({ verb: 'peek', keys: ['k'] })),
+        outcome(ledger.run({ verb: 'charge', keys: ['k'], costs: 2 })),
+        outcome(ledger.run({ verb: 'refund', keys: ['k'] })),
+        outcome(
+          Promise.resolve(ledger.run({ verb: 'reserve', keys: ['k'], costs: 2 })).then(({ decision }) => decision),
+        ),
       ]
       await fixture.at(fixture.clock.milliseconds - fixture.start + 100)
       expect(await Promise.all(answers)).toEqual(
@@ -196,7 +200,9 @@ describe.each(['fails', 'throws', 'hangs'] as const)('a store that %s', (mode) =
 test('deny rejects with the cause and the time to try again', async () => {
   const fixture = new FailoverFixture('10/1h', { onStoreError: 'deny' })
   await fixture.down()
-  const error = await (fixture.ledger.decide('consume', ['k'], 1) as Promise<unknown>).catch((reason) => reason)
+  const error = await (fixture.ledger.run({ verb: 'consume', keys: ['k'] }) as Promise<unknown>).catch(
+    (reason) => reason,
+  )
   expect(error).toBeInstanceOf(HeadgateError)
   expect(error).toMatchObject({
     code: 'HEADGATE_STORE_UNAVAILABLE',
@@ -209,7 +215,7 @@ test('allow decides with the numbers of a key that has its full quota', async ()
   const policies = ['10/1h fixed-window', '5/1m burst 8']
   const fixture = new FailoverFixture(policies, { onStoreError: 'allow' })
   await fixture.down()
-  const decision = await fixture.ledger.decide('consume', ['k'], 1, { at: true, nextAfter: true })
+  const decision = await fixture.ledger.run({ verb: 'consume', keys: ['k'], details: { at: true, nextAfter: true } })
   expect(decision).toMatchObject({
     allowed: true,
     limit: 5,
@@ -284,11 +290,8 @@ test('a failure without a middleware is published on the channel headgate:store-
 })
 
 test('misuse that the store finds is no failure of the store', async () => {
-  const fixture = new FailoverFixture('10/1h')
   const misuse = new HeadgateError('HEADGATE_KEY', 'no such key')
-  ;(fixture.store.open as unknown) = undefined
-  const ledger: Ledger = { decide: () => Promise.reject(misuse), reserve: vi.fn(), reset: vi.fn() }
-  const limiter = new RateLimiter({ policies: '1/1h', store: { synchronous: false, open: () => ledger } })
+  const limiter = new RateLimiter({ policies: '1/1h', store: brokenStore(() => Promise.reject(misuse)) })
   for (let n = 0; n < 6; n++) await expect(limiter.consume('k')).rejects.toBe(misuse)
   expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
 })

@@ -37,7 +37,7 @@ test.each(['fixed-window', '', 'burst 10', 'sliding-log'])('10/1d %s', async (al
         else if (each.do === 'heal') fixture.store.mode = 'up'
         else if (each.do === 'come back') await back(fixture)
         else if (each.do === 'reset') {
-          await fixtures[each.which]?.ledger.reset([each.key])
+          await fixtures[each.which]?.ledger.run({ verb: 'reset', keys: [each.key] })
           admitted.set(each.key, 0)
         } else if (!(await fixtures[each.which]?.consume(each.key))?.includes('no')) {
           admitted.set(each.key, (admitted.get(each.key) as number) + 1)
@@ -47,7 +47,7 @@ test.each(['fixed-window', '', 'burst 10', 'sliding-log'])('10/1d %s', async (al
       expect(fixture.health).toMatchObject({ state: 'closed', owing: 0 })
       for (const [each, units] of admitted) {
         expect(units).toBeLessThanOrEqual(2 * limit)
-        const { source, remaining } = await fixture.ledger.decide('peek', [each], 1)
+        const { source, remaining } = await fixture.ledger.run({ verb: 'peek', keys: [each] })
         expect([each, source, remaining]).toEqual([each, 'store', Math.max(0, limit - units)])
       }
     }),

@@ -3,9 +3,11 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, test } from 'vitest'
 import { toPolicy } from '../../src/algorithms/shorthand.ts'
-import { healthOf, openLedger } from '../../src/failure/failover-ledger.ts'
-import { type Decision, memoryStore, type Store } from '../../src/index.ts'
+import { type Decision, memoryStore } from '../../src/index.ts'
+import type { Ledger } from '../../src/store.ts'
+import { openLedger } from '../../src/stores/health.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { remoteStore } from '../support/async-store.ts'
 
 setFlagsFromString('--expose-gc')
 const collect = runInNewContext('gc') as () => void
@@ -23,24 +25,22 @@ test.each(['10/10s', '10/10s sliding-log', '10/10s sliding-window'])('%s', async
   const terms = { name: 'api', policies: [policy], scopes: [policy.scope] }
   let down = false
   /** It remembers nothing, so that all memory is that of the limiter. */
-  const answer = memoryStore().open(terms).decide('peek', ['k'], 1) as Decision
+  const answer = memoryStore()
+    .open(terms)
+    .run({ verb: 'peek', keys: ['k'] }) as Decision
   const respond = async () => {
     if (down) throw new Error('down')
     return answer
   }
-  const store = { synchronous: false, timeout: 100, open: () => ({ decide: respond }) } as unknown as Store
-  const ledger = openLedger(store, terms, {
-    onStoreError: 'local',
-    instances: 1,
-    storeTimeout: undefined,
-    clock: clock.now,
-  })
-  const consume = async (key: string) => (await ledger.decide('consume', [key], 1)) as Decision
+  const store = remoteStore(() => ({ run: respond }) as unknown as Ledger, { timeout: 100 })
+  const failure = { onStoreError: 'local', instances: 1, storeTimeout: undefined, clock: clock.now } as const
+  const ledger = openLedger(store, { ...terms, failure })
+  const consume = async (key: string) => (await ledger.run({ verb: 'consume', keys: [key] })) as Decision
   const recover = async () => {
     down = false
     clock.advance(600)
     await consume('warm') // the probe
-    await expect.poll(() => healthOf(ledger)).toMatchObject({ state: 'closed', owing: 0 })
+    await expect.poll(() => ledger.health?.()).toMatchObject({ state: 'closed', owing: 0 })
   }
 
   await consume('warm')

@@ -3,7 +3,7 @@ import { Reconciler } from '../../src/failure/reconciler.ts'
 import type { StoreCharges } from '../../src/failure/store-charges.ts'
 import { StoreLink } from '../../src/failure/store-link.ts'
 import { fixedWindow, type PolicyLike, RateLimiter, smoothBursty, tokenBucket } from '../../src/index.ts'
-import { Reservation } from '../../src/reservation.ts'
+import { Reservation, type ReservedCall } from '../../src/reservation.ts'
 import { FailoverFixture, outcome, settle } from '../support/failing-store.ts'
 
 /** Spends units of a key. */
@@ -15,8 +15,9 @@ async function spend(fixture: FailoverFixture, units: number, key = 'k'): Promis
 
 async function reserve(fixture: FailoverFixture, cost: number, key = 'k'): Promise<Reservation> {
   const { ledger, policies } = fixture
-  const call = { ledger, policies, keys: [key], costs: cost, extras: undefined }
-  return new Reservation(call, await ledger.reserve([key], cost, 0))
+  const run: ReservedCall['run'] = (command) => ledger.run(command)
+  const call = { run, policies, keys: [key], costs: cost }
+  return new Reservation(call, await ledger.run({ verb: 'reserve', keys: [key], costs: cost }))
 }
 
 test('units that were spent locally are charged before the store decides again', async () => {
@@ -101,8 +102,8 @@ test('each policy is charged the units that it still counts', async () => {
   }
   await fixture.up()
   // All 600 calls are in this hour, and the last ten are in this second or the one before.
-  expect(await outcome(fixture.ledger.decide('peek', ['k'], 1))).toBe('store no 500')
-  const { policies } = await fixture.ledger.decide('peek', ['k'], 1)
+  expect(await outcome(fixture.ledger.run({ verb: 'peek', keys: ['k'] }))).toBe('store no 500')
+  const { policies } = await fixture.ledger.run({ verb: 'peek', keys: ['k'] })
   expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1s 0', '1h 400'])
   await fixture.at(60_000)
   expect(await fixture.consume()).toBe('store 9')
@@ -119,7 +120,7 @@ test('a store that fails again and again grants no new quota each time', async (
   }
   expect(admitted).toBe(10)
   // And the store was charged for them once.
-  await outcome(fixture.ledger.decide('refund', ['k'], 10))
+  await outcome(fixture.ledger.run({ verb: 'refund', keys: ['k'], costs: 10 }))
   expect(await fixture.peek()).toBe('store 10')
 })
 
@@ -161,7 +162,7 @@ describe('the units that a key owes, by algorithm', () => {
   test('a debt of a bucket is charged in full', async () => {
     const fixture = new FailoverFixture(tokenBucket({ limit: 10, window: '1h' }))
     await fixture.down()
-    await outcome(fixture.ledger.decide('charge', ['k'], 25))
+    await outcome(fixture.ledger.run({ verb: 'charge', keys: ['k'], costs: 25 }))
     await fixture.up()
     expect(await fixture.peek()).toBe(`store no ${16 * 360_000}`)
   })
@@ -169,7 +170,7 @@ describe('the units that a key owes, by algorithm', () => {
   test("Guava's limiters owe the wait", async () => {
     const fixture = new FailoverFixture(smoothBursty({ rate: 1, per: '1m', maxStored: 0 }))
     await fixture.down()
-    await outcome(fixture.ledger.decide('consume', ['k'], 3))
+    await outcome(fixture.ledger.run({ verb: 'consume', keys: ['k'], costs: 3 }))
     fixture.store.mode = 'up'
     await fixture.at(60_000)
     await fixture.consume('probe')
@@ -223,20 +224,20 @@ test.each([
   await fixture.down()
   await spend(fixture, 7)
   const { store } = fixture
-  const open = store.open.bind(store)
+  const open = store.openBare.bind(store)
   let broken = false
-  store.open = (terms) => {
+  store.openBare = (terms) => {
     const ledger = open(terms)
-    const decide: typeof ledger.decide = (...call) => {
-      if (call[0] === 'charge' && call[2] === 7 && !broken) {
+    const run: typeof ledger.run = (command) => {
+      if (command.verb === 'charge' && command.costs === 7 && !broken) {
         broken = true
         store.mode = mode
       }
-      const answer = ledger.decide(...call)
+      const answer = ledger.run(command)
       store.mode = 'up'
       return answer
     }
-    return { ...ledger, decide }
+    return { run }
   }
   store.mode = 'up'
   await fixture.at(500)
@@ -328,10 +329,10 @@ describe('a reset while the store fails', () => {
     await spend(fixture, 5)
     await fixture.down()
     expect(await spend(fixture, 5)).toBe('fallback 5')
-    await fixture.ledger.reset(['k'])
+    await fixture.ledger.run({ verb: 'reset', keys: ['k'] })
     expect(await spend(fixture, 3)).toBe('fallback 7')
     await fixture.up()
-    const { policies } = await fixture.ledger.decide('peek', ['k'], 1)
+    const { policies } = await fixture.ledger.run({ verb: 'peek', keys: ['k'] })
     expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1h 7', '1d 17'])
     expect(fixture.health.owing).toBe(0)
   })
@@ -340,7 +341,7 @@ describe('a reset while the store fails', () => {
     const fixture = new FailoverFixture('10/1h fixed-window', { onStoreError })
     expect(await spend(fixture, 10)).toBe('store 0')
     fixture.store.mode = 'fails'
-    await fixture.ledger.reset(['k'])
+    await fixture.ledger.run({ verb: 'reset', keys: ['k'] })
     await fixture.down()
     await fixture.up()
     expect(await fixture.peek()).toBe('store 10')
@@ -377,11 +378,11 @@ describe('limiters of one name', () => {
     await spend(other, 5)
     await fixture.up()
     await fixture.down()
-    await fixture.ledger.reset(['k'])
+    await fixture.ledger.run({ verb: 'reset', keys: ['k'] })
     expect([await fixture.peek(), await other.peek()]).toEqual(['fallback 10', 'fallback 5'])
     await spend(other, 5)
     await fixture.up()
-    const { policies } = await other.ledger.decide('peek', ['k'], 1)
+    const { policies } = await other.ledger.run({ verb: 'peek', keys: ['k'] })
     expect(policies.map(({ name, remaining }) => `${name} ${remaining}`)).toEqual(['1h 15', '1m 0'])
   })
 })
@@ -396,7 +397,7 @@ describe('a reset by one of several limiters of a name', () => {
     const [fixture, pro] = two()
     await spend(fixture, 5)
     await pro.down()
-    await fixture.ledger.reset(['k'])
+    await fixture.ledger.run({ verb: 'reset', keys: ['k'] })
     expect(await spend(pro, 3)).toBe('fallback 17')
     await fixture.up()
     expect([await pro.peek(), await fixture.peek()]).toEqual(['store 17', 'store 7'])
@@ -406,7 +407,7 @@ describe('a reset by one of several limiters of a name', () => {
     const [fixture, pro] = two()
     expect(await spend(fixture, 10)).toBe('store 0')
     fixture.store.mode = 'fails'
-    await fixture.ledger.reset(['k'])
+    await fixture.ledger.run({ verb: 'reset', keys: ['k'] })
     fixture.store.mode = 'up'
     fixture.requests()
     expect(await pro.consume()).toBe('store 19')
@@ -423,7 +424,7 @@ describe('a reset by one of several limiters of a name', () => {
     await spend(fixture, 2)
     await fixture.down()
     for (const reservation of reservations) await reservation.cancel()
-    await other.ledger.reset(['k'])
+    await other.ledger.run({ verb: 'reset', keys: ['k'] })
     await spend(fixture, 3)
     await fixture.up()
     expect([await fixture.peek(), await fixture.peek('a')]).toEqual(['store 7', 'store 10'])
@@ -432,17 +433,17 @@ describe('a reset by one of several limiters of a name', () => {
   test('a charge that fails after it is not owed again', async () => {
     const [fixture, pro] = two()
     const { store } = fixture
-    const open = store.open.bind(store)
+    const open = store.openBare.bind(store)
     let fail = (_: Error): void => {}
-    store.open = (terms) => {
+    store.openBare = (terms) => {
       const ledger = open(terms)
-      const decide: typeof ledger.decide = (...call) => {
-        if (call[0] !== 'charge' || call[2] !== 7) return ledger.decide(...call)
+      const run: typeof ledger.run = (command) => {
+        if (command.verb !== 'charge' || command.costs !== 7) return ledger.run(command)
         return new Promise((_, reject) => {
           fail = reject
         })
       }
-      return { ...ledger, decide }
+      return { run }
     }
     store.mode = 'fails'
     await fixture.consume('k', 7)
@@ -450,7 +451,7 @@ describe('a reset by one of several limiters of a name', () => {
     const call = fixture.consume() // the seven units are charged now
     await settle()
     store.mode = 'fails'
-    await pro.ledger.reset(['k'])
+    await pro.ledger.run({ verb: 'reset', keys: ['k'] })
     await fixture.consume('k', 8)
     store.mode = 'up'
     expect(await fixture.peek()).toBe('store 2')
@@ -494,7 +495,7 @@ test('a refund while the store fails gives back units taken locally, charged or 
   await spend(fixture, 6)
   await fixture.up()
   await fixture.down()
-  expect(await outcome(fixture.ledger.decide('refund', ['k'], 4))).toBe('fallback 8')
+  expect(await outcome(fixture.ledger.run({ verb: 'refund', keys: ['k'], costs: 4 }))).toBe('fallback 8')
   await fixture.up()
   expect(await fixture.peek()).toBe('store 8')
 })
@@ -521,6 +522,6 @@ describe('instances', () => {
   test('the decision shows the share', async () => {
     const fixture = new FailoverFixture(fixedWindow({ limit: 100, window: '1h' }), { instances: 4 })
     await fixture.down()
-    expect(await fixture.ledger.decide('consume', ['k'], 1)).toMatchObject({ limit: 25, remaining: 24 })
+    expect(await fixture.ledger.run({ verb: 'consume', keys: ['k'] })).toMatchObject({ limit: 25, remaining: 24 })
   })
 })

@@ -1,18 +1,19 @@
 import { expect, test } from 'vitest'
 import { concurrency, type Decision } from '../../src/index.ts'
-import { Reservation } from '../../src/reservation.ts'
+import { Reservation, type ReservedCall } from '../../src/reservation.ts'
 import { FailoverFixture, settle } from '../support/failing-store.ts'
 
 const used = async ({ ledger }: FailoverFixture) => {
-  const { policies } = (await ledger.decide('peek', ['k'], 1)) as Decision
+  const { policies } = (await ledger.run({ verb: 'peek', keys: ['k'] })) as Decision
   return policies[0]?.used
 }
 
 test('a renewal that the store grants after the deadline holds the units once, and they can be freed', async () => {
   const fixture = new FailoverFixture(concurrency({ limit: 4, lease: '10s' }), { timeout: 100, storeTimeout: 100 })
   const { ledger, policies, store } = fixture
-  const booking = await ledger.reserve(['k'], 1, 0)
-  const call = new Reservation({ ledger, policies, keys: ['k'], costs: 1, extras: undefined }, booking)
+  const booking = await ledger.run({ verb: 'reserve', keys: ['k'] })
+  const run: ReservedCall['run'] = (command) => ledger.run(command)
+  const call = new Reservation({ run, policies, keys: ['k'], costs: 1 }, booking)
   await fixture.at(1000)
   store.mode = 'hangs'
   const renewal = call.renew()

@@ -197,7 +197,7 @@ contract((app, lacks) => {
     const fails = () => {
       throw new Error('store is down')
     }
-    const broken: Store = { synchronous: true, open: () => ({ decide: fails, reserve: fails, reset: fails }) }
+    const broken: Store = { synchronous: true, open: () => ({ run: fails }) }
     expect(await get((await app({ policies: '1/1m', store: broken })).url)).toMatchObject({
       status: 500,
       body: 'store is down',
@@ -221,11 +221,7 @@ contract((app, lacks) => {
     const limiter = new RateLimiter({ policies: '1/1m' })
     const never: Store = {
       synchronous: true,
-      open: () => ({
-        decide: () => ({ ...limiter.consumeSync('k', { cost: 2 }) }),
-        reserve: () => expect.fail(),
-        reset: () => expect.fail(),
-      }),
+      open: () => ({ run: () => ({ ...limiter.consumeSync('k', { cost: 2 }) }) as never }),
     }
     const { status, headers, body } = await get((await app({ policies: '1/1m', store: never })).url)
     expect([status, headers['retry-after']]).toEqual([429, undefined])

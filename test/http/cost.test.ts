@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { fixedWindow, memoryStore, RateLimiter, type Store, tokenBucket } from '../../src/index.ts'
-import { asyncStore } from '../support/async-store.ts'
+import { fixedWindow, memoryStore, RateLimiter, tokenBucket } from '../../src/index.ts'
+import { asyncStore, remoteStore } from '../support/async-store.ts'
 import { contract, statuses, stillStore } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { queryOf } from '../support/shapes.ts'
@@ -157,17 +157,15 @@ contract((app) => {
 
   test('a store that fails to settle breaks no request', async () => {
     const { store } = stillStore()
-    const failing: Store = {
-      synchronous: false,
-      open(terms) {
-        const ledger = store.open(terms)
-        return {
-          decide: async () => Promise.reject(new Error('store is down')),
-          reserve: async (...call) => ledger.reserve(...call),
-          reset: async (...call) => ledger.reset(...call),
-        }
-      },
-    }
+    const failing = remoteStore((terms) => {
+      const ledger = store.open(terms)
+      return {
+        async run(command) {
+          if (command.verb !== 'reserve') throw new Error('store is down')
+          return await ledger.run(command)
+        },
+      }
+    })
     const handle = (decision?: { settle?: (actual: number) => unknown }) => {
       void decision?.settle?.(1)
       return 200

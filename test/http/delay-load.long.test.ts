@@ -1,6 +1,7 @@
 import { get as send } from 'node:http'
 import { expect, test } from 'vitest'
 import { memoryStore, RateLimiter, type Store } from '../../src/index.ts'
+import { remoteStore } from '../support/async-store.ts'
 import { frameworks } from '../support/frameworks.ts'
 
 /* A real load on `delay`: twice as many requests as the limit, from clients that wait for a second at most. */
@@ -32,17 +33,10 @@ function slowStore(): Store {
     await new Promise((resolve) => setTimeout(resolve, 15))
     return result
   }
-  return {
-    synchronous: false,
-    open(terms) {
-      const ledger = store.open(terms)
-      return {
-        decide: (...call) => slowly(() => ledger.decide(...call)),
-        reserve: (...call) => slowly(() => ledger.reserve(...call)),
-        reset: (...call) => slowly(() => ledger.reset(...call)),
-      }
-    },
-  }
+  return remoteStore((terms) => {
+    const ledger = store.open(terms)
+    return { run: (command) => slowly(() => ledger.run(command)) }
+  })
 }
 
 test.concurrent.each(apps)('%s: whoever leaves gives its place to those who wait', async (_, start, store) => {

@@ -3,6 +3,7 @@ import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
 import { type DecisionEvent, type DenialEvent, memoryStore, type Store, type StoreErrorEvent } from '../../src/index.ts'
 import { forgetWarnings } from '../../src/warn.ts'
+import { brokenStore, remoteStore } from '../support/async-store.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 
@@ -23,21 +24,15 @@ const down = () => {
   throw new Error('store is down')
 }
 const later = async () => down()
-const broken = (fails: () => never | Promise<never>): Store => ({
-  synchronous: false,
-  open: () => ({ decide: fails, reserve: fails, reset: fails }),
-})
+const broken = brokenStore
 /** A store that reserves units, and fails to settle reservations. */
-const forgetful = (): Store => ({
-  synchronous: false,
-  open: (terms) => ({
-    ...broken(later).open(terms),
-    reserve: async (...call) =>
-      memoryStore()
-        .open(terms)
-        .reserve(...call),
-  }),
-})
+const forgetful = (): Store =>
+  remoteStore((terms) => ({
+    async run(command) {
+      if (command.verb !== 'reserve') return down()
+      return await memoryStore().open(terms).run(command)
+    },
+  }))
 const short = ({ decision, key, limiter, enforced }: DecisionEvent) =>
   `${limiter} ${key} ${decision.allowed ? 'in' : 'out'}${enforced ? '' : ', not enforced'}`
 

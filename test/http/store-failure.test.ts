@@ -5,15 +5,13 @@ import { expect, test, vi } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify.ts'
 import { memoryStore, RateLimiter, type Store, type StoreErrorEvent } from '../../src/index.ts'
+import { brokenStore, remoteStore } from '../support/async-store.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { headerOf } from '../support/shapes.ts'
 
 /** A store that is down. A new one each time, because each store has a breaker. */
-const down = (): Store => {
-  const fails = () => Promise.reject(new Error('store is down'))
-  return { synchronous: false, open: () => ({ decide: fails, reserve: fails, reset: fails }) }
-}
+const down = (): Store => brokenStore(() => Promise.reject(new Error('store is down')))
 const fields = (headers: Record<string, unknown>) => Object.keys(headers).filter((name) => name.includes('ratelimit'))
 
 contract((app) => {
@@ -116,19 +114,15 @@ contract((app) => {
 
   test('storeTimeout: Infinity waits for as long as the store does', async () => {
     let answer = (_decision: unknown) => {}
-    const slow = {
-      synchronous: false,
-      open: (terms: never) => {
-        const ledger = memoryStore().open(terms)
-        return {
-          ...down().open(terms),
-          decide: (...call: Parameters<typeof ledger.decide>) =>
-            new Promise((resolve) => {
-              answer = () => resolve(ledger.decide(...call))
-            }),
-        }
-      },
-    }
+    const slow = remoteStore((terms) => {
+      const ledger = memoryStore().open(terms)
+      return {
+        run: (command) =>
+          new Promise((resolve) => {
+            answer = () => resolve(ledger.run(command))
+          }),
+      }
+    })
     const { url } = await app({ policies: '9/1h', store: slow, storeTimeout: Infinity, onStoreError: 'deny' })
     const response = get(url)
     expect(await Promise.race([response, sleep(250, 'waits')])).toBe('waits')
@@ -137,8 +131,7 @@ contract((app) => {
   })
 
   test('a store that never responds delays no request for longer than its timeout', async () => {
-    const never = () => new Promise<never>(() => undefined)
-    const store = { synchronous: false, open: () => ({ decide: never, reserve: never, reset: never }) }
+    const store = brokenStore(() => new Promise<never>(() => undefined))
     const { url } = await app({ policies: '9/1h', store, storeTimeout: 20, onStoreError: 'deny' })
     expect(await statuses(url, [{}, {}])).toEqual([503, 503])
   })

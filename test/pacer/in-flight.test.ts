@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { gcra, type Policy, slidingLog, slidingWindow } from '../../src/index.ts'
+import { brokenStore } from '../support/async-store.ts'
 import { LateStore } from './late-store.ts'
 import { Timeline } from './timeline.ts'
 
@@ -126,7 +127,7 @@ test('a store that throws counts as one that fails', async () => {
     throw new Error('broken')
   }
   for (const [, policy] of both) {
-    const store = { synchronous: false, open: () => ({ decide: broken, reserve: broken, reset: broken }) }
+    const store = brokenStore(broken)
     const pacer = timeline.pacer(policy, { store, concurrency: 1, onStoreError: 'deny' })
     for (const name of 'AB')
       timeline.write(

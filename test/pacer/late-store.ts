@@ -1,5 +1,5 @@
 import { memoryStore, type Store } from '../../src/index.ts'
-import type { Ledger } from '../../src/store.ts'
+import { type Ledger, type LedgerTerms, withFailover } from '../../src/store.ts'
 import type { Timeline } from './timeline.ts'
 
 /** A memory store that responds late, as one behind a network does. It can also fail or never respond. */
@@ -23,16 +23,16 @@ export class LateStore implements Store {
     this.latency = latency
   }
 
-  /** The ledger has no `retune`, because others may reach the states. */
-  open(terms: Parameters<Store['open']>[0]): Ledger {
-    const first = this.#shared.get(terms.name) ?? this.#store.open(terms)
-    this.#shared.set(terms.name, first)
-    const ledger = first.vary?.(terms) ?? first
-    return {
-      decide: (...request) => this.#later(() => ledger.decide(...request)),
-      reserve: (...request) => this.#later(() => ledger.reserve(...request)),
-      reset: (...request) => this.#later(() => ledger.reset(...request)),
-    }
+  open(terms: LedgerTerms, joins?: Ledger): Ledger {
+    return withFailover(this, terms, joins, (bare) => this.#open(bare))
+  }
+
+  /** Others may reach the states, so each is carried over to another rate by its next call. */
+  #open(terms: LedgerTerms): Ledger {
+    const first = this.#shared.get(terms.name)
+    const ledger = this.#store.open(first === undefined ? { ...terms, onChange: 'keep' } : terms, first)
+    if (first === undefined) this.#shared.set(terms.name, ledger)
+    return { run: (command) => this.#later(() => ledger.run(command)) }
   }
 
   /** Decides half-way, as a server does. */

@@ -12,7 +12,7 @@ import {
   tokenBucket,
 } from '../../src/index.ts'
 import { Pacer } from '../../src/pacer/index.ts'
-import type { Booking } from '../../src/store.ts'
+import type { Booking, Ledger } from '../../src/store.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { rounds } from '../support/depth.ts'
 import { seededRandom } from '../support/seeded-random.ts'
@@ -39,25 +39,23 @@ function unitsOf(costs: Costs): number {
 function countingStore(clock: Clock): { store: Store; used: () => number } {
   const store = memoryStore({ clock })
   let used = 0
-  const open: Store['open'] = (terms) => {
-    const ledger = store.open(terms)
-    return {
-      decide(verb, keys, cost, options) {
-        const decision = ledger.decide(verb, keys, cost, options)
-        if (verb === 'charge' || verb === 'settle') used += unitsOf(cost)
-        if (verb === 'refund') used -= unitsOf(cost)
-        return decision
+  const inner = new WeakMap<Ledger, Ledger>()
+  const open: Store['open'] = (terms, joins) => {
+    const ledger = store.open(terms, joins && inner.get(joins))
+    const counting: Ledger = {
+      run(command) {
+        const { verb, costs = 1 } = command
+        const outcome = ledger.run(command)
+        if (verb === 'charge' || verb === 'settle') used += unitsOf(costs)
+        if (verb === 'refund') used -= unitsOf(costs)
+        if (verb === 'reserve' && (outcome as Booking).decision.allowed) used += unitsOf(costs)
+        return outcome
       },
-      reserve(keys, cost, maxWait, options) {
-        const booking = ledger.reserve(keys, cost, maxWait, options) as Booking
-        if (booking.decision.allowed) used += unitsOf(cost)
-        return booking
-      },
-      reset: (keys) => ledger.reset(keys),
-      retune: (policies) => ledger.retune?.(policies),
     }
+    inner.set(counting, ledger)
+    return counting
   }
-  return { store: { synchronous: true, open }, used: () => used }
+  return { store: { synchronous: true, traits: { exclusive: true }, open }, used: () => used }
 }
 
 describe.each(policies)('%s', (_, policyOf) => {

@@ -77,7 +77,7 @@ test.each(['json', 'advanced'] as const)(
     expect((await remote.consume(key, { cost: 6 })).retryAfter).toBe(Infinity)
     const dated = stores.map((store) => {
       const ledger = store.open({ name: 'ledger', policies, scopes: ['default', 'user'] })
-      return ledger.decide('consume', ['k', 'u'], 6, { at: true, nextAfter: true })
+      return ledger.run({ verb: 'consume', keys: ['k', 'u'], costs: 6, details: { at: true, nextAfter: true } })
     })
     expect(await dated[0]).toStrictEqual(await dated[1])
     const booked = await Promise.all([remote, local].map((limiter) => limiter.reserve(key, { cost: 2 })))

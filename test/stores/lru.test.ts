@@ -1,6 +1,5 @@
 import { isDeepStrictEqual } from 'node:util'
 import { describe, expect, test } from 'vitest'
-import { withLimit } from '../../src/algorithms/define-policy.ts'
 import type { Tickets } from '../../src/algorithms/evaluation.ts'
 import { penalty } from '../../src/algorithms/penalty-options.ts'
 import {
@@ -9,11 +8,12 @@ import {
   type Policy,
   policy,
   RateLimiter,
+  type Store,
   segmentedWindow,
   smoothBursty,
   tokenBucket,
 } from '../../src/index.ts'
-import type { Ledger } from '../../src/store.ts'
+import type { Ledger, LedgerTerms } from '../../src/store.ts'
 import { lruStore } from '../../src/stores/lru.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { seededRandom } from '../support/seeded-random.ts'
@@ -47,11 +47,11 @@ const plans: Record<string, Policy[][]> = {
 }
 
 /** A ledger for each plan: all share their states. */
-function ledgersOf(store: { open: (terms: never) => Ledger }, all: readonly Policy[][]): Ledger[] {
+function ledgersOf(store: Store, all: readonly Policy[][]): Ledger[] {
   const scopes = [...new Set(all.flat().map(({ scope }) => scope))]
   const [first, ...others] = all.map((policies) => ({ name: 'ledger', policies, scopes }))
-  const ledger = store.open(first as never)
-  return [ledger, ...others.map((terms) => ledger.vary?.(terms) as Ledger)]
+  const ledger = store.open(first as LedgerTerms)
+  return [ledger, ...others.map((terms) => store.open(terms, ledger))]
 }
 
 /** Ids of reservations are random. */
@@ -78,18 +78,17 @@ describe('the memory store and the LRU store make the same decisions', () => {
       const plan = settled?.plan ?? random(all.length)
       const keys = Array.from({ length: scopes }, () => `${random(6)}`)
       const cost = 1 + random(3)
-      if (all.length === 1 && random(400) === 0) {
-        const limits = (all[0] as Policy[]).map((each) => withLimit(each, 2 + random(6)))
-        for (const [ledger] of stores) ledger?.retune?.(limits)
-      }
       const answers = stores.map((ledgers, n) => {
         const ledger = ledgers[plan] as Ledger
-        if (verb === 'reset') return void ledger.reset(keys)
-        if (verb === 'reserve') return ledger.reserve(keys, cost, 2_000_000)
-        if (verb !== 'settle') return ledger.decide(verb, keys, cost)
+        if (verb === 'reset') return ledger.run({ verb, keys })
+        if (verb === 'reserve') return ledger.run({ verb: 'reserve', keys, costs: cost, maxWait: 2_000_000 })
+        if (verb !== 'settle') return ledger.run({ verb, keys, costs: cost })
         return (
           settled &&
-          ledger.decide('settle', settled.keys, all[plan]?.map(() => -1) ?? [], {
+          ledger.run({
+            verb: 'settle',
+            keys: settled.keys,
+            costs: all[plan]?.map(() => -1) ?? [],
             tickets: settled.tickets[n] as never,
           })
         )

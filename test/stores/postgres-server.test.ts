@@ -196,7 +196,7 @@ test('the time is that of Postgres, and the table and the prefix are those of th
   const store = postgresStore({ pool, table: 'Limits.my_table', prefix: 'mine', timeout: '5s' })
   await Promise.all([store.migrate(), store.migrate(), postgresStore({ pool, table: 'Limits.my_table' }).migrate()])
   const ledger = store.open({ name: 'default', policies: [hundred], scopes: ['default'] })
-  const { at } = await ledger.decide('consume', ["'; drop table headgate; --"], 1, { at: true })
+  const { at } = await ledger.run({ verb: 'consume', keys: ["'; drop table headgate; --"], details: { at: true } })
   const { rows } = await pool.query(
     `select extract(epoch from now()) * 1000 - ${at} as past, key from "Limits".my_table`,
   )

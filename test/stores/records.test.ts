@@ -219,8 +219,8 @@ test('policies that change from call to call: the decisions of the reference sto
     for (let n = 0; n < 200; n++) {
       const term = terms[(n * 7 + (n >> 3)) % 4] as LedgerTerms
       const verb = n % 11 === 0 ? 'refund' : n % 5 === 0 ? 'peek' : 'consume'
-      expect(await store.open(term).decide(verb, ['k'], 1 + (n % 3))).toEqual(
-        first.vary(term).decide(verb, ['k'], 1 + (n % 3)),
+      expect(await store.open(term).run({ verb, keys: ['k'], costs: 1 + (n % 3) })).toEqual(
+        first.joined(term).run({ verb, keys: ['k'], costs: 1 + (n % 3) }),
       )
       clock.advance((n * 613) % 2500)
     }
@@ -237,7 +237,7 @@ test('swap gets the time that a text is needed, and the time that read returns i
   })
   const policies = [tokenBucket({ limit: 10, window: '10s' })]
   const ledger = store.open({ name: 'default', policies, scopes: ['default'] })
-  const decision = await ledger.decide('consume', ['k'], 3, { at: true })
+  const decision = await ledger.run({ verb: 'consume', keys: ['k'], costs: 3, details: { at: true } })
   expect([decision.at, decision.resetAfter]).toEqual([now / 1000, 3000])
   expect(database.texts.get('headgate:default:default:k')?.ttl).toBe(3500)
 })

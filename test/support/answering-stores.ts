@@ -1,25 +1,26 @@
-import type { Decision, Store } from '../../src/index.ts'
+import type { Store } from '../../src/index.ts'
+import { withFailover } from '../../src/store.ts'
 
 /** A store that decides at once and answers in an order of its own: late, soon, or without a promise. */
 export function shuffledStore(store: Store): Store {
   let calls = 0
-  const late = async <T>(decision: T, ticks: number): Promise<T> => {
+  const late = async <T>(decision: T, ticks: number): Promise<Awaited<T>> => {
     for (let n = 0; n < ticks; n++) await Promise.resolve()
-    return decision
+    return await decision
   }
   return {
     synchronous: false,
-    open(terms) {
-      const ledger = store.open(terms)
-      return {
-        decide(...call) {
-          const decision = ledger.decide(...call) as Decision
-          const ticks = [20, 1, 0][calls++ % 3] as number
-          return ticks === 0 ? decision : late(decision, ticks)
-        },
-        reserve: (...call) => ledger.reserve(...call),
-        reset: (...call) => ledger.reset(...call),
-      }
+    open(terms, joins) {
+      return withFailover(this, terms, joins, (bare) => {
+        const ledger = store.open(bare)
+        return {
+          run(command) {
+            const decision = ledger.run(command)
+            const ticks = command.verb === 'reserve' ? 0 : ([20, 1, 0][calls++ % 3] as number)
+            return ticks === 0 ? decision : late(decision, ticks)
+          },
+        }
+      })
     },
   }
 }
@@ -42,13 +43,16 @@ export function heldStore(store: Store): { store: Store; calls(): number; releas
 function answering(store: Store, answer: <T>(decide: () => T) => Promise<T>): Store {
   return {
     synchronous: false,
-    open(terms) {
-      const ledger = store.open(terms)
-      return {
-        decide: async (...call) => answer(() => ledger.decide(...call)).then((decision) => decision),
-        reserve: async (...call) => answer(() => ledger.reserve(...call)).then((booking) => booking),
-        reset: async (...call) => ledger.reset(...call),
-      }
+    open(terms, joins) {
+      return withFailover(this, terms, joins, (bare) => {
+        const ledger = store.open(bare)
+        return {
+          run: async (command) => {
+            if (command.verb === 'reset') return ledger.run(command)
+            return await answer(() => ledger.run(command))
+          },
+        }
+      })
     },
   }
 }

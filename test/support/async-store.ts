@@ -1,23 +1,30 @@
 import type { Store } from '../../src/index.ts'
-import type { Ledger, LedgerTerms } from '../../src/store.ts'
+import { type Ledger, type OpenLedger, type StoreTraits, withFailover } from '../../src/store.ts'
+
+/** A store that can fail and opens these ledgers. */
+export function remoteStore(open: OpenLedger, traits: StoreTraits = {}): Store {
+  return {
+    synchronous: false,
+    traits,
+    open(terms, joins) {
+      return withFailover(this, terms, joins, open)
+    },
+  }
+}
+
+/** A store every command of which does this. */
+export function brokenStore(run: () => never | Promise<never>): Store {
+  return remoteStore(() => ({ run }))
+}
 
 /** A store whose results always come later, as over a network. Opening a name again opens the same states. */
 export function asyncStore(store: Store): Store {
   const opened = new Map<string, Ledger>()
-  return {
-    synchronous: false,
-    open(terms: LedgerTerms) {
-      const ledger = opened.get(terms.name)?.vary?.(terms) ?? store.open(terms)
-      opened.set(terms.name, ledger)
-      return {
-        decide: async (...call) => later(() => ledger.decide(...call)),
-        reserve: async (...call) => later(() => ledger.reserve(...call)),
-        reset: async (...call) => later(() => ledger.reset(...call)),
-        block: async (...call) => later(() => ledger.block?.(...call)),
-        unblock: async (...call) => later(() => ledger.unblock?.(...call)),
-      }
-    },
-  }
+  return remoteStore((terms) => {
+    const ledger = store.open(terms, opened.get(terms.name))
+    opened.set(terms.name, ledger)
+    return { run: (command) => later(() => ledger.run(command)) }
+  })
 }
 
 async function later<T>(call: () => T): Promise<Awaited<T>> {

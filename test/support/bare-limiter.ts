@@ -15,27 +15,27 @@ export class BareLimiter {
   }
 
   async consume(key: Key, { cost = 1 } = {}): Promise<Decision> {
-    return this.#ledger.decide('consume', this.#keys(key), cost)
+    return this.#ledger.run({ verb: 'consume', keys: this.#keys(key), costs: cost })
   }
 
   async peek(key: Key): Promise<Decision> {
-    return this.#ledger.decide('peek', this.#keys(key), 1)
+    return this.#ledger.run({ verb: 'peek', keys: this.#keys(key) })
   }
 
   async charge(key: Key): Promise<Decision> {
-    return this.#ledger.decide('charge', this.#keys(key), 1)
+    return this.#ledger.run({ verb: 'charge', keys: this.#keys(key) })
   }
 
   async refund(key: Key): Promise<Decision> {
-    return this.#ledger.decide('refund', this.#keys(key), 1)
+    return this.#ledger.run({ verb: 'refund', keys: this.#keys(key) })
   }
 
   async reserve(key: Key): Promise<Booking> {
-    return this.#ledger.reserve(this.#keys(key), 1, 0)
+    return this.#ledger.run({ verb: 'reserve', keys: this.#keys(key) })
   }
 
   async reset(key: Key): Promise<void> {
-    return this.#ledger.reset(this.#keys(key))
+    return this.#ledger.run({ verb: 'reset', keys: this.#keys(key) })
   }
 
   #keys(key: Key): string[] {

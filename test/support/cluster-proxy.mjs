@@ -40,9 +40,9 @@ function tellExchanges() {
 process.on('message', async (message) => {
   if (message?.tellExchanges) tellExchanges()
   if (message?.proxy === undefined) return
-  const { proxy, name, timeout, terms, method, call } = message
+  const { proxy, name, timeout, terms, command } = message
   try {
-    const result = await ledgerOf(name, timeout, terms)[method](...deserialize(Buffer.from(call, 'base64')))
+    const result = await ledgerOf(name, timeout, terms).run(deserialize(Buffer.from(command, 'base64')))
     process.send({ proxy, result: serialize(result).toString('base64') })
   } catch ({ code, message }) {
     process.send({ proxy, failure: { code, message } })

@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import { deserialize, serialize } from 'node:v8'
 import { HeadgateError, type Store } from '../../src/index.ts'
-import type { Ledger, LedgerTerms } from '../../src/store.ts'
+import { type Ledger, type LedgerTerms, withFailover } from '../../src/store.ts'
 import { packTerms } from '../../src/stores/cluster/messages.ts'
 
 export interface ProxyWorker {
@@ -38,25 +38,16 @@ export async function startWorker(serialization: 'json' | 'advanced' = 'json'): 
 
   const ledgerOf = (name: string, timeout: number, terms: LedgerTerms): Ledger => {
     const packed = packTerms(terms)
-    const ask = (method: keyof Ledger, call: readonly unknown[]) => {
-      return new Promise<never>((resolve, reject) => {
-        const proxy = calls++
-        waiting.set(proxy, ({ result, failure }) => {
-          if (failure !== undefined) reject(new HeadgateError(failure.code, failure.message))
-          else resolve(deserialize(Buffer.from(result as string, 'base64')) as never)
-        })
-        worker.send({ proxy, name, timeout, terms: packed, method, call: serialize(call).toString('base64') })
-      })
-    }
     return {
-      decide: (...call) => ask('decide', call),
-      reserve: (...call) => ask('reserve', call),
-      reset: (...call) => ask('reset', call),
-      clear: (...call) => ask('clear', call),
-      block: (...call) => ask('block', call),
-      unblock: (...call) => ask('unblock', call),
-      inspect: (...call) => ask('inspect', call),
-      list: (...call) => ask('list', call),
+      run: (command) =>
+        new Promise<never>((resolve, reject) => {
+          const proxy = calls++
+          waiting.set(proxy, ({ result, failure }) => {
+            if (failure !== undefined) reject(new HeadgateError(failure.code, failure.message))
+            else resolve(deserialize(Buffer.from(result as string, 'base64')) as never)
+          })
+          worker.send({ proxy, name, timeout, terms: packed, command: serialize(command).toString('base64') })
+        }),
     }
   }
 
@@ -64,8 +55,10 @@ export async function startWorker(serialization: 'json' | 'advanced' = 'json'): 
     worker,
     store: (name, timeout = 10_000) => ({
       synchronous: false,
-      timeout, // otherwise the limiter's own timeout is shorter
-      open: (terms) => ledgerOf(name, timeout, terms),
+      traits: { timeout }, // otherwise the limiter's own timeout is shorter
+      open(terms, joins) {
+        return withFailover(this, terms, joins, (bare) => ledgerOf(name, timeout, bare))
+      },
     }),
     async stop() {
       if (worker.isDead()) return

@@ -240,7 +240,8 @@ export async function compare(
     const bookings = await Promise.all(
       ledgers.map((ledger, n) => {
         const renews = old?.bookings[n]?.tickets
-        return ledger.reserve(keys, costs, maxWait, renews && { renews })
+        const verb = renews === undefined ? 'reserve' : 'renew'
+        return ledger.run({ verb, keys, costs, maxWait, tickets: renews })
       }),
     )
     const [expected, ...others] = bookings as [Booking, ...Booking[]]
@@ -274,11 +275,11 @@ export async function compare(
     }
     const some = keys.map((key, n) => (operation.block.scope === 2 || n === operation.block.scope ? key : undefined))
     const results = ledgers.map((ledger, n): unknown => {
-      if (verb === 'block') return ledger.block?.(some, operation.block.duration, operation.block.reason)
-      if (verb === 'unblock') return ledger.unblock?.(some)
-      if (verb === 'reset') return ledger.reset(keys)
+      if (verb === 'block') return ledger.run({ verb: 'ban', keys: some, ban: operation.block })
+      if (verb === 'unblock') return ledger.run({ verb: 'unban', keys: some })
+      if (verb === 'reset') return ledger.run({ verb, keys })
       const tickets = verb === 'settle' ? (old as Reserved).bookings[n]?.tickets : undefined
-      return ledger.decide(verb, keys, costs, { ...details, tickets })
+      return ledger.run({ verb, keys, costs, tickets, details })
     })
     const context = { verb, keys, costs, now, plan }
     for (const result of results.slice(1)) {
@@ -319,7 +320,7 @@ function withoutIds({ tickets, ...rest }: Booking): unknown {
 
 function ledgersOf(store: Store, [first, ...more]: readonly LedgerTerms[]): Ledger[] {
   const ledger = store.open(first as LedgerTerms)
-  return [ledger, ...more.map((terms) => ledger.vary?.(terms) ?? store.open(terms))]
+  return [ledger, ...more.map((terms) => store.open(terms, ledger))]
 }
 
 function same(actual: unknown, expected: unknown, context: object): void {

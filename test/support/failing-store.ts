@@ -1,7 +1,8 @@
 import { toPolicy } from '../../src/algorithms/shorthand.ts'
-import { healthOf, openLedger } from '../../src/failure/failover-ledger.ts'
-import type { Decision, Health, OnStoreError, Policy, PolicyLike, Store } from '../../src/index.ts'
-import type { Ledger, LedgerTerms } from '../../src/store.ts'
+import { unsupported } from '../../src/errors.ts'
+import type { Decision, Health, MaybePromise, OnStoreError, Policy, PolicyLike, Store } from '../../src/index.ts'
+import { type Ledger, type LedgerTerms, type StoreTraits, type Verb, withFailover } from '../../src/store.ts'
+import { type CheckedLedger, openLedger } from '../../src/stores/health.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { ReferenceLedger } from './reference-store.ts'
 
@@ -11,11 +12,15 @@ import { ReferenceLedger } from './reference-store.ts'
  */
 export type Mode = 'up' | 'fails' | 'throws' | 'hangs' | 'lost'
 
+function decides(verb: Verb): boolean {
+  return !['ban', 'unban', 'inspect', 'scan', 'clear'].includes(verb)
+}
+
 /** A store behind a network, which fails by its mode. It finds states by name, policy and key, as a server does. */
 export class FailingStore implements Store {
   readonly synchronous = false
-  /** Declared, and never kept: a caller that relies on it waits. */
-  declare readonly timeout?: number
+  /** A timeout is declared, and never kept: a caller that relies on it waits. */
+  readonly traits: StoreTraits
   readonly #clock: ManualClock
   readonly #opened = new Map<string, ReferenceLedger>()
   mode: Mode = 'up'
@@ -25,19 +30,25 @@ export class FailingStore implements Store {
 
   constructor(clock: ManualClock, timeout?: number) {
     this.#clock = clock
-    if (timeout !== undefined) this.timeout = timeout
+    this.traits = { ...(timeout !== undefined && { timeout }) }
   }
 
-  open(terms: LedgerTerms): Ledger {
-    const ledger = this.#opened.get(terms.name)?.vary(terms) ?? new ReferenceLedger(terms, this.#clock.now)
+  open(terms: LedgerTerms, joins?: Ledger): Ledger {
+    return withFailover(this, terms, joins, (bare) => this.openBare(bare))
+  }
+
+  /** Opens a ledger without the failover. */
+  openBare(terms: LedgerTerms): Ledger {
+    const ledger = this.#opened.get(terms.name)?.joined(terms) ?? new ReferenceLedger(terms, this.#clock.now)
     this.#opened.set(terms.name, ledger)
     const names = terms.policies.map(({ name }) => name).join('+')
     return {
-      decide: (verb, keys, cost, extras) =>
-        this.#answer(`${verb} ${keys} ${cost} ${names}`, () => ledger.decide(verb, keys, cost, extras)),
-      reserve: (keys, cost, maxWait, extras) =>
-        this.#answer(`reserve ${keys} ${cost} ${names}`, () => ledger.reserve(keys, cost, maxWait, extras)),
-      reset: (keys) => this.#answer(`reset ${keys}`, () => ledger.reset(keys)),
+      run: (command) => {
+        const { verb, keys, costs = 1 } = command
+        if (!decides(verb)) throw unsupported(verb)
+        const call = verb === 'reset' ? `reset ${keys}` : `${verb} ${keys} ${costs} ${names}`
+        return this.#answer(call, () => ledger.run(command))
+      },
     }
   }
 
@@ -73,7 +84,7 @@ export class FailoverFixture {
   readonly clock: ManualClock
   readonly start: number
   readonly store: FailingStore
-  readonly ledger: Ledger
+  readonly ledger: CheckedLedger
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly timers = new Set<{ at: number; wake: () => void }>()
@@ -92,20 +103,13 @@ export class FailoverFixture {
       this.timers.add(timer)
       return () => void this.timers.delete(timer)
     }
-    const terms = { name: 'api', policies: this.policies, scopes: this.scopes }
-    this.ledger =
-      planOf?.ledger.vary?.(terms) ??
-      openLedger(this.store, terms, {
-        onStoreError,
-        instances,
-        storeTimeout,
-        clock: this.clock.now,
-        sleeper,
-      })
+    const failure = { onStoreError, instances, storeTimeout, clock: this.clock.now, sleeper }
+    const terms = { name: 'api', policies: this.policies, scopes: this.scopes, failure }
+    this.ledger = openLedger(this.store, terms, planOf?.ledger)
   }
 
   get health(): Health {
-    return healthOf(this.ledger)
+    return this.ledger.health?.() as Health
   }
 
   /** Moves the clock to that many milliseconds after the start. Every timer that is due by then runs. */
@@ -129,23 +133,11 @@ export class FailoverFixture {
   }
 
   consume(key = 'k', cost = 1): Promise<string> {
-    return outcome(
-      this.ledger.decide(
-        'consume',
-        this.scopes.map(() => key),
-        cost,
-      ),
-    )
+    return outcome(this.ledger.run({ verb: 'consume', keys: this.scopes.map(() => key), costs: cost }))
   }
 
   async peek(key = 'k'): Promise<string> {
-    return outcome(
-      this.ledger.decide(
-        'peek',
-        this.scopes.map(() => key),
-        1,
-      ),
-    )
+    return outcome(this.ledger.run({ verb: 'peek', keys: this.scopes.map(() => key) }))
   }
 
   /** Makes the store fail until the breaker opens, with calls of other keys. */
@@ -170,7 +162,7 @@ export class FailoverFixture {
 }
 
 /** A decision in short: its source, and the units left or the milliseconds to wait; else the error's code. */
-export async function outcome(answer: Decision | Promise<Decision>): Promise<string> {
+export async function outcome(answer: MaybePromise<Decision>): Promise<string> {
   try {
     const { source, allowed, remaining, retryAfter } = await answer
     return allowed ? `${source} ${remaining}` : `${source} no ${retryAfter}`

@@ -6,6 +6,7 @@
 import { slidingLog, smoothBursty, smoothWarmingUp } from 'headgate'
 import { Pacer } from 'headgate/pacer'
 import { redisStore } from 'headgate/redis'
+import { withFailover } from 'headgate/store'
 import { Redis } from 'ioredis'
 import { createClient } from 'redis'
 
@@ -18,18 +19,18 @@ const slots = []
 /** The shared store, which also notes its slots. A wait is rounded up to milliseconds and counts from the request or later. */
 const store = {
   synchronous: false,
-  open(terms) {
-    const ledger = shared.open(terms)
-    return {
-      decide: (...request) => ledger.decide(...request),
-      reset: (...request) => ledger.reset(...request),
-      async reserve(...request) {
-        const sent = now()
-        const booking = await ledger.reserve(...request)
-        slots.push(sent + Math.max(0, booking.wait - 1))
-        return booking
-      },
-    }
+  open(terms, joins) {
+    return withFailover(this, terms, joins, (bare) => {
+      const ledger = shared.open(bare)
+      return {
+        async run(command) {
+          const sent = now()
+          const outcome = await ledger.run(command)
+          if (command.verb === 'reserve') slots.push(sent + Math.max(0, outcome.wait - 1))
+          return outcome
+        },
+      }
+    })
   },
 }
 

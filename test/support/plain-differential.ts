@@ -207,7 +207,7 @@ export async function comparePlain(
   const wholeTerms = { ...terms, name: `${name}-whole` }
   const whole = wholeStore.open(wholeTerms)
   const others = [
-    reference.vary({ ...terms, policies: otherPolicies }),
+    reference.joined({ ...terms, policies: otherPolicies }),
     store.open({ ...terms, policies: otherPolicies }),
     wholeStore.open({ ...wholeTerms, policies: otherPolicies }),
   ]
@@ -259,19 +259,21 @@ export async function comparePlain(
     const units = costOf({ key, policy }, turn.cost)
     const before = other && playOther(other, costOf({ key: other.key, policy }, other.cost))
     if (!other?.together) await before
-    const peeked = whole.decide('peek', ['other'], 1) // what follows in this turn goes with it
+    const peeked = whole.run({ verb: 'peek', keys: ['other'] }) // what follows in this turn goes with it
     const decided = calls.map((call) => {
       const keys = [ids[call] as string]
       const context = { now, keys, cost: units, details }
-      const expected = reference.decide('consume', keys, units, details)
-      return Promise.all([ledger, whole].map((each) => each.decide('consume', keys, units, details))).then((actual) => {
+      const expected = reference.run({ verb: 'consume', keys, costs: units, details })
+      return Promise.all(
+        [ledger, whole].map((each) => each.run({ verb: 'consume', keys, costs: units, details })),
+      ).then((actual) => {
         for (const each of actual) same(each, expected, context)
       })
     })
     await Promise.all([before, peeked, ...decided])
     await sameValues()
     if (other?.verb !== 'block') return
-    for (const each of [reference, ledger, whole]) await each.unblock?.([ids[other.key] as string])
+    for (const each of [reference, ledger, whole]) await each.run({ verb: 'unban', keys: [ids[other.key] as string] })
   }
 
   async function playOther({ verb, key }: Other, units: number): Promise<void> {
@@ -280,7 +282,7 @@ export async function comparePlain(
     const ledgers: readonly Ledger[] = [reference, ledger, whole]
     const context = { now, verb, keys, cost: units }
     if (verb === 'reserve') {
-      const bookings = await Promise.all(ledgers.map((each) => each.reserve(keys, units, 0)))
+      const bookings = await Promise.all(ledgers.map((each) => each.run({ verb: 'reserve', keys, costs: units })))
       for (const { decision } of bookings) same(decision, bookings[0]?.decision, context)
       if (bookings[0]?.tickets === undefined) return
       granted++
@@ -292,12 +294,12 @@ export async function comparePlain(
     const old = verb === 'settle' ? reserved.pop() : undefined
     if (verb === 'settle' && old === undefined) return
     const results = (verb === 'other plan' ? others : ledgers).map((each, n): unknown => {
-      if (verb === 'other plan') return each.decide('consume', keys, units)
-      if (verb === 'block') return each.block?.(keys, Infinity, undefined)
-      if (verb === 'reset') return each.reset(keys)
-      if (old === undefined) return each.decide(verb, keys, units)
+      if (verb === 'other plan') return each.run({ verb: 'consume', keys, costs: units })
+      if (verb === 'block') return each.run({ verb: 'ban', keys, ban: { duration: Infinity } })
+      if (verb === 'reset') return each.run({ verb, keys })
+      if (old === undefined) return each.run({ verb, keys, costs: units })
       const actual = policies.map(() => (units % (old.costs + 1)) - old.costs)
-      return each.decide('settle', [old.key], actual, { tickets: old.bookings[n]?.tickets })
+      return each.run({ verb: 'settle', keys: [old.key], costs: actual, tickets: old.bookings[n]?.tickets })
     })
     const [expected, ...actual] = await Promise.all(results)
     for (const each of actual) same(each, expected, context)

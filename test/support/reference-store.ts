@@ -10,10 +10,10 @@ import {
   withBlock,
 } from '../../src/algorithms/block.ts'
 import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
-import { type Costs, Evaluation, effectiveTime, type Verb } from '../../src/algorithms/evaluation.ts'
+import { type Verb as DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation.ts'
 import { byDefinition, sameDefinition } from '../../src/algorithms/revive.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../../src/store.ts'
+import type { BanTerms, Booking, Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../../src/store.ts'
 
 /** The reference for every store: evaluations over plain arrays, which the tests can read. */
 export class ReferenceStore implements Store {
@@ -24,8 +24,8 @@ export class ReferenceStore implements Store {
     this.#clock = clock
   }
 
-  open(terms: LedgerTerms): ReferenceLedger {
-    return new ReferenceLedger(terms, this.#clock)
+  open(terms: LedgerTerms, joins?: Ledger): ReferenceLedger {
+    return joins instanceof ReferenceLedger ? joins.joined(terms) : new ReferenceLedger(terms, this.#clock)
   }
 }
 
@@ -64,7 +64,7 @@ export class ReferenceLedger implements Ledger {
     this.#states = states
   }
 
-  vary(terms: LedgerTerms): ReferenceLedger {
+  joined(terms: LedgerTerms): ReferenceLedger {
     return new ReferenceLedger(terms, this.#clock, this.#states, this.#ids, this.#blocks)
   }
 
@@ -78,18 +78,39 @@ export class ReferenceLedger implements Ledger {
     return states
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
+  run<V extends Verb>(command: Command<V>): OutcomeOf<V> {
+    return this.#run(command) as OutcomeOf<V>
+  }
+
+  #run(command: Command): Outcome {
+    const { verb, ban } = command
+    if (verb === 'inspect' || verb === 'scan' || verb === 'clear') throw new Error(`the reference has no ${verb}`)
+    if (verb === 'reset') return this.#reset(command.keys)
+    if (verb === 'unban') return this.#unban(command.keys)
+    if (verb !== 'ban') return this.#decide(command as Command<DecidingVerb>)
+    const { duration, reason } = ban as BanTerms
+    for (const name of this.#names(command.keys)) this.#blocks.set(name, newBlock(this.#clock(), duration, reason))
+    return undefined
+  }
+
+  #decide({ verb, keys, costs = 1, maxWait = 0, tickets: given, details }: Command<DecidingVerb>): Decision | Booking {
     const block = this.#blockOf(keys, verb)
     const refuses = block !== undefined && isBlockable(verb)
     this.#load(keys)
-    this.#evaluation.evaluate(refuses ? 'peek' : verb, this.#clock(), costs, 0, extras?.tickets)
+    this.#evaluation.evaluate(refuses ? 'peek' : verb, this.#clock(), costs, maxWait, given)
     if (verb === 'refund' || verb === 'settle') this.#evaluation.giveBack()
-    const decision = this.#evaluation.commit('store', extras)
+    const committed = this.#evaluation.commit('store', details)
+    const decision = block === undefined ? committed : withBlock(committed, block, refuses)
+    const reserves = verb === 'reserve' || verb === 'renew'
+    const tickets = reserves && decision.allowed ? this.#evaluation.tickets(++this.#ids.last) : undefined
     this.#save(keys)
-    return block === undefined ? decision : withBlock(decision, block, refuses)
+    if (!reserves) return decision
+    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
+    const { delay } = this.#evaluation
+    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
   }
 
-  #blockOf(keys: readonly string[], verb: Verb): CallBlock | undefined {
+  #blockOf(keys: readonly string[], verb: DecidingVerb): CallBlock | undefined {
     const now = this.#clock()
     const found = keys.map((key, n) => {
       const scope = this.#terms.scopes[n] as string
@@ -101,11 +122,7 @@ export class ReferenceLedger implements Ledger {
     return found.reduce(longerBlock)
   }
 
-  block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): void {
-    for (const name of this.#names(keys)) this.#blocks.set(name, newBlock(this.#clock(), duration, reason))
-  }
-
-  unblock(keys: readonly (string | undefined)[]): void {
+  #unban(keys: readonly (string | undefined)[]): undefined {
     for (const name of this.#names(keys)) {
       this.#blocks.delete(name)
       for (const { algorithm, s } of this.#states.get(name)?.values() ?? []) {
@@ -119,22 +136,7 @@ export class ReferenceLedger implements Ledger {
     return this.#terms.scopes.flatMap((scope, n) => (keys[n] === undefined ? [] : [JSON.stringify([scope, keys[n]])]))
   }
 
-  reserve(keys: readonly string[], costs: Costs, maxWait: number, extras?: ReserveOptions): Booking {
-    const verb = extras?.renews === undefined ? 'reserve' : 'renew'
-    const block = this.#blockOf(keys, verb)
-    const refuses = block !== undefined && isBlockable(verb)
-    this.#load(keys)
-    this.#evaluation.evaluate(refuses ? 'peek' : verb, this.#clock(), costs, maxWait, extras?.renews)
-    const committed = this.#evaluation.commit('store', extras)
-    const decision = block === undefined ? committed : withBlock(committed, block, refuses)
-    const tickets = decision.allowed ? this.#evaluation.tickets(++this.#ids.last) : undefined
-    this.#save(keys)
-    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    const { delay } = this.#evaluation
-    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
-  }
-
-  reset(keys: readonly string[]): void {
+  #reset(keys: readonly (string | undefined)[]): undefined {
     for (const name of this.#names(keys)) {
       this.#states.delete(name)
       this.#blocks.delete(name)

@@ -5,6 +5,7 @@
 import TinyQueue from 'tinyqueue'
 import { HeadgateError, memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
 import type { Sleeper } from '../../src/sleeper.ts'
+import { withFailover } from '../../src/store.ts'
 import { OptimisticStore } from '../../src/stores/optimistic/optimistic-store.ts'
 import { seededRandom } from './seeded-random.ts'
 
@@ -143,13 +144,11 @@ export class VirtualFleet {
       })
     return {
       synchronous: false,
-      open(terms) {
-        const ledger = store.open(terms)
-        return {
-          decide: (...call) => far(() => ledger.decide(...call)),
-          reserve: (...call) => far(() => ledger.reserve(...call)),
-          reset: (...call) => far(() => ledger.reset(...call)),
-        }
+      open(terms, joins) {
+        return withFailover(this, terms, joins, (bare) => {
+          const ledger = store.open(bare)
+          return { run: (command) => far(() => ledger.run(command)) }
+        })
       },
     }
   }
@@ -208,15 +207,15 @@ function countsReportsOnce(store: Store): Store {
     open(terms) {
       const ledger = store.open(terms)
       return {
-        decide(verb, keys, costs, options) {
-          const { report } = options ?? {}
-          const id = JSON.stringify([report?.by, keys])
-          const again = report !== undefined && report.number <= (last.get(id) ?? 0)
-          if (report !== undefined && !again) last.set(id, report.number)
-          return ledger.decide(verb, keys, again ? (costs as readonly number[]).map(() => 0) : costs, options)
+        run(command) {
+          const { report, keys, costs } = command
+          if (report === undefined) return ledger.run(command)
+          const id = JSON.stringify([report.by, keys])
+          const again = report.number <= (last.get(id) ?? 0)
+          if (again) return ledger.run({ ...command, costs: (costs as readonly number[]).map(() => 0) })
+          last.set(id, report.number)
+          return ledger.run(command)
         },
-        reserve: (...call) => ledger.reserve(...call),
-        reset: (keys) => ledger.reset(keys),
       }
     },
   }
@@ -228,8 +227,7 @@ function shared(store: Store): Store {
   return {
     synchronous: true,
     open(terms) {
-      const before = opened.get(terms.name)
-      const ledger = before?.vary?.(terms) ?? store.open(terms)
+      const ledger = store.open(terms, opened.get(terms.name))
       opened.set(terms.name, ledger)
       return ledger
     },

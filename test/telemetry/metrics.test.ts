@@ -103,13 +103,9 @@ describe('headgate.decisions', () => {
     const broken: Store = {
       synchronous: true,
       open: () => ({
-        decide() {
+        run() {
           throw new Error('broken')
         },
-        reserve() {
-          throw new Error('broken')
-        },
-        reset() {},
       }),
     }
     const limiter = new RateLimiter({ name: 'api', policies: '1/1h', store: broken })

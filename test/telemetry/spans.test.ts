@@ -2,9 +2,10 @@ import { context, SpanStatusCode, trace } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterAll, afterEach, beforeEach, expect, test } from 'vitest'
-import { fixedWindow, HeadgateError, memoryStore, RateLimiter, type Store } from '../../src/index.ts'
+import { fixedWindow, HeadgateError, memoryStore, RateLimiter } from '../../src/index.ts'
 import { HeadgateInstrumentation } from '../../src/telemetry/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
+import { brokenStore } from '../support/async-store.ts'
 import { FailingStore } from '../support/failing-store.ts'
 
 const exporter = new InMemorySpanExporter()
@@ -93,10 +94,7 @@ test('the text of an error that has the key is left out', async () => {
     new Error(`cannot read ${key}`),
     new HeadgateError('HEADGATE_STORE', 'Redis failed: it is full.'),
   ]
-  const failing = (error: Error): Store => ({
-    synchronous: false,
-    open: () => ({ decide: () => Promise.reject(error), reserve: () => Promise.reject(error), async reset() {} }),
-  })
+  const failing = (error: Error) => brokenStore(() => Promise.reject(error))
   await inSpan('request', async () => {
     for (const [n, error] of errors.entries()) {
       const limiter = new RateLimiter({

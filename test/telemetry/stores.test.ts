@@ -77,5 +77,5 @@ test('a store that hangs is timed until its deadline', async () => {
 
 test('every store says what it is', () => {
   const made: Store[] = [memoryStore(), lruStore(), redisStore({ client }), redisStore({ client, mode: 'optimistic' })]
-  expect(made.map(({ kind }) => kind)).toEqual(['memory', 'lru', 'redis', 'redis'])
+  expect(made.map(({ traits }) => traits?.kind)).toEqual(['memory', 'lru', 'redis', 'redis'])
 })

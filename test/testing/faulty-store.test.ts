@@ -2,6 +2,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest'
 import { memoryStore, policy, type Store } from '../../src/index.ts'
 import type { Ledger } from '../../src/store.ts'
 import { type Fault, faultyStore, ManualClock, type ScheduledFault, testStore } from '../../src/testing/index.ts'
+import { remoteStore } from '../support/async-store.ts'
 import { quickTest } from '../support/whole-store.ts'
 
 testStore({ name: 'faulty without a fault', test: quickTest, create: (clock) => faultyStore(memoryStore({ clock })) })
@@ -20,7 +21,7 @@ function fixture(...faults: ScheduledFault[]) {
   const ledger = open(store)
   /** Makes a call and records its end, with the remaining units and the time: "A 4+0", or "A!HEADGATE_STORE+0". */
   const call = (name: string) => {
-    Promise.resolve(ledger.decide('consume', ['k'], 1)).then(
+    Promise.resolve(ledger.run({ verb: 'consume', keys: ['k'] })).then(
       ({ remaining }) => events.push(`${name} ${remaining}+${clock.milliseconds - start}`),
       (error) => events.push(`${name}!${error.code}+${clock.milliseconds - start}`),
     )
@@ -34,15 +35,20 @@ function open(store: Store): Ledger {
 }
 
 test('it has the timeout of the store that it wraps', () => {
-  const store = { synchronous: false, timeout: 400, open: () => undefined as never }
-  expect([faultyStore(store).timeout, faultyStore(memoryStore()).timeout]).toEqual([400, undefined])
+  const store = { synchronous: false, traits: { timeout: 400 }, open: () => undefined as never }
+  expect([store, memoryStore()].map((each) => faultyStore(each).traits.timeout)).toEqual([400, undefined])
 })
 
 test('it keeps the timeout of the store, also for a call that hangs', async () => {
   const clock = new ManualClock()
-  const store = faultyStore({ synchronous: false, timeout: 400, open: (terms) => memoryStore().open(terms) }, { clock })
+  const store = faultyStore(
+    remoteStore((terms) => memoryStore().open(terms), { timeout: 400 }),
+    { clock },
+  )
   store.fail('hang')
-  const call = expect(open(store).decide('consume', ['k'], 1)).rejects.toMatchObject({ code: 'HEADGATE_STORE_TIMEOUT' })
+  const call = expect(open(store).run({ verb: 'consume', keys: ['k'] })).rejects.toMatchObject({
+    code: 'HEADGATE_STORE_TIMEOUT',
+  })
   clock.advance(400)
   await call
 })
@@ -125,7 +131,7 @@ describe('the schedule', () => {
     const store = faultyStore(memoryStore(), { faults: [{ kind: 'delay', by: '40ms', to: '1h' }] })
     const ledger = open(store)
     const before = performance.now()
-    await ledger.decide('consume', ['k'], 1)
+    await ledger.run({ verb: 'consume', keys: ['k'] })
     expect(performance.now() - before).toBeGreaterThanOrEqual(38) // timers count whole milliseconds, from before the call
   })
 })
@@ -134,9 +140,9 @@ test('every verb meets the fault', async () => {
   const { store, ledger } = fixture()
   store.fail('error')
   const verbs = [
-    ...(['consume', 'peek', 'charge', 'refund'] as const).map((verb) => () => ledger.decide(verb, ['k'], 1)),
-    () => ledger.reserve(['k'], 1, 0),
-    () => ledger.reset(['k']),
+    ...(['consume', 'peek', 'charge', 'refund'] as const).map((verb) => () => ledger.run({ verb, keys: ['k'] })),
+    () => ledger.run({ verb: 'reserve', keys: ['k'] }),
+    () => ledger.run({ verb: 'reset', keys: ['k'] }),
   ]
   for (const verb of verbs) await expect(verb()).rejects.toMatchObject({ code: 'HEADGATE_STORE' })
   expect(store.counts.error).toBe(verbs.length)

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Clock, memoryStore, type Store } from '../../src/index.ts'
-import type { Ledger, LedgerTerms } from '../../src/store.ts'
+import { type Clock, type Decision, memoryStore, type Store } from '../../src/index.ts'
+import type { Command, Ledger } from '../../src/store.ts'
 import { testStore } from '../../src/testing/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 
@@ -8,26 +8,21 @@ testStore({ name: 'memory', test, create: (clock) => memoryStore({ clock }) })
 testStore({ name: 'memory behind promises', test, create: async (clock) => asyncStore(memoryStore({ clock })) })
 
 describe('the contract finds a store that', () => {
-  /** A memory store with one flaw: `spoil` replaces methods of each ledger. */
-  const broken = (spoil: (ledger: Ledger, terms: LedgerTerms) => Partial<Ledger>) => (clock: Clock) => {
+  /** A memory store with one flaw: `spoil` changes each command, or its outcome. */
+  const broken = (spoil: (command: Command, ledger: Ledger) => unknown) => (clock: Clock) => {
     const store = memoryStore({ clock })
     return changed(store, (terms) => {
       const ledger = store.open(terms)
-      return {
-        decide: (...call) => ledger.decide(...call),
-        reserve: (...call) => ledger.reserve(...call),
-        reset: (...call) => ledger.reset(...call),
-        ...spoil(ledger, terms),
-      }
+      return { run: (command) => spoil(command, ledger) as never }
     })
   }
-  const changed = (store: Store, open: Store['open']): Store => ({ synchronous: store.synchronous, open })
+  const changed = (store: Store, open: Store['open']): Store => ({
+    synchronous: store.synchronous,
+    traits: { fallible: false },
+    open,
+  })
   const keyed = (change: (key: string) => string) =>
-    broken((ledger) => ({
-      decide: (verb, keys, ...rest) => ledger.decide(verb, keys.map(change), ...rest),
-      reserve: (keys, ...rest) => ledger.reserve(keys.map(change), ...rest),
-      reset: (keys) => ledger.reset(keys.map(change)),
-    }))
+    broken((command, ledger) => ledger.run({ ...command, keys: command.keys.map((key) => change(key as string)) }))
 
   /** What the first of the cases that fails throws. */
   async function failure(cases: readonly { run: () => Promise<void> }[]): Promise<unknown> {
@@ -43,15 +38,7 @@ describe('the contract finds a store that', () => {
       flaw: 'loses every state',
       create: (clock) =>
         changed(memoryStore({ clock }), (terms) => ({
-          decide: (...call) =>
-            memoryStore({ clock })
-              .open(terms)
-              .decide(...call),
-          reserve: (...call) =>
-            memoryStore({ clock })
-              .open(terms)
-              .reserve(...call),
-          reset: () => undefined,
+          run: (command) => memoryStore({ clock }).open(terms).run(command),
         })),
       finds: /at retryAfter/,
     },
@@ -65,65 +52,65 @@ describe('the contract finds a store that', () => {
       create: (clock) => memoryStore({ clock: () => clock() - (clock() % 1000) }),
       finds: /the memory store/,
     },
-    { flaw: 'ignores reset', create: broken(() => ({ reset: () => undefined })), finds: /the memory store/ },
+    {
+      flaw: 'ignores reset',
+      create: broken((command, ledger) => (command.verb === 'reset' ? undefined : ledger.run(command))),
+      finds: /the memory store/,
+    },
     { flaw: 'folds case', create: keyed((key) => key.toLowerCase()), finds: /hostile keys/ },
     { flaw: 'trims keys', create: keyed((key) => key.trim()), finds: /hostile keys/ },
     { flaw: 'truncates long keys', create: keyed((key) => key.slice(0, 255)), finds: /hostile keys/ },
     { flaw: 'writes UTF-8', create: keyed((key) => Buffer.from(key).toString()), finds: /hostile keys/ },
     {
       flaw: 'lets a peek consume',
-      create: broken((ledger) => ({
-        decide: (verb, ...rest) => ledger.decide(verb === 'peek' ? 'consume' : verb, ...rest),
-      })),
+      create: broken((command, ledger) =>
+        ledger.run(command.verb === 'peek' ? { ...command, verb: 'consume' } : command),
+      ),
       finds: /peek and refused calls/,
     },
     {
       flaw: 'ignores maxWait',
-      create: broken((ledger) => ({ reserve: (keys, cost) => ledger.reserve(keys, cost, 0) })),
+      create: broken(({ maxWait, ...command }, ledger) => ledger.run(command)),
       finds: /a slot each/,
     },
     {
       flaw: 'shows the states of another key',
-      create: broken((ledger) => ({
-        inspect: (keys) => ledger.inspect?.(keys.map((key) => `${key} 2`)) as never,
-      })),
+      create: broken((command, ledger) => {
+        if (command.verb !== 'inspect') return ledger.run(command)
+        return ledger.run({ ...command, keys: command.keys.map((key) => `${key} 2`) })
+      }),
       finds: /the memory store/,
     },
     {
       flaw: 'loses the tickets of reservations',
-      create: broken((ledger) => ({ decide: (verb, keys, cost) => ledger.decide(verb, keys, cost) })),
+      create: broken((command, ledger) => {
+        return ledger.run(command.verb === 'settle' ? { ...command, tickets: undefined } : command)
+      }),
       finds: /the memory store/,
     },
     {
       flaw: 'settles as if it were a refund',
-      create: broken((ledger) => ({
-        decide: (verb, keys, costs, options) => {
-          if (verb !== 'settle' || typeof costs === 'number') return ledger.decide(verb, keys, costs, options)
-          return ledger.decide(
-            'refund',
-            keys,
-            costs.map((units) => Math.max(0, -units)),
-          )
-        },
-      })),
+      create: broken((command, ledger) => {
+        const { verb, keys, costs = 1 } = command
+        if (verb !== 'settle' || typeof costs === 'number') return ledger.run(command)
+        return ledger.run({ verb: 'refund', keys: keys as string[], costs: costs.map((units) => Math.max(0, -units)) })
+      }),
       finds: /has not drained|after a reset/,
     },
     {
       flaw: 'takes the largest cost under every policy',
-      create: broken((ledger) => ({
-        decide: (verb, keys, costs, options) =>
-          ledger.decide(
-            verb,
-            keys,
-            typeof costs === 'number' || verb === 'settle' ? costs : Math.max(...costs),
-            options,
-          ),
-      })),
+      create: broken((command, ledger) => {
+        const { verb, costs = 1 } = command
+        if (typeof costs === 'number' || verb === 'settle') return ledger.run(command)
+        return ledger.run({ ...command, costs: Math.max(...costs) })
+      }),
       finds: /a cost of its own/,
     },
     {
       flaw: 'reserves again instead of renewing',
-      create: broken((ledger) => ({ reserve: (keys, costs, maxWait) => ledger.reserve(keys, costs, maxWait) })),
+      create: broken((command, ledger) => {
+        return ledger.run(command.verb === 'renew' ? { ...command, verb: 'reserve', tickets: undefined } : command)
+      }),
       finds: /can be renewed/,
     },
     {
@@ -145,12 +132,15 @@ describe('the contract finds a store that', () => {
             store.open({ name, scopes: [scope], policies: policies.filter((policy) => policy.scope === scope) }),
           )
           return {
-            decide: (verb, keys, ...rest) => {
-              const decisions = apart.map((each, n) => each.decide(verb, [keys[n] as string], ...rest))
-              return decisions.find((decision) => 'allowed' in decision && !decision.allowed) ?? decisions[0]!
+            run: (command) => {
+              const { verb, keys } = command
+              if (verb === 'reserve' || verb === 'renew') return ledger.run(command)
+              const outcomes = apart.map((each, n) => each.run({ ...command, keys: [keys[n] as string] }))
+              const refused = outcomes.find(
+                (each) => each && 'allowed' in (each as object) && !(each as Decision).allowed,
+              )
+              return (refused ?? outcomes[0]) as never
             },
-            reserve: (...call) => ledger.reserve(...call),
-            reset: (keys) => apart.forEach((each, n) => void each.reset([keys[n] as string])),
           }
         }),
       finds: /all of them commit or none/,
@@ -162,14 +152,13 @@ describe('the contract finds a store that', () => {
         return changed(asyncStore(store), (terms) => {
           const ledger = store.open(terms)
           return {
-            decide: async (verb, keys, cost, extras) => {
-              const seen = await ledger.decide('peek', keys, cost)
+            run: async (command) => {
+              if (command.verb !== 'consume') return await ledger.run(command)
+              const seen = (await ledger.run({ ...(command as Command<'consume'>), verb: 'peek' })) as Decision
               await Promise.resolve()
-              if (verb === 'consume' && seen.allowed) await ledger.decide('charge', keys, cost)
-              return verb === 'consume' ? seen : ledger.decide(verb, keys, cost, extras)
+              if (seen.allowed) await ledger.run({ ...(command as Command<'consume'>), verb: 'charge' })
+              return seen as never
             },
-            reserve: (...call) => ledger.reserve(...call),
-            reset: (keys) => ledger.reset(keys),
           }
         })
       },

@@ -2,27 +2,12 @@
  * The messages between a worker and the primary: plain values that JSON can hold, which is the default of node:cluster.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Costs, Tickets } from '../../algorithms/evaluation.ts'
+import type { Tickets } from '../../algorithms/evaluation.ts'
 import { revive } from '../../algorithms/revive.ts'
 import type { Decision, Verdict } from '../../decision.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../errors.ts'
-import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
-import type { Booking, DecideOptions, DecideVerb, LedgerTerms, ReserveOptions } from '../store.ts'
-
-/** One call of a ledger. */
-export interface LedgerRequest {
-  readonly verb: DecideVerb | 'reserve' | 'reset' | 'clear' | 'block' | 'unblock' | 'inspect' | 'list'
-  /** For `block` and `unblock`, null for a scope that is left alone. */
-  readonly keys: readonly (string | null)[]
-  readonly costs: Costs
-  /** How long a reservation may wait, in microseconds. */
-  readonly maxWait: number
-  readonly options: DecideOptions & ReserveOptions
-  /** For `block`. The duration is in microseconds, and null for a block without an end. */
-  readonly block?: { readonly duration: number | null; readonly reason?: string }
-  /** For `list`: the scope, and where the page before ended. */
-  readonly listed?: readonly [scope: string, from?: unknown]
-}
+import type { Command, Outcome, Verb } from '../command.ts'
+import type { LedgerTerms } from '../store.ts'
 
 /** The requests of a worker in one turn of the event loop. */
 export interface RequestMessage {
@@ -30,7 +15,7 @@ export interface RequestMessage {
   readonly headgate: string
   /** The terms of each ledger that is called, as texts: the primary may not have seen them before. */
   readonly terms: readonly string[]
-  readonly requests: readonly (readonly [id: number, termsIndex: number, request: LedgerRequest])[]
+  readonly requests: readonly (readonly [id: number, termsIndex: number, command: Command])[]
 }
 
 interface Failure {
@@ -38,11 +23,8 @@ interface Failure {
   readonly message: string
 }
 
-/** What a ledger returns: a booking, or what it shows of keys. */
-export type LedgerResult = Booking | readonly KeptKey[] | KeyPage
-
-/** The result is null for a reset, and if the call failed. */
-export type LedgerResponse = readonly [id: number, result: LedgerResult | null, failure?: Failure]
+/** The outcome is null for a verb without one, and if the command failed. */
+export type LedgerResponse = readonly [id: number, outcome: Outcome | null, failure?: Failure]
 
 export interface ResponseMessage {
   readonly headgate: string
@@ -90,16 +72,21 @@ function unpackPolicy(packed: Policy): Policy {
   )
 }
 
+/** Restores what JSON turns into null: a key and a ticket that are undefined. */
+export function unpackCommand<V extends Verb>(command: Command<V>): Command<V> {
+  const keys = command.keys.map((key) => key ?? undefined) as unknown as Command<V>['keys']
+  return { ...command, keys, tickets: unpackTickets(command.tickets) }
+}
+
 /** Restores what JSON turns into null: Infinity, and a ticket that is undefined. */
-export function unpackResult(result: LedgerResult): LedgerResult {
-  return 'decision' in result ? unpackBooking(result) : result
+export function unpackOutcome(outcome: Outcome): Outcome {
+  if (typeof outcome !== 'object' || Array.isArray(outcome) || 'keys' in outcome) return outcome
+  if (!('decision' in outcome)) return unpackDecision(outcome as Decision)
+  const { decision, tickets } = outcome
+  return { ...outcome, decision: unpackDecision(decision), tickets: unpackTickets(tickets) }
 }
 
-function unpackBooking({ decision, tickets, ...waits }: Booking): Booking {
-  return { ...waits, decision: unpackDecision(decision), tickets: unpackTickets(tickets) }
-}
-
-export function unpackTickets(tickets: Tickets | undefined): Tickets | undefined {
+function unpackTickets(tickets: Tickets | undefined): Tickets | undefined {
   return tickets?.map((ticket) => ticket ?? undefined)
 }
 

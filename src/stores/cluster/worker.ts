@@ -1,38 +1,18 @@
 import { setImmediate } from 'node:timers'
-import type { Costs, Details } from '../../algorithms/evaluation.ts'
-import type { Decision } from '../../decision.ts'
 import { HeadgateError, storeError } from '../../errors.ts'
-import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
+import { withFailover } from '../../failure/failover-ledger.ts'
+import type { Command, Outcome, OutcomeOf, Verb } from '../command.ts'
 import { Deadlines, type PendingCall } from '../deadlines.ts'
 import { exchanged, exchangeStart } from '../exchange.ts'
-import type {
-  Booking,
-  BreakerTerms,
-  DecideOptions,
-  DecideVerb,
-  Ledger,
-  LedgerTerms,
-  ReserveOptions,
-  Store,
-} from '../store.ts'
-import {
-  isResponseMessage,
-  type LedgerRequest,
-  type LedgerResult,
-  packTerms,
-  type RequestMessage,
-  unpackResult,
-} from './messages.ts'
+import type { BreakerTerms, Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
+import { isResponseMessage, packTerms, type RequestMessage, unpackOutcome } from './messages.ts'
 
-type PendingRequest = PendingCall<LedgerResult | undefined>
+type PendingRequest = PendingCall<Outcome>
 
 /** The side that sends requests: those of one turn of the event loop travel in one message. */
 export class WorkerStore implements Store {
-  readonly kind = 'cluster'
   readonly synchronous = false
-  /** How long a call may take, in milliseconds. */
-  readonly timeout: number
-  readonly breaker: Partial<BreakerTerms>
+  readonly traits: StoreTraits
   readonly #name: string
   readonly #deadlines: Deadlines
   /** The requests without a response, by their ids. */
@@ -48,16 +28,15 @@ export class WorkerStore implements Store {
   /** @param timeout in milliseconds */
   constructor(name: string, timeout: number, breaker: Partial<BreakerTerms> = {}) {
     this.#name = name
-    this.breaker = breaker
-    this.timeout = timeout
+    this.traits = { kind: 'cluster', timeout, breaker }
     const fix = 'Call clusterStore() with the same name in the primary too, or set a longer timeout.'
     this.#deadlines = new Deadlines('The primary', timeout, fix)
     process.on('message', this.#onMessage)
     process.on('disconnect', this.#onDisconnect)
   }
 
-  open(terms: LedgerTerms): Ledger {
-    return new WorkerLedger(this, packTerms(terms))
+  open(terms: LedgerTerms, joins?: Ledger): Ledger {
+    return withFailover(this, terms, joins, (bare) => new WorkerLedger(this, packTerms(bare)))
   }
 
   /** Rejects the pending calls, and lets the process end. */
@@ -67,13 +46,13 @@ export class WorkerStore implements Store {
     this.#onDisconnect()
   }
 
-  send(terms: string, request: LedgerRequest): Promise<LedgerResult | undefined> {
+  send(terms: string, command: Command): Promise<Outcome> {
     return this.#deadlines.promise((pending) => {
       const id = this.#nextId++
       this.#pending.set(id, pending)
       const index = this.#terms.get(terms) ?? this.#terms.size
       this.#terms.set(terms, index)
-      if (this.#requests.push([id, index, request]) === 1) setImmediate(() => this.#sendMessage())
+      if (this.#requests.push([id, index, command]) === 1) setImmediate(() => this.#sendMessage())
     })
   }
 
@@ -100,7 +79,7 @@ export class WorkerStore implements Store {
     if (startedAt === 0) return
     const ended = (error?: unknown) => {
       this.#exchanges.delete(first)
-      exchanged(this.kind, startedAt, calls, error)
+      exchanged('cluster', startedAt, calls, error)
     }
     const start = (exchange: PendingCall<void>) => void this.#exchanges.set(first, exchange)
     this.#deadlines.promise(start).then(() => ended(), ended)
@@ -110,10 +89,10 @@ export class WorkerStore implements Store {
     if (!isResponseMessage(message, this.#name)) return
     const [first] = message.responses
     if (first !== undefined) this.#exchanges.get(first[0])?.resolve()
-    for (const [id, result, failure] of message.responses) {
+    for (const [id, outcome, failure] of message.responses) {
       const pending = this.#remove(id)
       if (failure !== undefined) pending?.reject(new HeadgateError(failure.code, failure.message))
-      else pending?.resolve(result === null ? undefined : unpackResult(result))
+      else pending?.resolve(outcome === null ? undefined : unpackOutcome(outcome))
     }
   }
 
@@ -152,54 +131,7 @@ class WorkerLedger implements Ledger {
     this.#terms = terms
   }
 
-  async decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): Promise<Decision> {
-    const { tickets } = options ?? {}
-    const plain = { ...detailsOf(options), ...(tickets && { tickets }) }
-    return (await this.#send({ verb, keys, costs, maxWait: 0, options: plain })).decision
+  run<V extends Verb>(command: Command<V>): Promise<OutcomeOf<V>> {
+    return this.#store.send(this.#terms, command) as Promise<OutcomeOf<V>>
   }
-
-  async reserve(keys: readonly string[], costs: Costs, maxWait: number, options?: ReserveOptions): Promise<Booking> {
-    const { renews } = options ?? {}
-    const plain = { ...detailsOf(options), ...(renews && { renews }) }
-    return this.#send({ verb: 'reserve', keys, costs, maxWait, options: plain })
-  }
-
-  async reset(keys: readonly string[]): Promise<void> {
-    await this.#send({ verb: 'reset', keys, costs: 1, maxWait: 0, options: {} })
-  }
-
-  async block(keys: readonly (string | undefined)[], time: number, reason: string | undefined): Promise<void> {
-    const duration = time === Infinity ? null : time // JSON has no Infinity
-    const block = { duration, ...(reason !== undefined && { reason }) }
-    await this.#send({ verb: 'block', keys: keys.map(orNull), costs: 1, maxWait: 0, options: {}, block })
-  }
-
-  async unblock(keys: readonly (string | undefined)[]): Promise<void> {
-    await this.#send({ verb: 'unblock', keys: keys.map(orNull), costs: 1, maxWait: 0, options: {} })
-  }
-
-  async clear(): Promise<void> {
-    await this.#send({ verb: 'clear', keys: [], costs: 1, maxWait: 0, options: {} })
-  }
-
-  async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
-    return this.#send({ verb: 'inspect', keys, costs: 1, maxWait: 0, options: {} })
-  }
-
-  async list(scope: string, from: unknown): Promise<KeyPage> {
-    return this.#send({ verb: 'list', keys: [], costs: 1, maxWait: 0, options: {}, listed: [scope, from] })
-  }
-
-  async #send<Result extends LedgerResult = Booking>(request: LedgerRequest): Promise<Result> {
-    return (await this.#store.send(this.#terms, request)) as Result
-  }
-}
-
-function orNull(key: string | undefined): string | null {
-  return key ?? null
-}
-
-/** Only what the primary needs: functions do not travel. */
-function detailsOf({ at, nextAfter }: Details = {}): Details {
-  return { ...(at && { at }), ...(nextAfter && { nextAfter }) }
 }

@@ -1,4 +1,4 @@
-/* What a memory store shows of keys (`Ledger.inspect` and `Ledger.list`): copies of the states, wherever they are. */
+/* What a memory store shows of keys (the verbs `inspect` and `scan`): copies of the states, wherever they are. */
 import type { Block } from '../../algorithms/block.ts'
 import type { KeptKey, KeptState, KeyPage } from '../../inspection/kept-key.ts'
 import { keyName, keyOfName } from './key-name.ts'

@@ -1,13 +1,22 @@
-import type { Policy } from '../../algorithms/algorithm.ts'
 import { isBlockable, withBlock } from '../../algorithms/block.ts'
 import type { StateRule } from '../../algorithms/carry.ts'
-import { type Costs, Evaluation, type PolicyEvaluation, type Verb } from '../../algorithms/evaluation.ts'
+import { type Verb as DecidingVerb, Evaluation, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { Clock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
-import { Blocks } from '../blocks.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
+import {
+  type BanTerms,
+  type Booking,
+  bookingOf,
+  type Command,
+  type Outcome,
+  type OutcomeOf,
+  type ScanTerms,
+  type Verb,
+} from '../command.ts'
+import type { Ledger, LedgerTerms } from '../store.ts'
+import { Blocks } from './blocks.ts'
 import { keptKey, keptPage, type ScopeBlocks } from './kept-keys.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanScope, multiPlanTable } from './multi-plan-scope.ts'
@@ -24,7 +33,7 @@ export class MemoryLedger implements Ledger {
   private readonly capacity: Capacity
   private readonly rule: StateRule
   private readonly scopeNames: readonly string[]
-  private evaluation: Evaluation
+  private readonly evaluation: Evaluation
   private scopes: readonly Scope[]
   /** The only scope, as most ledgers have one: it needs no loop. */
   private only: Scope | undefined
@@ -38,7 +47,7 @@ export class MemoryLedger implements Ledger {
     terms: LedgerTerms,
     capacity: Capacity,
     clock: Clock,
-    joined?: { readonly tables: SharedTables; readonly blocks: Blocks },
+    joined?: { readonly tables: SharedTables | undefined; readonly blocks: Blocks },
   ) {
     this.clock = clock
     this.capacity = capacity
@@ -68,46 +77,49 @@ export class MemoryLedger implements Ledger {
     return this.tables === undefined ? this.scopes.map(({ table }) => table) : [...this.tables.values()]
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, extras?: DecideOptions): Decision {
-    if (this.blocks.size > 0) return this.runWithBlock(verb, keys, costs, 0, extras)
-    return this.run(verb, keys, costs, 0, extras)
+  run<V extends Verb>(command: Command<V>): OutcomeOf<V> {
+    const { verb } = command
+    if (verb === 'consume' && this.blocks.size === 0) return this.decide(command as Command<'consume'>) as OutcomeOf<V>
+    return this.runOther(command) as OutcomeOf<V>
   }
 
-  reserve(keys: readonly string[], costs: Costs, maxWait: number, extras: ReserveOptions = {}): Booking {
-    const { renews } = extras
-    const decision =
-      renews === undefined
-        ? this.runWithBlock('reserve', keys, costs, maxWait, extras)
-        : this.runWithBlock('renew', keys, costs, 0, { ...extras, tickets: renews })
-    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    const { delay } = this.evaluation
-    return { decision, wait: Math.ceil(delay / 1000), delay, tickets: this.evaluation.tickets(newReservationId()) }
+  private runOther(command: Command): Outcome {
+    const { verb } = command
+    const keys = command.keys as readonly string[]
+    if (verb === 'reserve' || verb === 'renew') return this.reserve(command as Command<'reserve' | 'renew'>)
+    if (verb === 'reset') return this.reset(keys)
+    if (verb === 'ban') return this.ban(command as Command<'ban'>)
+    if (verb === 'unban') return this.unban(command.keys)
+    if (verb === 'inspect') return this.inspect(keys)
+    if (verb === 'scan') return this.scan(command.scan as ScanTerms)
+    if (verb === 'clear') return this.clear()
+    return this.decideUnlessBlocked(command as Command<DecidingVerb>)
   }
 
-  private runWithBlock(
-    verb: Verb,
-    keys: readonly string[],
-    costs: Costs,
-    maxWait: number,
-    extras?: DecideOptions,
-  ): Decision {
+  private reserve(command: Command<'reserve' | 'renew'>): Booking {
+    const decision = this.decideUnlessBlocked(command)
+    return bookingOf(decision, this.evaluation.delay, () => this.evaluation.tickets(newReservationId()))
+  }
+
+  /** A call on a blocked key is a peek, whose decision is then refused. */
+  private decideUnlessBlocked(command: Command<DecidingVerb>): Decision {
+    const { verb, keys } = command
     const { blocks } = this
     const block = blocks.size === 0 ? undefined : blocks.find(this.scopeNames, keys, this.clock(), verb !== 'peek')
-    if (block === undefined) return this.run(verb, keys, costs, maxWait, extras)
+    if (block === undefined) return this.decide(command)
     const refuses = isBlockable(verb)
-    const decision = this.run(refuses ? 'peek' : verb, keys, costs, maxWait, extras)
-    return withBlock(decision, block, refuses)
+    return withBlock(this.decide(refuses ? { ...command, verb: 'peek' } : command), block, refuses)
   }
 
-  private run(verb: Verb, keys: readonly string[], costs: Costs, maxWait: number, extras?: DecideOptions): Decision {
+  private decide({ verb, keys, costs = 1, maxWait = 0, tickets, details }: Command<DecidingVerb>): Decision {
     const { evaluation, only } = this
     const now = this.clock()
     const found = only === undefined ? this.find(keys, now) : only.find(keys[0] as string, now)
-    evaluation.evaluate(verb, now, costs, maxWait, extras === undefined ? undefined : extras.tickets)
+    evaluation.evaluate(verb, now, costs, maxWait, tickets)
     if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now)
     if (!found) this.claim(keys, now)
     if (verb === 'reserve') this.openBookings()
-    const decision = evaluation.commit('store', extras)
+    const decision = evaluation.commit('store', details)
     if (this.tables !== undefined) this.keep(now)
     if (!evaluation.allowed) this.noteRefused()
     return decision
@@ -153,17 +165,17 @@ export class MemoryLedger implements Ledger {
     for (const scope of this.scopes) scope.noteRefused()
   }
 
-  reset(keys: readonly string[]): void {
+  private reset(keys: readonly string[]): undefined {
     const now = this.clock()
     for (const [n, scope] of this.scopes.entries()) scope.forget(keys[n] as string, now)
     this.blocks.delete(this.scopeNames, keys)
   }
 
-  block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): void {
-    this.blocks.set(this.scopeNames, keys, this.clock(), duration, reason)
+  private ban({ keys, ban }: Command<'ban'>): undefined {
+    this.blocks.set(this.scopeNames, keys, this.clock(), ban as BanTerms)
   }
 
-  unblock(keys: readonly (string | undefined)[]): void {
+  private unban(keys: readonly (string | undefined)[]): undefined {
     const now = this.clock()
     this.blocks.delete(this.scopeNames, keys)
     for (const [n, { table }] of this.scopes.entries()) {
@@ -172,12 +184,12 @@ export class MemoryLedger implements Ledger {
     }
   }
 
-  inspect(keys: readonly string[]): readonly KeptKey[] {
+  private inspect(keys: readonly string[]): readonly KeptKey[] {
     const now = this.clock()
     return this.scopes.map(({ table }, n) => keptKey(table, this.blocksOf(n), keys[n] as string, now))
   }
 
-  list(scope: string, from: unknown): KeyPage {
+  private scan({ scope, from }: ScanTerms): KeyPage {
     const n = this.scopeNames.indexOf(scope)
     return keptPage((this.scopes[n] as Scope).table, this.blocksOf(n), from, this.clock())
   }
@@ -187,20 +199,24 @@ export class MemoryLedger implements Ledger {
     return { look: (name) => this.blocks.look(scope, name), names: () => this.blocks.names(scope) }
   }
 
-  clear(): void {
+  private clear(): undefined {
     for (const table of this.keyTables) table.clear()
     this.blocks.clear()
   }
 
-  retune(policies: readonly Policy[]): void {
-    const now = this.clock()
-    this.evaluation = new Evaluation(policies)
-    this.setScopes(this.scopes.map((scope, n) => scope.retuned(this.policiesOf(this.scopeNames[n] as string), now)))
-  }
-
-  vary(terms: LedgerTerms): Ledger {
+  /** The same states under other policies, which both ledgers share. */
+  joined(terms: LedgerTerms): MemoryLedger {
     this.tables ??= this.shareTables()
     return new MemoryLedger(terms, this.capacity, this.clock, { tables: this.tables, blocks: this.blocks })
+  }
+
+  /** The ledger that goes on in place of this one. */
+  replaced(terms: LedgerTerms): MemoryLedger {
+    const now = this.clock()
+    const next = new MemoryLedger(terms, this.capacity, this.clock, { tables: this.tables, blocks: this.blocks })
+    next.setScopes(this.scopes.map((scope, n) => scope.retuned(next.policiesOf(this.scopeNames[n] as string), now)))
+    this.setScopes([])
+    return next
   }
 
   private shareTables(): SharedTables {

@@ -1,6 +1,6 @@
 import { type Clock, checkClock, monotonicClock } from '../../clock.ts'
 import { knownOptions, type Names, oneOf, positiveInteger } from '../../options.ts'
-import type { Ledger, LedgerTerms, Store } from '../store.ts'
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { MemoryLedger } from './memory-ledger.ts'
@@ -59,8 +59,8 @@ export function memoryStore(options: MemoryStoreOptions = {}): MemoryStore {
 }
 
 export class MemoryStore implements Store {
-  readonly kind = 'memory'
   readonly synchronous = true
+  readonly traits: StoreTraits = { kind: 'memory', exclusive: true }
   readonly #clock: Clock
   readonly #capacity: Capacity
   /** Weak references: a limiter that is no longer used is garbage-collected with its states. */
@@ -76,8 +76,10 @@ export class MemoryStore implements Store {
     this.#capacity = onFull === 'remember' ? remembering(maxKeys, seed) : { maxKeys, seed: undefined }
   }
 
-  open(terms: LedgerTerms): Ledger {
-    const ledger = new MemoryLedger(terms, this.#capacity, this.#clock)
+  open(terms: LedgerTerms, joins?: Ledger): Ledger {
+    const joined = joins instanceof MemoryLedger ? joins : undefined
+    if (joined !== undefined && !terms.replaces) return joined.joined(terms) // its keys are counted already
+    const ledger = joined?.replaced(terms) ?? new MemoryLedger(terms, this.#capacity, this.#clock)
     const reference = new WeakRef(ledger)
     this.#ledgers.add(reference)
     this.#collected.register(ledger, reference)

@@ -1,6 +1,5 @@
-import { carry, hasFullQuota, type StateRule } from '../../algorithms/carry.ts'
+import { pointTo, type StateRule } from '../../algorithms/carry.ts'
 import type { PolicyEvaluation } from '../../algorithms/evaluation.ts'
-import { byDefinition, sameDefinition } from '../../algorithms/revive.ts'
 import { blank, type Capacity, KeyTable } from './key-table.ts'
 import { MultiPlanPlaces } from './multi-plan-places.ts'
 import { MultiPlanStates } from './multi-plan-states.ts'
@@ -32,7 +31,12 @@ export class MultiPlanScope implements Scope {
   #point(now: number): void {
     const { states } = this.table
     const known = this.#row === blank ? this.table.recalled(this.#found, now) : states.read(this.#row)
-    for (const policy of this.#policies) pointTo(known, policy, now, this.#rule)
+    for (const evaluation of this.#policies) {
+      const left = known.find(({ policy }) => policy.name === evaluation.policy.name)
+      pointTo(evaluation, left && { definition: left.policy.algorithm, s: left.s }, now, this.#rule, () =>
+        numbersOf(left as State),
+      )
+    }
   }
 
   claim(key: string, now: number): void {
@@ -76,27 +80,4 @@ export function multiPlanTable(capacity: Capacity): KeyTable<MultiPlanStates> {
   return new KeyTable(new MultiPlanStates(), capacity, (maxKeys, seed, replaced) => {
     return new OverflowTable(new MultiPlanPlaces(), undefined, maxKeys, seed, replaced)
   })
-}
-
-/** Points the policy to the state of its name, if its numbers are the same, or else to a copy that is carried over. */
-function pointTo(states: readonly State[], policy: PolicyEvaluation, now: number, rule: StateRule): void {
-  const { name } = policy.policy
-  const { algorithm } = policy
-  const state = states.find((each) => each.policy.name === name)
-  policy.i = 0
-  policy.carried = false
-  policy.foreign = undefined
-  if (state === undefined) {
-    policy.s = new Array(algorithm.slots).fill(0)
-  } else if (sameDefinition(state.policy.algorithm, algorithm)) {
-    policy.s = state.s
-  } else {
-    const { s } = state
-    const from = byDefinition(state.policy.algorithm)
-    const carried = () => carry(numbersOf(state), from, algorithm, now, rule)
-    policy.s = carried()
-    if (hasFullQuota(s, 0, from, now)) return
-    policy.carried = rule !== 'retune'
-    policy.foreign = { algorithm: from, s, carried }
-  }
 }

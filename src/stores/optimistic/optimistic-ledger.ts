@@ -1,11 +1,12 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
-import { type CallBlock, longerBlock, withBlock } from '../../algorithms/block.ts'
-import type { Costs } from '../../algorithms/evaluation.ts'
+import { type CallBlock, callBlock, longerBlock, newBlock, withBlock } from '../../algorithms/block.ts'
+import type { Costs, Details } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
+import type { Command, Outcome, OutcomeOf, Verb } from '../command.ts'
+import type { Ledger, LedgerTerms } from '../store.ts'
 import { isDemand } from './demand.ts'
 import type { KeyShare } from './key-share.ts'
 import { Outage } from './outage.ts'
@@ -26,54 +27,51 @@ export class OptimisticLedger implements Ledger {
   readonly #policies: readonly Policy[]
   readonly #scopes: readonly ScopeShares[]
   readonly #places: readonly Place[]
-  /** Absent if the store behind it cannot forget all keys. */
-  readonly clear?: () => Promise<void>
-  /** Absent if the store behind it cannot block keys. */
-  readonly block?: NonNullable<Ledger['block']>
-  readonly unblock?: NonNullable<Ledger['unblock']>
   readonly #scopeNames: readonly string[]
-  /** Absent if the store behind it cannot do it. */
-  readonly inspect?: (keys: readonly string[]) => Promise<readonly KeptKey[]>
-  readonly list?: (scope: string, from: unknown) => Promise<KeyPage>
 
   /** @throws HeadgateError `HEADGATE_POLICY` for a policy that only the store can decide */
-  constructor(terms: LedgerTerms, reporter: Reporter) {
+  constructor(terms: LedgerTerms, reporter: Reporter, instances: number) {
     const { policies, scopes } = terms
     for (const policy of policies) checkPolicy(policy)
     this.#exact = reporter.store.open(terms)
     this.#scopeNames = scopes
-    if (this.#exact.block !== undefined) this.block = (...block) => this.#block(...block)
-    if (this.#exact.unblock !== undefined) this.unblock = (keys) => this.#unblock(keys)
-    if (this.#exact.clear !== undefined) this.clear = () => this.#clear()
-    if (this.#exact.inspect !== undefined) this.inspect = (keys) => this.#inspect(keys)
-    if (this.#exact.list !== undefined) this.list = (scope, from) => this.#list(scope, from)
     this.#reporter = reporter
     this.#outage = new Outage(reporter.period)
     this.#policies = policies
-    this.#scopes = scopes.map((scope) => {
-      return new ScopeShares(
-        terms,
-        scope,
-        policies.filter((policy) => policy.scope === scope),
-        reporter,
-        this.#outage,
-      )
-    })
+    this.#scopes = scopes.map((scope) => new ScopeShares(terms, scope, reporter, this.#outage, instances))
     this.#places = policies.map((policy) => {
       const scope = scopes.indexOf(policy.scope)
       return { scope, n: (this.#scopes[scope] as ScopeShares).policies.indexOf(policy) }
     })
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
+  run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
+    return this.#run(command) as MaybePromise<OutcomeOf<V>>
+  }
+
+  #run(command: Command): MaybePromise<Outcome> {
+    const { verb } = command
+    const keys = command.keys as readonly string[]
+    if (verb === 'consume') return this.#consume(command as Command<'consume'>)
+    if (verb === 'reset') for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string)
+    if (verb === 'ban' || verb === 'unban') return this.#changeBan(command as Command<'ban' | 'unban'>)
+    if (verb === 'clear') return this.#clear(command)
+    if (verb === 'inspect') return this.#inspect(command as Command<'inspect'>)
+    if (verb === 'scan') return this.#scan(command as Command<'scan'>)
+    return verb === 'reserve' || verb === 'renew' || verb === 'reset'
+      ? this.#exact.run(command)
+      : this.#decideExactly(command)
+  }
+
+  #consume(command: Command<'consume'>): MaybePromise<Decision> {
+    const { keys, costs = 1, details } = command
     const now = this.#reporter.clock()
-    if (verb === 'consume') this.#reporter.wake(now)
-    const { unreadable } = this.#reporter.processes
-    const local = verb === 'consume' && !unreadable && !this.#isLarge(costs)
+    this.#reporter.wake(now)
+    const local = !this.#reporter.processes.unreadable && !this.#isLarge(costs)
     const shares = local ? this.#sharesOf(keys, now) : undefined
-    if (shares === undefined) return this.#decideExactly(verb, keys, costs, options)
+    if (shares === undefined) return this.#decideExactly(command) as Promise<Decision>
     this.#outage.check(now)
-    return this.#consume(shares, costs, now, options)
+    return this.#decideLocally(shares, costs, now, details)
   }
 
   /** True for a cost that the part of one process may never hold, however long it waits. */
@@ -86,31 +84,21 @@ export class OptimisticLedger implements Ledger {
     })
   }
 
-  async #decideExactly(...[verb, keys, costs, options]: Parameters<Ledger['decide']>): Promise<Decision> {
-    const decision = await this.#exact.decide(verb, keys, costs, options)
-    for (const [n, scope] of this.#scopes.entries()) scope.mended(keys[n] as string)
-    return decision
+  async #decideExactly(command: Command): Promise<Outcome> {
+    const outcome = await this.#exact.run(command)
+    for (const [n, scope] of this.#scopes.entries()) scope.mended(command.keys[n] as string)
+    return outcome
   }
 
-  reserve(keys: readonly string[], costs: Costs, maxWait: number, options?: ReserveOptions): MaybePromise<Booking> {
-    return this.#exact.reserve(keys, costs, maxWait, options)
-  }
-
-  reset(keys: readonly string[]): MaybePromise<void> {
-    for (const [n, scope] of this.#scopes.entries()) scope.forget(keys[n] as string)
-    return this.#exact.reset(keys)
-  }
-
-  /** This process refuses the key from now on, and the others after their next report. */
-  async #block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): Promise<void> {
-    const now = this.#reporter.clock()
-    this.#setBlocks(keys, (scope) => ({ scope, wait: duration, until: now + duration, reason }))
-    await this.#exact.block?.(keys, duration, reason)
-  }
-
-  async #unblock(keys: readonly (string | undefined)[]): Promise<void> {
-    await this.#exact.unblock?.(keys)
-    this.#setBlocks(keys, () => undefined)
+  /** This process refuses a banned key from now on, and the others after their next report. */
+  async #changeBan(command: Command<'ban' | 'unban'>): Promise<undefined> {
+    const { keys, ban } = command
+    if (ban !== undefined) {
+      const { from: now, until, reason } = newBlock(this.#reporter.clock(), ban.duration, ban.reason)
+      this.#setBlocks(keys, (scope) => callBlock(scope, { from: now, until, reason }, now))
+    }
+    await this.#exact.run(command)
+    if (ban === undefined) this.#setBlocks(keys, () => undefined)
   }
 
   #setBlocks(keys: readonly (string | undefined)[], blockOf: (scope: string) => CallBlock | undefined): void {
@@ -121,15 +109,16 @@ export class OptimisticLedger implements Ledger {
     }
   }
 
-  async #clear(): Promise<void> {
+  async #clear(command: Command): Promise<undefined> {
     for (const scope of this.#scopes) scope.forgetAll()
-    await this.#exact.clear?.()
+    await this.#exact.run(command)
     for (const scope of this.#scopes) scope.forgetAll() // what was admitted meanwhile was reported to keys that are gone
   }
 
   /** The store's states, and what this process has admitted since its last report. */
-  async #inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
-    const kept = (await this.#exact.inspect?.(keys)) ?? []
+  async #inspect(command: Command<'inspect'>): Promise<readonly KeptKey[]> {
+    const { keys } = command
+    const kept = await this.#exact.run(command)
     return kept.map((key, n) => {
       const units = this.#scopes[n]?.unreported(keys[n] as string) ?? 0
       const own =
@@ -141,8 +130,8 @@ export class OptimisticLedger implements Ledger {
     })
   }
 
-  async #list(scope: string, from: unknown): Promise<KeyPage> {
-    const { keys, next } = (await this.#exact.list?.(scope, from)) ?? { keys: [] }
+  async #scan(command: Command<'scan'>): Promise<KeyPage> {
+    const { keys, next } = await this.#exact.run(command)
     return { keys: keys.map((listed) => ({ ...listed, kept: withoutDemand(listed.kept) })), next }
   }
 
@@ -156,7 +145,7 @@ export class OptimisticLedger implements Ledger {
     return shares
   }
 
-  #consume(shares: readonly KeyShare[], costs: Costs, now: number, options: DecideOptions | undefined): Decision {
+  #decideLocally(shares: readonly KeyShare[], costs: Costs, now: number, details: Details | undefined): Decision {
     const costOf = (index: number) => (typeof costs === 'number' ? costs : (costs[index] as number))
     const allowed = this.#places.map(({ scope, n }, index) => (shares[scope] as KeyShare).admits(n, costOf(index), now))
     const block = shares.map((share) => share.blockAt(now)).reduce(longerBlock)
@@ -171,12 +160,12 @@ export class OptimisticLedger implements Ledger {
     const verdicts = this.#places.map(({ scope, n }, index): Verdict => {
       const share = shares[scope] as KeyShare
       const verdict = share.verdict(n, allowed[index] as boolean, costOf(index), now, untilReport)
-      return options?.nextAfter
+      return details?.nextAfter
         ? { ...verdict, nextAfter: verdict.resetAfter > 0 ? Math.ceil(untilReport / 1000) : 0 }
         : verdict
     })
     const source = this.#reporter.isColdWithout(this.#outage) ? 'fallback' : 'store'
-    const decision = join(admitted, verdicts, source, options?.at ? Math.floor(now / 1000) : undefined)
+    const decision = join(admitted, verdicts, source, details?.at ? Math.floor(now / 1000) : undefined)
     return block === undefined ? decision : withBlock(decision, block, true)
   }
 }

@@ -18,18 +18,15 @@
  * A report has a number and is sent, unchanged, until it is answered. The store counts it once.
  */
 import { type Clock, monotonicClock } from '../../clock.ts'
+import { withFailover } from '../../failure/failover-ledger.ts'
 import { type Sleeper, timerSleeper } from '../../sleeper.ts'
-import type { BreakerTerms, Ledger, LedgerTerms, Store } from '../store.ts'
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
 import { OptimisticLedger } from './optimistic-ledger.ts'
 import { type ExactStore, Reporter } from './reporter.ts'
 
 export class OptimisticStore implements Store {
-  readonly kind?: string
   readonly synchronous = false
-  readonly timeout?: number
-  readonly prefix?: string
-  readonly breaker?: Partial<BreakerTerms>
-  declare readonly shardOf?: (keys: readonly string[]) => string
+  readonly traits: StoreTraits
   readonly #reporter: Reporter
 
   /**
@@ -37,18 +34,12 @@ export class OptimisticStore implements Store {
    * @param period how often a process reports, in milliseconds
    */
   constructor(exact: ExactStore, period: number, clock: Clock = monotonicClock, sleeper: Sleeper = timerSleeper(true)) {
-    const { kind, timeout, prefix, breaker } = exact
-    if (exact.shardOf !== undefined) this.shardOf = (keys) => exact.shardOf?.(keys) as string
-    Object.assign(this, {
-      ...(kind && { kind }),
-      ...(timeout && { timeout }),
-      ...(prefix && { prefix }),
-      ...(breaker && { breaker }),
-    })
+    this.traits = { ...exact.traits }
     this.#reporter = new Reporter(exact, period * 1000, clock, sleeper)
   }
 
-  open(terms: LedgerTerms): Ledger {
-    return new OptimisticLedger(terms, this.#reporter)
+  open(terms: LedgerTerms, joins?: Ledger): Ledger {
+    const instances = terms.failure?.instances ?? 1
+    return withFailover(this, terms, joins, (bare) => new OptimisticLedger(bare, this.#reporter, instances))
   }
 }

@@ -86,8 +86,9 @@ export class Processes {
   }
 
   async #renew(): Promise<void> {
-    const renews = this.#tickets
-    const { decision, tickets } = await this.#ledger.reserve(['processes', 'processes'], 1, 0, renews && { renews })
+    const renewed = this.#tickets
+    const verb = renewed === undefined ? 'reserve' : 'renew'
+    const { decision, tickets } = await this.#ledger.run({ verb, keys: ['processes', 'processes'], tickets: renewed })
     this.#tickets = tickets
     this.counted = true
     this.failed = false

@@ -28,11 +28,12 @@ export class ScopeShares implements Reports {
   #number = 0
   readonly #instances: number
 
-  /** @param policies those of the scope */
-  constructor(terms: LedgerTerms, scope: string, policies: readonly Policy[], reporter: Reporter, outage: Outage) {
+  /** @param instances how many processes share the limits, as the user says */
+  constructor(terms: LedgerTerms, scope: string, reporter: Reporter, outage: Outage, instances: number) {
+    const policies = terms.policies.filter((policy) => policy.scope === scope)
     const window = Math.ceil((periods * reporter.period) / 1000)
     this.policies = policies
-    this.#instances = terms.instances ?? 1
+    this.#instances = instances
     this.#reporter = reporter
     this.#outage = outage
     this.#terms = { policies, demandWindow: window * 1000, random: Math.random }
@@ -93,11 +94,10 @@ export class ScopeShares implements Reports {
     const { number, admitted, wanted } = sent
     const life = Math.max(shortestMemory, 3 * this.#reporter.period)
     try {
-      const decision = await this.#ledger.decide('charge', [key], [...admitted, wanted], {
-        nextAfter: true,
-        at: true,
-        report: { by: this.#by, number, life },
-      })
+      const costs = [...admitted, wanted]
+      const report = { by: this.#by, number, life }
+      const details = { nextAfter: true, at: true }
+      const decision = await this.#ledger.run({ verb: 'charge', keys: [key], costs, report, details })
       const { clock, processes } = this.#reporter
       share.answered(decision, sent, clock(), processes)
       this.#reporter.answered = true

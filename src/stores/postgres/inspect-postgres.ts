@@ -11,11 +11,11 @@ import {
 import { knownOptions } from '../../options.ts'
 import { Deadlines } from '../deadlines.ts'
 import { decodeId, decodeName, soughtId } from '../encode.ts'
+import type { StateOutcome } from '../records/job.ts'
 import { KeyQueue } from '../records/key-queue.ts'
 import { keptRecord } from '../records/key-record.ts'
 import { ScopedEvaluation } from '../records/scoped-evaluation.ts'
 import { prefixOf } from '../shared-options.ts'
-import type { Booking } from '../store.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
 import { errorOf } from './error.ts'
 import { RowReader } from './row-reader.ts'
@@ -107,16 +107,8 @@ class Inspector implements StoreInspector {
       usesStoreTime: true,
     })
     const queue = new KeyQueue((jobs) => runner.run(jobs), timeout)
-    await new Deadlines('Postgres', timeout).promise<Booking | undefined>((pending) => {
-      const call = {
-        verb: 'unblock',
-        costs: 1,
-        maxWait: 0,
-        options: undefined,
-        now: 0,
-        pending,
-        late: () => {},
-      } as const
+    await new Deadlines('Postgres', timeout).promise<StateOutcome>((pending) => {
+      const call = { command: { verb: 'unban', keys: [] }, now: 0, pending, late: () => {} } as const
       queue.add(new ScopedEvaluation(noPolicies), [storeKey], call)
     })
   }

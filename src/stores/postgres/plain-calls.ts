@@ -62,7 +62,8 @@ export class PlainCalls {
   groupOf({ only, scoped }: Job): PlainGroup | undefined {
     if (!this.#options.prepare) return undefined
     const [first, ...more] = scoped.evaluation.policies
-    if (first === undefined || more.length > 0 || only?.verb !== 'consume' || costOf(only) === 0) return undefined
+    if (first === undefined || more.length > 0 || only?.command.verb !== 'consume' || costOf(only) === 0)
+      return undefined
     const { policy } = first
     if (!hasPlainStep(policy.algorithm) || policy.shadow || policy.countRefused) return undefined
     const group = this.#groups.get(scoped) ?? this.#makeGroup(policy)
@@ -152,6 +153,6 @@ function keyOf({ keys }: Job): string {
 }
 
 /** 0 for a call that leaves the policy alone. */
-function costOf({ costs }: RecordCall): number {
+function costOf({ command: { costs = 1 } }: RecordCall): number {
   return typeof costs === 'number' ? costs : (costs[0] as number)
 }

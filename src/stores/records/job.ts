@@ -2,36 +2,33 @@
  * A job is the calls on the same keys of one limiter that are carried out together. It reads the keys once, evaluates the
  * calls in their order, and saves once.
  */
-import { type CallBlock, callBlock, isBlockable, longerBlock, withBlock } from '../../algorithms/block.ts'
-import { type Costs, Evaluation, unitsBack, type Verb } from '../../algorithms/evaluation.ts'
+import { Evaluation, type Tickets, unitsBack } from '../../algorithms/evaluation.ts'
 import { newReservationId } from '../../algorithms/reservation-id.ts'
+import type { Decision } from '../../decision.ts'
 import type { HeadgateError } from '../../errors.ts'
+import type { Booking, Command } from '../command.ts'
 import type { PendingCall } from '../deadlines.ts'
-import type { Booking, DecideOptions } from '../store.ts'
 import { emptyRecord, KeyRecord, type SavedText } from './key-record.ts'
+import { runOn, type StateVerb } from './key-states.ts'
 import type { Scope, ScopedEvaluation } from './scoped-evaluation.ts'
 
-/** What `block` does to a key. */
-interface BlockTerms {
-  /** In microseconds. */
-  readonly duration: number
-  readonly reason: string | undefined
+/** The outcome of a command on states. */
+export type StateOutcome = Booking | Decision | undefined
+
+/** What a call took: one ticket for each policy, undefined if it took nothing. */
+interface Result {
+  readonly outcome: StateOutcome
+  readonly tickets: Tickets | undefined
 }
 
-/** One call of a ledger. */
+/** One command that waits for its outcome. Its own keys do not matter: those of the job do. */
 export interface RecordCall {
-  readonly verb: Verb | 'reset' | 'block' | 'unblock'
-  /** For `block`. */
-  readonly block?: BlockTerms
-  readonly costs: Costs
+  readonly command: Command<StateVerb>
   /** The time of the call by this process's clock, in microseconds: for stores that do not report their own time. */
   readonly now: number
-  /** How long a reservation may wait, in microseconds. */
-  readonly maxWait: number
-  readonly options: DecideOptions | undefined
-  readonly pending: PendingCall<Booking | undefined>
-  /** Gets the result if it comes after the call has timed out. */
-  readonly late: (booking: Booking) => void
+  readonly pending: PendingCall<StateOutcome>
+  /** Gets the outcome if it comes after the call has timed out, with the tickets of what was taken. */
+  readonly late: (outcome: StateOutcome, tickets: Tickets | undefined) => void
 }
 
 /** A record that has to be saved. */
@@ -46,8 +43,8 @@ export class Job {
   readonly scoped: ScopedEvaluation
   readonly keys: readonly string[]
   readonly #calls: RecordCall[] = []
-  /** The result of each call, for when everything is saved; undefined for a reset and for a call that is settled. */
-  #results: (Booking | undefined)[] = []
+  /** The result of each call, for when everything is saved; undefined for a call that is settled. */
+  #results: (Result | undefined)[] = []
 
   constructor(scoped: ScopedEvaluation, keys: readonly string[]) {
     this.scoped = scoped
@@ -80,7 +77,7 @@ export class Job {
 
   /** True if no call can write. */
   get readOnly(): boolean {
-    return this.#calls.every(({ verb }) => verb === 'peek')
+    return this.#calls.every(({ command }) => command.verb === 'peek')
   }
 
   /**
@@ -90,7 +87,7 @@ export class Job {
    * @param counted true if the store has counted the calls, also those that have timed out since
    */
   run(texts: readonly (string | undefined)[], storeTime: number | undefined, counted = false): Write[] {
-    const records = texts.map((text) => new KeyRecord(text, this.#calls[0]?.verb === 'reset'))
+    const records = texts.map((text) => new KeyRecord(text, this.#calls[0]?.command.verb === 'reset'))
     this.#results = this.#calls.map((call) => {
       return call.pending.settled && !counted ? undefined : this.#evaluate(call, records, storeTime ?? call.now)
     })
@@ -100,48 +97,21 @@ export class Job {
     })
   }
 
-  #evaluate(call: RecordCall, records: readonly KeyRecord[], now: number): Booking | undefined {
-    const { verb, costs, maxWait, options } = call
-    if (verb === 'reset') {
-      for (const record of records) record.reset()
-      return undefined
-    }
-    const { evaluation, scopes, onChange } = this.scoped
-    for (const [n, { policies }] of scopes.entries()) records[n]?.load(policies, now, onChange)
-    if (verb === 'block' || verb === 'unblock') {
-      changeBlock(records, call, now)
-      return undefined
-    }
-    const block = this.#blockOf(records, now, verb !== 'peek')
-    const refused = block !== undefined && isBlockable(verb)
-    evaluation.evaluate(refused ? 'peek' : verb, now, costs, maxWait, options?.tickets)
-    if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
-    const found = evaluation.commit('store', options)
-    const decision = block === undefined ? found : withBlock(found, block, refused)
+  #evaluate({ command }: RecordCall, records: readonly KeyRecord[], now: number): Result {
+    const outcome = runOn(records, this.scoped, command, now)
+    if (outcome !== undefined && 'tickets' in outcome) return { outcome, tickets: outcome.tickets }
     // A call on several keys may have to be withdrawn from one of them.
-    const settled = verb === 'reserve' || verb === 'renew' || this.keys.length > 1
-    const tickets = evaluation.takes && settled ? evaluation.tickets(newReservationId()) : undefined
-    for (const [n, { policies }] of scopes.entries()) records[n]?.update(policies, now)
-    const { delay } = evaluation
-    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
-  }
-
-  /** The longest block of the keys. */
-  #blockOf(records: readonly KeyRecord[], now: number, writes: boolean): CallBlock | undefined {
-    let longest: CallBlock | undefined
-    for (const [n, { name }] of this.scoped.scopes.entries()) {
-      const block = records[n]?.blockAt(now, writes)
-      if (block !== undefined) longest = longerBlock(longest, callBlock(name, block, now))
-    }
-    return longest
+    const { evaluation } = this.scoped
+    const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
+    return { outcome, tickets: withdrawable ? evaluation.tickets(newReservationId()) : undefined }
   }
 
   /** Gives each caller its result. */
   resolve(): void {
     for (const [n, { pending, late }] of this.#calls.entries()) {
       const result = this.#results[n]
-      if (!pending.settled) pending.resolve(result)
-      else if (result !== undefined) late(result)
+      if (!pending.settled) pending.resolve(result?.outcome)
+      else if (result !== undefined) late(result.outcome, result.tickets)
     }
   }
 
@@ -157,10 +127,10 @@ export class Job {
     const { places, policies } = this.scoped.scopes[index] as Scope
     const record = new KeyRecord(text)
     const evaluation = new Evaluation(policies.map(({ policy }) => policy))
-    for (const [n, booking] of this.#results.entries()) {
-      const { tickets: all } = booking ?? {}
+    for (const [n, result] of this.#results.entries()) {
+      const all = result?.tickets
       if (all === undefined) continue
-      const renewed = this.#calls[n]?.options?.tickets // a renewal keeps the tickets of what it did not take
+      const renewed = this.#calls[n]?.command.tickets // a renewal keeps the tickets of what it did not take
       const tickets = places.map((place) => (all[place] === renewed?.[place] ? undefined : all[place]))
       record.load(evaluation.policies, now, this.scoped.onChange)
       evaluation.evaluate('settle', now, unitsBack(tickets), 0, tickets)
@@ -168,13 +138,6 @@ export class Job {
       record.update(evaluation.policies, now)
     }
     return record.save(now)
-  }
-}
-
-function changeBlock(records: readonly KeyRecord[], { block }: RecordCall, now: number): void {
-  for (const record of records) {
-    if (block === undefined) record.unblock(now)
-    else record.block(now, block.duration, block.reason)
   }
 }
 

@@ -1,17 +1,17 @@
-import { type Costs, unitsBack } from '../../algorithms/evaluation.ts'
+import { type Costs, type Tickets, unitsBack } from '../../algorithms/evaluation.ts'
 import { type Decision, join, type Verdict } from '../../decision.ts'
-import { HeadgateError } from '../../errors.ts'
+import { HeadgateError, unsupported } from '../../errors.ts'
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
+import type { Command, Outcome, OutcomeOf, ScanTerms, Verb } from '../command.ts'
 import { PendingCall } from '../deadlines.ts'
 import { decodeId } from '../encode.ts'
-import type { Booking, DecideOptions, DecideVerb, Ledger, LedgerTerms, ReserveOptions } from '../store.ts'
-import type { RecordCall } from './job.ts'
+import type { Ledger, LedgerTerms } from '../store.ts'
+import type { StateOutcome } from './job.ts'
 import { keptRecord } from './key-record.ts'
+import type { StateVerb } from './key-states.ts'
 import type { RecordContext } from './record-context.ts'
 import { keepsStart, limiterStart, recordKey, recordKeyStart } from './record-key.ts'
 import { ScopedEvaluation } from './scoped-evaluation.ts'
-
-type CallTerms = Omit<RecordCall, 'pending' | 'now' | 'late'>
 
 const ignore = (): void => {}
 
@@ -23,11 +23,9 @@ export class RecordLedger implements Ledger {
   readonly #parts: readonly ScopedEvaluation[]
   /** The prefix of the keys of each scope. */
   readonly #keyStarts: readonly string[]
-  /** Absent if the store cannot list its keys. */
-  readonly clear?: () => Promise<void>
   readonly #scopes: readonly string[]
-  /** Absent if the store cannot list its keys. */
-  readonly list?: (scope: string, from: unknown) => Promise<KeyPage>
+  /** The prefix of all keys of the limiter. */
+  readonly #start: string
 
   constructor(terms: LedgerTerms, context: RecordContext) {
     const { name, policies, scopes } = terms
@@ -41,66 +39,53 @@ export class RecordLedger implements Ledger {
     })
     this.#keyStarts = scopes.map((scope) => recordKeyStart(context.prefix, name, scope))
     this.#scopes = scopes
-    const { clear, page, prefix } = context
-    if (clear !== undefined) this.clear = () => this.#clear(clear, limiterStart(prefix, name))
-    if (page !== undefined) this.list = (scope, from) => this.#list(page, scope, from)
+    this.#start = limiterStart(context.prefix, name)
   }
 
-  async decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): Promise<Decision> {
+  run<V extends Verb>(command: Command<V>): Promise<OutcomeOf<V>> {
+    return this.#run(command) as Promise<OutcomeOf<V>>
+  }
+
+  async #run(command: Command): Promise<Outcome> {
+    const { verb } = command
+    const keys = command.keys as readonly string[]
+    if (verb === 'inspect') return this.#inspect(keys)
+    if (verb === 'scan') return this.#scan(command.scan as ScanTerms)
+    if (verb === 'clear') return this.#clear()
+    if (verb === 'reset' || verb === 'ban' || verb === 'unban') return this.#change(command as Command<typeof verb>)
     const recordKeys = this.#recordKeys(keys)
     const givesBack = verb === 'refund' || verb === 'settle'
-    if (givesBack && keys.length > 1) return this.#giveBack(verb, recordKeys, costs, options)
-    const { decision } = (await this.#call(this.#whole, recordKeys, { verb, costs, maxWait: 0, options })) as Booking
-    return decision
-  }
-
-  async reserve(
-    keys: readonly string[],
-    costs: Costs,
-    maxWait: number,
-    { renews, ...options }: ReserveOptions = {},
-  ): Promise<Booking> {
-    const verb = renews === undefined ? 'reserve' : 'renew'
-    const call = { verb, costs, maxWait, options: { ...options, tickets: renews } } as const
-    const booking = (await this.#call(this.#whole, this.#recordKeys(keys), call)) as Booking
-    return booking.decision.allowed ? booking : { decision: booking.decision, wait: 0, tickets: undefined }
-  }
-
-  async reset(keys: readonly string[]): Promise<void> {
-    await this.#change(keys, { verb: 'reset', costs: 1, maxWait: 0, options: undefined })
-  }
-
-  async block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): Promise<void> {
-    await this.#change(keys, { verb: 'block', costs: 1, maxWait: 0, options: undefined, block: { duration, reason } })
-  }
-
-  async unblock(keys: readonly (string | undefined)[]): Promise<void> {
-    await this.#change(keys, { verb: 'unblock', costs: 1, maxWait: 0, options: undefined })
+    if (givesBack && keys.length > 1) return this.#giveBack(command as Command<'refund' | 'settle'>, recordKeys)
+    return this.#call(this.#whole, recordKeys, command as Command<StateVerb>)
   }
 
   /** Changes the record of each key by itself. */
-  async #change(keys: readonly (string | undefined)[], call: CallTerms): Promise<void> {
+  async #change(command: Command<'reset' | 'ban' | 'unban'>): Promise<undefined> {
     const { prefix } = this.#context
     const change = (key: string | undefined, n: number) => {
       if (key === undefined) return undefined
       const recordKeys = [recordKey(prefix, this.#keyStarts[n] as string, key)]
-      return this.#call(this.#parts[n] as ScopedEvaluation, recordKeys, call)
+      return this.#call(this.#parts[n] as ScopedEvaluation, recordKeys, command)
     }
-    await Promise.all(keys.map(change))
+    await Promise.all(command.keys.map(change))
   }
 
-  async #clear(clear: NonNullable<RecordContext['clear']>, start: string): Promise<void> {
+  async #clear(): Promise<undefined> {
+    const { clear } = this.#context
+    if (clear === undefined) throw unsupported('clear')
     if (!this.#keyStarts.every(keepsStart)) throw cannotFind('clear')
-    await clear(start)
+    await clear(this.#start)
   }
 
-  async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
+  async #inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
     const { deadlines, read } = this.#context
     const { texts, now } = await deadlines.reading(read(this.#recordKeys(keys)))
     return texts.map((text) => ({ now, ...keptRecord(text) }))
   }
 
-  async #list(page: NonNullable<RecordContext['page']>, scope: string, from: unknown): Promise<KeyPage> {
+  async #scan({ scope, from }: ScanTerms): Promise<KeyPage> {
+    const { page } = this.#context
+    if (page === undefined) throw unsupported('scan')
     const start = this.#keyStarts[this.#scopes.indexOf(scope)] as string
     if (!keepsStart(start)) throw cannotFind('list')
     const { keys, texts, now, more } = await this.#context.deadlines.reading(page(start, (from as string) ?? start))
@@ -115,18 +100,13 @@ export class RecordLedger implements Ledger {
   }
 
   /** Gives back to each key by itself: what one key gets back never depends on another. */
-  async #giveBack(
-    verb: 'refund' | 'settle',
-    keys: readonly string[],
-    costs: Costs,
-    options?: DecideOptions,
-  ): Promise<Decision> {
+  async #giveBack(command: Command<'refund' | 'settle'>, keys: readonly string[]): Promise<Decision> {
+    const { costs = 1, tickets } = command
     const decisions = await Promise.all(
-      keys.map(async (key, n) => {
-        const tickets = options?.tickets && this.#partOf(n, options.tickets)
+      keys.map((key, n) => {
         const own = typeof costs === 'number' ? costs : this.#partOf(n, costs)
-        const call = { verb, costs: own, maxWait: 0, options: { ...options, tickets } } as const
-        return ((await this.#call(this.#parts[n] as ScopedEvaluation, [key], call)) as Booking).decision
+        const part = { ...command, costs: own, tickets: tickets && this.#partOf(n, tickets) }
+        return this.#call(this.#parts[n] as ScopedEvaluation, [key], part) as Promise<Decision>
       }),
     )
     const verdicts = new Map(decisions.flatMap(({ policies }) => policies.map((verdict) => [verdict.name, verdict])))
@@ -145,13 +125,14 @@ export class RecordLedger implements Ledger {
     return keys.map((key, n) => recordKey(this.#context.prefix, this.#keyStarts[n] as string, key))
   }
 
-  #call(scoped: ScopedEvaluation, keys: readonly string[], call: CallTerms): Promise<Booking | undefined> {
+  #call(scoped: ScopedEvaluation, keys: readonly string[], command: Command<StateVerb>): Promise<StateOutcome> {
     const { deadlines, queue } = this.#context
     const now = this.#context.clock()
-    const late = (booking: Booking) => this.#takeBack(keys, call, booking)
+    const late = (outcome: StateOutcome, tickets: Tickets | undefined) =>
+      this.#takeBack(keys, command, outcome, tickets)
     return deadlines.promise((pending) => {
       pending.sent = false
-      queue.add(scoped, keys, { ...call, now, pending, late })
+      queue.add(scoped, keys, { command, now, pending, late })
     })
   }
 
@@ -159,26 +140,33 @@ export class RecordLedger implements Ledger {
    * Gives back what a call took that has timed out. No caller waits for that, so it has no deadline. A charge stays:
    * reconciliation counts it as made. A renewed reservation goes on with the tickets that it has.
    */
-  #takeBack(keys: readonly string[], { verb, costs }: Pick<RecordCall, 'verb' | 'costs'>, booking: Booking): void {
-    if ((verb !== 'consume' && verb !== 'reserve') || !booking.decision.allowed) return
+  #takeBack(
+    keys: readonly string[],
+    { verb, costs = 1 }: Command<StateVerb>,
+    outcome: StateOutcome,
+    tickets: Tickets | undefined,
+  ): void {
+    if ((verb !== 'consume' && verb !== 'reserve') || outcome === undefined) return
+    const decision = 'decision' in outcome ? outcome.decision : outcome
+    if (!decision.allowed) return
     const { clock, deadlines, queue } = this.#context
     for (const [n, key] of keys.entries()) {
-      const pending = new PendingCall<Booking | undefined>(deadlines, ignore, ignore)
-      const call = { ...this.#takingBack(n, costs, booking), maxWait: 0, now: clock(), pending, late: ignore }
-      queue.add(this.#parts[n] as ScopedEvaluation, [key], call)
+      const pending = new PendingCall<StateOutcome>(deadlines, ignore, ignore)
+      const command = this.#takingBack(n, costs, decision, tickets)
+      queue.add(this.#parts[n] as ScopedEvaluation, [key], { command, now: clock(), pending, late: ignore })
     }
   }
 
   /** A shadow that did not admit the call took nothing. */
-  #takingBack(n: number, costs: Costs, booking: Booking): Pick<RecordCall, 'verb' | 'costs' | 'options'> {
-    if (booking.tickets === undefined) {
-      const taken = booking.decision.policies.map(({ allowed }, place) => {
+  #takingBack(n: number, costs: Costs, { policies }: Decision, taken: Tickets | undefined): Command<StateVerb> {
+    if (taken === undefined) {
+      const units = policies.map(({ allowed }, place) => {
         return allowed ? (typeof costs === 'number' ? costs : (costs[place] as number)) : 0
       })
-      return { verb: 'refund', costs: this.#partOf(n, taken), options: undefined }
+      return { verb: 'refund', keys: [], costs: this.#partOf(n, units) }
     }
-    const tickets = this.#partOf(n, booking.tickets)
-    return { verb: 'settle', costs: unitsBack(tickets), options: { tickets } }
+    const tickets = this.#partOf(n, taken)
+    return { verb: 'settle', keys: [], costs: unitsBack(tickets), tickets }
   }
 }
 

@@ -110,7 +110,7 @@ class Inspector implements RedisInspector {
   async unblock(storeKey: string): Promise<void> {
     this.#check(storeKey)
     this.#batcher ??= new Batcher({ connection: this.#connection, ...batching })
-    const request = new ScriptRequest(packPlan([], [''], 'keep'), 'unblock', [storeKey], 1, -1)
+    const request = new ScriptRequest(packPlan([], [''], 'keep'), 'unban', [storeKey], 1, -1)
     const batcher = this.#batcher
     await new Promise((resolve, reject) => {
       request.resolve = resolve

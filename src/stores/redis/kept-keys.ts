@@ -1,4 +1,4 @@
-/* What the store shows of keys (`Ledger.inspect` and `Ledger.list`): the records, decoded, and what this process adds. */
+/* What the store shows of keys (the verbs `inspect` and `scan`): the records, decoded, and what this process adds. */
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import { decodeId } from '../encode.ts'
 import type { LedgerTerms } from '../store.ts'

@@ -1,16 +1,18 @@
-import type { Costs, Details } from '../../algorithms/evaluation.ts'
+import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation.ts'
 import type { Decision } from '../../decision.ts'
-import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
+import type { KeyPage } from '../../inspection/kept-key.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
-import type {
-  Booking,
-  DecideOptions,
-  DecideVerb,
-  Ledger,
-  LedgerTerms,
-  NumberedReport,
-  ReserveOptions,
-} from '../store.ts'
+import {
+  type Booking,
+  bookingOf,
+  type Command,
+  type NumberedReport,
+  type Outcome,
+  type OutcomeOf,
+  type ScanTerms,
+  type Verb,
+} from '../command.ts'
+import type { Ledger, LedgerTerms } from '../store.ts'
 import { clearKeys } from './clear-keys.ts'
 import { ConsumeRequest } from './consume-request.ts'
 import { KeptKeys } from './kept-keys.ts'
@@ -53,64 +55,52 @@ export class RedisLedger implements Ledger {
     this.#plainExtras = { cacheable: this.#cacheable }
   }
 
-  decide(verb: DecideVerb, keys: readonly string[], costs: Costs, options?: DecideOptions): MaybePromise<Decision> {
-    const stateKeys = this.#stateKeys(keys)
-    if (verb === 'consume' && typeof costs === 'number' && costs > 0) return this.#consume(stateKeys, costs, options)
-    const { tickets, report } = options ?? {}
-    const key = report && reportKey(this.#context.prefix, stateKeys[0] as string, report.by)
+  run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
+    return this.#run(command) as MaybePromise<OutcomeOf<V>>
+  }
+
+  #run(command: Command): MaybePromise<Outcome> {
+    const { verb, costs = 1 } = command
+    if (verb === 'ban' || verb === 'unban') return this.#changeBan(command as Command<'ban' | 'unban'>)
+    if (verb === 'scan') return this.#scan(command.scan as ScanTerms)
+    if (verb === 'clear') return this.#clear()
+    const keys = this.#stateKeys(command.keys as readonly string[])
+    if (verb === 'consume' && typeof costs === 'number' && costs > 0) return this.#consume(keys, costs, command.details)
+    if (verb === 'inspect') return this.#kept.inspect(keys)
+    if (verb === 'reset') return this.#reset(keys)
+    return this.#decide(command as Command<DecidingVerb>, keys)
+  }
+
+  async #decide(command: Command<DecidingVerb>, keys: readonly string[]): Promise<Decision | Booking> {
+    const { verb, costs = 1, maxWait, tickets, details, report } = command
+    const key = report && reportKey(this.#context.prefix, keys[0] as string, report.by)
     const numbered = key === undefined ? undefined : { report: { ...(report as NumberedReport), key } }
-    const request = this.#request(verb, stateKeys, costs, { details: options, tickets, ...numbered })
-    return this.#sendOther(request).then((response) => decisionOf(this.#plan.policies, response, options))
-  }
-
-  async reserve(
-    keys: readonly string[],
-    costs: Costs,
-    maxWait: number,
-    { renews, ...details }: ReserveOptions = {},
-  ): Promise<Booking> {
-    const verb = renews === undefined ? 'reserve' : 'renew'
-    const request = this.#request(verb, this.#stateKeys(keys), costs, { maxWait, details, tickets: renews })
-    const response = await this.#sendOther(request)
+    const response = await this.#sendOther(this.#request(verb, keys, costs, { maxWait, details, tickets, ...numbered }))
     const decision = decisionOf(this.#plan.policies, response, details)
-    if (!decision.allowed) return { decision, wait: 0, tickets: undefined }
-    const { delay, tickets } = response
-    return { decision, wait: Math.ceil(delay / 1000), delay, tickets }
+    if (verb !== 'reserve' && verb !== 'renew') return decision
+    return bookingOf(decision, response.delay, () => response.tickets as Tickets)
   }
 
-  async reset(keys: readonly string[]): Promise<void> {
-    const stateKeys = this.#stateKeys(keys)
-    await this.#sendOther(this.#request('reset', stateKeys, 1))
-    this.#context.resets?.publish(stateKeys)
-  }
-
-  block(keys: readonly (string | undefined)[], duration: number, reason: string | undefined): Promise<void> {
-    return this.#change('block', keys, { block: { duration, reason } })
-  }
-
-  unblock(keys: readonly (string | undefined)[]): Promise<void> {
-    return this.#change('unblock', keys)
+  async #reset(keys: readonly string[]): Promise<undefined> {
+    await this.#sendOther(this.#request('reset', keys, 1))
+    this.#context.resets?.publish(keys)
   }
 
   /** Changes each key by itself. */
-  async #change(
-    verb: 'block' | 'unblock',
-    keys: readonly (string | undefined)[],
-    extras?: RequestExtras,
-  ): Promise<void> {
+  async #changeBan({ verb, keys, ban }: Command<'ban' | 'unban'>): Promise<undefined> {
     const stateKeys: string[] = []
     const requests = keys.flatMap((key, n) => {
       if (key === undefined) return []
       const stateKey = `${this.#keyStarts[n]}${encodeId(key)}}`
       stateKeys.push(stateKey)
       const plan = this.#slotGroups.part([this.#plan.scopes[n] as string])
-      return new ScriptRequest(plan, verb, [stateKey], 1, this.#context.clock?.() ?? -1, extras)
+      return new ScriptRequest(plan, verb, [stateKey], 1, this.#context.clock?.() ?? -1, { ban })
     })
     await Promise.all(requests.map((request) => this.#sendOther(request)))
     this.#context.resets?.publish(stateKeys)
   }
 
-  async clear(): Promise<void> {
+  async #clear(): Promise<undefined> {
     const { connection, resets } = this.#context
     this.#forgetAll()
     try {
@@ -128,11 +118,7 @@ export class RedisLedger implements Ledger {
     this.#context.leases?.forgetAll(this.#start)
   }
 
-  inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
-    return this.#kept.inspect(this.#stateKeys(keys))
-  }
-
-  list(scope: string, from: unknown): Promise<KeyPage> {
+  #scan({ scope, from }: ScanTerms): Promise<KeyPage> {
     return this.#kept.list(this.#keyStarts[this.#scopes.indexOf(scope)] as string, from)
   }
 
@@ -219,7 +205,7 @@ export class RedisLedger implements Ledger {
   /** Leased units are lost only with the state that they were taken from, and when nobody may spend them. */
   #forget(verb: ScriptRequest['verb'], keys: readonly string[]): void {
     this.#context.denyCache?.forget(keys)
-    if (verb === 'reset' || verb === 'block') this.#context.leases?.forget(keys)
+    if (verb === 'reset' || verb === 'ban') this.#context.leases?.forget(keys)
   }
 
   #send(request: ScriptRequest, groups: readonly SlotGroup[] | undefined): Promise<ScriptResponse> {

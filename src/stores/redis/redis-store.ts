@@ -1,10 +1,11 @@
 import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.ts'
 import { type Duration, milliseconds } from '../../duration.ts'
 import type { HeadgateError } from '../../errors.ts'
+import { withFailover } from '../../failure/failover-ledger.ts'
 import { knownOptions, type Names, positiveInteger } from '../../options.ts'
 import { OptimisticStore } from '../optimistic/optimistic-store.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
-import type { BreakerTerms, Ledger, LedgerTerms, Store } from '../store.ts'
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
 import { Batcher } from './batcher.ts'
 import { type Connection, connectionOf, type RedisClient } from './client.ts'
 import { DenyCache } from './deny-cache.ts'
@@ -99,14 +100,8 @@ export interface Scripts {
 const scripts: Scripts = { whole: new Script(script), changePlain: (text) => text }
 
 export class RedisStore implements Store {
-  readonly kind = 'redis'
   readonly synchronous = false
-  /** How long a call may take, in milliseconds. */
-  readonly timeout: number
-  readonly prefix: string
-  readonly breaker: Partial<BreakerTerms>
-  /** Only for Redis Cluster: its nodes fail apart from each other. */
-  declare readonly shardOf?: (keys: readonly string[]) => string
+  readonly traits: StoreTraits
   readonly #context: RedisContext
 
   constructor(options: RedisStoreOptions, { whole, changePlain }: Scripts = scripts) {
@@ -118,10 +113,9 @@ export class RedisStore implements Store {
     const { prefix, timeout, ttlMargin, breaker } = sharedOptions('redisStore', options)
     const size = leases === undefined ? undefined : leaseSizeOf(leases)
     const localClock = clock ?? monotonicClock
-    this.timeout = timeout
-    this.prefix = prefix
-    this.breaker = breaker
-    if (connection.cluster) this.shardOf = (keys) => nodesOf(connection, keys)
+    // The nodes of a cluster fail apart from each other.
+    const shardOf = (keys: readonly string[]) => nodesOf(connection, keys)
+    this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
     const denyCache = longest === 0 ? undefined : new DenyCache(localClock, longest)
     const leased = size === undefined ? undefined : new Leases(size, localClock)
     const onReset = (keys: readonly string[]) => {
@@ -158,8 +152,8 @@ export class RedisStore implements Store {
     return this.#context.connection.ready()
   }
 
-  open(terms: LedgerTerms): Ledger {
-    return new RedisLedger(terms, this.#context)
+  open(terms: LedgerTerms, joins?: Ledger): Ledger {
+    return withFailover(this, terms, joins, (bare) => new RedisLedger(bare, this.#context))
   }
 }
 

@@ -33,7 +33,7 @@ export class ReplyReader {
     const outcome = block === undefined ? first : this.#next()
     const allowed = outcome === 1 || outcome === 2
     const repeats = outcome === 0
-    if (verb === 'reset' || verb === 'block' || verb === 'unblock') return { now, allowed, repeats, ...nothing }
+    if (verb === 'reset' || verb === 'ban' || verb === 'unban') return { now, allowed, repeats, ...nothing }
     const delay = verb === 'reserve' && !block?.refuses ? this.#next() : 0
     const hasNext = details?.nextAfter === true || (cacheable === true && !allowed)
     const reports: PolicyReport[] = []

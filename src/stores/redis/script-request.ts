@@ -1,5 +1,7 @@
+import { forever } from '../../algorithms/block.ts'
 import type { Costs, Details, Tickets, Verb } from '../../algorithms/evaluation.ts'
 import { newReservationId } from '../../algorithms/reservation-id.ts'
+import type { BanTerms } from '../command.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import { cacheableFlag, nextFlag } from './request-flags.ts'
 import type { ScriptResponse } from './script-response.ts'
@@ -7,7 +9,7 @@ import type { ScriptResponse } from './script-response.ts'
 /** The parameters of a request besides its keys and its costs. */
 export interface RequestExtras {
   /** How long a reservation may wait, in microseconds. */
-  readonly maxWait?: number
+  readonly maxWait?: number | undefined
   /** For a settlement or a renewal: those of the reservation. */
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined
@@ -15,8 +17,8 @@ export interface RequestExtras {
   readonly cacheable?: boolean
   /** How many units to take, including the cost of this request, if all of them stay taken for so many microseconds. */
   readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined
-  /** For a block: in microseconds, Infinity for no end. */
-  readonly block?: { readonly duration: number; readonly reason: string | undefined }
+  /** For `ban`. */
+  readonly ban?: BanTerms | undefined
   /** For a settlement: penalties count it, because a slot refused the same call, which has to wait so many microseconds. */
   readonly punish?: number | undefined
   /** For a charge: the key that has the last number of the reports of this sender. */
@@ -25,7 +27,7 @@ export interface RequestExtras {
   readonly countsLater?: boolean
 }
 
-type RequestVerb = Verb | 'reset' | 'block' | 'unblock'
+type RequestVerb = Verb | 'reset' | 'ban' | 'unban'
 
 const none: RequestExtras = {}
 const ignore = (): void => {}
@@ -68,7 +70,7 @@ export class ScriptRequest {
 const verbs = {
   ...{ consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 },
   // A reset with a flag, because three bits have no more verbs.
-  ...{ block: 5 + 8, unblock: 5 + 16 },
+  ...{ ban: 5 + 8, unban: 5 + 16 },
 } as const
 const leaseFlag = 32
 const costsFlag = 64
@@ -78,9 +80,9 @@ const punishFlag = 128
 const reportFlag = 128
 
 /** The most bytes that a request takes on the wire. */
-export function largestSizeOf({ plan, extras: { block } }: ScriptRequest): number {
-  const blockBytes = block === undefined ? 0 : 10 + Buffer.byteLength(block.reason ?? '')
-  return 64 + 2 * plan.scopes.length + 33 * plan.policies.length + blockBytes
+export function largestSizeOf({ plan, extras: { ban } }: ScriptRequest): number {
+  const banBytes = ban === undefined ? 0 : 10 + Buffer.byteLength(ban.reason ?? '')
+  return 64 + 2 * plan.scopes.length + 33 * plan.policies.length + banBytes
 }
 
 /** The verb, and a flag for each extra. */
@@ -97,7 +99,7 @@ export function verbAndFlags({ verb, costs, extras }: ScriptRequest): number {
 }
 
 /** Requests that nothing follows on the wire. */
-const bare: readonly ScriptRequest['verb'][] = ['consume', 'charge', 'refund', 'peek', 'reset', 'unblock']
+const bare: readonly ScriptRequest['verb'][] = ['consume', 'charge', 'refund', 'peek', 'reset', 'unban']
 
 /** True if the request has one key and nothing follows it on the wire: then a repetition of it is only counted. */
 export function isRepeatable({ verb, plan }: ScriptRequest, verbAndFlags: number): boolean {
@@ -138,7 +140,7 @@ export function writeExtras(
   { plan, verb, costs, extras }: ScriptRequest,
   indexOf: (key: string) => number,
 ): number {
-  const { maxWait = 0, tickets, punish, report, lease, block } = extras
+  const { maxWait = 0, tickets, punish, report, lease, ban } = extras
   if (typeof costs !== 'number') for (const cost of costs) at = buffer.writeDoubleLE(cost, at)
   if (verb === 'settle' || verb === 'renew') {
     for (const n of plan.policies.keys()) at = writeTicket(buffer, at, tickets?.[n])
@@ -153,16 +155,14 @@ export function writeExtras(
     at = buffer.writeDoubleLE(maxWait, at)
     at = buffer.writeDoubleLE(newReservationId(), at)
   }
-  if (block !== undefined) at = writeBlock(buffer, at, block)
+  if (ban !== undefined) at = writeBan(buffer, at, ban)
   if (lease === undefined) return at
   at = buffer.writeDoubleLE(lease.units, at)
   return buffer.writeDoubleLE(lease.shortestLife, at)
 }
 
-type BlockTerms = NonNullable<RequestExtras['block']>
-
-function writeBlock(buffer: Buffer, at: number, { duration, reason = '' }: BlockTerms): number {
-  at = buffer.writeDoubleLE(duration, at)
+function writeBan(buffer: Buffer, at: number, { duration, reason = '' }: BanTerms): number {
+  at = buffer.writeDoubleLE(duration >= forever ? Infinity : duration, at)
   const bytes = buffer.write(reason, at + 2)
   return buffer.writeUInt16LE(bytes, at) + bytes
 }

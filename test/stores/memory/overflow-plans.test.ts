@@ -11,10 +11,10 @@ import {
   segmentedWindow,
   tokenBucket,
 } from '../../../src/index.ts'
-import type { Ledger } from '../../../src/store.ts'
+import type { Booking, Ledger } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { MultiPlanPlaces } from '../../../src/stores/memory/multi-plan-places.ts'
-import type { Booking, LedgerTerms, Store } from '../../../src/stores/store.ts'
+import type { LedgerTerms, Store } from '../../../src/stores/store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { rounds } from '../../support/depth.ts'
 import { ReferenceStore } from '../../support/reference-store.ts'
@@ -28,7 +28,7 @@ function ledgersOf(store: Store, plans: readonly Policy[][], onChange: StateRule
   const terms = (policies: Policy[]): LedgerTerms => ({ name: 'plans', policies, scopes: ['default'], onChange })
   const [first = [], ...others] = plans
   const ledger = store.open(terms(first))
-  return [ledger, ...others.map((policies) => ledger.vary?.(terms(policies)) as Ledger)]
+  return [ledger, ...others.map((policies) => store.open(terms(policies), ledger))]
 }
 
 const verbs = ['consume', 'consume', 'consume', 'peek', 'charge', 'refund', 'reserve', 'reset'] as const
@@ -80,13 +80,13 @@ describe.each(Object.entries(planSets))('%s', (_name, plans) => {
         const bookings: Booking[] = []
         const answers = [one, other].map((ledgers, n) => {
           const ledger = ledgers[plan] as Ledger
-          if (verb === 'reset') return void ledger.reset(keys)
+          if (verb === 'reset') return ledger.run({ verb, keys })
           if (settled !== undefined) {
             const back = (plans[plan] as Policy[]).map(() => -1)
-            return ledger.decide('settle', keys, back, { tickets: settled.bookings[n]?.tickets })
+            return ledger.run({ verb: 'settle', keys, costs: back, tickets: settled.bookings[n]?.tickets })
           }
-          if (verb !== 'reserve' && verb !== 'settle') return ledger.decide(verb, keys, cost)
-          const booking = ledger.reserve(keys, cost, 2_000_000) as Booking
+          if (verb !== 'reserve' && verb !== 'settle') return ledger.run({ verb, keys, costs: cost })
+          const booking = ledger.run({ verb: 'reserve', keys, costs: cost, maxWait: 2_000_000 }) as Booking
           bookings.push(booking)
           return booking.decision
         })
@@ -136,7 +136,7 @@ describe('under plans, when more keys are evicted than there are places', () => 
     const store = new MemoryStore({ clock: clock.now, maxKeys: 1 }, seed)
     const ledgers = ledgersOf(store, plans)
     const decide = (plan: number, key: string, units = 1) => {
-      return (ledgers[plan] as Ledger).decide('consume', [key], units) as Decision
+      return (ledgers[plan] as Ledger).run({ verb: 'consume', keys: [key], costs: units }) as Decision
     }
     return { clock, store, ledgers, decide }
   }
@@ -170,7 +170,7 @@ describe('under plans, when more keys are evicted than there are places', () => 
   test('a remembered key is reset for every plan', () => {
     const { ledgers, decide } = setUp()
     for (const key of ['a', 'b', 'c']) decide(0, key, 5)
-    ledgers[1]?.reset(['a'])
+    void ledgers[1]?.run({ verb: 'reset', keys: ['a'] })
     expect([decide(0, 'a', 5).allowed, decide(1, 'a', 3).allowed, decide(0, 'b').allowed]).toEqual([true, false, false])
   })
 })

@@ -11,8 +11,8 @@ import {
   tokenBucket,
 } from '../../../src/index.ts'
 import type { Ledger } from '../../../src/store.ts'
+import type { Booking } from '../../../src/stores/command.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
-import type { Booking } from '../../../src/stores/store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { atLeast } from '../../support/at-least.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -80,14 +80,17 @@ describe.each(Object.entries(policies))('%s', (_, each) => {
       if (settled !== undefined) {
         const back = [-Math.min(cost, settled.cost)]
         for (const [n, ledger] of [one, other].entries())
-          ledger.decide('settle', keys, back, { tickets: settled.bookings[n]?.tickets })
-      } else if ((one.decide('peek', keys, cost) as Decision).allowed) {
-        const bookings = [one, other].map((ledger) => ledger.reserve(keys, cost, 0)) as [Booking, Booking]
+          ledger.run({ verb: 'settle', keys, costs: back, tickets: settled.bookings[n]?.tickets })
+      } else if ((one.run({ verb: 'peek', keys, costs: cost }) as Decision).allowed) {
+        const bookings = [one, other].map((ledger) => ledger.run({ verb: 'reserve', keys, costs: cost })) as [
+          Booking,
+          Booking,
+        ]
         if (!bookings[1].decision.allowed) expect.fail(`call ${call}: ${keys} ${cost}`)
         open.push({ keys, cost, bookings })
         admitted++
       }
-      const [left, due] = [one, other].map((ledger) => remaining(ledger.decide('peek', keys, 1) as Decision))
+      const [left, due] = [one, other].map((ledger) => remaining(ledger.run({ verb: 'peek', keys }) as Decision))
       atLeast(due as number, left as number, `call ${call}: ${keys}`)
     }
     expect(full.stats()).toMatchObject({ merged: 0, forgotten: 0 })

@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../../src/algorithms/define-policy.ts'
 import { fixedWindow, memoryStore, type Policy, policy, RateLimiter, tokenBucket } from '../../../src/index.ts'
-import type { Ledger } from '../../../src/store.ts'
+import type { Ledger, Store } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { seededRandom } from '../../support/seeded-random.ts'
@@ -50,16 +50,11 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
       ]
       const settles = random(2) === 0
       const [one, other] = ledgers.map((ledger) => {
-        if (verb === 'reset') return void ledger.reset(keys)
-        if (verb !== 'reserve') return ledger.decide(verb ?? 'peek', keys, cost)
-        const booking = ledger.reserve(keys, cost, 2_000_000)
+        if (verb === 'reset') return ledger.run({ verb, keys })
+        if (verb !== 'reserve') return ledger.run({ verb: verb ?? 'peek', keys, costs: cost })
+        const booking = ledger.run({ verb: 'reserve', keys, costs: cost, maxWait: 2_000_000 })
         if ('then' in booking || !booking.tickets || !settles) return 'decision' in booking && booking.decision
-        return ledger.decide(
-          'settle',
-          keys,
-          policies.map(() => -1),
-          { tickets: booking.tickets },
-        )
+        return ledger.run({ verb: 'settle', keys, costs: policies.map(() => -1), tickets: booking.tickets })
       })
       if (!isDeepStrictEqual(one, other)) expect(one, `call ${call}: ${verb} ${keys} ${cost}`).toEqual(other)
     }
@@ -70,13 +65,16 @@ describe.each(Object.entries(algorithms))('%s', (_name, policies) => {
   test('a remembered state is adopted when the limits are set again', () => {
     const clock = new ManualClock()
     const full = new MemoryStore({ clock: clock.now, maxKeys: 2 }, [1, 2])
-    const ledgers = [full, memoryStore({ clock: clock.now })].map((store) => open(store, policies))
-    for (let n = 0; n < 8; n++) for (const ledger of ledgers) ledger.decide('consume', [`${n}`], 3)
+    const stores = [full, memoryStore({ clock: clock.now })]
+    let ledgers = stores.map((store) => open(store, policies))
+    for (let n = 0; n < 8; n++) for (const ledger of ledgers) ledger.run({ verb: 'consume', keys: [`${n}`], costs: 3 })
     expect(full.stats()).toMatchObject({ keys: 2, remembered: 6 })
-    for (const ledger of ledgers) ledger.retune?.(policies.map((each) => withLimit(each, 2)))
+    const slower = policies.map((each) => withLimit(each, 2))
+    const terms = { name: 'l', policies: slower, scopes: ['default'], onChange: 'retune', replaces: true } as const
+    ledgers = ledgers.map((ledger, n) => (stores[n] as Store).open(terms, ledger))
     clock.advance(100)
     for (let n = 0; n < 8; n++) {
-      const [one, other] = ledgers.map((ledger) => ledger.decide('peek', [`${n}`], 1))
+      const [one, other] = ledgers.map((ledger) => ledger.run({ verb: 'peek', keys: [`${n}`] }))
       expect(one).toEqual(other)
     }
   })

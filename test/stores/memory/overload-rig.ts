@@ -51,20 +51,24 @@ const scopes = ['default']
 /** Opens ledgers on memory stores with the same seed in every run. `stats` are those of the first store. */
 export function opener(policies: readonly Policy[], options: MemoryStoreOptions = {}) {
   const stores: MemoryStore[] = []
-  const open = (clock: Clock, maxKeys: number): Ledger => {
+  const openStore = (clock: Clock, maxKeys: number): MemoryStore => {
     const store = new MemoryStore({ ...options, clock, maxKeys }, [20, 26])
     stores.push(store)
-    return store.open({ name: 'overload', policies, scopes })
+    return store
   }
-  return { open, stats: () => (stores[0] as MemoryStore).stats() }
+  const open = (clock: Clock, maxKeys: number): Ledger => {
+    return openStore(clock, maxKeys).open({ name: 'overload', policies, scopes })
+  }
+  return { open, openStore, stats: () => (stores[0] as MemoryStore).stats() }
 }
 
 /** The same for plans. @param changesAfter microseconds after which a key goes on to the next plan */
 export function planOpener([first = [], ...others]: readonly Policy[][], changesAfter: number) {
-  const { open, stats } = opener(first)
+  const { openStore, stats } = opener(first)
   const openPlans = (clock: Clock, maxKeys: number) => {
-    const ledger = open(clock, maxKeys)
-    const under = (policies: Policy[]) => ledger.vary?.({ name: 'overload', policies, scopes })
+    const store = openStore(clock, maxKeys)
+    const ledger = store.open({ name: 'overload', policies: first, scopes })
+    const under = (policies: Policy[]) => store.open({ name: 'overload', policies, scopes }, ledger)
     return planned([ledger, ...others.map(under)], clock, changesAfter)
   }
   return { open: openPlans, stats }

@@ -5,14 +5,13 @@ import {
   HeadgateError,
   memoryStore,
   RateLimiter,
-  type Store,
   smoothBursty,
   tokenBucket,
 } from '../../../src/index.ts'
 import type { Ledger } from '../../../src/store.ts'
 import { OptimisticStore } from '../../../src/stores/optimistic/optimistic-store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
-import { asyncStore } from '../../support/async-store.ts'
+import { asyncStore, remoteStore } from '../../support/async-store.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -22,23 +21,17 @@ function fleet(period = 100) {
   const clock = new ManualClock()
   const exact = asyncStore(memoryStore({ clock: clock.now }))
   const state = { broken: false, hangs: false, calls: 0 }
-  const behind: Store = {
-    synchronous: false,
-    open(terms) {
-      const ledger = exact.open(terms)
-      const call = async <T>(run: () => T) => {
+  const behind = remoteStore((terms) => {
+    const ledger = exact.open(terms)
+    return {
+      async run(command) {
         state.calls++
         if (state.hangs) await new Promise(() => {})
         if (state.broken) throw new Error('the store is down')
-        return run()
-      }
-      return {
-        decide: async (...args) => call(() => ledger.decide(...args)),
-        reserve: async (...args) => call(() => ledger.reserve(...args)),
-        reset: async (...args) => call(() => ledger.reset(...args)),
-      }
-    },
-  }
+        return await ledger.run(command)
+      },
+    }
+  })
   const process = (
     policies: ConstructorParameters<typeof RateLimiter>[0]['policies'],
     options: Partial<ConstructorParameters<typeof RateLimiter>[0]> = {},
@@ -47,7 +40,7 @@ function fleet(period = 100) {
     return new RateLimiter({ name: 'api', policies, store, storeTimeout: Infinity, onStoreError: 'throw', ...options })
   }
   const exactly = (policies: ConstructorParameters<typeof RateLimiter>[0]['policies']) =>
-    new RateLimiter({ name: 'api', policies, store: { synchronous: false, open: (terms) => exact.open(terms) } })
+    new RateLimiter({ name: 'api', policies, store: exact })
   return { clock, state, process, exactly }
 }
 
@@ -258,28 +251,21 @@ describe('a store that fails in part', () => {
     const clock = new ManualClock()
     const exact = memoryStore({ clock: clock.now })
     const failing = new Map<string, Error>()
-    const behind: Store = {
-      synchronous: false,
-      ...(shardOf && { shardOf }),
-      open(terms) {
+    const behind = remoteStore(
+      (terms) => {
         const ledger = exact.open(terms)
-        const check = (keys: readonly string[]) => {
-          const error = keys.map((key) => failing.get(key)).find((each) => each !== undefined)
-          if (error !== undefined) throw error
-        }
         return {
-          decide: async (verb, keys, ...rest) => {
-            check(keys)
-            return ledger.decide(verb, keys, ...rest)
-          },
-          reserve: async (keys, ...rest) => ledger.reserve(keys, ...rest),
-          reset: async (keys) => {
-            for (const key of keys) failing.delete(key)
-            return ledger.reset(keys)
+          async run(command) {
+            const keys = command.keys as readonly string[]
+            const error = keys.map((key) => failing.get(key)).find((each) => each !== undefined)
+            if (command.verb === 'reset') for (const key of keys) failing.delete(key)
+            else if (error !== undefined && command.verb !== 'reserve') throw error
+            return await ledger.run(command)
           },
         }
       },
-    }
+      { ...(shardOf && { shardOf }) },
+    )
     const store = new OptimisticStore(behind, 100, clock.now, clock.sleeper)
     const options = { name: 'api', policies: '100/1h fixed-window', store, storeTimeout: Infinity } as const
     return { clock, failing, limiter: new RateLimiter({ ...options, onStoreError: 'throw' }) }
@@ -330,18 +316,11 @@ test('a store that came back empty does not hide the other processes', async () 
   const clock = new ManualClock()
   let exact = asyncStore(memoryStore({ clock: clock.now }))
   const opened = new Map<string, Ledger>()
-  const behind: Store = {
-    synchronous: false,
-    open(terms) {
-      const name = JSON.stringify([terms.name, terms.policies.map(({ name }) => name)])
-      const ledger = () => opened.get(name) ?? opened.set(name, exact.open(terms)).get(name)
-      return {
-        decide: async (...args) => (ledger() as Ledger).decide(...args),
-        reserve: async (...args) => (ledger() as Ledger).reserve(...args),
-        reset: async (...args) => (ledger() as Ledger).reset(...args),
-      }
-    },
-  }
+  const behind = remoteStore((terms) => {
+    const name = JSON.stringify([terms.name, terms.policies.map(({ name }) => name)])
+    const ledger = () => opened.get(name) ?? opened.set(name, exact.open(terms)).get(name)
+    return { run: async (command) => await (ledger() as Ledger).run(command) }
+  })
   const fleet = Array.from({ length: 8 }, () => {
     const store = new OptimisticStore(behind, 100, clock.now, clock.sleeper)
     return new RateLimiter({ name: 'api', policies: '80/1h fixed-window', store, storeTimeout: Infinity })

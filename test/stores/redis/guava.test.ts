@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../../src/algorithms/define-policy.ts'
-import { sameDefinition } from '../../../src/store.ts'
+import { sameDefinition } from '../../../src/algorithms/revive.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart } from '../../../src/stores/redis/keys.ts'
 import { policyOf, replayedScripts } from '../../support/guava.ts'
@@ -35,8 +35,8 @@ describe('Guava on Redis', () => {
       if (sameDefinition(next.algorithm, policy.algorithm)) await overwrite()
       policy = next
       ledger = open()
-      expect((await ledger.reserve(['x'], 1, Infinity)).decision.allowed).toBe(true)
-      await ledger.decide('refund', ['x'], 1)
+      expect((await ledger.run({ verb: 'reserve', keys: ['x'], maxWait: Infinity })).decision.allowed).toBe(true)
+      await ledger.run({ verb: 'refund', keys: ['x'] })
     }
 
     /** Guava rewrites its numbers even if the rate stays the same. In the value they come last. */
@@ -49,7 +49,7 @@ describe('Guava on Redis', () => {
       await client.set(key, value)
     }
 
-    await ledger.decide('charge', ['x'], 0) // a limiter of Guava starts when it is created
+    await ledger.run({ verb: 'charge', keys: ['x'], costs: 0 }) // a limiter of Guava starts when it is created
     expect(config.init).toMatchObject(await seen())
     for (const recorded of operations) {
       const { op, n, us, rate, waitUs, ok, throws, timeoutNs, timeoutUs } = recorded
@@ -63,7 +63,7 @@ describe('Guava on Redis', () => {
       if (op !== 'acquire' && op !== 'tryAcquire') continue
       const micros = timeoutNs === undefined ? Number(timeoutUs) : Math.trunc(Number(timeoutNs) / 1000)
       const maxWait = op === 'acquire' ? Infinity : Math.max(0, micros)
-      const { decision, wait } = await ledger.reserve(['x'], Number(n), maxWait)
+      const { decision, wait } = await ledger.run({ verb: 'reserve', keys: ['x'], costs: Number(n), maxWait })
       const allowed = op === 'acquire' || ok === true
       expect({ allowed: decision.allowed, wait }).toEqual({
         allowed,

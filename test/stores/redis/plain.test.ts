@@ -134,7 +134,7 @@ test('without a clock, the time of a decision is that of Redis', async () => {
     return Math.floor(Number(seconds) * 1000 + Number(microseconds) / 1000)
   }
   const before = await time()
-  const { at } = await ledger.decide('consume', ['ann'], 1, { at: true })
+  const { at } = await ledger.run({ verb: 'consume', keys: ['ann'], details: { at: true } })
   expect(at).toBeGreaterThanOrEqual(before)
   expect(at).toBeLessThanOrEqual(await time())
 })

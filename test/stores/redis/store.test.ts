@@ -181,7 +181,7 @@ describe('state', () => {
     const policies = [fixedWindow({ limit: 2, window: '1h' })]
     const ledger = redisStore({ client, timeout: '5s' }).open({ name: 'test', policies, scopes: ['default'] })
     const [seconds] = await client.time()
-    const { at } = await ledger.decide('consume', ['id'], 1, { at: true })
+    const { at } = await ledger.run({ verb: 'consume', keys: ['id'], details: { at: true } })
     expect(Math.abs((at as number) - Number(seconds) * 1000)).toBeLessThan(2000)
   })
 

@@ -1,8 +1,8 @@
-import { Evaluation } from 'headgate/store'
+import { KeyStates, runOn, ScopedEvaluation } from 'headgate/store'
 
 /**
  * A store whose states can be looked at. The limiter and the arithmetic are the real ones: this only keeps the numbers of each
- * key in a Map. It knows the one verb that the playground uses.
+ * key in a Map.
  */
 export class OpenStore {
   synchronous = true
@@ -16,19 +16,18 @@ export class OpenStore {
 
   /** The numbers of a key under the only policy; undefined for a key that never called. */
   stateOf(key) {
-    return this.#states.get(key)
+    return this.#states.get(key)?.states.values().next().value?.s
   }
 
-  open({ policies }) {
-    const evaluation = new Evaluation(policies)
-    const [policy] = evaluation.policies
+  open(terms) {
+    const evaluation = new ScopedEvaluation(terms)
     return {
-      decide: (verb, [key], cost) => {
-        policy.s = this.#states.get(key) ?? new Array(policy.algorithm.slots).fill(0)
-        evaluation.evaluate(verb, this.#clock(), cost, 0)
-        const decision = evaluation.commit('store')
-        if (policy.wrote) this.#states.set(key, policy.s)
-        return decision
+      run: (command) => {
+        const [key] = command.keys
+        const states = this.#states.get(key) ?? new KeyStates()
+        const outcome = runOn([states], evaluation, command, this.#clock())
+        if (states.changed) this.#states.set(key, states)
+        return outcome
       },
     }
   }

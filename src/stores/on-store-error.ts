@@ -5,8 +5,16 @@ import { invalidOption } from '../errors.ts'
 import { positiveInteger } from '../options.ts'
 import type { Channel } from '../platform/platform.ts'
 import type { Sleeper } from '../sleeper.ts'
-import type { CallOptions, LedgerTerms, StoreErrorAction } from '../stores/store.ts'
 import { reason, warnOnce } from '../warn.ts'
+
+/**
+ * What happens to a call that the store cannot decide: it is refused, let through, decided in this process, or rejected
+ * with the store's error.
+ */
+export type StoreErrorAction = 'deny' | 'allow' | 'local' | 'throw'
+
+/** Gets the error of a call that the store could not decide, and returns the action; undefined for that of the limiter. */
+export type OnFailure = (error: unknown) => StoreErrorAction | undefined
 
 /** The event that `onStoreError` gets: a call that the store could not decide. */
 export interface StoreFailure {
@@ -23,8 +31,8 @@ export type OnStoreError<Event = StoreFailure> =
   | StoreErrorAction
   | ((event: Event) => StoreErrorAction | undefined | void | Promise<void>)
 
-/** The validated options of `openLedger`. */
-export interface FailoverOptions {
+/** What a limiter has decided for calls that its store cannot decide. */
+export interface FailureTerms {
   readonly onStoreError: OnStoreError | undefined
   readonly instances: number
   /** In milliseconds. Infinity for none besides the store's own. */
@@ -46,7 +54,7 @@ interface FailureOptions {
  * @param where the option's owner, for error messages: `'RateLimiter'`
  * @throws HeadgateError `HEADGATE_OPTION`
  */
-export function readFailureOptions(options: FailureOptions, where: string): FailoverOptions {
+export function readFailureOptions(options: FailureOptions, where: string): FailureTerms {
   const { onStoreError, instances, storeTimeout } = options
   return {
     onStoreError: checkChoice(onStoreError, `${where}: onStoreError`),
@@ -95,11 +103,11 @@ export const storeErrors: Channel = channel('headgate:store-error')
 export function choiceFor(
   option: OnStoreError | undefined,
   error: unknown,
-  keys: readonly string[],
-  { name, scopes }: LedgerTerms,
-  extras: CallOptions | undefined,
+  keys: readonly (string | undefined)[],
+  { name, scopes }: { readonly name: string; readonly scopes: readonly string[] },
+  published: boolean,
 ): StoreErrorAction {
-  const publishes = extras?.onFailure === undefined && storeErrors.hasSubscribers
+  const publishes = !published && storeErrors.hasSubscribers
   if (typeof option !== 'function' && !publishes) return option ?? 'local'
   const record = Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string]))
   const event = { error, key: keys.length === 1 ? (keys[0] as string) : record, limiter: name }

@@ -1,6 +1,15 @@
-import { type Block, blockAt, type CallBlock, callBlock, isPast, longerBlock, newBlock } from '../algorithms/block.ts'
-import { HeadgateError } from '../errors.ts'
-import { keyName } from './memory/key-name.ts'
+import {
+  type Block,
+  blockAt,
+  type CallBlock,
+  callBlock,
+  isPast,
+  longerBlock,
+  newBlock,
+} from '../../algorithms/block.ts'
+import { HeadgateError } from '../../errors.ts'
+import type { BanTerms } from '../command.ts'
+import { keyName } from './key-name.ts'
 
 /** The most blocked keys of a limiter, at about 200 bytes each. */
 const maxBlocks = 100_000
@@ -19,19 +28,12 @@ export class Blocks {
   /** How many there are. Test it first: most limiters have none. */
   size = 0
   #sweptAt = -Infinity
-  readonly #nameOf: (key: string) => string
-
-  /** @param nameOf how a key is kept; by default, a long one as its digest */
-  constructor(nameOf: (key: string) => string = keyName) {
-    this.#nameOf = nameOf
-  }
 
   /**
    * @param keys one for each scope; undefined for a scope that is left alone
-   * @param duration in microseconds
    * @throws HeadgateError `HEADGATE_BLOCK` if too many keys are blocked
    */
-  set(scopes: readonly string[], keys: Keys, now: number, duration: number, reason: string | undefined): void {
+  set(scopes: readonly string[], keys: Keys, now: number, { duration, reason }: BanTerms): void {
     if (this.size + keys.length > maxBlocks) this.#makeSpace(this.#newOf(scopes, keys), now)
     const block = newBlock(now, duration, reason)
     this.#each(scopes, keys, (blocks, name) => {
@@ -57,13 +59,13 @@ export class Blocks {
     if (this.size === 0) return undefined
     let longest: CallBlock | undefined
     for (const [n, scope] of scopes.entries()) {
-      const block = this.#find(scope, this.#nameOf(keys[n] as string), now, writes)
+      const block = this.#find(scope, keyName(keys[n] as string), now, writes)
       if (block !== undefined) longest = longerBlock(longest, callBlock(scope, block, now))
     }
     return longest
   }
 
-  /** The block of a key, for those who only look. @param name what `nameOf` gives for the key */
+  /** The block of a key, for those who only look. @param name what `keyName` gives for the key */
   look(scope: string, name: string): Block | undefined {
     return this.#byScope.get(scope)?.get(name)
   }
@@ -89,7 +91,7 @@ export class Blocks {
       if (key === undefined) continue
       const blocks = this.#byScope.get(scope) ?? new Map<string, Block>()
       this.#byScope.set(scope, blocks)
-      change(blocks, this.#nameOf(key))
+      change(blocks, keyName(key))
     }
   }
 

@@ -1,5 +1,13 @@
+import { monotonicClock } from '../clock.ts'
 import type { Source } from '../decision.ts'
-import type { BreakerState } from './breaker.ts'
+import { HeadgateError } from '../errors.ts'
+import type { MaybePromise } from '../maybe-promise.ts'
+import type { Command, OutcomeOf, Verb } from './command.ts'
+import type { OnFailure } from './on-store-error.ts'
+import { isFallible, type Ledger, type LedgerTerms, type Store } from './store.ts'
+
+/** The state of a circuit breaker. */
+export type BreakerState = 'closed' | 'open' | 'half-open'
 
 /**
  * The health of a limiter's store, as this process knows it. Limiters of one name (`under`) share it.
@@ -30,13 +38,32 @@ export interface Health {
   readonly owing: number
 }
 
-export class Counters {
-  readonly sources: Record<Source, number> = { store: 0, fallback: 0, open: 0 }
-  denied = 0
-}
+const startedAt = Math.floor(monotonicClock() / 1000)
 
 /** The health of a store that no call has asked through a breaker. */
-export function noCalls(since: number): Health {
+export function noCalls(since: number = startedAt): Health {
   const sources = { store: 0, fallback: 0, open: 0 }
   return { state: 'closed', since, sources, denied: 0, errors: 0, lastError: undefined, owing: 0 }
+}
+
+/** What a limiter opens: a ledger that cannot fail, or one that decides every call although its store can (`withFailover`). */
+export interface CheckedLedger {
+  run<V extends Verb>(command: Command<V>, onFailure?: OnFailure): MaybePromise<OutcomeOf<V>>
+  /** Absent if the store cannot fail. */
+  health?(): Health
+}
+
+/**
+ * Opens a limiter's ledger in a store.
+ * @throws HeadgateError `HEADGATE_OPTION` for a store that can fail and does not use `withFailover`
+ */
+export function openLedger(store: Store, terms: LedgerTerms, joins?: Ledger): CheckedLedger {
+  const ledger: CheckedLedger = store.open(terms, joins)
+  if (!isFallible(store) || ledger.health !== undefined) return ledger
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    'This store can fail, and its ledgers do not say what happens then. Write in its open(): ' +
+      'return withFailover(this, terms, joins, (terms) => new MyLedger(terms)), with withFailover of headgate/store. ' +
+      'A store that cannot fail says traits: { fallible: false }.',
+  )
 }
