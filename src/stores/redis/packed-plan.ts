@@ -139,7 +139,7 @@ function compact(number: number): Buffer {
   return Buffer.from([...bytes, number])
 }
 
-const ruleFlags: Readonly<Record<StateRule, number>> = { keep: 0, scale: 8, reset: 16, retune: 32 }
+const ruleFlags: Readonly<Record<StateRule, number>> = { keep: 0, scale: 8, retune: 16 }
 
 function flagsOf({ algorithm, countRefused, shadow }: Policy, onChange: StateRule): number {
   return (countRefused ? 1 : 0) + (shadow ? 2 : 0) + (algorithm.promises ? 4 : 0) + ruleFlags[onChange]

@@ -20,8 +20,8 @@ function makers.carry()
   end
 
   function carry(p, from, s, now)
+    if isNew(s, from.slots) then return newState(p) end
     local kept = p.leases and from.leases
-    if (p.resets and not kept) or isNew(s, from.slots) then return newState(p) end
     local at = effectiveTime(from, s[1], now)
     local adopt = p.algorithm.adopt
     if p.retunes and adopt and adopt(p, s, at, from) then return s end

@@ -51,7 +51,7 @@ local function readPolicy(position)
   local p = {
     burst = burst, tolerance = tolerance, head = head, s = false, at = 0, wait = 0, scope = false, first = false,
     countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
-    scales = flags % 16 >= 8, resets = flags % 32 >= 16, retunes = flags >= 32,
+    scales = flags % 16 >= 8, retunes = flags >= 16,
     longHead = longHead, longFormat = longFormat, shortHead = shortHead, shortFormat = shortFormat,
   }
   local numbers = { unpack('<' .. rep('d', count), ARGV[2], position) }
