@@ -9,6 +9,21 @@ export type { Numbers } from './state-operations.ts'
  */
 export type Ticket = readonly [since: number, id: number, units: number]
 
+/**
+ * What kinds of arithmetic there are. Each table of them is a `Record` of this type, so the compiler names all that a new kind
+ * has to be added to.
+ */
+export type Kind =
+  | 'bucket'
+  | 'intervalBucket'
+  | 'slidingWindow'
+  | 'segmentedWindow'
+  | 'slidingLog'
+  | 'concurrency'
+  | 'smoothBursty'
+  | 'smoothWarmingUp'
+  | 'penalty'
+
 /** The numbers of one state at one time, filled in by `report`. */
 export class Report {
   /** The largest cost admitted now, at least 0. */
@@ -30,7 +45,7 @@ export class Report {
  */
 export interface Algorithm extends StateOperations {
   /** The name of the arithmetic. With `span` and `parameters` it defines the algorithm for other languages and processes. */
-  readonly kind: string
+  readonly kind: Kind
   readonly parameters: readonly number[]
   /** How many numbers a key's state has. */
   readonly slots: number

@@ -51,10 +51,11 @@ export class Bucket extends DrainingBucket {
 
   constructor(limit: number, window: number, burst: number) {
     super(slots, 0)
-    const divisor = gcd(limit, window)
+    const drain = limit || 1 // under a limit of 0 the bucket stays empty
+    const divisor = gcd(drain, window)
     this.burst = burst
     this.weight = window / divisor
-    this.rate = limit / divisor
+    this.rate = drain / divisor
     this.capacity = burst * this.weight
     this.parameters = [burst, this.weight, this.rate]
     if (this.capacity > maxSafe) {

@@ -29,12 +29,12 @@ export const carryRules: readonly CarryRule[] = ['keep', 'scale']
  */
 export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
   const fresh: number[] = new Array(to.slots).fill(0)
-  if (s.every((number) => number === 0)) return fresh
+  const most = capacity(to)
+  if (most === 0 || s.every((number) => number === 0)) return fresh // a limit of 0 counts nothing
   // Units in flight are as many under any plan.
   const kept = to.leases === true && from.leases === true
   const at = effectiveTime(from, s[0] as number, now)
   if (rule === 'retune' && to.adopt?.(s, 0, at, from)) return s
-  const most = capacity(to)
   const whole = capacity(from)
   const [times, per] = rule === 'scale' && !kept ? [most, whole] : [1, 1]
   if (to.carry(s, 0, at, from, times, per)) return s

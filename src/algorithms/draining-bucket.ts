@@ -1,4 +1,4 @@
-import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
+import type { Algorithm, Kind, Numbers, Report, Ticket } from './algorithm.ts'
 import { Bookings } from './bookings.ts'
 import { maxSafe, ratioUp } from './exact-math.ts'
 import type { Drain } from './steps.ts'
@@ -8,7 +8,7 @@ import type { Drain } from './steps.ts'
  * time from which it drains.
  */
 export abstract class DrainingBucket implements Algorithm, Drain {
-  abstract readonly kind: string
+  abstract readonly kind: Kind
   abstract readonly parameters: readonly number[]
   readonly slots: number
   readonly condensed: number

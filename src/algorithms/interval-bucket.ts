@@ -51,14 +51,14 @@ export class IntervalBucket extends DrainingBucket {
 
   constructor(limit: number, window: number, burst: number, aligned: boolean) {
     super(slots, 2)
-    this.rate = limit
+    this.rate = limit || 1 // under a limit of 0 nothing is ever spent
     this.per = window
     this.capacity = burst
     this.aligned = aligned
-    this.most = Math.min(maxSafe, limit * Math.floor(2 ** 52 / window))
-    this.span = Math.ceil(burst / limit) * window
+    this.most = Math.min(maxSafe, this.rate * Math.floor(2 ** 52 / window))
+    this.span = Math.ceil(burst / this.rate) * window
     this.tolerance = toleranceOf(this.span)
-    this.parameters = [limit, window, burst, aligned ? 1 : 0]
+    this.parameters = [this.rate, window, burst, aligned ? 1 : 0]
     if (burst > this.most) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',

@@ -1,6 +1,5 @@
-import type { Algorithm } from './algorithm.ts'
+import type { Algorithm, Kind } from './algorithm.ts'
 import { Bucket } from './bucket.ts'
-import { Closed } from './closed.ts'
 import { Concurrency } from './concurrency.ts'
 import { IntervalBucket } from './interval-bucket.ts'
 import { Penalty } from './penalty.ts'
@@ -11,38 +10,38 @@ import { SmoothBursty } from './smooth-bursty.ts'
 import { SmoothWarmingUp } from './smooth-warming-up.ts'
 
 /** The numbers that define an algorithm. A store keeps them beside a state, for other processes and later deploys. */
-export type Definition = Pick<Algorithm, 'kind' | 'span' | 'parameters'>
+export interface Definition extends Pick<Algorithm, 'span' | 'parameters'> {
+  /** A `Kind`, or what another build calls so. */
+  readonly kind: string
+}
 
 type Numbers = readonly number[]
 /** @param window of the policy, in microseconds */
 type Reviver = (span: number, parameters: Numbers, window?: number) => Algorithm
 
-const revivers = new Map(
-  Object.entries<Reviver>({
-    bucket: (_, [burst = 0, weight = 0, drain = 0], window = weight) => {
-      const divisor = Math.round(window / weight)
-      return new Bucket(drain * divisor, weight * divisor, burst)
-    },
-    intervalBucket: (_, [limit = 0, window = 0, burst = 0, aligned = 0]) =>
-      new IntervalBucket(limit, window, burst, aligned === 1),
-    slidingWindow: (span, [limit = 0]) => new SlidingWindow(limit, span),
-    segmentedWindow: (span, [limit = 0, segments = 0]) => new SegmentedWindow(limit, span, segments),
-    slidingLog: (span, [limit = 0]) => new SlidingLog(limit, span),
-    concurrency: (span, [limit = 0]) => new Concurrency(limit, span),
-    penalty: (_, parameters) => Penalty.of(parameters),
-    smoothBursty: (_, [stable = 0, max = 0], window) => new SmoothBursty(stable, max, window),
-    smoothWarmingUp: (_, [stable = 0, warmup = 0, coldFactor = 0], window) =>
-      new SmoothWarmingUp(stable, warmup, coldFactor, window),
-    closed: () => new Closed(),
-  }),
-)
+const revivers: Readonly<Record<Kind, Reviver>> = {
+  bucket: (_, [burst = 0, weight = 0, drain = 0], window = weight) => {
+    const divisor = Math.round(window / weight)
+    return new Bucket(drain * divisor, weight * divisor, burst)
+  },
+  intervalBucket: (_, [limit = 0, window = 0, burst = 0, aligned = 0]) =>
+    new IntervalBucket(limit, window, burst, aligned === 1),
+  slidingWindow: (span, [limit = 0]) => new SlidingWindow(limit, span),
+  segmentedWindow: (span, [limit = 0, segments = 0]) => new SegmentedWindow(limit, span, segments),
+  slidingLog: (span, [limit = 0]) => new SlidingLog(limit, span),
+  concurrency: (span, [limit = 0]) => new Concurrency(limit, span),
+  penalty: (_, parameters) => Penalty.of(parameters),
+  smoothBursty: (_, [stable = 0, max = 0], window) => new SmoothBursty(stable, max, window),
+  smoothWarmingUp: (_, [stable = 0, warmup = 0, coldFactor = 0], window) =>
+    new SmoothWarmingUp(stable, warmup, coldFactor, window),
+}
 
 /**
  * The algorithm with that definition; undefined for an unknown kind.
  * @param window of its policy, in microseconds: how far back a clock may go depends on it, and nothing else does
  */
 export function revive({ kind, span, parameters }: Definition, window?: number): Algorithm | undefined {
-  return revivers.get(kind)?.(span, parameters, window)
+  return Object.hasOwn(revivers, kind) ? revivers[kind as Kind](span, parameters, window) : undefined
 }
 
 const knownByDefinition = new WeakMap<Algorithm, Algorithm>()

@@ -19,7 +19,7 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
-import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
+import type { Algorithm, Kind, Numbers, Policy, Report, Ticket } from './algorithm.ts'
 import { condensedLog, condenseLog } from './condense-log.ts'
 import { definePolicy } from './define-policy.ts'
 import { toleranceOf } from './effective-time.ts'
@@ -42,7 +42,7 @@ import {
 const most = 2 ** 50
 
 export class SlidingLog implements Algorithm {
-  readonly kind: string = 'slidingLog'
+  readonly kind: Kind = 'slidingLog'
   readonly parameters: readonly number[]
   readonly slots: number = header
   readonly grows = true

@@ -21,7 +21,7 @@
  * call found (free, stored), the units that it took, and the id of the reservations.
  */
 import { HeadgateError } from '../errors.ts'
-import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
+import type { Algorithm, Kind, Numbers, Report, Ticket } from './algorithm.ts'
 import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
 
@@ -31,7 +31,7 @@ const mostPermits = 2 ** 31 - 1
 const longest = 2 ** 52
 
 export abstract class Smooth implements Algorithm {
-  abstract readonly kind: string
+  abstract readonly kind: Kind
   abstract readonly parameters: readonly number[]
   readonly slots = 8
   readonly idSlot = 7

@@ -110,7 +110,7 @@ export function inspectPolicy(
     lastUsedAt: isNew ? undefined : Math.floor((state[0] as number) / 1000),
     carried,
     words: wordsOf({ algorithm, s, at, now, burst, used, debt, retry, next, reset, leases, booked }),
-    numbers: numbersOf(algorithm, s, at),
+    numbers: burst === 0 ? {} : numbersOf(algorithm, s, at),
   }
 }
 
@@ -120,7 +120,7 @@ function debtOf(algorithm: Algorithm, s: readonly number[], used: number, limit:
     return Math.max(0, Math.ceil(((s[1] as number) - algorithm.capacity) / algorithm.weight))
   if (algorithm.leases || algorithm instanceof Penalty || algorithm instanceof Smooth) return 0
   if (algorithm instanceof SlidingLog) return Math.max(0, used - algorithm.limit)
-  return algorithm.kind === 'closed' ? 0 : Math.max(0, used - limit)
+  return Math.max(0, used - limit)
 }
 
 /** Microseconds as milliseconds, rounded up. */

@@ -1,7 +1,6 @@
 /* One sentence for each state: what is used, and when it comes back. */
 import type { Algorithm } from '../algorithms/algorithm.ts'
 import { Bucket } from '../algorithms/bucket.ts'
-import { Closed } from '../algorithms/closed.ts'
 import { Concurrency } from '../algorithms/concurrency.ts'
 import { IntervalBucket } from '../algorithms/interval-bucket.ts'
 import { Penalty } from '../algorithms/penalty.ts'
@@ -33,8 +32,8 @@ export interface Facts {
 const unreached = 2 ** 52
 
 export function wordsOf(facts: Facts): string {
-  const { algorithm, booked, retry } = facts
-  if (algorithm instanceof Closed) return 'The limit is 0, so no call is admitted.'
+  const { algorithm, booked, burst, retry } = facts
+  if (burst === 0) return 'The limit is 0, so no call is admitted.'
   if (algorithm instanceof Penalty) return ofPenalty(algorithm, facts)
   const parts = [algorithm instanceof Smooth ? ofSmooth(algorithm, facts) : ofUnits(facts)]
   const ahead = booked.reduce((sum, { units }) => sum + units, 0)

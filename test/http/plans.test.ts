@@ -103,7 +103,10 @@ contract((app) => {
   test('other invalid options throw at construction', async () => {
     await expect(start({ headers: 'unheard-of' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
     await expect(start({ onChange: 'halve' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
-    const noRule = { code: 'HEADGATE_OPTION', message: expect.stringContaining('A policy with a new name is a new quota') }
+    const noRule = {
+      code: 'HEADGATE_OPTION',
+      message: expect.stringContaining('A policy with a new name is a new quota'),
+    }
     await expect(start({ onChange: 'reset' }, byPlan)).rejects.toMatchObject(noRule)
     await expect(start({ limit: 5 }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
     const penalty = { after: 0, within: '1m', block: '1m' }

@@ -20,12 +20,13 @@ function makers.carry()
   end
 
   function carry(p, from, s, now)
-    if isNew(s, from.slots) then return newState(p) end
+    local most = capacity(p)
+    if most == 0 or isNew(s, from.slots) then return newState(p) end
     local kept = p.leases and from.leases
     local at = effectiveTime(from, s[1], now)
     local adopt = p.algorithm.adopt
     if p.retunes and adopt and adopt(p, s, at, from) then return s end
-    local most, whole, times, per = capacity(p), capacity(from), 1, 1
+    local whole, times, per = capacity(from), 1, 1
     if p.scales and not kept then times, per = most, whole end
     if p.algorithm.carry(p, s, at, from, times, per) then return s end
     local used = min(most, ratioUp(whole - remainingOf(from, s, at), times, per))

@@ -50,8 +50,8 @@ export function isPlain(policies: readonly Policy[], scopes: readonly string[]):
   return scopes.length === 1 && policies.length <= mostPolicies && policies.every(isPlainPolicy)
 }
 
-function isPlainPolicy({ algorithm, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
-  if (!(algorithm.kind in makers) || shadow) return false
+function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
+  if (!(algorithm.kind in makers) || shadow || limit === 0) return false
   if (algorithm instanceof SlidingLog) return n === 0 && !countRefused && algorithm.limit <= largestLog
   if (!algorithm.punishes) return true
   const others = all.slice(0, -1)
