@@ -41,7 +41,8 @@ function notWithLimit(): never {
 
 /** Joins settings with their arithmetic. @param remake makes the same policy with another limit */
 export function makePolicy(settings: PolicySettings, algorithm: Algorithm, remake: Remake): Policy {
-  const policy = Object.freeze({ ...settings, algorithm: Object.freeze(algorithm) })
+  Object.freeze(algorithm)
+  const policy: Policy = Object.freeze({ ...settings, algorithm })
   remakers.set(policy, remake)
   return policy
 }

@@ -27,17 +27,28 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report } from './algorithm.ts'
+import {
+  are,
+  type Description,
+  type Facts,
+  type InspectedNumbers,
+  milliseconds,
+  type Terms,
+  timeText,
+  units,
+} from './describe.ts'
 import { DrainingBucket } from './draining-bucket.ts'
-import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
 
 const slots = 4
+
+/** The limit of a counter: more than anybody reaches. Sums of it are exact, and clients of Redis read it without rounding. */
+export const unreached: number = 2 ** 52
 
 export class IntervalBucket extends DrainingBucket {
   readonly kind = 'intervalBucket'
   readonly parameters: readonly number[]
   readonly span: number
-  readonly tolerance: number
   /** Units that come back in each interval. */
   readonly rate: number
   /** The length of an interval. */
@@ -57,7 +68,6 @@ export class IntervalBucket extends DrainingBucket {
     this.aligned = aligned
     this.most = Math.min(maxSafe, this.rate * Math.floor(2 ** 52 / window))
     this.span = Math.ceil(burst / this.rate) * window
-    this.tolerance = toleranceOf(this.span)
     this.parameters = [this.rate, window, burst, aligned ? 1 : 0]
     if (burst > this.most) {
       throw new HeadgateError(
@@ -117,7 +127,7 @@ export class IntervalBucket extends DrainingBucket {
     return elapsed <= 0 ? spent : Math.max(0, spent - (elapsed / this.per) * this.rate)
   }
 
-  fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
+  override fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
     const start = this.#startAt(s, i, at)
     const ahead = s[i + 3] === 0 ? 0 : this.bookings.ahead(s, Math.max(start, s[i + 2] as number))
     const waits = Math.floor(delay / this.per) * this.rate
@@ -165,13 +175,13 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   /** Fills up to `burst` at most: a refused call does not outlast its interval. */
-  count(s: Numbers, i: number, at: number, cost: number): void {
+  override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0, 0)
     const spent = s[i + 1] as number
     s[i + 1] = Math.max(spent, Math.min(this.capacity, spent + cost))
   }
 
-  bookedAt(s: Numbers, i: number, at: number, delay: number): number {
+  override bookedAt(s: Numbers, i: number, at: number, delay: number): number {
     return delay > 0 ? at + delay : (s[i + 2] as number)
   }
 
@@ -200,7 +210,7 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   /** The later interval counts: its refills come later. */
-  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const start = this.#startAt(s, i, at)
     const other = this.#startAt(t, j, at)
     const spent = this.#foldedAt(s, i, start)
@@ -209,12 +219,12 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   /** The merged interval may be another key's, and end before an interval that this key opens now. */
-  reopen(s: Numbers, i: number, at: number): void {
+  override reopen(s: Numbers, i: number, at: number): void {
     this.take(s, i, at, 0, 0)
     if (!this.aligned) s[i + 2] = at
   }
 
-  condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const start = this.#startAt(s, i, at)
     const id = this.bookings.in(s) ? 0 : (s[i + 3] as number)
     this.#write(t, j, at, this.#foldedAt(s, i, start), start)
@@ -234,5 +244,32 @@ export class IntervalBucket extends DrainingBucket {
     s[i + 1] = spent
     s[i + 2] = start
     s[i + 3] = 0
+  }
+
+  override get terms(): Terms {
+    return { limit: this.rate, window: this.per / 1000, burst: this.capacity }
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const description = super.describe(s, facts)
+    if (this.capacity < unreached) return description
+    const { used } = facts
+    const counted = `${units(used)} ${are(used)} counted in the window that ends in ${this.#untilEnd(s, facts)}`
+    return { ...description, words: used === 0 && facts.reset === 0 ? 'Nothing is counted' : counted }
+  }
+
+  protected numbers([, spent = 0, start = 0]: readonly number[]): InspectedNumbers {
+    const [windowStart, windowEnd] = [milliseconds(start), milliseconds(start + this.per)]
+    return { spent, capacity: this.capacity, windowStart, windowEnd }
+  }
+
+  protected returning(s: readonly number[], facts: Facts): string {
+    const end = this.#untilEnd(s, facts)
+    if (this.capacity === this.rate) return ` in the window that ends in ${end}`
+    return `; ${this.rate} come back every ${timeText(this.per)}, the next in ${end}`
+  }
+
+  #untilEnd(s: readonly number[], { now }: Facts): string {
+    return timeText((s[2] as number) + this.per - now)
   }
 }
