@@ -4,7 +4,7 @@ export type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithms/al
 export type { Block } from './algorithms/block.ts'
 export type { CarryRule, StateRule } from './algorithms/carry.ts'
 export type { Costs, Details, Tickets } from './algorithms/evaluation.ts'
-export { type Definition, revive, sameDefinition } from './algorithms/revive.ts'
+export { type Definition, revive, sameDefinition } from './algorithms/kinds.ts'
 export type { Clock } from './clock.ts'
 export type { Blocked, Decision, Source, Verdict } from './decision.ts'
 export { withFailover } from './failure/failover-ledger.ts'

@@ -24,13 +24,10 @@
  */
 import type { Numbers } from './algorithm.ts'
 import { ratioUp } from './exact-math.ts'
-import { addStep, type Drain, drained, endOfSteps, giveBackSince, maxSteps, scaleSteps } from './steps.ts'
+import { addStep, type Drain, drained, endOfSteps, giveBackSince, scaleSteps } from './steps.ts'
 
 /** The most bookings of one state. More of them become a run. */
-const maxBookings = 64
-
-/** The most numbers that follow a state: how many steps there are, the steps, and the bookings. */
-export const mostBookingNumbers: number = 1 + 2 * maxSteps + 3 * maxBookings
+export const maxBookings = 64
 
 export class Bookings {
   readonly #drain: Drain

@@ -1,8 +1,8 @@
 import { checkPolicyOptions, type PolicyOptions } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
+import { unreached } from './describe.ts'
 import { type FixedWindowOptions, windowBuilder } from './fixed-window.ts'
-import { unreached } from './interval-bucket.ts'
 
 export interface CounterOptions extends Pick<PolicyOptions, 'window' | 'name' | 'label' | 'scope'> {
   /**

@@ -43,9 +43,14 @@ export interface Description {
   readonly booked?: readonly UnitsAt[]
 }
 
+/** The limit of a counter: more than anybody reaches. Sums of it are exact, and clients of Redis read it without rounding. */
+export const unreached: number = 2 ** 52
+
 /** `7 of 10 units are used`. @param more goes on with the sentence, if something is used */
 export function usedWords({ used, reset, burst }: Facts, more = '', how = 'used'): string {
-  if (used === 0 && reset === 0) return `Nothing is used of ${units(burst)}`
+  const counts = burst === unreached
+  if (used === 0 && reset === 0) return counts ? 'Nothing is counted' : `Nothing is used of ${units(burst)}`
+  if (counts) return `${units(used)} ${are(used)} counted${more}`
   return `${used} of ${units(burst)} ${are(used)} ${how}${more}`
 }
 

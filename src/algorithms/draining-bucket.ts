@@ -1,8 +1,8 @@
 import { Algorithm, type Numbers, type Ticket } from './algorithm.ts'
-import { Bookings, mostBookingNumbers } from './bookings.ts'
+import { Bookings, maxBookings } from './bookings.ts'
 import { type Description, debtWords, type Facts, type InspectedNumbers, usedWords } from './describe.ts'
 import { maxSafe, ratioUp } from './exact-math.ts'
-import type { Drain } from './steps.ts'
+import { type Drain, maxSteps } from './steps.ts'
 
 /**
  * What both kinds of buckets do for reservations and when their numbers change. The level is `s[1]`, and `s[timeSlot]` is the
@@ -11,7 +11,7 @@ import type { Drain } from './steps.ts'
 export abstract class DrainingBucket extends Algorithm implements Drain {
   readonly slots: number
   override readonly idSlot: number
-  override readonly bookingNumbers: number = mostBookingNumbers
+  override readonly bookingNumbers: number = 1 + 2 * maxSteps + 3 * maxBookings
   override readonly promises = true
   abstract readonly rate: number
   abstract readonly per: number

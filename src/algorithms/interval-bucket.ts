@@ -27,23 +27,9 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report } from './algorithm.ts'
-import {
-  are,
-  type Description,
-  type Facts,
-  type InspectedNumbers,
-  milliseconds,
-  type Terms,
-  timeText,
-  units,
-} from './describe.ts'
+import { type Facts, type InspectedNumbers, milliseconds, type Terms, timeText } from './describe.ts'
 import { DrainingBucket } from './draining-bucket.ts'
 import { maxSafe } from './exact-math.ts'
-
-const slots = 4
-
-/** The limit of a counter: more than anybody reaches. Sums of it are exact, and clients of Redis read it without rounding. */
-export const unreached: number = 2 ** 52
 
 export class IntervalBucket extends DrainingBucket {
   readonly kind = 'intervalBucket'
@@ -61,7 +47,7 @@ export class IntervalBucket extends DrainingBucket {
   readonly most: number
 
   constructor(limit: number, window: number, burst: number, aligned: boolean) {
-    super(slots, 2)
+    super(4, 2)
     this.rate = limit || 1 // under a limit of 0 nothing is ever spent
     this.per = window
     this.capacity = burst
@@ -239,7 +225,7 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   #write(s: Numbers, i: number, at: number, spent: number, start: number): void {
-    if (Array.isArray(s)) s.length = i + slots
+    if (Array.isArray(s)) s.length = i + this.slots
     s[i] = at
     s[i + 1] = spent
     s[i + 2] = start
@@ -250,26 +236,14 @@ export class IntervalBucket extends DrainingBucket {
     return { limit: this.rate, window: this.per / 1000, burst: this.capacity }
   }
 
-  override describe(s: readonly number[], facts: Facts): Description {
-    const description = super.describe(s, facts)
-    if (this.capacity < unreached) return description
-    const { used } = facts
-    const counted = `${units(used)} ${are(used)} counted in the window that ends in ${this.#untilEnd(s, facts)}`
-    return { ...description, words: used === 0 && facts.reset === 0 ? 'Nothing is counted' : counted }
-  }
-
   protected numbers([, spent = 0, start = 0]: readonly number[]): InspectedNumbers {
-    const [windowStart, windowEnd] = [milliseconds(start), milliseconds(start + this.per)]
-    return { spent, capacity: this.capacity, windowStart, windowEnd }
+    const windowEnd = milliseconds(start + this.per)
+    return { spent, capacity: this.capacity, windowStart: milliseconds(start), windowEnd }
   }
 
-  protected returning(s: readonly number[], facts: Facts): string {
-    const end = this.#untilEnd(s, facts)
+  protected returning(s: readonly number[], { now }: Facts): string {
+    const end = timeText((s[2] as number) + this.per - now)
     if (this.capacity === this.rate) return ` in the window that ends in ${end}`
     return `; ${this.rate} come back every ${timeText(this.per)}, the next in ${end}`
-  }
-
-  #untilEnd(s: readonly number[], { now }: Facts): string {
-    return timeText((s[2] as number) + this.per - now)
   }
 }

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Algorithm, Report } from '../../src/algorithms/algorithm.ts'
 import { type CarryRule, carry, carryRules } from '../../src/algorithms/carry.ts'
 import { ratioUp } from '../../src/algorithms/exact-math.ts'
-import { revive, sameDefinition } from '../../src/algorithms/revive.ts'
+import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
 import {
   fixedWindow,
   gcra,

@@ -3,7 +3,7 @@
  */
 
 import type { Block } from '../../algorithms/block.ts'
-import { type Definition, revive } from '../../algorithms/revive.ts'
+import { type Definition, revive } from '../../algorithms/kinds.ts'
 import type { KeptKey, KeptState } from '../../inspection/kept-key.ts'
 import { kindOf, kinds } from './lua/kinds.ts'
 

@@ -1,4 +1,4 @@
-/** Restates algorithms/carry.ts and algorithms/revive.ts, for a state whose definition differs from its policy's. */
+/** Restates algorithms/carry.ts and algorithms/kinds.ts, for a state whose definition differs from its policy's. */
 export const carry = `
 function makers.carry()
   make('ratioUp')

@@ -27,6 +27,7 @@ function define(p, kind, ...)
   local algorithm = make(name)
   p.kind, p.algorithm = name, algorithm
   algorithm.define(p, ...)
+  if not p.tolerance then p.tolerance = max(clockSkew, p.span) end
   if not algorithm.numberFormat then p.grain = max(1000000, floor(p.span / 16)) end
   return p
 end

@@ -6,6 +6,7 @@ import type { Kind } from '../../../algorithms/algorithm.ts'
 import { blocks } from './blocks.ts'
 import { bookings } from './bookings.ts'
 import { carry } from './carry.ts'
+import { defaults } from './defaults.ts'
 import { evaluation } from './evaluation.ts'
 import { exactMath } from './exact-math.ts'
 import { luaOf } from './kinds.ts'
@@ -28,6 +29,7 @@ export type Part =
   | 'leases'
   | 'bookings'
   | 'others'
+  | 'defaults'
   | 'smooth'
   | 'endOfOthers'
   | 'main'
@@ -46,6 +48,7 @@ export const parts: Readonly<Record<Part, string>> = {
   ...luaOf(true),
   // The makers of the other algorithms are functions too, and most calls need none of them.
   others: 'function makers.others()\n',
+  defaults,
   smooth,
   ...luaOf(false),
   endOfOthers: 'end\n',
