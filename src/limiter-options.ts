@@ -31,7 +31,7 @@ export interface RateLimiterOptions {
   penalty?: PenaltyOptions
   /**
    * What happens to the units that a key has used when the numbers of a policy of that name change. `'keep'` (default)
-   * keeps the number of units, `'scale'` keeps their part of the limit, `'reset'` forgets them.
+   * keeps the number of units, `'scale'` keeps their part of the limit. A policy with a new name is a new quota.
    */
   onChange?: CarryRule
   /**
@@ -92,11 +92,21 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
     // On a synchronous store, each limiter without a name has its own states.
     uniqueName: options.name !== undefined || !store.synchronous,
     store,
-    onChange: oneOf(options.onChange, carryRules, 'onChange'),
+    onChange: carryRuleOf(options.onChange),
     penalty: punishment,
     failure: readFailureOptions(options, 'RateLimiter'),
     heavyKeys: options.top === undefined ? undefined : new HeavyKeys(options.top),
   })
+}
+
+/** @throws HeadgateError `HEADGATE_OPTION` if the rule is neither left out nor one of them */
+function carryRuleOf(rule: CarryRule | 'reset' | undefined): CarryRule {
+  if (rule !== 'reset') return oneOf(rule, carryRules, 'onChange')
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    "onChange: 'reset' is no rule any more: two plans by turns would admit everything. " +
+      'A policy with a new name is a new quota. To give one key its full quota, call limiter.reset(key).',
+  )
 }
 
 /** Two services that forget the name would share a quota. */

@@ -89,6 +89,15 @@ describe.each(files)('%s', (file) => {
   })
 })
 
+test('what others ask an algorithm is data or a method: nobody asks for its class', () => {
+  const classes = files
+    .filter((file) => file.startsWith('src/algorithms/'))
+    .flatMap((file) => [...read(file).matchAll(/export (?:abstract )?class (\w+) extends/g)].map(([, name]) => name))
+  expect(classes).toEqual(expect.arrayContaining(['Bucket', 'SlidingLog', 'Smooth', 'Penalty']))
+  const asks = new RegExp(`instanceof (${classes.join('|')}|Algorithm)\\b`)
+  expect(files.filter((file) => !file.startsWith('src/algorithms/') && asks.test(read(file)))).toEqual([])
+})
+
 test('the pacer imports nothing of http', () => {
   const pacer = files.filter((file) => file.startsWith('src/pacer/'))
   const imports = pacer.flatMap((file) => importsOf(file, read(file)))

@@ -102,7 +102,7 @@ describe('each algorithm says in a sentence what is used and when it comes back'
       0,
       'The limit is 0, so no call is admitted.',
       'The limit is 0, so no call is admitted.',
-      { last: 0 },
+      {},
     ],
   ])('%s', async (_, like, later, used, inDebt, numbers) => {
     const { clock, limiter } = limiterOf(like)

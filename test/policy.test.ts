@@ -163,6 +163,24 @@ test.each([
     act: () => tokenBucket({ limit: 1, window: '366d', burst: 1000, refill: 'interval' }),
     code: 'HEADGATE_INEXACT',
   },
+  {
+    what: 'an algorithm of no constructor',
+    act: () => {
+      const { algorithm, ...settings } = slidingWindow({ limit: 1, window: 1 })
+      const mine = { kind: 'mine', parameters: [1], slots: 1, span: 1, wait: () => 0, take: () => {}, report: () => {} }
+      return new RateLimiter({ policies: { ...settings, algorithm: mine } as Unchecked })
+    },
+    code: 'HEADGATE_POLICY',
+  },
+  {
+    what: 'a subclass of an algorithm',
+    act: () => {
+      const { algorithm, ...settings } = slidingWindow({ limit: 1, window: 1 })
+      const mine = Object.create(algorithm, { kind: { value: 'mine' } })
+      return new RateLimiter({ policies: { ...settings, algorithm: mine } })
+    },
+    code: 'HEADGATE_POLICY',
+  },
   { what: 'no policies', act: () => new RateLimiter({ policies: [] }), code: 'HEADGATE_POLICY' },
   { what: 'an absent list of policies', act: () => new RateLimiter({} as Unchecked), code: 'HEADGATE_POLICY' },
   {

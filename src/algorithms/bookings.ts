@@ -27,7 +27,7 @@ import { ratioUp } from './exact-math.ts'
 import { addStep, type Drain, drained, endOfSteps, giveBackSince, scaleSteps } from './steps.ts'
 
 /** The most bookings of one state. More of them become a run. */
-const maxBookings = 64
+export const maxBookings = 64
 
 export class Bookings {
   readonly #drain: Drain
@@ -231,6 +231,14 @@ export class Bookings {
       if (s[k] !== s[k + 1]) s[k + 2] = Math.min(s[k + 2] as number, this.#drain.capacity)
       s[k] = s[k + 1] as number
     }
+  }
+
+  /** When each booking acts, and its ticks. A run counts as one, at its end. */
+  list(s: readonly number[]): readonly (readonly [time: number, ticks: number])[] {
+    const all: [number, number][] = []
+    for (let k = this.#firstBooking(s as number[]); k < s.length; k += 3)
+      all.push([s[k + 1] as number, s[k + 2] as number])
+    return all
   }
 
   /** A level at `at` that, without bookings, is at least as strict from the last of them on. */

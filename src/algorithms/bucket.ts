@@ -30,17 +30,21 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report } from './algorithm.ts'
+import { type Facts, type InspectedNumbers, nextWords, type Terms, timeText } from './describe.ts'
 import { DrainingBucket } from './draining-bucket.ts'
 import { toleranceOf } from './effective-time.ts'
 import { gcd, maxSafe } from './exact-math.ts'
 
 const slots = 3
 
+/** Windows in which people count, in microseconds. */
+const usual = [1, 60, 900, 3600, 86_400].map((seconds) => seconds * 1_000_000)
+
 export class Bucket extends DrainingBucket {
   readonly kind = 'bucket'
   readonly parameters: readonly number[]
   readonly span: number
-  readonly tolerance: number
+  readonly #window: number
   readonly burst: number
   /** Ticks per unit. */
   readonly weight: number
@@ -51,10 +55,11 @@ export class Bucket extends DrainingBucket {
 
   constructor(limit: number, window: number, burst: number) {
     super(slots, 0)
-    const divisor = gcd(limit, window)
+    const drain = limit || 1 // under a limit of 0 the bucket stays empty
+    const divisor = gcd(drain, window)
     this.burst = burst
     this.weight = window / divisor
-    this.rate = limit / divisor
+    this.rate = drain / divisor
     this.capacity = burst * this.weight
     this.parameters = [burst, this.weight, this.rate]
     if (this.capacity > maxSafe) {
@@ -65,7 +70,11 @@ export class Bucket extends DrainingBucket {
       )
     }
     this.span = Math.ceil(this.capacity / this.rate)
-    this.tolerance = toleranceOf(this.span, window)
+    this.#window = window
+  }
+
+  override get tolerance(): number {
+    return toleranceOf(this.span, this.#window)
   }
 
   wait(s: Numbers, i: number, at: number, cost: number): number {
@@ -99,7 +108,7 @@ export class Bucket extends DrainingBucket {
     return this.bookings.levelAt(s, last, s[i + 1] as number, Math.max(at, last))
   }
 
-  fits(s: Numbers, i: number, at: number, cost: number): boolean {
+  override fits(s: Numbers, i: number, at: number, cost: number): boolean {
     const ahead = s[i + 2] === 0 ? 0 : this.bookings.ahead(s, Math.max(at, s[i] as number))
     return this.#levelAt(s, i, at) + ahead + cost * this.weight <= maxSafe
   }
@@ -135,16 +144,12 @@ export class Bucket extends DrainingBucket {
   }
 
   /** Fills up to the capacity at most. So one full refill after the last refused call, all of them are forgotten. */
-  count(s: Numbers, i: number, at: number, cost: number): void {
+  override count(s: Numbers, i: number, at: number, cost: number): void {
     const level = this.#levelAt(s, i, at)
     const filled = Math.min(this.capacity, level + cost * this.weight)
     this.take(s, i, at, 0, 0)
     if (s[i + 2] !== 0 && filled > level) this.bookings.arrive(s as number[], at, level)
     s[i + 1] = Math.max(level, filled)
-  }
-
-  bookedAt(_s: Numbers, _i: number, at: number, delay: number): number {
-    return at + delay
   }
 
   report(s: Numbers, i: number, at: number, out: Report): void {
@@ -175,12 +180,12 @@ export class Bucket extends DrainingBucket {
     return from instanceof Bucket
   }
 
-  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const level = Math.max(this.#foldedAt(s, i, at), this.#foldedAt(t, j, at))
     this.#write(s, i, at, level)
   }
 
-  condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const id = this.bookings.in(s) ? 0 : (s[i + 2] as number)
     this.#write(t, j, at, this.#foldedAt(s, i, at))
     t[j + 2] = id
@@ -198,5 +203,22 @@ export class Bucket extends DrainingBucket {
     s[i] = at
     s[i + 1] = level
     s[i + 2] = 0
+  }
+
+  /** The rate in whole units, in the shortest of the usual windows. */
+  override get terms(): Terms {
+    const { weight, rate, burst } = this
+    const window = usual.find((each) => (each * rate) % weight === 0 && each * rate <= maxSafe)
+    return window === undefined
+      ? { limit: rate, window: weight / 1000, burst }
+      : { limit: (window * rate) / weight, window: window / 1000, burst }
+  }
+
+  protected numbers([, level = 0]: readonly number[]): InspectedNumbers {
+    return { level: level / this.weight, capacity: this.burst }
+  }
+
+  protected returning(_s: readonly number[], facts: Facts): string {
+    return `; one comes back every ${timeText(this.weight / this.rate)}${nextWords(facts, ', the next')}`
   }
 }

@@ -1,10 +1,9 @@
 /*
  * A policy is identified by its name. When its numbers change for a key (an upgrade, a new deploy), the units that the
- * key has used are carried over by one of three rules:
+ * key has used are carried over by one of two rules:
  *
  *     keep     70 of 100 used, now 1000: 70 used      70 of 100 used, now 50: 50 used, the whole quota
  *     scale    70 of 100 used, now 1000: 700 used     70 of 100 used, now 50: 35 used
- *     reset    nothing is used
  *
  * If the algorithm and the window stay, the times stay too. A window ends when it would have ended, an entry of a log
  * leaves when it would have left, a bucket goes on from its level. Otherwise the used units count as if they had just been
@@ -13,16 +12,16 @@
 import { type Algorithm, type Numbers, Report } from './algorithm.ts'
 import { effectiveTime } from './effective-time.ts'
 import { ratioUp } from './exact-math.ts'
+import { type Definition, revive, sameDefinition } from './kinds.ts'
 import type { PolicyEvaluation } from './policy-evaluation.ts'
-import { type Definition, revive, sameDefinition } from './revive.ts'
 
 /** What happens to a key's state when the numbers of its policy change. */
-export type CarryRule = 'keep' | 'scale' | 'reset'
+export type CarryRule = 'keep' | 'scale'
 
 /** The rules of a ledger. `retune` is for a rate that is set at run time: it keeps the times that were promised (`adopt`). */
 export type StateRule = CarryRule | 'retune'
 
-export const carryRules: readonly CarryRule[] = ['keep', 'scale', 'reset']
+export const carryRules: readonly CarryRule[] = ['keep', 'scale']
 
 /**
  * The state under `to` of a key whose state under `from` is `s`. It may reuse `s`, which starts at its first number.
@@ -30,12 +29,12 @@ export const carryRules: readonly CarryRule[] = ['keep', 'scale', 'reset']
  */
 export function carry(s: number[], from: Algorithm, to: Algorithm, now: number, rule: StateRule): number[] {
   const fresh: number[] = new Array(to.slots).fill(0)
+  const most = capacity(to)
+  if (most === 0 || s.every((number) => number === 0)) return fresh // a limit of 0 counts nothing
   // Units in flight are as many under any plan.
   const kept = to.leases === true && from.leases === true
-  if ((rule === 'reset' && !kept) || s.every((number) => number === 0)) return fresh
   const at = effectiveTime(from, s[0] as number, now)
   if (rule === 'retune' && to.adopt?.(s, 0, at, from)) return s
-  const most = capacity(to)
   const whole = capacity(from)
   const [times, per] = rule === 'scale' && !kept ? [most, whole] : [1, 1]
   if (to.carry(s, 0, at, from, times, per)) return s

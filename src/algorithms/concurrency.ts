@@ -16,13 +16,14 @@ import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
 import { checkPolicyOptions, type PolicyOptions } from '../policy.ts'
 import type { Algorithm, Numbers, Policy } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
+import { type Description, type Facts, timeText, usedWords } from './describe.ts'
 import { shift } from './log-entries.ts'
 import { SlidingLog } from './sliding-log.ts'
 
 export class Concurrency extends SlidingLog {
   override readonly kind = 'concurrency'
   override readonly promises = false
-  readonly leases = true
+  override readonly leases = true
 
   /** A ticket names the end of its lease, which stays when a plan with another lease takes the state over. */
   override bookedAt(_s: Numbers, _i: number, at: number): number {
@@ -39,6 +40,14 @@ export class Concurrency extends SlidingLog {
     from.take(s, i, at, 0, 0)
     shift(s, i, this.span - from.span)
     return true
+  }
+
+  /** Units in flight beyond a limit that was lowered are no debt. */
+  override describe(s: readonly number[], facts: Facts): Description {
+    const inFlight = this.entries(s as number[]).map(({ time, units }) => ({ time: time + this.span, units }))
+    const [first] = inFlight
+    const ends = first === undefined ? '' : `; the first lease ends in ${timeText(first.time - facts.now)}`
+    return { words: usedWords(facts, ends, 'in flight'), numbers: super.describe(s, facts).numbers, inFlight }
   }
 }
 

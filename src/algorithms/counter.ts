@@ -1,6 +1,7 @@
 import { checkPolicyOptions, type PolicyOptions } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
+import { unreached } from './describe.ts'
 import { type FixedWindowOptions, windowBuilder } from './fixed-window.ts'
 
 export interface CounterOptions extends Pick<PolicyOptions, 'window' | 'name' | 'label' | 'scope'> {
@@ -9,9 +10,6 @@ export interface CounterOptions extends Pick<PolicyOptions, 'window' | 'name' | 
    */
   align?: FixedWindowOptions['align']
 }
-
-/** More than anybody reaches. Sums of it are exact, and clients of Redis read it without rounding. */
-const unreached = 2 ** 52
 
 const known = ['window', 'name', 'label', 'scope', 'align']
 

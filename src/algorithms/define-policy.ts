@@ -2,7 +2,6 @@ import { warnOfSeconds } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
 import { type BurstOptions, type PolicySettings, policySettings } from '../policy.ts'
 import type { Algorithm, Policy } from './algorithm.ts'
-import { Closed } from './closed.ts'
 
 type Remake = (limit: number, burst: number | undefined) => Policy
 
@@ -23,12 +22,10 @@ export function definePolicy(
 ): Policy {
   const settings = policySettings(name, options, extra)
   warnOfSeconds(options.window, `${name}: window`)
-  const window = settings.window * 1000
-  if (settings.limit === 0) {
-    build({ ...settings, limit: 1, burst: 1 }, window) // validates the options that only this algorithm has
-    return makePolicy(settings, new Closed(), notWithLimit)
-  }
-  return makePolicy(settings, build(settings, window), (limit, burst) => {
+  const algorithm = build(settings, settings.window * 1000)
+  // Under a limit of 0 there is nothing to count: no unit ever comes back.
+  if (settings.limit === 0) return makePolicy({ ...settings, countRefused: false }, algorithm, notWithLimit)
+  return makePolicy(settings, algorithm, (limit, burst) => {
     const changed = { ...options, limit, ...(options.burst && burst ? { burst } : {}) }
     return limit === 0 ? notWithLimit() : definePolicy(name, changed, extra, build)
   })
@@ -44,7 +41,8 @@ function notWithLimit(): never {
 
 /** Joins settings with their arithmetic. @param remake makes the same policy with another limit */
 export function makePolicy(settings: PolicySettings, algorithm: Algorithm, remake: Remake): Policy {
-  const policy = Object.freeze({ ...settings, algorithm: Object.freeze(algorithm) })
+  Object.freeze(algorithm)
+  const policy: Policy = Object.freeze({ ...settings, algorithm })
   remakers.set(policy, remake)
   return policy
 }

@@ -1,23 +1,18 @@
-import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
-import { Bookings } from './bookings.ts'
+import { Algorithm, type Numbers, type Ticket } from './algorithm.ts'
+import { Bookings, maxBookings } from './bookings.ts'
+import { type Description, debtWords, type Facts, type InspectedNumbers, usedWords } from './describe.ts'
 import { maxSafe, ratioUp } from './exact-math.ts'
-import type { Drain } from './steps.ts'
+import { type Drain, maxSteps } from './steps.ts'
 
 /**
  * What both kinds of buckets do for reservations and when their numbers change. The level is `s[1]`, and `s[timeSlot]` is the
  * time from which it drains.
  */
-export abstract class DrainingBucket implements Algorithm, Drain {
-  abstract readonly kind: string
-  abstract readonly parameters: readonly number[]
+export abstract class DrainingBucket extends Algorithm implements Drain {
   readonly slots: number
-  readonly condensed: number
-  readonly idSlot: number
-  readonly grows = false
-  readonly growsByBooking = true
-  readonly promises = true
-  abstract readonly span: number
-  abstract readonly tolerance: number
+  override readonly idSlot: number
+  override readonly bookingNumbers: number = 1 + 2 * maxSteps + 3 * maxBookings
+  override readonly promises = true
   abstract readonly rate: number
   abstract readonly per: number
   abstract readonly capacity: number
@@ -28,25 +23,25 @@ export abstract class DrainingBucket implements Algorithm, Drain {
 
   /** The id of the reservations is the last number: 0 while none is open, -1 if only bookings are left. */
   constructor(slots: number, timeSlot: number) {
+    super()
     this.slots = slots
-    this.condensed = slots
     this.idSlot = slots - 1
     this.#timeSlot = timeSlot
     this.bookings = new Bookings(this, slots)
   }
 
-  abstract wait(s: Numbers, i: number, at: number, cost: number): number
-  abstract fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean
-  abstract take(s: Numbers, i: number, at: number, cost: number, delay: number): void
-  abstract count(s: Numbers, i: number, at: number, cost: number): void
-  abstract bookedAt(s: Numbers, i: number, at: number, delay: number): number
-  abstract report(s: Numbers, i: number, at: number, out: Report): void
-  abstract merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
-  abstract condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void
+  // Bookings make these more than the defaults can do.
+  abstract override fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean
+  abstract override count(s: Numbers, i: number, at: number, cost: number): void
+  abstract override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
+  abstract override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void
   /** True if states of the other one mean the same here, in ticks of another weight. */
   protected abstract drainsAs(from: Algorithm): from is DrainingBucket
+  /** How used units come back, in words. */
+  protected abstract returning(s: readonly number[], facts: Facts): string
+  protected abstract numbers(s: readonly number[]): InspectedNumbers
 
-  refund(s: Numbers, i: number, at: number, cost: number): void {
+  override refund(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0, 0)
     const level = s[i + 1] as number
     const ticks = cost * this.weight
@@ -56,7 +51,7 @@ export abstract class DrainingBucket implements Algorithm, Drain {
     if (open) this.close(s)
   }
 
-  settle(s: Numbers, i: number, at: number, units: number, [since, , whole]: Ticket): void {
+  override settle(s: Numbers, i: number, at: number, units: number, [since, , whole]: Ticket): void {
     this.take(s, i, at, 0, 0)
     if (!Array.isArray(s)) return
     const now = s[this.#timeSlot] as number
@@ -84,7 +79,7 @@ export abstract class DrainingBucket implements Algorithm, Drain {
   }
 
   /** Debt stays the same number of units, rounded up. Booked units keep their time. */
-  adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+  override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!this.drainsAs(from)) return false
     from.take(s, i, at, 0, 0)
     s[i + 1] = Math.min(maxSafe, ratioUp(s[i + 1] as number, this.weight, from.weight))
@@ -95,7 +90,7 @@ export abstract class DrainingBucket implements Algorithm, Drain {
   }
 
   /** Units that count for more or less, or beyond the capacity, can no longer be settled. */
-  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!this.drainsAs(from)) return false
     from.take(s, i, at, 0, 0)
     const level = ratioUp(s[i + 1] as number, times, per)
@@ -107,5 +102,12 @@ export abstract class DrainingBucket implements Algorithm, Drain {
     this.bookings.endRuns(s)
     if (times !== per || ticks > this.capacity) this.forgetTickets(s, 0)
     return true
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const debt = Math.max(0, Math.ceil(((s[1] as number) - this.capacity) / this.weight))
+    const booked = this.bookings.list(s).map(([time, ticks]) => ({ time, units: Math.ceil(ticks / this.weight) }))
+    const words = usedWords(facts, debtWords(debt) + this.returning(s, facts))
+    return { words, numbers: this.numbers(s), debt, booked }
   }
 }

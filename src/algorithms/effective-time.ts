@@ -1,5 +1,3 @@
-import type { Algorithm } from './algorithm.ts'
-
 /** The clocks of machines differ by less than this, in microseconds. */
 const clockSkew = 60_000_000
 
@@ -13,8 +11,8 @@ export function toleranceOf(...times: readonly number[]): number {
  * that no unit is given twice, also if several machines with different clocks write to one key. A clock that went back
  * further is taken as the new time, so that no key is locked out for longer than that.
  */
-export function effectiveTime({ tolerance }: Algorithm, last: number, now: number): number {
-  return now < last && last - now < tolerance ? last : now
+export function effectiveTime(algorithm: { readonly tolerance: number }, last: number, now: number): number {
+  return now < last && last - now < algorithm.tolerance ? last : now
 }
 
 /** A wait by the store's clock: a state whose time is `lag` ahead of that clock must first be caught up with. */

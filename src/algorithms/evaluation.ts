@@ -177,6 +177,7 @@ export class Evaluation {
 
   /** A charge, also of 0 units, which creates the state; or a new lease. */
   private takeMore(evaluation: PolicyEvaluation): void {
+    if (evaluation.keepsNothing) return
     const { now, verb } = this
     const { cost } = evaluation
     const { algorithm, s, i, at } = evaluation.own(now)

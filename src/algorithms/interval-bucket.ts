@@ -27,17 +27,14 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { Algorithm, Numbers, Report } from './algorithm.ts'
+import { type Facts, type InspectedNumbers, milliseconds, type Terms, timeText } from './describe.ts'
 import { DrainingBucket } from './draining-bucket.ts'
-import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
-
-const slots = 4
 
 export class IntervalBucket extends DrainingBucket {
   readonly kind = 'intervalBucket'
   readonly parameters: readonly number[]
   readonly span: number
-  readonly tolerance: number
   /** Units that come back in each interval. */
   readonly rate: number
   /** The length of an interval. */
@@ -50,15 +47,14 @@ export class IntervalBucket extends DrainingBucket {
   readonly most: number
 
   constructor(limit: number, window: number, burst: number, aligned: boolean) {
-    super(slots, 2)
-    this.rate = limit
+    super(4, 2)
+    this.rate = limit || 1 // under a limit of 0 nothing is ever spent
     this.per = window
     this.capacity = burst
     this.aligned = aligned
-    this.most = Math.min(maxSafe, limit * Math.floor(2 ** 52 / window))
-    this.span = Math.ceil(burst / limit) * window
-    this.tolerance = toleranceOf(this.span)
-    this.parameters = [limit, window, burst, aligned ? 1 : 0]
+    this.most = Math.min(maxSafe, this.rate * Math.floor(2 ** 52 / window))
+    this.span = Math.ceil(burst / this.rate) * window
+    this.parameters = [this.rate, window, burst, aligned ? 1 : 0]
     if (burst > this.most) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',
@@ -117,7 +113,7 @@ export class IntervalBucket extends DrainingBucket {
     return elapsed <= 0 ? spent : Math.max(0, spent - (elapsed / this.per) * this.rate)
   }
 
-  fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
+  override fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
     const start = this.#startAt(s, i, at)
     const ahead = s[i + 3] === 0 ? 0 : this.bookings.ahead(s, Math.max(start, s[i + 2] as number))
     const waits = Math.floor(delay / this.per) * this.rate
@@ -165,13 +161,13 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   /** Fills up to `burst` at most: a refused call does not outlast its interval. */
-  count(s: Numbers, i: number, at: number, cost: number): void {
+  override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0, 0)
     const spent = s[i + 1] as number
     s[i + 1] = Math.max(spent, Math.min(this.capacity, spent + cost))
   }
 
-  bookedAt(s: Numbers, i: number, at: number, delay: number): number {
+  override bookedAt(s: Numbers, i: number, at: number, delay: number): number {
     return delay > 0 ? at + delay : (s[i + 2] as number)
   }
 
@@ -200,7 +196,7 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   /** The later interval counts: its refills come later. */
-  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const start = this.#startAt(s, i, at)
     const other = this.#startAt(t, j, at)
     const spent = this.#foldedAt(s, i, start)
@@ -209,12 +205,12 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   /** The merged interval may be another key's, and end before an interval that this key opens now. */
-  reopen(s: Numbers, i: number, at: number): void {
+  override reopen(s: Numbers, i: number, at: number): void {
     this.take(s, i, at, 0, 0)
     if (!this.aligned) s[i + 2] = at
   }
 
-  condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const start = this.#startAt(s, i, at)
     const id = this.bookings.in(s) ? 0 : (s[i + 3] as number)
     this.#write(t, j, at, this.#foldedAt(s, i, start), start)
@@ -229,10 +225,25 @@ export class IntervalBucket extends DrainingBucket {
   }
 
   #write(s: Numbers, i: number, at: number, spent: number, start: number): void {
-    if (Array.isArray(s)) s.length = i + slots
+    if (Array.isArray(s)) s.length = i + this.slots
     s[i] = at
     s[i + 1] = spent
     s[i + 2] = start
     s[i + 3] = 0
+  }
+
+  override get terms(): Terms {
+    return { limit: this.rate, window: this.per / 1000, burst: this.capacity }
+  }
+
+  protected numbers([, spent = 0, start = 0]: readonly number[]): InspectedNumbers {
+    const windowEnd = milliseconds(start + this.per)
+    return { spent, capacity: this.capacity, windowStart: milliseconds(start), windowEnd }
+  }
+
+  protected returning(s: readonly number[], { now }: Facts): string {
+    const end = timeText((s[2] as number) + this.per - now)
+    if (this.capacity === this.rate) return ` in the window that ends in ${end}`
+    return `; ${this.rate} come back every ${timeText(this.per)}, the next in ${end}`
   }
 }

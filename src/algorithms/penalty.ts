@@ -18,8 +18,8 @@
  *
  * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
  */
-import type { Algorithm, Numbers, Report } from './algorithm.ts'
-import { toleranceOf } from './effective-time.ts'
+import { Algorithm, type Numbers, type Report } from './algorithm.ts'
+import { are, type Description, type Facts, milliseconds, type Terms, timeText } from './describe.ts'
 
 /** What a penalty does beyond counting and blocking. */
 export interface PenaltyRules {
@@ -39,22 +39,21 @@ const latest = Number.MAX_SAFE_INTEGER
 /** The remaining units of a key that is not blocked: more than any real limit. */
 export const unlimited: number = 2 ** 52
 
-export class Penalty implements Algorithm {
+export class Penalty extends Algorithm {
   readonly kind = 'penalty'
   readonly parameters: readonly number[]
   readonly slots = 5
-  readonly grows = false
-  readonly promises = false
-  readonly punishes = true
+  /** A refusal stays counted, whatever is given back. */
+  override readonly settles = false
+  override readonly punishes = true
   readonly span: number
-  readonly tolerance: number
   readonly after: number
   readonly within: number
   readonly forget: number
   readonly blocks: readonly number[]
-  readonly countsAlways: boolean
-  readonly restarts: boolean
-  readonly endsWithWindow: boolean
+  override readonly countsAlways: boolean
+  override readonly restarts: boolean
+  override readonly endsWithWindow: boolean
   /** The longest block; Infinity if it ends with the window. */
   readonly longest: number
 
@@ -66,12 +65,12 @@ export class Penalty implements Algorithm {
     blocks: readonly number[],
     { extend = false, restart = false }: PenaltyRules = {},
   ) {
+    super()
     this.after = after
     this.within = within
     this.forget = forget
     this.blocks = blocks
     this.span = Math.max(within, ...blocks)
-    this.tolerance = toleranceOf(this.span)
     this.countsAlways = extend
     this.restarts = restart
     this.endsWithWindow = blocks.length === 0
@@ -100,7 +99,7 @@ export class Penalty implements Algorithm {
     return Math.max(0, (s[i] as number) - at)
   }
 
-  fits(): boolean {
+  override fits(): boolean {
     return true
   }
 
@@ -113,7 +112,7 @@ export class Penalty implements Algorithm {
     s[i + 4] = Math.max(0, (s[i + 4] as number) - ahead)
   }
 
-  count(s: Numbers, i: number, at: number, _cost: number, wait: number): void {
+  override count(s: Numbers, i: number, at: number, _cost: number, wait: number): void {
     this.take(s, i, at)
     const since = at - (s[i + 4] as number)
     if (since < 0) {
@@ -149,7 +148,7 @@ export class Penalty implements Algorithm {
     s[i] = at
   }
 
-  unblock(s: Numbers, i: number, at: number): void {
+  override unblock(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)
     if ((s[i + 2] as number) === 0 && (s[i + 4] as number) <= at) return
     s[i] = at
@@ -157,16 +156,9 @@ export class Penalty implements Algorithm {
     s[i + 4] = Math.min(s[i + 4] as number, at)
   }
 
-  /** A refusal stays counted, whatever is given back. */
-  refund(s: Numbers, i: number, at: number): void {
+  override refund(s: Numbers, i: number, at: number): void {
     this.take(s, i, at)
   }
-
-  bookedAt(): number {
-    return 0
-  }
-
-  settle(): void {}
 
   report(s: Numbers, i: number, at: number, out: Report): void {
     const now = at + this.#aheadAt(s, i, at)
@@ -179,7 +171,7 @@ export class Penalty implements Algorithm {
   }
 
   /** A block keeps its end, but is never longer than the longest block now. One that ends with the window keeps it as it is. */
-  carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+  override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Penalty)) return false
     this.take(s, i, at)
     s[i + 3] = this.#atMost(s[i + 3] as number)
@@ -188,7 +180,7 @@ export class Penalty implements Algorithm {
   }
 
   /** The later start with the higher count, and the later end with the higher number of blocks. */
-  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at)
     const ahead = this.#aheadAt(t, j, at)
     const start = (t[j + 1] as number) - ahead
@@ -199,5 +191,25 @@ export class Penalty implements Algorithm {
     s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number)
     s[i + 4] = Math.max(s[i + 4] as number, (t[j + 4] as number) - ahead)
     s[i] = at
+  }
+
+  override get terms(): Terms {
+    return { limit: this.after, window: this.within / 1000, burst: this.after }
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const [, start = 0, refusals = 0, blocks = 0, end = 0] = s
+    const numbers = { refusals, countStart: milliseconds(start), blocks, blockedUntil: milliseconds(end) }
+    return { words: this.#words(blocks, end, facts), numbers }
+  }
+
+  #words(blocks: number, end: number, { now, used, retry, reset }: Facts): string {
+    const which = this.endsWithWindow ? '' : ` (block ${blocks})`
+    if (retry > 0) return `Blocked for ${timeText(retry)} more, because it was refused too often${which}`
+    const remembered = end + this.forget - now
+    const before = blocks > 0 && remembered > 0 ? `; the last block is remembered for ${timeText(remembered)} more` : ''
+    if (used === 0) return `No refusal is counted${before}`
+    const left = before === '' ? `, for ${timeText(reset)} more` : ''
+    return `${used} of ${this.after} refusals that lead to a block ${are(used)} counted${left}${before}`
   }
 }

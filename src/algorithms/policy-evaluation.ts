@@ -58,7 +58,7 @@ export class PolicyEvaluation {
   evaluateCharge(now: number, cost: number): number {
     this.begin(now, cost)
     const { algorithm, s, i, at } = this.own(now)
-    this.wait = algorithm.fits(s, i, at, cost, 0) ? 0 : Infinity
+    this.wait = algorithm.fits(s, i, at, this.cost, 0) ? 0 : Infinity
     return this.policy.shadow ? 0 : this.wait
   }
 
@@ -80,9 +80,14 @@ export class PolicyEvaluation {
     return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - now)) / 1000)
   }
 
+  /** True under a limit of 0: no unit ever comes back, so none is taken. What is left under other numbers stays there. */
+  get keepsNothing(): boolean {
+    return this.policy.limit === 0 && this.foreign === undefined
+  }
+
   begin(now: number, cost: number): void {
     this.at = effectiveTime(this.algorithm, this.s[this.i] as number, now)
-    this.cost = cost
+    this.cost = this.keepsNothing ? 0 : cost
     this.wait = 0
     this.wrote = false
     this.wroteForeign = false

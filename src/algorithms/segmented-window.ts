@@ -16,28 +16,26 @@
  */
 import { HeadgateError, invalidOption } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
-import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
+import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
-import { toleranceOf } from './effective-time.ts'
+import { type Description, debtWords, type Facts, nextWords, timeText, usedWords } from './describe.ts'
 import { maxSafe, ratioUp } from './exact-math.ts'
 
 /** So that a window with debt, counted refusals and one call more still holds less than 2^53 units. */
 const most = 2 ** 50
 
-export class SegmentedWindow implements Algorithm {
+export class SegmentedWindow extends Algorithm {
   readonly kind = 'segmentedWindow'
   readonly parameters: readonly number[]
   readonly slots: number
-  readonly idSlot: number
-  readonly grows = false
-  readonly promises = false
+  override readonly idSlot: number
   readonly span: number
-  readonly tolerance: number
   readonly limit: number
   readonly segments: number
   readonly width: number
 
   constructor(limit: number, window: number, segments: number) {
+    super()
     if (limit > most) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',
@@ -46,7 +44,6 @@ export class SegmentedWindow implements Algorithm {
     }
     this.limit = limit
     this.span = window
-    this.tolerance = toleranceOf(window)
     this.segments = segments
     this.width = Math.ceil(window / segments)
     this.idSlot = 3 + segments
@@ -80,10 +77,6 @@ export class SegmentedWindow implements Algorithm {
     return used
   }
 
-  fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    return this.#usedAt(s, i, this.#ageAt(s, i, at)) + cost <= maxSafe / 2
-  }
-
   take(s: Numbers, i: number, at: number, cost: number): void {
     if (at < (s[i] as number)) s[i + this.idSlot] = 0 // earlier tickets name segments that are no longer theirs
     const age = this.#ageAt(s, i, at)
@@ -95,13 +88,13 @@ export class SegmentedWindow implements Algorithm {
     s[i] = at
   }
 
-  count(s: Numbers, i: number, at: number, cost: number): void {
+  override count(s: Numbers, i: number, at: number, cost: number): void {
     const spare = Math.floor(maxSafe / 2) - this.#usedAt(s, i, this.#ageAt(s, i, at))
     this.take(s, i, at, Math.max(0, Math.min(cost, spare)))
   }
 
   /** Gives back in the newest segment first. */
-  refund(s: Numbers, i: number, at: number, cost: number): void {
+  override refund(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0)
     for (let n = 0; n <= this.segments && cost > 0; n++) {
       const back = Math.min(cost, s[i + 2 + n] as number)
@@ -110,12 +103,12 @@ export class SegmentedWindow implements Algorithm {
     }
   }
 
-  bookedAt(s: Numbers, i: number): number {
+  override bookedAt(s: Numbers, i: number): number {
     return s[i + 1] as number
   }
 
   /** Gives back in the segment in which the units were taken. */
-  settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
+  override settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
     this.take(s, i, at, 0)
     const n = (s[i + 1] as number) - since
     if (n >= 0 && n <= this.segments) s[i + 2 + n] = Math.max(0, (s[i + 2 + n] as number) - units)
@@ -132,7 +125,7 @@ export class SegmentedWindow implements Algorithm {
   }
 
   /** If the sum exceeds the limit, the newest segments count. */
-  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof SegmentedWindow) || from.span !== this.span || from.segments !== this.segments) return false
     this.take(s, i, at, 0)
     if (times !== per) s[i + this.idSlot] = 0
@@ -144,12 +137,19 @@ export class SegmentedWindow implements Algorithm {
     return true
   }
 
-  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at, 0)
     const age = this.#ageAt(t, j, at)
     for (let n = age; n <= this.segments; n++)
       s[i + 2 + n] = Math.max(s[i + 2 + n] as number, t[j + 2 + n - age] as number)
     s[i + this.idSlot] = 0
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const debt = Math.max(0, facts.used - this.limit)
+    const within = ` in the last ${timeText(this.span)}${nextWords(facts, '; the next come back')}`
+    const numbers = { segment: this.width / 1000, counts: s.slice(2, 3 + this.segments) }
+    return { words: usedWords(facts, debtWords(debt) + within), numbers, debt }
   }
 }
 

@@ -1,10 +1,11 @@
 import { type Duration, monthFix } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import type { BurstOptions, PolicyOptions } from '../policy.ts'
-import type { Algorithm, Policy } from './algorithm.ts'
+import { Algorithm, type Policy } from './algorithm.ts'
 import { concurrency } from './concurrency.ts'
 import { fixedWindow } from './fixed-window.ts'
 import { gcra } from './gcra.ts'
+import { isKind } from './kinds.ts'
 import { leakyBucket } from './leaky-bucket.ts'
 import { segmentedWindow } from './segmented-window.ts'
 import { slidingLog } from './sliding-log.ts'
@@ -85,14 +86,22 @@ function checkOptions(text: string, options: object, words: string): void {
   )
 }
 
-function isAlgorithm(algorithm: Algorithm): boolean {
-  return typeof algorithm === 'object' && algorithm !== null && typeof algorithm.wait === 'function'
+/** The stores know the kinds of this package only, and so do all that read their states. */
+function checkAlgorithm(algorithm: unknown): void {
+  if (algorithm instanceof Algorithm && isKind(algorithm.kind)) return
+  throw new HeadgateError(
+    'HEADGATE_POLICY',
+    'The algorithm of a policy is one that a constructor of this package makes. Use one such as tokenBucket({ limit, window }).',
+  )
 }
 
 /** Makes a policy of any form that a user may write. @throws HeadgateError if the text or an option is invalid */
 export function toPolicy(like: PolicyLike): Policy {
   if (typeof like === 'string') return policy(like)
-  if (typeof like === 'object' && like !== null && 'algorithm' in like && isAlgorithm(like.algorithm)) return like
+  if (typeof like === 'object' && like !== null && 'algorithm' in like) {
+    checkAlgorithm(like.algorithm)
+    return like
+  }
   return slidingWindow(like as PolicyOptions)
 }
 

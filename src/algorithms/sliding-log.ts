@@ -19,11 +19,19 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
-import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
+import { Algorithm, type Kind, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
 import { condensedLog, condenseLog } from './condense-log.ts'
 import { definePolicy } from './define-policy.ts'
-import { toleranceOf } from './effective-time.ts'
-import { maxSafe } from './exact-math.ts'
+import {
+  type Description,
+  debtWords,
+  type Facts,
+  milliseconds,
+  nextWords,
+  timeText,
+  type UnitsAt,
+  usedWords,
+} from './describe.ts'
 import {
   append,
   dropBefore,
@@ -41,19 +49,18 @@ import {
 /** So that a window with debt, counted refusals and one call more still holds less than 2^53 units. */
 const most = 2 ** 50
 
-export class SlidingLog implements Algorithm {
-  readonly kind: string = 'slidingLog'
+export class SlidingLog extends Algorithm {
+  readonly kind: Kind = 'slidingLog'
   readonly parameters: readonly number[]
   readonly slots: number = header
-  readonly grows = true
-  readonly idSlot = 4
-  readonly condensed: number = condensedLog
-  readonly promises: boolean = true
+  override readonly grows = true
+  override readonly idSlot = 4
+  override readonly promises: boolean = true
   readonly span: number
-  readonly tolerance: number
   readonly limit: number
 
   constructor(limit: number, window: number) {
+    super()
     if (limit > most) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',
@@ -62,7 +69,6 @@ export class SlidingLog implements Algorithm {
     }
     this.limit = limit
     this.span = window
-    this.tolerance = toleranceOf(window)
     this.parameters = [limit]
   }
 
@@ -93,10 +99,6 @@ export class SlidingLog implements Algorithm {
     return totalOf(s, i, (s[i + 2] as number) - 1) - totalOf(s, i, this.#firstAt(s, i, at) - 1)
   }
 
-  fits(s: Numbers, i: number, at: number, cost: number): boolean {
-    return this.#usedAt(s, i, at) + cost <= maxSafe / 2
-  }
-
   take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
     this.#advance(s, i, at)
     if (cost > 0) append(s, i, at + delay, cost)
@@ -112,31 +114,26 @@ export class SlidingLog implements Algorithm {
   }
 
   /** Only the newest `limit` units can matter to a later call, so refused calls never make the log longer. */
-  count(s: Numbers, i: number, at: number, cost: number): void {
+  override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, Math.min(cost, this.limit), 0)
     keepNewest(s, i, this.limit)
   }
 
   /** Gives back the newest units first. */
-  refund(s: Numbers, i: number, at: number, cost: number): void {
+  override refund(s: Numbers, i: number, at: number, cost: number): void {
     this.#advance(s, i, at)
     for (let entry = (s[i + 2] as number) - 1; cost > 0 && entry >= (s[i + 1] as number); entry--) {
       cost -= removeUnits(s, i, entry, cost)
     }
   }
 
-  /** The time of the entry. */
-  bookedAt(_s: Numbers, _i: number, at: number, delay: number): number {
-    return at + delay
-  }
-
-  settle(s: Numbers, i: number, at: number, units: number, ticket: Ticket): void {
+  override settle(s: Numbers, i: number, at: number, units: number, ticket: Ticket): void {
     this.#advance(s, i, at)
     const entry = this.#entryOf(s, i, ticket)
     if (entry >= 0) removeUnits(s, i, entry, units)
   }
 
-  held(s: Numbers, i: number, at: number, ticket: Ticket): number {
+  override held(s: Numbers, i: number, at: number, ticket: Ticket): number {
     const entry = this.#entryOf(s, i, ticket)
     if (entry < this.#firstAt(s, i, at)) return 0
     return Math.min(ticket[2], totalOf(s, i, entry) - totalOf(s, i, entry - 1))
@@ -171,7 +168,7 @@ export class SlidingLog implements Algorithm {
   }
 
   /** Every entry keeps its time. If they exceed the limit, the newest count. */
-  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof SlidingLog) || from.kind !== this.kind || from.span !== this.span) return false
     this.#advance(s, i, at)
     scale(s, i, times, per)
@@ -181,7 +178,7 @@ export class SlidingLog implements Algorithm {
   }
 
   /** One entry, with the newest time and the most units. The entries of both would grow without bound. */
-  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const units = Math.max(this.#usedAt(s, i, at), this.#usedAt(t, j, at))
     const time = Math.max(this.#newestAt(s, i, at), this.#newestAt(t, j, at))
     const entries = units > 0 ? 1 : 0
@@ -194,8 +191,39 @@ export class SlidingLog implements Algorithm {
     return end === s[i + 1] ? 0 : timeOf(s, i, end - 1) - this.#aheadAt(s, i, at)
   }
 
-  condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override get condensed(): number {
+    return condensedLog
+  }
+
+  override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     condenseLog(s, i, this.#firstAt(s, i, at), t, j, this.span)
+  }
+
+  /** At most one for each unit, and half as many again, or 16, that have left and are not removed yet. */
+  override mostEntries(limit: number): number {
+    return Math.ceil(1.5 * limit) + 16
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const entries = this.entries(s as number[])
+    const debt = Math.max(0, facts.used - this.limit)
+    const within = ` in the last ${timeText(this.span)}${nextWords(facts, '; the next come back')}`
+    const [oldest, newest] = [entries[0]?.time, entries.at(-1)?.time]
+    const ends = oldest && newest && { oldest: milliseconds(oldest), newest: milliseconds(newest) }
+    return {
+      words: usedWords(facts, debtWords(debt) + within),
+      numbers: { entries: entries.length, ...ends },
+      debt,
+      booked: entries.filter(({ time }) => time > facts.at),
+    }
+  }
+
+  /** The entries, the oldest first. */
+  protected entries(s: number[]): readonly UnitsAt[] {
+    return Array.from({ length: (s[2] as number) - (s[1] as number) }, (_, n) => {
+      const entry = (s[1] as number) + n
+      return { time: timeOf(s, 0, entry), units: totalOf(s, 0, entry) - totalOf(s, 0, entry - 1) }
+    })
   }
 }
 

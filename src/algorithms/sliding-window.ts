@@ -18,23 +18,21 @@
  */
 import { HeadgateError } from '../errors.ts'
 import type { PolicyOptions } from '../policy.ts'
-import type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithm.ts'
+import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
-import { toleranceOf } from './effective-time.ts'
+import { are, type Description, debtWords, type Facts, milliseconds, timeText, usedWords } from './describe.ts'
 import { maxFactor, mulDiv, ratioDown, ratioUp } from './exact-math.ts'
 
-export class SlidingWindow implements Algorithm {
+export class SlidingWindow extends Algorithm {
   readonly kind = 'slidingWindow'
   readonly parameters: readonly number[]
   readonly slots = 5
-  readonly idSlot = 4
-  readonly grows = false
-  readonly promises = false
+  override readonly idSlot = 4
   readonly span: number
-  readonly tolerance: number
   readonly limit: number
 
   constructor(limit: number, window: number) {
+    super()
     if (limit > maxFactor) {
       throw new HeadgateError(
         'HEADGATE_INEXACT',
@@ -43,7 +41,6 @@ export class SlidingWindow implements Algorithm {
     }
     this.limit = limit
     this.span = window
-    this.tolerance = toleranceOf(window)
     this.parameters = [limit]
   }
 
@@ -85,7 +82,7 @@ export class SlidingWindow implements Algorithm {
     return elapsed === this.span ? (s[i + 2] as number) : 0
   }
 
-  fits(s: Numbers, i: number, at: number, cost: number): boolean {
+  override fits(s: Numbers, i: number, at: number, cost: number): boolean {
     return this.#currentAt(s, i, this.#startAt(s, i, at)) + cost <= maxFactor
   }
 
@@ -102,24 +99,24 @@ export class SlidingWindow implements Algorithm {
     s[i] = at
   }
 
-  count(s: Numbers, i: number, at: number, cost: number): void {
+  override count(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, Math.min(cost, maxFactor - this.#currentAt(s, i, this.#startAt(s, i, at))))
   }
 
   /** Gives back in the current window first, then in the previous one. */
-  refund(s: Numbers, i: number, at: number, cost: number): void {
+  override refund(s: Numbers, i: number, at: number, cost: number): void {
     this.take(s, i, at, 0)
     const fromCurrent = Math.min(cost, s[i + 2] as number)
     s[i + 2] = (s[i + 2] as number) - fromCurrent
     s[i + 3] = Math.max(0, (s[i + 3] as number) - (cost - fromCurrent))
   }
 
-  bookedAt(s: Numbers, i: number): number {
+  override bookedAt(s: Numbers, i: number): number {
     return s[i + 1] as number
   }
 
   /** Gives back in the window in which the units were taken. */
-  settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
+  override settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
     this.take(s, i, at, 0)
     const age = ((s[i + 1] as number) - since) / this.span
     if (age === 0) s[i + 2] = Math.max(0, (s[i + 2] as number) - units)
@@ -137,7 +134,7 @@ export class SlidingWindow implements Algorithm {
     out.reset = current > 0 ? toNextWindow + this.span : previous > 0 ? toNextWindow : 0
   }
 
-  carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
     if (!(from instanceof SlidingWindow) || from.span !== this.span) return false
     this.take(s, i, at, 0)
     const current = ratioUp(s[i + 2] as number, times, per)
@@ -159,12 +156,24 @@ export class SlidingWindow implements Algorithm {
   }
 
   /** The larger count of each of the two clock windows. */
-  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     this.take(s, i, at, 0)
     const start = s[i + 1] as number
     s[i + 2] = Math.max(s[i + 2] as number, this.#currentAt(t, j, start))
     s[i + 3] = Math.max(s[i + 3] as number, this.#previousAt(t, j, start))
     s[i + 4] = 0
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const [, start = 0, current = 0, previous = 0] = s
+    const { used, now } = facts
+    const debt = Math.max(0, used - this.limit)
+    const left = used - current
+    const before = previous === 0 ? '' : `, and ${left} ${are(left)} left of the ${previous} in the window before`
+    const fading = `: ${current} in the window that ends in ${timeText(start + this.span - now)}${before}`
+    const [windowStart, windowEnd] = [milliseconds(start), milliseconds(start + this.span)]
+    const words = usedWords(facts, debtWords(debt) + fading)
+    return { words, numbers: { windowStart, windowEnd, current, previous }, debt }
   }
 }
 

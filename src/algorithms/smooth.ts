@@ -21,7 +21,8 @@
  * call found (free, stored), the units that it took, and the id of the reservations.
  */
 import { HeadgateError } from '../errors.ts'
-import type { Algorithm, Numbers, Report, Ticket } from './algorithm.ts'
+import { Algorithm, type Numbers, type Report, type Ticket } from './algorithm.ts'
+import { type Description, type Facts, milliseconds, type Terms, timeText } from './describe.ts'
 import { toleranceOf } from './effective-time.ts'
 import { maxSafe } from './exact-math.ts'
 
@@ -30,16 +31,12 @@ const mostPermits = 2 ** 31 - 1
 /** 142 years in microseconds. What is owed stays below, so that times stay exact. */
 const longest = 2 ** 52
 
-export abstract class Smooth implements Algorithm {
-  abstract readonly kind: string
-  abstract readonly parameters: readonly number[]
+export abstract class Smooth extends Algorithm {
   readonly slots = 8
-  readonly idSlot = 7
-  readonly grows = false
-  readonly promises = true
+  override readonly idSlot = 7
+  override readonly promises = true
+  override readonly paysLater = true
   readonly span = 0
-  /** 0, because `free` stands still by itself when the clock goes back. */
-  readonly tolerance = 0
   /** If the clock goes back by up to this, calls wait for it. Guava waits for any. */
   readonly #rollback: number
   /** Microseconds that a fresh permit costs. */
@@ -56,6 +53,7 @@ export abstract class Smooth implements Algorithm {
    * @param window the time in which the permits of the rate come, in microseconds
    */
   constructor(stable: number, max: number, coolDown: number, dearest: number, window: number) {
+    super()
     this.stable = stable
     this.max = max
     this.coolDown = coolDown
@@ -74,6 +72,11 @@ export abstract class Smooth implements Algorithm {
       )
     }
     this.#rollback = toleranceOf(refill, window)
+  }
+
+  /** 0, because `free` stands still by itself when the clock goes back. */
+  override get tolerance(): number {
+    return 0
   }
 
   /** The stored permits of a new key. */
@@ -101,7 +104,7 @@ export abstract class Smooth implements Algorithm {
     return ahead >= this.#rollback ? ahead : 0
   }
 
-  fits(s: Numbers, i: number, at: number, cost: number): boolean {
+  override fits(s: Numbers, i: number, at: number, cost: number): boolean {
     return this.#freeAt(s, i, at) - at + cost * (longest / this.most) <= 2 * longest && cost <= this.most
   }
 
@@ -132,17 +135,13 @@ export abstract class Smooth implements Algorithm {
     s[i + 6] = cost
   }
 
-  count(s: Numbers, i: number, at: number, cost: number): void {
-    if (this.fits(s, i, at, cost)) this.take(s, i, at, cost)
-  }
-
   /** Only the last call can give back, because its cost decided the times of later calls. */
-  settle(s: Numbers, i: number, at: number, units: number, [commit]: Ticket): void {
+  override settle(s: Numbers, i: number, at: number, units: number, [commit]: Ticket): void {
     if (commit === s[i + 3]) this.refund(s, i, at, units)
   }
 
   /** Afterwards the state is as if the last call had cost that much less. If nothing of it is left, the one before is the last. */
-  refund(s: Numbers, i: number, at: number, cost: number): void {
+  override refund(s: Numbers, i: number, at: number, cost: number): void {
     if (this.#aheadAt(s, i, at) > 0) return
     const taken = s[i + 6] as number
     if (taken === 0) this.#unspend(s, i, at, cost)
@@ -164,7 +163,7 @@ export abstract class Smooth implements Algorithm {
     s[i + 1] = Math.max(at, free - back)
   }
 
-  bookedAt(s: Numbers, i: number): number {
+  override bookedAt(s: Numbers, i: number): number {
     return s[i + 3] as number
   }
 
@@ -181,7 +180,7 @@ export abstract class Smooth implements Algorithm {
   }
 
   /** As Guava's setRate: idle time counts at the old rate, stored permits are scaled, and a promised wait stays. */
-  adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+  override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     if (!(from instanceof Smooth) || from.kind !== this.kind) return false
     if (s[i + 3] === 0) return true
     const free = from.#freeAt(s, i, at)
@@ -191,12 +190,12 @@ export abstract class Smooth implements Algorithm {
   }
 
   /** Stored permits are scaled as by `adopt`, whatever the rule for units. */
-  carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+  override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
     return this.adopt(s, i, at, from)
   }
 
   /** The later time, and the stored permits that are dearer by then. */
-  merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
     const own = this.#freeAt(s, i, at)
     const other = this.#freeAt(t, j, at)
     const free = Math.max(own, other)
@@ -209,5 +208,20 @@ export abstract class Smooth implements Algorithm {
   /** Writes a state in which no earlier call can give back, because its price was another. */
   #restart(s: Numbers, i: number, at: number, free: number, stored: number, commits: number): void {
     for (const [n, number] of [at, free, stored, commits, free, stored, 0, 0].entries()) s[i + n] = number
+  }
+
+  override get terms(): Terms {
+    return { limit: 1_000_000 / this.stable, window: 1000, burst: 1 }
+  }
+
+  /** A new key's permits are those that the limiter starts with, which its state does not say. */
+  override describe(s: readonly number[], { at, retry, reset }: Facts): Description {
+    const free = s[1] as number
+    const stored = at > free ? Math.min(this.max, (s[2] as number) + (at - free) / this.coolDown) : (s[2] as number)
+    const numbers = { freeAt: milliseconds(free), stored, max: this.max }
+    if (s[3] === 0) return { words: 'Nothing is used', numbers }
+    const paid = retry > 0 ? 'The last call is not paid for' : 'The next call goes at once'
+    const permits = `${Number(stored.toFixed(2))} of ${Number(this.max.toFixed(2))} permits are stored`
+    return { words: `${paid}; ${permits}${reset > 0 ? `, and the store is full in ${timeText(reset)}` : ''}`, numbers }
   }
 }

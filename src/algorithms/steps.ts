@@ -14,7 +14,7 @@
 import { ratioDown } from './exact-math.ts'
 
 /** With 64 streams at once, a gateway loses under 1 per cent of what it gives back: docs/algorithms.md. */
-const maxSteps = 32
+export const maxSteps = 32
 
 /** How the level falls: by `rate` in each `per` microseconds. */
 export interface Drain {

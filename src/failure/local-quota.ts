@@ -14,7 +14,6 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { withLimit } from '../algorithms/define-policy.ts'
 import type { Verb as DecidingVerb } from '../algorithms/evaluation.ts'
-import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision, Verdict } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
@@ -217,7 +216,7 @@ export class LocalQuota {
  */
 function usedUnits({ algorithm, limit, window }: Policy, { used, retryAfter }: Verdict): number {
   if (algorithm.punishes || algorithm.leases) return 0
-  if (algorithm instanceof Smooth) return Math.max(0, Math.ceil(((retryAfter - 1) * limit) / window)) // waits are rounded up
+  if (algorithm.paysLater) return Math.max(0, Math.ceil(((retryAfter - 1) * limit) / window)) // waits are rounded up
   return used
 }
 

@@ -1,15 +1,5 @@
-import { concurrency } from '../algorithms/concurrency.ts'
-import { counter } from '../algorithms/counter.ts'
-import { fixedWindow } from '../algorithms/fixed-window.ts'
-import { gcra } from '../algorithms/gcra.ts'
-import { leakyBucket } from '../algorithms/leaky-bucket.ts'
-import { segmentedWindow } from '../algorithms/segmented-window.ts'
+import { isConstructor } from '../algorithms/kinds.ts'
 import { policy } from '../algorithms/shorthand.ts'
-import { slidingLog } from '../algorithms/sliding-log.ts'
-import { slidingWindow } from '../algorithms/sliding-window.ts'
-import { smoothBursty } from '../algorithms/smooth-bursty.ts'
-import { smoothWarmingUp } from '../algorithms/smooth-warming-up.ts'
-import { tokenBucket } from '../algorithms/token-bucket.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
@@ -114,14 +104,8 @@ export function isPlanOptions<Request, Response>(
 ): argument is PlanOptions<Request, Response> {
   if (typeof argument !== 'object' || argument === null || argument instanceof RateLimiter) return false
   if (!('policies' in argument) || typeof argument.policies !== 'function') return false
-  return !policyMakers.includes(argument.policies)
+  return argument.policies !== policy && !isConstructor(argument.policies)
 }
-
-/** Functions that make a policy. One that was not called is no function of the request. */
-const policyMakers: readonly unknown[] = [
-  ...[policy, slidingWindow, fixedWindow, segmentedWindow, slidingLog],
-  ...[tokenBucket, leakyBucket, gcra, smoothBursty, smoothWarmingUp, concurrency, counter],
-]
 
 /**
  * Reads `PlanOptions`: the parts of the limiter, and the options of the guard of each plan.

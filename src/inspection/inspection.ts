@@ -5,12 +5,11 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { blockAt, type CallBlock, callBlock, longerBlock } from '../algorithms/block.ts'
 import { carry, hasFullQuota, type StateRule } from '../algorithms/carry.ts'
-import { revive, sameDefinition } from '../algorithms/revive.ts'
+import { timeText } from '../algorithms/describe.ts'
+import { revive, sameDefinition } from '../algorithms/kinds.ts'
 import type { Source } from '../decision.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
-import { termsOf } from './terms.ts'
-import { timeText } from './words.ts'
 
 /** A block by hand, as long as it lasts. */
 export interface InspectedBlock {
@@ -154,5 +153,5 @@ function inspectState({ name, hash, definition, s }: KeptState, now: number): Po
   const algorithm = revive(definition)
   if (algorithm === undefined || hasFullQuota(s.slice(), 0, algorithm, now)) return []
   const shown = name ?? `#${hash}`
-  return [inspectPolicy({ name: shown, ...termsOf(definition), shadow: false, algorithm }, s, now, false)]
+  return [inspectPolicy({ name: shown, ...algorithm.terms, shadow: false, algorithm }, s, now, false)]
 }

@@ -1,6 +1,6 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { Block } from '../algorithms/block.ts'
-import type { Definition } from '../algorithms/revive.ts'
+import type { Definition } from '../algorithms/kinds.ts'
 import type { Source } from '../decision.ts'
 
 /** The state of one key under one policy, as a store keeps it. */

@@ -1,13 +1,15 @@
 import { type Algorithm, Report } from '../algorithms/algorithm.ts'
-import { Bucket } from '../algorithms/bucket.ts'
 import { hasFullQuota } from '../algorithms/carry.ts'
-import { effectiveTime } from '../algorithms/effective-time.ts'
-import { IntervalBucket } from '../algorithms/interval-bucket.ts'
-import { Penalty } from '../algorithms/penalty.ts'
-import { SlidingLog } from '../algorithms/sliding-log.ts'
-import { Smooth } from '../algorithms/smooth.ts'
-import { bookedOf, type InspectedNumbers, leasesOf, numbersOf, type UnitsAt } from './numbers.ts'
-import { wordsOf } from './words.ts'
+import {
+  are,
+  type Description,
+  type Facts,
+  type InspectedNumbers,
+  timeText,
+  type UnitsAt,
+  units,
+} from '../algorithms/describe.ts'
+import { effectiveTime, withLag } from '../algorithms/effective-time.ts'
 
 /** Units that leave or act at a later time. */
 export interface TimedUnits {
@@ -82,15 +84,11 @@ export function inspectPolicy(
   algorithm.report(s, 0, at, report)
   const { used, remaining } = report
   const reset = report.reset === 0 ? 0 : report.reset + lag
-  const waitFor = (cost: number) => {
-    const wait = algorithm.wait(s, 0, at, cost)
-    return wait === 0 ? 0 : wait + lag
-  }
+  const waitFor = (cost: number) => withLag(algorithm.wait(s, 0, at, cost), lag)
   const retry = waitFor(1)
   const next = remaining >= burst ? 0 : waitFor(remaining + 1)
-  const debt = debtOf(algorithm, s, used, limit)
-  const leases = leasesOf(algorithm, s)
-  const booked = bookedOf(algorithm, s, at)
+  const facts: Facts = { at, now, burst, used, retry, next, reset }
+  const { words, numbers, debt = 0, inFlight, booked = [] } = burst === 0 ? none : algorithm.describe(s, facts)
   const later = (all: readonly UnitsAt[]) => all.map(({ units, time }) => ({ units, after: ceil(time - now) }))
   return {
     name,
@@ -104,23 +102,23 @@ export function inspectPolicy(
     retryAfter: ceil(retry),
     resetAfter: ceil(reset),
     debt,
-    ...(leases && { inFlight: later(leases) }),
+    ...(inFlight && { inFlight: later(inFlight) }),
     booked: later(booked),
     reservations: algorithm.idSlot !== undefined && (s[algorithm.idSlot] as number) > 0,
     lastUsedAt: isNew ? undefined : Math.floor((state[0] as number) / 1000),
     carried,
-    words: wordsOf({ algorithm, s, at, now, burst, used, debt, retry, next, reset, leases, booked }),
-    numbers: numbersOf(algorithm, s, at),
+    words: burst === 0 || algorithm.punishes ? `${words}.` : `${words}${laterWords(booked, retry)}.`,
+    numbers,
   }
 }
 
-/** Booked units are no debt. Neither are units in flight beyond a limit that was lowered, nor what Guava's limiters let the next call pay. */
-function debtOf(algorithm: Algorithm, s: readonly number[], used: number, limit: number): number {
-  if (algorithm instanceof Bucket || algorithm instanceof IntervalBucket)
-    return Math.max(0, Math.ceil(((s[1] as number) - algorithm.capacity) / algorithm.weight))
-  if (algorithm.leases || algorithm instanceof Penalty || algorithm instanceof Smooth) return 0
-  if (algorithm instanceof SlidingLog) return Math.max(0, used - algorithm.limit)
-  return algorithm.kind === 'closed' ? 0 : Math.max(0, used - limit)
+const none: Description = { words: 'The limit is 0, so no call is admitted', numbers: {} }
+
+function laterWords(booked: readonly UnitsAt[], retry: number): string {
+  const ahead = booked.reduce((sum, each) => sum + each.units, 0)
+  const most = ahead > 0 ? `; ${units(ahead)} of these ${are(ahead)} booked ahead` : ''
+  if (retry === Infinity) return `${most}; a call of one unit is never admitted`
+  return retry > 0 ? `${most}; a call of one unit is refused for ${timeText(retry)} more` : most
 }
 
 /** Microseconds as milliseconds, rounded up. */

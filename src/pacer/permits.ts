@@ -1,7 +1,6 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import { withLimit } from '../algorithms/define-policy.ts'
 import { type Costs, type Tickets, unitsBack } from '../algorithms/evaluation.ts'
-import { Smooth } from '../algorithms/smooth.ts'
 import { longestWindow } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
 import type { RateLimiter } from '../limiter.ts'
@@ -69,7 +68,7 @@ export class Permits {
   /** Starts Guava's limiters when they are made, so that idle time counts from now on. Other states start with a call. */
   begin(keys: readonly string[]): void {
     if (!this.synchronous) return
-    if (!this.policies.some(({ algorithm }) => algorithm instanceof Smooth)) return
+    if (!this.policies.some(({ algorithm }) => algorithm.paysLater)) return
     void this.#ledger.run({ verb: 'charge', keys, costs: 0 })
   }
 
@@ -103,8 +102,7 @@ export class Permits {
 
   /** Permits in the policy's window. */
   get rate(): number {
-    const { algorithm, window, limit } = this.#tunable()
-    return algorithm instanceof Smooth ? (window * 1000) / algorithm.stable : limit
+    return this.#tunable().limit
   }
 
   /**

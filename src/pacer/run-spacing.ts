@@ -15,7 +15,6 @@
  */
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { Costs } from '../algorithms/evaluation.ts'
-import { Smooth } from '../algorithms/smooth.ts'
 import type { Clock } from '../clock.ts'
 import type { Decision } from '../decision.ts'
 import type { RateLimiter } from '../limiter.ts'
@@ -40,7 +39,7 @@ export class Runs {
     this.#store = memoryStore({ clock })
     this.#terms = { name, policies: counted, scopes, onChange: 'retune', replaces: true }
     this.#ledger = this.#store.open(this.#terms)
-    this.single = counted.some(({ algorithm }) => algorithm instanceof Smooth)
+    this.single = counted.some(({ algorithm }) => algorithm.paysLater === true)
   }
 
   #of<T>(all: readonly T[]): readonly T[] {

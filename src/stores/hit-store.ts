@@ -1,6 +1,5 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { Details, Tickets } from '../algorithms/evaluation.ts'
-import { IntervalBucket } from '../algorithms/interval-bucket.ts'
 import { monotonicClock } from '../clock.ts'
 import { type Decision, join, type Verdict } from '../decision.ts'
 import { HeadgateError, shown, unsupported } from '../errors.ts'
@@ -203,7 +202,8 @@ function isNumber(value: unknown): boolean {
 
 /** True for a window that opens with the first request, and for a counter. */
 function isWindowFromFirst({ algorithm }: Policy): boolean {
-  return algorithm instanceof IntervalBucket && !algorithm.aligned && algorithm.capacity === algorithm.rate
+  const [limit, , burst, aligned] = algorithm.parameters
+  return algorithm.kind === 'intervalBucket' && aligned === 0 && burst === limit
 }
 
 function needs(option: string, what: string): HeadgateError {

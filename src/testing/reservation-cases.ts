@@ -1,3 +1,4 @@
+import type { Policy } from '../algorithms/algorithm.ts'
 import { concurrency } from '../algorithms/concurrency.ts'
 import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { slidingWindow } from '../algorithms/sliding-window.ts'
@@ -5,9 +6,15 @@ import { tokenBucket } from '../algorithms/token-bucket.ts'
 import { RateLimiter } from '../limiter.ts'
 import type { Reservation } from '../reservation.ts'
 import { assertEqual } from './assert.ts'
+import { samples } from './sample-policies.ts'
 import type { StoreFixture } from './store-cases.ts'
 
-const algorithms = ['token-bucket', 'fixed-window', 'sliding-window', 'sliding-log', 'segmented-window', 'gcra']
+/** Policies whose units are given back exactly within an hour. */
+function settling(limit: number): readonly Policy[] {
+  return Object.values(samples)
+    .map((make, n) => make({ name: `sample ${n}`, limit, window: '1h' }))
+    .filter(({ burst, algorithm }) => burst >= limit && algorithm.settles && !algorithm.leases)
+}
 
 async function reserved(limiter: RateLimiter, costs: readonly number[]): Promise<Reservation[]> {
   const made: Reservation[] = []
@@ -19,12 +26,13 @@ async function reserved(limiter: RateLimiter, costs: readonly number[]): Promise
 export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) => Promise<void>>> = {
   'reservations are settled in any order, and exactly their actual units are used': async ({ store, at }) => {
     at(0)
-    for (const algorithm of algorithms) {
-      const limiter = new RateLimiter({ name: algorithm, policies: `1000/1h ${algorithm}`, store })
+    for (const policies of settling(1000)) {
+      const { name, burst } = policies
+      const limiter = new RateLimiter({ name, policies, store })
       const made = await reserved(limiter, [80, 30, 200, 50, 5, 100, 60, 300])
       for (const [n, order] of [5, 0, 7, 3, 1, 6, 2, 4].entries()) await made[order]?.settle(n)
       const { remaining, used } = (await limiter.peek('k')).policies[0] ?? {}
-      assertEqual([remaining, used], [1000 - 28, 28], algorithm)
+      assertEqual([remaining, used], [burst - 28, 28], name)
     }
   },
 
@@ -55,15 +63,16 @@ export const reservationCases: Readonly<Record<string, (fixture: StoreFixture) =
   },
 
   'a settlement after a reset gives nothing back': async ({ store }) => {
-    for (const algorithm of algorithms) {
-      const limiter = new RateLimiter({ name: `reset ${algorithm}`, policies: `10/1h ${algorithm}`, store })
+    for (const policies of settling(10)) {
+      const { name, burst } = policies
+      const limiter = new RateLimiter({ name: `reset ${name}`, policies, store })
       const [before] = await reserved(limiter, [8])
       await limiter.reset('k')
       const [after] = await reserved(limiter, [6])
       await before?.cancel()
-      assertEqual((await limiter.peek('k')).remaining, 4, algorithm)
+      assertEqual((await limiter.peek('k')).remaining, burst - 6, name)
       await after?.cancel()
-      assertEqual((await limiter.peek('k')).remaining, 10, algorithm)
+      assertEqual((await limiter.peek('k')).remaining, burst, name)
     }
   },
 

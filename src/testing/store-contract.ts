@@ -1,16 +1,7 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import { concurrency } from '../algorithms/concurrency.ts'
-import { fixedWindow } from '../algorithms/fixed-window.ts'
-import { gcra } from '../algorithms/gcra.ts'
-import { leakyBucket } from '../algorithms/leaky-bucket.ts'
 import type { PenaltyOptions } from '../algorithms/penalty-options.ts'
-import { segmentedWindow } from '../algorithms/segmented-window.ts'
-import { slidingLog } from '../algorithms/sliding-log.ts'
-import { slidingWindow } from '../algorithms/sliding-window.ts'
-import { tokenBucket } from '../algorithms/token-bucket.ts'
 import type { Clock } from '../clock.ts'
 import { RateLimiter } from '../limiter.ts'
-import type { PolicyOptions } from '../policy.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
 import type { Store } from '../stores/store.ts'
 import { assertEqual, assertTrue } from './assert.ts'
@@ -18,6 +9,7 @@ import { blockCases, canBlock } from './block-cases.ts'
 import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
 import { reservationCases } from './reservation-cases.ts'
+import { samples } from './sample-policies.ts'
 import { type StoreFixture, storeCases } from './store-cases.ts'
 
 export interface StoreContract {
@@ -54,7 +46,7 @@ export function testStore({ name, create, test, close }: StoreContract): void {
       }
     })
   }
-  for (const [algorithm, make] of Object.entries(algorithms)) {
+  for (const [algorithm, make] of Object.entries(samples)) {
     declare(`${algorithm}: a refused call is admitted at retryAfter and no sooner`, (fixture) =>
       checkRetryAfter(fixture, make({ limit: 5, window: '10s' })),
     )
@@ -66,7 +58,7 @@ export function testStore({ name, create, test, close }: StoreContract): void {
       )
     }
   }
-  const all = Object.entries(algorithms).map(([name, make], n) => make({ name, limit: 5 + n, window: 1000 + 100 * n }))
+  const all = Object.entries(samples).map(([name, make], n) => make({ name, limit: 5 + n, window: 1000 + 100 * n }))
   declare('all algorithms in one limiter: the same decisions as the memory store', (fixture) =>
     checkDecisions(fixture, all),
   )
@@ -81,19 +73,6 @@ export function testStore({ name, create, test, close }: StoreContract): void {
 }
 
 const start = Date.UTC(2026, 0, 1)
-
-const algorithms: Readonly<Record<string, (options: PolicyOptions) => Policy>> = {
-  'fixed-window': fixedWindow,
-  'fixed-window from the first request': (options) => fixedWindow({ ...options, align: 'first-request' }),
-  'sliding-window': slidingWindow,
-  'segmented-window': (options) => segmentedWindow({ ...options, segments: 4 }),
-  'sliding-log': slidingLog,
-  'token-bucket': (options) => tokenBucket({ ...options, burst: options.limit + 3 }),
-  'token-bucket by intervals': (options) => tokenBucket({ ...options, burst: options.limit + 3, refill: 'interval' }),
-  'leaky-bucket': leakyBucket,
-  gcra: (options) => gcra({ ...options, burst: 2 }),
-  concurrency: ({ countRefused, window, ...options }) => concurrency({ name: 'at-once', ...options, lease: window }),
-}
 
 /** Uses up a key, then calls 1 ms too soon and in time. */
 async function checkRetryAfter({ store, clock }: StoreFixture, policy: Policy): Promise<void> {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import { type Algorithm, Report } from '../../src/algorithms/algorithm.ts'
 import { type CarryRule, carry, carryRules } from '../../src/algorithms/carry.ts'
 import { ratioUp } from '../../src/algorithms/exact-math.ts'
-import { revive, sameDefinition } from '../../src/algorithms/revive.ts'
+import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
 import {
   fixedWindow,
   gcra,
@@ -48,10 +48,8 @@ describe.each(Object.entries(makers))('%s', (_, make) => {
   test.each<[limit: number, rule: CarryRule, remaining: number]>([
     [1000, 'keep', 930],
     [1000, 'scale', 300],
-    [1000, 'reset', 1000],
     [50, 'keep', 0],
     [50, 'scale', 15],
-    [50, 'reset', 50],
     [100, 'keep', 30],
     [100, 'scale', 30],
     [70, 'keep', 0],
@@ -168,5 +166,5 @@ test('revive makes the algorithm of a definition again', () => {
     expect(sameDefinition(revived, algorithm)).toBe(true)
   }
   expect(revive({ kind: 'unheard-of', span: 1, parameters: [] })).toBeUndefined()
-  expect(carryRules).toEqual(['keep', 'scale', 'reset'])
+  expect(carryRules).toEqual(['keep', 'scale'])
 })

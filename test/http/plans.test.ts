@@ -36,13 +36,10 @@ contract((app) => {
     expect(await get('pro', 'bob')).toBe('200 9 of 10')
   })
 
-  test('onChange: scale keeps the used share, reset forgets it', async () => {
+  test('onChange: scale keeps the used share', async () => {
     const scale = await start({ onChange: 'scale' }, byPlan)
     expect([await scale.get('free'), await scale.get('free')].at(-1)).toBe('200 2 of 4')
     expect(await scale.get('pro')).toBe('200 4 of 10')
-    const reset = await start({ onChange: 'reset' }, byPlan)
-    expect([await reset.get('free'), await reset.get('free')].at(-1)).toBe('200 2 of 4')
-    expect(await reset.get('pro')).toBe('200 9 of 10')
   })
 
   test('a plan may have a penalty of its own, with its own status, or none', async () => {
@@ -106,6 +103,11 @@ contract((app) => {
   test('other invalid options throw at construction', async () => {
     await expect(start({ headers: 'unheard-of' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
     await expect(start({ onChange: 'halve' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
+    const noRule = {
+      code: 'HEADGATE_OPTION',
+      message: expect.stringContaining('A policy with a new name is a new quota'),
+    }
+    await expect(start({ onChange: 'reset' }, byPlan)).rejects.toMatchObject(noRule)
     await expect(start({ limit: 5 }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
     const penalty = { after: 0, within: '1m', block: '1m' }
     await expect(start({ penalty }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_PENALTY' })

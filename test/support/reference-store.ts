@@ -11,7 +11,7 @@ import {
 } from '../../src/algorithms/block.ts'
 import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
 import { type Verb as DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation.ts'
-import { byDefinition, sameDefinition } from '../../src/algorithms/revive.ts'
+import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { BanTerms, Booking, Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../../src/store.ts'
 
@@ -185,4 +185,9 @@ export class ReferenceLedger implements Ledger {
   #keyOf(policy: Policy, keys: readonly string[]): string {
     return keys[this.#terms.scopes.indexOf(policy.scope)] as string
   }
+}
+
+/** The algorithm as other processes know it. (A policy knows its window as well, which may be longer than a refill.) */
+function byDefinition(algorithm: Algorithm): Algorithm {
+  return revive(algorithm) ?? algorithm
 }

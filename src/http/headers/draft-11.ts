@@ -1,4 +1,3 @@
-import { Bucket } from '../../algorithms/bucket.ts'
 import type { Verdict } from '../../decision.ts'
 import { type OwnLists, type ReportedPolicy, type Writer, wholeSeconds } from './dialect.ts'
 import { namedItems } from './draft-8.ts'
@@ -14,6 +13,6 @@ export function draft11(reported: readonly ReportedPolicy[], own: OwnLists, part
  * units back all the time, so its `t` is left out, unless the next unit fills it.
  */
 function effectiveWindow({ nextAfter, resetAfter }: Verdict, { policy }: ReportedPolicy): string {
-  const until = policy.algorithm instanceof Bucket && nextAfter !== resetAfter ? 0 : nextAfter
+  const until = policy.algorithm.kind === 'bucket' && nextAfter !== resetAfter ? 0 : nextAfter
   return until ? `;t=${wholeSeconds(until)}` : ''
 }

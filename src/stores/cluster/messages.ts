@@ -3,7 +3,7 @@
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Tickets } from '../../algorithms/evaluation.ts'
-import { revive } from '../../algorithms/revive.ts'
+import { revive } from '../../algorithms/kinds.ts'
 import type { Decision, Verdict } from '../../decision.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../errors.ts'
 import type { Command, Outcome, Verb } from '../command.ts'
@@ -46,17 +46,14 @@ function isListOfLists(list: unknown): boolean {
   return Array.isArray(list) && list.every(Array.isArray)
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` for an algorithm that is not one of this package */
 export function packTerms({ name, policies, scopes, onChange }: LedgerTerms): string {
-  const packed = policies.map((policy) => {
-    const { algorithm, ...promise } = policy
-    const { kind, span, parameters } = algorithm
-    unpackPolicy({ ...promise, algorithm: { kind, span, parameters } } as Policy)
+  const packed = policies.map(({ algorithm: { kind, span, parameters }, ...promise }) => {
     return { ...promise, algorithm: { kind, span, parameters } }
   })
   return JSON.stringify({ name, policies: packed, scopes, onChange })
 }
 
+/** @throws HeadgateError `HEADGATE_POLICY` for an algorithm that a worker of another build has */
 export function unpackTerms(text: string): LedgerTerms {
   const terms = JSON.parse(text) as LedgerTerms
   return { ...terms, policies: terms.policies.map(unpackPolicy) }
@@ -68,7 +65,7 @@ function unpackPolicy(packed: Policy): Policy {
   throw new HeadgateError(
     'HEADGATE_POLICY',
     `clusterStore does not know the algorithm ${shown(packed.algorithm.kind)} of policy ${shown(packed.name)}. ` +
-      'Use one that a constructor of headgate makes.',
+      'Run the workers and the primary on one build.',
   )
 }
 

@@ -35,7 +35,7 @@ export class FlatStates implements BoundedRows {
     for (const { algorithm } of policies) {
       const log = algorithm.grows && !condensed
       this.#offsets.push(log ? logs++ : width)
-      if (!log) width += algorithm.condensed ?? algorithm.slots
+      if (!log) width += algorithm.condensed
     }
     this.#width = width
     this.#logsPerRow = logs
@@ -96,7 +96,7 @@ export class FlatStates implements BoundedRows {
     for (let n = 0; n < policies.length; n++) {
       const policy = policies[n] as PolicyEvaluation
       const { algorithm, s, i } = policy
-      if (!algorithm.growsByBooking || Array.isArray(s)) continue
+      if (algorithm.bookingNumbers === 0 || Array.isArray(s)) continue
       const booked = Array.from(s.subarray(i, i + algorithm.slots))
       this.#setBooked(row, n, booked)
       policy.s = booked

@@ -20,7 +20,7 @@ export class MultiPlanPlaces extends MultiPlanStates implements BoundedRows {
   }
 
   fits(states: readonly State[]): boolean {
-    const lengths = states.map(({ policy: { algorithm }, s }) => (algorithm.grows && algorithm.condensed) || s.length)
+    const lengths = states.map(({ policy: { algorithm }, s }) => (algorithm.grows ? algorithm.condensed : s.length))
     return this.#bytes + lengths.reduce((bytes, length) => bytes + bytesOf(length), rowBytes) <= maxBytes
   }
 
@@ -54,7 +54,7 @@ function bytesOf(numbers: number): number {
 function condensed(state: State, now: number): number[] {
   const { policy, s, i } = state
   const { algorithm } = policy
-  if (algorithm.condense === undefined || !algorithm.grows) return numbersOf(state)
+  if (!algorithm.grows) return numbersOf(state)
   const t: number[] = new Array(algorithm.condensed).fill(0)
   algorithm.condense(s, i, timeOf(state, now), t, 0)
   return t

@@ -36,14 +36,14 @@ export function timeOf({ policy, s, i }: State, now: number): number {
 
 /** How many numbers the state has. Zeros at the end of a condensed log are left out. */
 function lengthOf({ policy: { algorithm }, s, i }: State): number {
-  let length = Array.isArray(s) ? s.length : (algorithm.condensed ?? algorithm.slots)
+  let length = Array.isArray(s) ? s.length : algorithm.condensed
   while (algorithm.grows && length > algorithm.slots && s[i + length - 1] === 0) length--
   return length
 }
 
 /** True if the state has open reservations, and so an array of its own. */
 export function isBooked({ policy: { algorithm }, s, i }: State): boolean {
-  return algorithm.growsByBooking === true && s[i + (algorithm.idSlot as number)] !== 0
+  return algorithm.bookingNumbers > 0 && s[i + (algorithm.idSlot as number)] !== 0
 }
 
 /** True if every number is zero, as in the state of a new key. */
@@ -62,7 +62,7 @@ export function numbersOf(state: State): number[] {
 /** Writes the state to `t[j ...]`, which is all zeros. @param condensed true to fit a log into a fixed number of entries */
 export function copyState(state: State, t: Numbers, j: number, now: number, condensed: boolean): void {
   const { policy, s, i } = state
-  if (condensed && policy.algorithm.condense) policy.algorithm.condense(s, i, timeOf(state, now), t, j)
+  if (condensed) policy.algorithm.condense(s, i, timeOf(state, now), t, j)
   else for (let k = 0, length = lengthOf(state); k < length; k++) t[j + k] = s[i + k] as number
 }
 

@@ -176,8 +176,8 @@ function withoutDemand(kept: KeptKey): KeptKey {
 }
 
 function checkPolicy({ name, countRefused, algorithm }: Policy): void {
-  const { punishes, leases, kind } = algorithm
-  if (!countRefused && !punishes && !leases && !kind.startsWith('smooth')) return
+  const { punishes, leases, paysLater } = algorithm
+  if (!countRefused && !punishes && !leases && !paysLater) return
   throw new HeadgateError(
     'HEADGATE_POLICY',
     `The mode 'optimistic' cannot decide the policy ${shown(name)} without asking the store: it has buckets, windows and logs, without ` +

@@ -65,7 +65,7 @@ export class PlainCalls {
     if (first === undefined || more.length > 0 || only?.command.verb !== 'consume' || costOf(only) === 0)
       return undefined
     const { policy } = first
-    if (!hasPlainStep(policy.algorithm) || policy.shadow || policy.countRefused) return undefined
+    if (!hasPlainStep(policy.algorithm) || policy.shadow || policy.countRefused || policy.limit === 0) return undefined
     const group = this.#groups.get(scoped) ?? this.#makeGroup(policy)
     this.#groups.set(scoped, group)
     return group.attempts.next() && this.#attempts.next() ? group : undefined

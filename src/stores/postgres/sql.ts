@@ -1,3 +1,4 @@
+import type { Kind } from '../../algorithms/algorithm.ts'
 import { wrongOption } from '../shared-options.ts'
 import { type PlainStatement, plainStatement } from './plain/statement.ts'
 
@@ -123,7 +124,7 @@ export class Sql {
   }
 
   /** The statement that decides calls under one policy of that kind: see plain/statement.ts. */
-  plain(kind: string, ttlMargin: number): PlainStatement {
+  plain(kind: Kind, ttlMargin: number): PlainStatement {
     return plainStatement(kind, this.#table, microseconds, ttlMargin)
   }
 

@@ -4,7 +4,6 @@
  * counts it.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
-import { SlidingLog } from '../../algorithms/sliding-log.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import type { LedgerTerms } from '../store.ts'
 
@@ -18,9 +17,6 @@ export interface SizeLimit {
 /** The bytes of a whole number below 2^53, or of a fraction (smoothBursty, smoothWarmingUp), each with a comma. */
 const wholeSize = 17
 const fractionSize = 25
-
-/** What a bucket keeps for open reservations at most: their number, 32 steps of two numbers and 64 bookings of three. */
-const bookingNumbers = 1 + 32 * 2 + 64 * 3
 
 /** @throws HeadgateError `HEADGATE_STATE_SIZE` for policies whose record may grow beyond the limit */
 export function checkPolicySizes(limit: SizeLimit, { policies, scopes }: LedgerTerms): void {
@@ -38,7 +34,7 @@ export function checkPolicySizes(limit: SizeLimit, { policies, scopes }: LedgerT
 function policyTooLarge({ store, bytes }: SizeLimit, policy: Policy, size: number, sum: number): HeadgateError {
   let fits = policy.limit
   while (fits > 0 && sum - size + largestSizeOf(policy, fits) > bytes) fits = Math.floor(fits * 0.99)
-  const smaller = fits > 0 && policy.algorithm instanceof SlidingLog ? `a limit of at most ${fits}, ` : ''
+  const smaller = fits > 0 && policy.algorithm.grows ? `a limit of at most ${fits}, ` : ''
   return new HeadgateError(
     'HEADGATE_STATE_SIZE',
     `Policy ${shown(policy.name)} takes up to ${size} bytes a key. ${store} holds ${bytes} for all policies of a key. ` +
@@ -46,16 +42,12 @@ function policyTooLarge({ store, bytes }: SizeLimit, policy: Policy, size: numbe
   )
 }
 
-/**
- * The most bytes that a policy takes in a record, without debt. A log has entries of two numbers: at most one for each
- * unit of its limit, and half as many again, or 16, that have expired and are not removed yet (see sliding-log.ts).
- */
+/** The most bytes that a policy takes in a record, without debt. */
 function largestSizeOf({ name, limit, algorithm }: Policy, units: number = limit): number {
-  const { kind, span, parameters, slots, growsByBooking } = algorithm
+  const { kind, span, parameters, slots, bookingNumbers } = algorithm
   const head = JSON.stringify([name, [kind, span, ...parameters], 0, []]).length + 1 + wholeSize
-  const booked = growsByBooking ? bookingNumbers * wholeSize : 0
-  if (!(algorithm instanceof SlidingLog)) return head + slots * fractionSize + booked
-  const entries = Math.ceil(1.5 * units) + 16
+  const entries = algorithm.mostEntries?.(units)
+  if (entries === undefined) return head + slots * fractionSize + bookingNumbers * wholeSize
   return head + slots * wholeSize + entries * (wholeSize + `${entries},`.length)
 }
 

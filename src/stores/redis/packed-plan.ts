@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { Algorithm, Policy } from '../../algorithms/algorithm.ts'
 import type { StateRule } from '../../algorithms/carry.ts'
 import { HeadgateError, shown } from '../../errors.ts'
-import { kinds } from './lua/script.ts'
+import { kinds } from './lua/kinds.ts'
 import type { PlainScript } from './script.ts'
 
 /** Every key has the id once for each policy. The few names of one limiter do not collide in this many bytes. */
@@ -28,7 +28,7 @@ export function policyId({ name }: { readonly name: string }): Buffer {
   return createHash('sha256').update(name).digest().subarray(0, idBytes)
 }
 
-/** @throws HeadgateError `HEADGATE_POLICY` for an algorithm that the script does not have */
+/** @throws HeadgateError `HEADGATE_POLICY` for a policy with too many numbers */
 export function packPlan(policies: readonly Policy[], scopes: readonly string[], onChange: StateRule): PackedPlan {
   const head = Buffer.alloc(4)
   head.writeUInt16LE(policies.length, 0)
@@ -42,45 +42,30 @@ export function packPlan(policies: readonly Policy[], scopes: readonly string[],
 
 function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer {
   const { algorithm, burst } = policy
-  const kind = kinds.indexOf(algorithm.kind) + 1
-  if (kind === 0) {
-    throw new HeadgateError(
-      'HEADGATE_POLICY',
-      `redisStore does not know the algorithm ${shown(algorithm.kind)} of policy ${shown(policy.name)}. ` +
-        `It knows: ${kinds.join(', ')}.`,
-    )
-  }
   const numbers = definitionOf(algorithm)
   const head = Buffer.alloc(21)
   head.writeUInt16LE(scope, 0)
-  head.writeUInt8(kind, 2)
+  head.writeUInt8(kinds[algorithm.kind].number, 2)
   head.writeUInt8(flagsOf(policy, onChange), 3)
   head.writeDoubleLE(burst, 4)
   head.writeDoubleLE(toleranceOf(policy), 12)
   head.writeUInt8(numbers.length, 20)
-  return Buffer.concat([head, ...recordFormats(policy, kind, numbers).map(withLength), ...numbers.map(double)])
+  return Buffer.concat([head, ...recordFormats(policy, numbers).map(withLength), ...numbers.map(double)])
 }
 
-/** How far back a clock stands still, in microseconds. For Guava's limiters the window, from which the script derives it. */
+/** How far back a clock stands still, in microseconds. Of those who judge their clock themselves, the window: the script derives it. */
 function toleranceOf({ algorithm, window }: Policy): number {
-  return isSmooth(algorithm) ? window * 1000 : algorithm.tolerance
+  return algorithm.tolerance || window * 1000
 }
-
-function isSmooth({ kind }: Algorithm): boolean {
-  return kind.startsWith('smooth')
-}
-
-/** Kinds whose span does not follow from their parameters. */
-export const withSpan: readonly string[] = ['slidingWindow', 'segmentedWindow', 'slidingLog', 'concurrency']
 
 /** The numbers that define an algorithm of its kind. */
 function definitionOf({ kind, span, parameters }: Algorithm): readonly number[] {
-  return withSpan.includes(kind) ? [span, ...parameters] : parameters
+  return kinds[kind].spans ? [span, ...parameters] : parameters
 }
 
 /** The head of a policy's records (see lua/records.ts): the length of the definition, the policy's id, and the definition. */
-function headOf(policy: Policy, kind: number, numbers: readonly number[]): Buffer {
-  const definition = Buffer.concat([Buffer.from([kind]), ...numbers.map(compact)])
+function headOf(policy: Policy, numbers: readonly number[]): Buffer {
+  const definition = Buffer.concat([Buffer.from([kinds[policy.algorithm.kind].number]), ...numbers.map(compact)])
   if (definition.length > 255) {
     throw new HeadgateError(
       'HEADGATE_POLICY',
@@ -91,11 +76,11 @@ function headOf(policy: Policy, kind: number, numbers: readonly number[]): Buffe
 }
 
 /** How the records of a policy begin and how their numbers are packed (see lua/records.ts). */
-function recordFormats(policy: Policy, kind: number, numbers: readonly number[]): Buffer[] {
-  const { slots, grows } = policy.algorithm
-  const head = headOf(policy, kind, numbers)
+function recordFormats(policy: Policy, numbers: readonly number[]): Buffer[] {
+  const { kind, slots, grows } = policy.algorithm
+  const head = headOf(policy, numbers)
   if (grows) return [head, ...Array.from({ length: 4 }, () => Buffer.alloc(0))]
-  const fractions = isSmooth(policy.algorithm)
+  const { fractions } = kinds[kind]
   const formats = (count: number): Buffer[] => {
     const begin = recordHead(head, count * (fractions ? 8 : 7))
     const format = (fractions ? 'd' : 'i7').repeat(count)
@@ -107,7 +92,7 @@ function recordFormats(policy: Policy, kind: number, numbers: readonly number[])
 /** How a policy's record begins, for a plain script: that of a log with narrow entries, or of a state whose last number is 0. */
 export function plainHead(policy: Policy): Buffer {
   const { algorithm } = policy
-  const head = headOf(policy, kinds.indexOf(algorithm.kind) + 1, definitionOf(algorithm))
+  const head = headOf(policy, definitionOf(algorithm))
   if (algorithm.grows) return Buffer.concat([Buffer.from([narrowLog]), head])
   return recordHead(head, 7 * (algorithm.slots - 1))
 }
@@ -139,7 +124,7 @@ function compact(number: number): Buffer {
   return Buffer.from([...bytes, number])
 }
 
-const ruleFlags: Readonly<Record<StateRule, number>> = { keep: 0, scale: 8, reset: 16, retune: 32 }
+const ruleFlags: Readonly<Record<StateRule, number>> = { keep: 0, scale: 8, retune: 16 }
 
 function flagsOf({ algorithm, countRefused, shadow }: Policy, onChange: StateRule): number {
   return (countRefused ? 1 : 0) + (shadow ? 2 : 0) + (algorithm.promises ? 4 : 0) + ruleFlags[onChange]

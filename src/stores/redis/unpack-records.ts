@@ -3,11 +3,9 @@
  */
 
 import type { Block } from '../../algorithms/block.ts'
-import { type Definition, revive } from '../../algorithms/revive.ts'
-import { SlidingLog } from '../../algorithms/sliding-log.ts'
+import { type Definition, revive } from '../../algorithms/kinds.ts'
 import type { KeptKey, KeptState } from '../../inspection/kept-key.ts'
-import { kinds } from './lua/main.ts'
-import { withSpan } from './packed-plan.ts'
+import { kindOf, kinds } from './lua/kinds.ts'
 
 /** As in lua/records.ts: from this size on the size has four bytes of its own; a log has one of two forms. */
 const narrow = 254
@@ -57,10 +55,10 @@ function unpackBlock(bytes: Buffer): Block {
 
 /** A kind that this version does not know is kept by those who write, and shown by nobody. */
 function unpackDefinition(kind: number, bytes: Buffer): Definition {
-  const name = kinds[kind - 1]
+  const name = kindOf(kind)
   if (name === undefined) return { kind: `kind ${kind}`, span: 0, parameters: [] }
   const numbers = unpackNumbers(bytes)
-  if (withSpan.includes(name) && numbers.length > 1)
+  if (kinds[name].spans && numbers.length > 1)
     return { kind: name, span: numbers[0] as number, parameters: numbers.slice(1) }
   if (!numbers.every(Number.isFinite)) throw new Error('unknown layout')
   const span = revive({ kind: name, span: 0, parameters: numbers })?.span ?? 0
@@ -88,8 +86,8 @@ function unpackNumbers(bytes: Buffer): number[] {
 function unpackState(bytes: Buffer, form: number, definition: Definition): number[] {
   const algorithm = revive(definition)
   if (algorithm === undefined) return []
-  if (algorithm instanceof SlidingLog) return unpackLog(bytes, form)
-  const size = definition.kind.startsWith('smooth') ? 8 : 7
+  if (algorithm.grows) return unpackLog(bytes, form)
+  const size = kinds[algorithm.kind].fractions ? 8 : 7
   return Array.from({ length: Math.max(algorithm.slots, bytes.length / size) }, (_, n) => {
     if (n * size >= bytes.length) return 0
     return size === 8 ? bytes.readDoubleLE(n * size) : seven(bytes, n * size)

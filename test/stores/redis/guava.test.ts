@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { withLimit } from '../../../src/algorithms/define-policy.ts'
-import { sameDefinition } from '../../../src/algorithms/revive.ts'
+import { sameDefinition } from '../../../src/algorithms/kinds.ts'
 import { redisStore } from '../../../src/stores/redis/index.ts'
 import { encodeId, keyStart } from '../../../src/stores/redis/keys.ts'
 import { policyOf, replayedScripts } from '../../support/guava.ts'

@@ -130,9 +130,8 @@ const mutations: readonly Mutations[] = [
   },
   {
     part: 'carry',
-    on: ['keep', 'scale', 'reset'],
+    on: ['keep', 'scale'],
     changes: [
-      ['(p.resets and not kept) or', 'not p.resets or'],
       ['effectiveTime(from, s[1], now)', 'effectiveTime(p, s[1], now)'],
       ['if p.scales and not kept then', 'if not p.scales then'],
       ['times, per = most, whole', 'times, per = whole, most'],

@@ -169,6 +169,11 @@ const mutations: readonly Mutations[] = [
     ],
   },
   {
+    part: 'defaults',
+    on: ['smoothBursty', 'smoothWarmingUp'],
+    changes: [['if p.algorithm.fits(p, s, at, cost, 0) then', 'if not p.algorithm.fits(p, s, at, cost, 0) then']],
+  },
+  {
     part: 'smooth',
     on: ['smoothBursty', 'smoothWarmingUp'],
     changes: [
@@ -193,7 +198,6 @@ const mutations: readonly Mutations[] = [
       ['s[1] = ahead > 0 and at or max', 's[1] = ahead > 0 and at or min'],
       ['s[4] = s[4] + 1 s[5] = max', 's[4] = s[4] + 2 s[5] = max'],
       ['s[5] = max(free, at)', 's[5] = min(free, at)'],
-      ['if smooth.fits(p, s, at, cost) then', 'if not smooth.fits(p, s, at, cost) then'],
       ['if commit == s[4]', 'if commit ~= s[4]'],
       ['max(0, taken - cost)', 'taken'],
       ['if cost >= taken', 'if cost > taken'],

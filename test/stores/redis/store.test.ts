@@ -699,11 +699,4 @@ describe('options', () => {
   ])('%j throws with the fix', (options, message) => {
     expect(() => redisStore({ client, ...options } as RedisStoreOptions)).toThrow(message)
   })
-
-  test('an algorithm that the script does not have throws when the limiter is made', () => {
-    const known = fixedWindow({ limit: 1, window: 1 })
-    const algorithm = Object.create(known.algorithm, { kind: { value: 'mine' } })
-    const policy = { ...known, algorithm }
-    expect(() => limiterOf(policy)).toThrow(/does not know the algorithm/)
-  })
 })

@@ -19,7 +19,7 @@
  * Two statements never wait for each other. Only `added` waits: for others who add the same keys, in the same order, or who are
  * changing them. No row is added that is there and locked by others, and no row is changed before all are added.
  */
-import type { Algorithm } from '../../../algorithms/algorithm.ts'
+import type { Algorithm, Kind } from '../../../algorithms/algorithm.ts'
 import { emptyRecord } from '../../records/key-record.ts'
 import { bucketStep } from './bucket.ts'
 import { intervalBucketStep } from './interval-bucket.ts'
@@ -27,7 +27,7 @@ import { slidingWindowStep } from './sliding-window.ts'
 import type { MakeStep, PlainStep } from './step.ts'
 
 /** How to make the step of an algorithm, and how many parameters the algorithm has. */
-const makers: Readonly<Record<string, readonly [make: MakeStep, parameters: number]>> = {
+const makers: Readonly<Partial<Record<Kind, readonly [make: MakeStep, parameters: number]>>> = {
   bucket: [bucketStep, 3],
   intervalBucket: [intervalBucketStep, 4],
   slidingWindow: [slidingWindowStep, 1],
@@ -52,8 +52,8 @@ export interface PlainStatement {
  * @param now an expression for the time in microseconds
  * @param ttlMargin in milliseconds
  */
-export function plainStatement(kind: string, table: string, now: string, ttlMargin: number): PlainStatement {
-  const [make, size] = makers[kind] as (typeof makers)[string]
+export function plainStatement(kind: Kind, table: string, now: string, ttlMargin: number): PlainStatement {
+  const [make, size] = makers[kind] as readonly [MakeStep, number]
   const parameters = Array.from({ length: size }, (_, n) => `$${n + 4}`)
   const lists = { keys: `$${size + 4}`, costs: `$${size + 5}`, times: `$${size + 6}` }
   const numbers = new Array(2 + size).fill('bigint')

@@ -34,6 +34,11 @@ function makers.bucket()
     return floor(unused / p.weight), ceil(level / p.rate)
   end
 
+  -- Nothing while reservations are open: what was used before may be given back sooner than it drains.
+  function bucket.staysTaken(p, s)
+    if s[3] == 0 then return floor(s[2] / p.rate) end
+  end
+
   return lazily(bucket, function()
     local levelAt, advance, void, close
     make('bookings')

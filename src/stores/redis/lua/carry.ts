@@ -1,4 +1,4 @@
-/** Restates algorithms/carry.ts and algorithms/revive.ts, for a state whose definition differs from its policy's. */
+/** Restates algorithms/carry.ts and algorithms/kinds.ts, for a state whose definition differs from its policy's. */
 export const carry = `
 function makers.carry()
   make('ratioUp')
@@ -20,12 +20,13 @@ function makers.carry()
   end
 
   function carry(p, from, s, now)
+    local most = capacity(p)
+    if most == 0 or isNew(s, from.slots) then return newState(p) end
     local kept = p.leases and from.leases
-    if (p.resets and not kept) or isNew(s, from.slots) then return newState(p) end
     local at = effectiveTime(from, s[1], now)
     local adopt = p.algorithm.adopt
     if p.retunes and adopt and adopt(p, s, at, from) then return s end
-    local most, whole, times, per = capacity(p), capacity(from), 1, 1
+    local whole, times, per = capacity(from), 1, 1
     if p.scales and not kept then times, per = most, whole end
     if p.algorithm.carry(p, s, at, from, times, per) then return s end
     local used = min(most, ratioUp(whole - remainingOf(from, s, at), times, per))

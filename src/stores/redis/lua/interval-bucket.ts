@@ -8,7 +8,6 @@ function makers.intervalBucket()
     p.slots, p.idSlot, p.rate, p.per, p.capacity, p.aligned = 4, 4, rate, per, capacity, aligned == 1
     p.most = min(maxSafe, rate * floor(4503599627370496 / per))
     p.span = ceil(capacity / rate) * per
-    p.tolerance = p.tolerance or max(clockSkew, p.span)
   end
 
   local function shortWait(p, spent, toStart, now, cost)
@@ -57,6 +56,10 @@ function makers.intervalBucket()
 
   function reportSpent(p, spent, toStart, used)
     return max(0, p.capacity - spent), spent == 0 and 0 or toStart + ceil(spent / p.rate) * p.per, used
+  end
+
+  function interval.staysTaken(p, s, at)
+    return s[3] + p.per - at
   end
 
   return lazily(interval, function()

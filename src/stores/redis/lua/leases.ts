@@ -7,33 +7,15 @@ export const leases = `
 local lease
 
 function makers.lease()
-  -- How long all units stay taken, by the kind of algorithm. Other kinds lease nothing.
-  local staysTaken = {}
-
-  function staysTaken.bucket(p, s)
-    return floor(s[2] / p.rate)
-  end
-
-  function staysTaken.intervalBucket(p, s, at)
-    return s[3] + p.per - at
-  end
-
-  function staysTaken.slidingWindow(p, s, at)
-    return s[2] + p.span - at
-  end
-
-  function staysTaken.segmentedWindow(p, s, at)
-    return (s[2] + 1) * p.width - at
-  end
-
   function lease(policies, units, shortestLife)
     local extra, life = units - cost, never
     for _, p in ipairs(policies) do
-      -- What was used before may be given back sooner than it drains while reservations are open.
-      local leases = staysTaken[p.kind] and not (p.kind == 'bucket' and p.s[3] ~= 0)
       if not p.shadow then
-        extra = min(extra, leases and p.algorithm.report(p, p.s, p.at) or 0)
-        if leases then life = min(life, staysTaken[p.kind](p, p.s, p.at)) end
+        -- How long all units stay taken. An algorithm that does not say it leases nothing.
+        local staysTaken = p.algorithm.staysTaken
+        local stays = staysTaken and staysTaken(p, p.s, p.at)
+        extra = min(extra, stays and p.algorithm.report(p, p.s, p.at) or 0)
+        life = min(life, stays or never)
       end
     end
     if not allowed or extra <= 0 or life < shortestLife then return respond(0) end

@@ -1,3 +1,5 @@
+import { luaNames } from './kinds.ts'
+
 /*
  * The main part of the script. It gets the keys of a batch of requests (each key once) and two packed arguments: the
  * requests, and the plans. It reads all keys with one MGET, serves the requests in order on the unpacked states, and
@@ -15,22 +17,8 @@
  * microseconds of a numbered report; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
  */
 
-/** The algorithms in the order of their numbers on the wire, which start with 1. */
-export const kinds: readonly string[] = [
-  'bucket',
-  'intervalBucket',
-  'slidingWindow',
-  'segmentedWindow',
-  'slidingLog',
-  'smoothBursty',
-  'smoothWarmingUp',
-  'penalty',
-  'closed',
-  'concurrency',
-]
-
 export const main: string = `
-local kinds = { ${kinds.map((kind) => `'${kind}'`).join(', ')} }
+local kinds = ${luaNames}
 
 -- Makes \`p\` a policy of that kind. Returns false for an unknown kind.
 function define(p, kind, ...)
@@ -39,6 +27,7 @@ function define(p, kind, ...)
   local algorithm = make(name)
   p.kind, p.algorithm = name, algorithm
   algorithm.define(p, ...)
+  if not p.tolerance then p.tolerance = max(clockSkew, p.span) end
   if not algorithm.numberFormat then p.grain = max(1000000, floor(p.span / 16)) end
   return p
 end
@@ -51,7 +40,7 @@ local function readPolicy(position)
   local p = {
     burst = burst, tolerance = tolerance, head = head, s = false, at = 0, wait = 0, scope = false, first = false,
     countRefused = flags % 2 == 1, shadow = flags % 4 >= 2, promises = flags % 8 >= 4,
-    scales = flags % 16 >= 8, resets = flags % 32 >= 16, retunes = flags >= 32,
+    scales = flags % 16 >= 8, retunes = flags >= 16,
     longHead = longHead, longFormat = longFormat, shortHead = shortHead, shortFormat = shortFormat,
   }
   local numbers = { unpack('<' .. rep('d', count), ARGV[2], position) }

@@ -16,7 +16,6 @@ function makers.penalty()
     end
     p.endsWithWindow = #p.blocks == 0
     p.longest = p.endsWithWindow and never or max(spread(p.blocks))
-    p.tolerance = p.tolerance or max(clockSkew, p.span)
   end
 
   function penalty.wait(p, s, at)
@@ -97,6 +96,6 @@ function makers.penalty()
     return true
   end
 
-  return penalty
+  return withDefaults(penalty)
 end
 `

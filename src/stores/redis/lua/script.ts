@@ -2,30 +2,37 @@
  * The one script of the store, put together from its parts. Each algorithm restates the TypeScript of the same name: the
  * same functions in the same order.
  */
-
+import type { Kind } from '../../../algorithms/algorithm.ts'
 import { blocks } from './blocks.ts'
 import { bookings } from './bookings.ts'
-import { bucket } from './bucket.ts'
 import { carry } from './carry.ts'
-import { closed } from './closed.ts'
-import { concurrency } from './concurrency.ts'
+import { defaults } from './defaults.ts'
 import { evaluation } from './evaluation.ts'
 import { exactMath } from './exact-math.ts'
-import { intervalBucket } from './interval-bucket.ts'
+import { luaOf } from './kinds.ts'
 import { leases } from './leases.ts'
 import { main } from './main.ts'
-import { penalty } from './penalty.ts'
 import { records } from './records.ts'
-import { segmentedWindow } from './segmented-window.ts'
-import { slidingLog } from './sliding-log.ts'
-import { slidingWindow } from './sliding-window.ts'
 import { smooth } from './smooth.ts'
-import { smoothBursty } from './smooth-bursty.ts'
-import { smoothWarmingUp } from './smooth-warming-up.ts'
 import { states } from './states.ts'
 import { verbs } from './verbs.ts'
 
-export { kinds } from './main.ts'
+export type Part =
+  | Kind
+  | 'exactMath'
+  | 'records'
+  | 'states'
+  | 'evaluation'
+  | 'verbs'
+  | 'blocks'
+  | 'carry'
+  | 'leases'
+  | 'bookings'
+  | 'others'
+  | 'defaults'
+  | 'smooth'
+  | 'endOfOthers'
+  | 'main'
 
 /** The parts of the script by name, in the order of their use. */
 export const parts: Readonly<Record<Part, string>> = {
@@ -38,47 +45,15 @@ export const parts: Readonly<Record<Part, string>> = {
   carry,
   leases,
   bookings,
-  bucket,
-  intervalBucket,
-  slidingWindow,
-  slidingLog,
+  ...luaOf(true),
   // The makers of the other algorithms are functions too, and most calls need none of them.
   others: 'function makers.others()\n',
-  segmentedWindow,
-  concurrency,
+  defaults,
   smooth,
-  smoothBursty,
-  smoothWarmingUp,
-  penalty,
-  closed,
+  ...luaOf(false),
   endOfOthers: 'end\n',
   main,
 }
-
-export type Part =
-  | 'exactMath'
-  | 'records'
-  | 'states'
-  | 'evaluation'
-  | 'verbs'
-  | 'blocks'
-  | 'carry'
-  | 'leases'
-  | 'bookings'
-  | 'bucket'
-  | 'intervalBucket'
-  | 'slidingWindow'
-  | 'segmentedWindow'
-  | 'slidingLog'
-  | 'concurrency'
-  | 'smooth'
-  | 'smoothBursty'
-  | 'smoothWarmingUp'
-  | 'penalty'
-  | 'closed'
-  | 'others'
-  | 'endOfOthers'
-  | 'main'
 
 /**
  * Puts the parts together.

@@ -10,7 +10,6 @@ function makers.segmentedWindow()
   function window.define(p, span, limit, segments)
     p.slots, p.idSlot = 4 + segments, 4 + segments
     p.span, p.limit, p.segments, p.width = span, limit, segments, ceil(span / segments)
-    p.tolerance = p.tolerance or max(clockSkew, span)
   end
 
   function window.wait(p, s, at, cost)
@@ -38,10 +37,6 @@ function makers.segmentedWindow()
     local used = 0
     for n = p.segments - age, 0, -1 do used = used + s[3 + n] end
     return used
-  end
-
-  function window.fits(p, s, at, cost)
-    return usedAt(p, s, ageAt(p, s, at)) + cost <= maxSafe / 2
   end
 
   function window.take(p, s, at, cost)
@@ -81,6 +76,10 @@ function makers.segmentedWindow()
     if n >= 0 and n <= p.segments then s[3 + n] = max(0, s[3 + n] - units) end
   end
 
+  function window.staysTaken(p, s, at)
+    return (s[2] + 1) * p.width - at
+  end
+
   function window.report(p, s, at)
     local age = ageAt(p, s, at)
     local used = usedAt(p, s, age)
@@ -101,6 +100,6 @@ function makers.segmentedWindow()
     return true
   end
 
-  return window
+  return withDefaults(window)
 end
 `

@@ -12,7 +12,6 @@ ${logEntries}
 
   function log.define(p, span, limit)
     p.slots, p.idSlot, p.span, p.limit, p.grows = 5, 5, span, limit, true
-    p.tolerance = p.tolerance or max(clockSkew, span)
   end
 
   function log.new()

@@ -6,7 +6,6 @@ function makers.slidingWindow()
 
   function window.define(p, span, limit)
     p.slots, p.idSlot, p.span, p.limit = 5, 5, span, limit
-    p.tolerance = p.tolerance or max(clockSkew, span)
   end
 
   function window.wait(p, s, at, cost)
@@ -55,6 +54,10 @@ function makers.slidingWindow()
     end
     s[3] = s[3] + cost
     s[1] = at
+  end
+
+  function window.staysTaken(p, s, at)
+    return s[2] + p.span - at
   end
 
   function window.report(p, s, at)

@@ -66,10 +66,6 @@ local function makeSmooth(price, rescaled)
     s[7] = cost
   end
 
-  function smooth.count(p, s, at, cost)
-    if smooth.fits(p, s, at, cost) then smooth.take(p, s, at, cost) end
-  end
-
   function smooth.settle(p, s, at, units, commit)
     if commit == s[4] then smooth.refund(p, s, at, units) end
   end
@@ -123,6 +119,6 @@ local function makeSmooth(price, rescaled)
     s[1], s[2], s[3], s[4], s[5], s[6], s[7], s[8] = at, free, stored, commits, free, stored, 0, 0
   end
 
-  return smooth
+  return withDefaults(smooth)
 end
 `

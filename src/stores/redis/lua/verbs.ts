@@ -5,7 +5,7 @@
 export const verbs = `
 -- The requests that are not plain.
 function makers.verbs()
-  local own, changed, knows, waitToRenew, refund, settle
+  local own, changed, keepsNothing, knows, waitToRenew, refund, settle
   local verbs = {}
   make('refused')
 
@@ -26,6 +26,11 @@ function makers.verbs()
     p.scope.changed = true
   end
 
+  -- True under a limit of 0: no unit ever comes back, so none is taken.
+  function keepsNothing(p)
+    return p.burst == 0 and not p.s.foreign
+  end
+
   function knows(p, s, ticket)
     return p.idSlot and ticket.id > 0 and s[p.idSlot] == ticket.id
   end
@@ -37,7 +42,7 @@ function makers.verbs()
       p.at = effectiveTime(p, p.s[1], now)
       if verb == CHARGE then
         local from, s, at = own(p)
-        if not from.algorithm.fits(from, s, at, cost, 0) then wait = never end
+        if not (keepsNothing(p) or from.algorithm.fits(from, s, at, cost, 0)) then wait = never end
       elseif verb == RENEW then
         wait = waitToRenew(p, verbs.tickets[n])
       elseif verb ~= REFUND and verb ~= SETTLE then
@@ -69,6 +74,7 @@ function makers.verbs()
       p.algorithm.take(p, p.s, p.at, cost, 0)
       return markWritten(p)
     end
+    if keepsNothing(p) then return end
     local from, s, at = own(p)
     if verb == RENEW then
       local ticket = verbs.tickets[n]
@@ -131,7 +137,7 @@ function makers.verbs()
   function settle(p, ticket)
     local from, s, at = own(p)
     if cost > 0 then
-      if not from.algorithm.fits(from, s, at, cost, 0) then return end
+      if keepsNothing(p) or not from.algorithm.fits(from, s, at, cost, 0) then return end
       from.algorithm.take(from, s, at, cost, 0)
     else
       if cost == 0 or not ticket or not knows(from, s, ticket) then return end

@@ -8,8 +8,7 @@
  * several. The reply is that of the whole script, key by key: after the time, for each call 2, or 0 for a refusal, and
  * the numbers of each policy; or 5 if the value of the key is broken.
  */
-import type { Algorithm, Policy } from '../../../../algorithms/algorithm.ts'
-import { SlidingLog } from '../../../../algorithms/sliding-log.ts'
+import type { Algorithm, Kind, Policy } from '../../../../algorithms/algorithm.ts'
 import { cacheableFlag, nextFlag } from '../../request-flags.ts'
 import { compact, script } from '../script.ts'
 import { bucketStep } from './bucket.ts'
@@ -21,7 +20,7 @@ import { largestLog, slidingLogStep } from './sliding-log.ts'
 import { slidingWindowStep } from './sliding-window.ts'
 import type { MakeStep } from './step.ts'
 
-const makers: Readonly<Record<string, MakeStep<never>>> = {
+const makers: Readonly<Partial<Record<Kind, MakeStep<never>>>> = {
   bucket: bucketStep,
   intervalBucket: intervalBucketStep,
   slidingWindow: slidingWindowStep,
@@ -50,9 +49,9 @@ export function isPlain(policies: readonly Policy[], scopes: readonly string[]):
   return scopes.length === 1 && policies.length <= mostPolicies && policies.every(isPlainPolicy)
 }
 
-function isPlainPolicy({ algorithm, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
-  if (!(algorithm.kind in makers) || shadow) return false
-  if (algorithm instanceof SlidingLog) return n === 0 && !countRefused && algorithm.limit <= largestLog
+function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
+  if (!(algorithm.kind in makers) || shadow || limit === 0) return false
+  if (algorithm.grows) return n === 0 && !countRefused && limit <= largestLog
   if (!algorithm.punishes) return true
   const others = all.slice(0, -1)
   return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))

@@ -1,0 +1,38 @@
+import type { Kind, Policy } from '../algorithms/algorithm.ts'
+import { concurrency } from '../algorithms/concurrency.ts'
+import { fixedWindow } from '../algorithms/fixed-window.ts'
+import { gcra } from '../algorithms/gcra.ts'
+import { leakyBucket } from '../algorithms/leaky-bucket.ts'
+import { segmentedWindow } from '../algorithms/segmented-window.ts'
+import { slidingLog } from '../algorithms/sliding-log.ts'
+import { slidingWindow } from '../algorithms/sliding-window.ts'
+import { tokenBucket } from '../algorithms/token-bucket.ts'
+import type { PolicyOptions } from '../policy.ts'
+
+type MakePolicy = (options: PolicyOptions) => Policy
+
+/** Policies by what the tests call them. A kind without one has tests of its own: penalties judge the refusals of others. */
+const samplesOf: Readonly<Record<Kind, Readonly<Record<string, MakePolicy>>>> = {
+  intervalBucket: {
+    'fixed-window': fixedWindow,
+    'fixed-window from the first request': (options) => fixedWindow({ ...options, align: 'first-request' }),
+    'token-bucket by intervals': (options) => tokenBucket({ ...options, burst: options.limit + 3, refill: 'interval' }),
+  },
+  slidingWindow: { 'sliding-window': slidingWindow },
+  segmentedWindow: { 'segmented-window': (options) => segmentedWindow({ ...options, segments: 4 }) },
+  slidingLog: { 'sliding-log': slidingLog },
+  bucket: {
+    'token-bucket': (options) => tokenBucket({ ...options, burst: options.limit + 3 }),
+    'leaky-bucket': leakyBucket,
+    gcra: (options) => gcra({ ...options, burst: 2 }),
+  },
+  concurrency: {
+    concurrency: ({ countRefused, window, ...options }) => concurrency({ name: 'at-once', ...options, lease: window }),
+  },
+  // Stores may forget a key of Guava's limiters that has its full quota at any time, and it is stricter then.
+  smoothBursty: {},
+  smoothWarmingUp: {},
+  penalty: {},
+}
+
+export const samples: Readonly<Record<string, MakePolicy>> = Object.assign({}, ...Object.values(samplesOf))
