@@ -119,16 +119,18 @@ function isUsual({ n, policy: { algorithm } }: Part, head: string): string {
 function withLog({ n, head, step }: Part, log: LogRecord, others: FixedRecords): Records {
   const { names, hasLength, readAfter, isPlain, packAfter } = others
   const none = names.length === 0
-  // The size of the entries and numbers stands in 4 bytes behind the head.
-  const before = head.length + 4
-  const size = `(${before} + size${n})`
+  const bytes = 7 * log.numbers.length
+  const format = `c${head.length}I4${'i7'.repeat(log.numbers.length)}`
+  const numbers = `${[`head${n}`, `size${n}`, ...log.numbers].join(', ')} = unpack('<${format}', value)`
+  const size = `(${head.length + 4} + size${n})`
   const rest = `${log.entries}${none ? '' : readAfter(size)}`
+  const values = [`begin${n}`, `${bytes} + #kept + #added`, ...log.numbers, 'kept', 'added']
   return {
     names: [...new Set([...step.state, ...log.names]), ...names],
     check: `
-plain = #value >= ${before + log.least}
+plain = #value >= ${head.length + 4 + bytes}
 if plain then
-  ${log.numbers}
+  ${numbers}
   plain = head${n} == begin${n} and ${log.isUsual} and ${hasLength(`#value - ${size}`)}
 end
 if plain then
@@ -136,7 +138,7 @@ if plain then
   plain = ${none ? log.isPlain : `${log.isPlain} and ${isPlain(size)}`}
 end
 `,
-    read: `${log.numbers}\n${rest}`,
-    pack: `${log.pack}\nlocal text = ${packAfter(`c${head.length}${log.format}`, [`begin${n}`, ...log.values])}`,
+    read: `${numbers}\n${rest}`,
+    pack: `${log.pack}\nlocal text = ${packAfter(`${format}c0c0`, values)}`,
   }
 }

@@ -38,18 +38,16 @@ end
  * `total` is above `stored`, the total in the value.
  */
 export const slidingLog: PlainSteps<SlidingLog> = {
-  // A value begins with the head, the size in 4 bytes, and the numbers in 21.
+  // Before the entries, a value has the head, the size in 4 bytes, and the numbers in 21.
   numbers: ({ span, limit, tolerance }, head) => ({
     ...{ span, limit, tolerance, times, totals, largestTotal },
     entries: head + 4 + 21 + 1,
-    formatOfNumbers: `'<c${head}I4i7i7i7'`,
   }),
   step: {
     state: ['last', 'first', 'before', 'base', 'total', 'stored'],
     log: {
       names: ['head', 'size', 'log', 'stop', 'newest'],
-      least: 21,
-      numbers: 'head, size, last, before, base = unpack(formatOfNumbers, value)',
+      numbers: ['last', 'before', 'base'],
       isUsual: 'size >= 21 and (size - 21) % 9 == 0',
       entries: `
 log, first, stop, newest, total = value, 0, (size - 21) / 9, -1, before
@@ -67,8 +65,6 @@ if total > stored then
 end
 local kept = string.sub(log, entries + 9 * first, entries + 9 * stays - 1)
 `,
-      format: 'I4i7i7i7c0c0',
-      values: ['21 + #kept + #added', 'last', 'before', 'base', 'kept', 'added'],
     },
     prelude: '',
     reset: 'reset = newest < 0 and 0 or newest + span - last',

@@ -28,15 +28,13 @@ export interface PlainStep {
   readonly report: string
 }
 
-/** A record that is as long as its entries. It is the first one of a value. */
+/** A record of a size, numbers, and as many entries as it has. It is the first one of a value. */
 export interface LogRecord {
-  /** The names of what is read, besides the state. */
+  /** The names of what is read, besides the state. `head` and `size` are read for it. */
   readonly names: readonly string[]
-  /** How many bytes a record has without entries, behind its head and its size. */
-  readonly least: number
-  /** Reads `head`, `size` and the numbers before the entries. */
-  readonly numbers: string
-  /** An expression on these: true if the record has its usual form. */
+  /** The names of the numbers before the entries. */
+  readonly numbers: readonly string[]
+  /** An expression: true if a record of `size` bytes has its usual form. */
   readonly isUsual: string
   /** Reads what else the state has from the entries. */
   readonly entries: string
@@ -44,11 +42,8 @@ export interface LogRecord {
   readonly isPlain: string
   /** Sets the state of a new key. */
   readonly fresh: string
-  /** Prepares what is packed. */
+  /** Sets `kept` and `added`: the entries that are written. */
   readonly pack: string
-  /** How the record is packed behind its head. */
-  readonly format: string
-  readonly values: readonly string[]
 }
 
 /** A step, and how the numbers of an algorithm are put in. */
@@ -77,9 +72,8 @@ export function stepOf<T extends Algorithm>(
 
 function mapTexts<T>(value: T, put: (code: string) => string): T {
   if (typeof value === 'string') return put(value) as T
-  if (typeof value !== 'object' || value === null) return value
   if (Array.isArray(value)) return value.map((each) => mapTexts(each, put)) as T
-  return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, mapTexts(each, put)])) as T
+  return Object.fromEntries(Object.entries(value as object).map(([name, each]) => [name, mapTexts(each, put)])) as T
 }
 
 /** An expression: how long a call of that cost has to wait. */
