@@ -23,7 +23,7 @@ import { redisError } from './redis-error.ts'
 import { type RequestExtras, ScriptRequest } from './script-request.ts'
 import { decisionOf, type ScriptResponse } from './script-response.ts'
 import { type SlotGroup, SlotGroups } from './slot-groups.ts'
-import { type Send, sendInTwoPhases } from './two-phase.ts'
+import { sendInTwoPhases } from './two-phase.ts'
 
 export class RedisLedger implements Ledger {
   readonly #context: RedisContext
@@ -209,16 +209,10 @@ export class RedisLedger implements Ledger {
   }
 
   #send(request: ScriptRequest, groups: readonly SlotGroup[] | undefined): Promise<ScriptResponse> {
-    if (groups === undefined) return this.#sendOne(request)
-    return this.#context.batcher.within(sendInTwoPhases(this.#sendOne, request, groups))
+    const { batcher } = this.#context
+    if (groups === undefined) return request.sendBy(batcher)
+    return batcher.within(sendInTwoPhases((each) => each.sendBy(batcher), request, groups))
   }
-
-  readonly #sendOne: Send = (request) =>
-    new Promise((resolve, reject) => {
-      request.resolve = resolve
-      request.reject = reject
-      this.#context.batcher.send(request)
-    })
 
   /** The keys by slot, if they are in several and one script call can touch only one. */
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {

@@ -61,6 +61,15 @@ export class ScriptRequest {
     this.extras = extras
   }
 
+  /** Sends the request, and resolves to the response. */
+  sendBy(batcher: { send(request: ScriptRequest): void }): Promise<ScriptResponse> {
+    return new Promise((resolve, reject) => {
+      this.resolve = resolve
+      this.reject = reject
+      batcher.send(this)
+    })
+  }
+
   receive(response: ScriptResponse): void {
     this.resolve(response)
   }

@@ -223,6 +223,31 @@ test('inspectRedis lifts a block, also one by a penalty, and leaves what is used
   await expect(inspector.unblock('other:u:{ann}')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
 })
 
+test('inspectRedis deletes keys, also those that are no record', async () => {
+  const prefix = `inspect-${prefixes++}`
+  const store = redisStore({ client, prefix, timeout: '5s', denyCache: false })
+  const limiter = new RateLimiter({ name: 'd', policies: '3/1m', store })
+  await limiter.consume('ann', { cost: 3 })
+  await limiter.block('ann', '1h')
+  await client.set(`${prefix}:d:{text}`, 'hello')
+  await client.lpush(`${prefix}:d:{list}`, 'x')
+  const inspector = inspectRedis(client, { prefix })
+  const found: (readonly [key: string | undefined, readable: boolean])[] = []
+  for await (const { storeKey, key, inspection } of inspector.list()) {
+    found.push([key, inspection !== undefined])
+    await inspector.reset(storeKey)
+  }
+  expect(found.sort()).toEqual([
+    ['ann', true],
+    ['list', false],
+    ['text', false],
+  ])
+  expect(await client.keys(`${prefix}:*`)).toEqual([])
+  expect(await limiter.peek('ann')).toMatchObject({ allowed: true, remaining: 3 })
+  await expect(inspector.reset(`${prefix}:d`)).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+  await expect(inspector.reset('other:d:{ann}')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+})
+
 test('the optimistic mode says what this process has not reported', async () => {
   const store = redisStore({ client, prefix: `inspect-${prefixes++}`, timeout: '5s', mode: 'optimistic', report: '1h' })
   const limiter = new RateLimiter({ name: 'o', policies: '6/1h', store })

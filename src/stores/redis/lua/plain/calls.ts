@@ -1,5 +1,6 @@
 import { largest } from '../evaluation.ts'
 import { freshState, type Part } from './records.ts'
+import { waitFor } from './step.ts'
 
 /**
  * Code that decides the calls of a key on its states, and responds to each as the whole script does. Then `written` is true
@@ -37,7 +38,7 @@ ${unchanged.restore}
 }
 
 function wait({ n, step }: Part): string {
-  return `wait${n} = ${step.wait('cost')}\nif wait${n} > 0 then wait${n} = wait${n} + (at${n} - now) end`
+  return `wait${n} = ${step.wait}\nif wait${n} > 0 then wait${n} = wait${n} + (at${n} - now) end`
 }
 
 /**
@@ -94,7 +95,7 @@ size = size + 1
 reply[size] = reset + (at${n} - now)
 if form == '2'${cacheable ? ' or not allowed' : ''} then
   size = size + 1
-  reply[size] = remaining >= ${burst} and 0 or (${step.wait('(remaining + 1)')}) + (at${n} - now)
+  reply[size] = remaining >= ${burst} and 0 or (${waitFor(step, '(remaining + 1)')}) + (at${n} - now)
 end
 `
 }

@@ -26,7 +26,7 @@ export interface Records {
 /** @param parts a log comes first */
 export function recordsOf(parts: readonly Part[]): Records {
   const log = parts[0]?.step.log
-  return log === undefined ? fixedRecords(parts) : withLog(log, fixedRecords(parts.slice(1)))
+  return log === undefined ? fixedRecords(parts) : withLog(parts[0] as Part, log, fixedRecords(parts.slice(1)))
 }
 
 /** Sets the state of a new key. */
@@ -116,24 +116,29 @@ function isUsual({ n, policy: { algorithm } }: Part, head: string): string {
   return `head${n} == ${head} and last${n} - now < ${algorithm.tolerance}`
 }
 
-function withLog(log: LogRecord, others: FixedRecords): Records {
+function withLog({ n, head, step }: Part, log: LogRecord, others: FixedRecords): Records {
   const { names, hasLength, readAfter, isPlain, packAfter } = others
   const none = names.length === 0
-  const rest = `${log.newest}${none ? '' : readAfter(log.size)}`
+  const bytes = 7 * log.numbers.length
+  const format = `c${head.length}I4${'i7'.repeat(log.numbers.length)}`
+  const numbers = `${[`head${n}`, `size${n}`, ...log.numbers].join(', ')} = unpack('<${format}', value)`
+  const size = `(${head.length + 4} + size${n})`
+  const rest = `${log.entries}${none ? '' : readAfter(size)}`
+  const values = [`begin${n}`, `${bytes} + #kept + #added`, ...log.numbers, 'kept', 'added']
   return {
-    names: [...log.names, ...names],
+    names: [...new Set([...step.state, ...log.names]), ...names],
     check: `
-plain = #value >= ${log.least}
+plain = #value >= ${head.length + 4 + bytes}
 if plain then
-  ${log.numbers}
-  plain = ${log.isUsual} and ${hasLength(`#value - ${log.size}`)}
+  ${numbers}
+  plain = head${n} == begin${n} and ${log.isUsual} and ${hasLength(`#value - ${size}`)}
 end
 if plain then
   ${rest}
-  plain = ${none ? log.isPlain : `${log.isPlain} and ${isPlain(log.size)}`}
+  plain = ${none ? log.isPlain : `${log.isPlain} and ${isPlain(size)}`}
 end
 `,
-    read: `${log.numbers}\n${rest}`,
-    pack: `${log.pack}\nlocal text = ${packAfter(log.format, log.values)}\n${log.withoutEntry}`,
+    read: `${numbers}\n${rest}`,
+    pack: `${log.pack}\nlocal text = ${packAfter(`${format}c0c0`, values)}`,
   }
 }

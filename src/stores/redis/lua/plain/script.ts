@@ -11,21 +11,21 @@
 import type { Algorithm, Kind, Policy } from '../../../../algorithms/algorithm.ts'
 import { cacheableFlag, nextFlag } from '../../request-flags.ts'
 import { compact, script } from '../script.ts'
-import { bucketStep } from './bucket.ts'
+import { bucket } from './bucket.ts'
 import { decideCalls } from './calls.ts'
-import { intervalBucketStep } from './interval-bucket.ts'
-import { penaltyStep } from './penalty.ts'
+import { intervalBucket } from './interval-bucket.ts'
+import { penalty } from './penalty.ts'
 import { freshState, headsOf, type Part, recordsOf } from './records.ts'
-import { largestLog, slidingLogStep } from './sliding-log.ts'
-import { slidingWindowStep } from './sliding-window.ts'
-import type { MakeStep } from './step.ts'
+import { largestLog, slidingLog } from './sliding-log.ts'
+import { slidingWindow } from './sliding-window.ts'
+import { type PlainSteps, stepOf } from './step.ts'
 
-const makers: Readonly<Partial<Record<Kind, MakeStep<never>>>> = {
-  bucket: bucketStep,
-  intervalBucket: intervalBucketStep,
-  slidingWindow: slidingWindowStep,
-  slidingLog: slidingLogStep,
-  penalty: penaltyStep,
+const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
+  bucket,
+  intervalBucket,
+  slidingWindow,
+  slidingLog,
+  penalty,
 }
 
 /** Lua has places for some 200 names. */
@@ -50,7 +50,7 @@ export function isPlain(policies: readonly Policy[], scopes: readonly string[]):
 }
 
 function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
-  if (!(algorithm.kind in makers) || shadow || limit === 0) return false
+  if (!(algorithm.kind in steps) || shadow || limit === 0) return false
   if (algorithm.grows) return n === 0 && !countRefused && limit <= largestLog
   if (!algorithm.punishes) return true
   const others = all.slice(0, -1)
@@ -62,8 +62,8 @@ export function plainScript(terms: PlainTerms, whole: string = script): string {
   const parts = terms.policies.map((policy, index): Part => {
     const n = index + 1
     const head = terms.heads[index] as Buffer
-    const make = makers[policy.algorithm.kind] as MakeStep<Algorithm>
-    return { n, policy, head, step: make(n, policy.algorithm, head.length) }
+    const step = steps[policy.algorithm.kind] as PlainSteps<Algorithm>
+    return { n, policy, head, step: stepOf(step, n, policy.algorithm, head.length) }
   })
   return `${compact(bodyOf(parts, terms))}${whole}`
 }

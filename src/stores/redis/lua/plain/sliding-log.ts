@@ -1,9 +1,7 @@
 import type { SlidingLog } from '../../../../algorithms/sliding-log.ts'
-import type { MakeStep } from './step.ts'
+import type { PlainSteps } from './step.ts'
 
-/** A record holds its size, three numbers, and the entries: the lower bytes of a time and of a total (see ../log-entries.ts). */
-const numbers = 21
-const entry = 9
+/** An entry holds the lower bytes of a time and of a total (see ../log-entries.ts), of which there are so many. */
 const times = 2 ** 48
 const totals = 2 ** 24
 
@@ -13,92 +11,93 @@ const largestTotal = 2 ** 50
 /** Larger logs may need entries of the wide form. */
 export const largestLog: number = totals - 1
 
+const timeOf = (entry: string): string => `base + (unpack('<I6', log, entries + 9 * (${entry})) - base) % times`
+
+const totalOf = (entry: string): string =>
+  `before + (unpack('<I3', log, entries + 9 * (${entry}) + 6) - before) % totals`
+
+/** Sets `low` to the first of the entries from `low` on whose number is above `bound`. */
+const firstAbove = (numberOf: (entry: string) => string, low: string, high: string, bound: string): string => `
+local low, high, step = ${low}, ${high}, 1
+while low + step <= high and ${numberOf('low + step - 1')} <= ${bound} do low, step = low + step, 2 * step end
+if high > low + step - 1 then high = low + step - 1 end
+while low < high do
+  local middle = floor((low + high) / 2)
+  if ${numberOf('middle')} > ${bound} then high = middle else low = middle + 1 end
+end
+`
+
 /**
- * Restates algorithms/sliding-log.ts, for logs of narrow entries that all lie in the past. `first` and `end` are where the entries
- * of the window begin and end in the value. All calls of a batch come at one time, so what they take is one entry: `used` less
- * `stored`, which the entries in the value have.
+ * Restates algorithms/sliding-log.ts and log-entries.ts, for logs of narrow entries that all lie in the past. It has no functions,
+ * which take more time to make than most calls take: those above are put in as text.
+ *
+ * State: `last`; `first`, the index of the first entry in the window, and `stop`, one past the last; `before`, the total before the
+ * first, and `base`, its time; `total`, that of the newest entry. The entries are bytes of `log`, the value.
+ *
+ * All calls of a batch come at one time, so what they take is one entry. It is packed at the end: until then, it is what
+ * `total` is above `stored`, the total in the value.
  */
-export const slidingLogStep: MakeStep<SlidingLog> = (n, { span, limit, tolerance }, head) => ({
-  state: [`last${n}`, `before${n}`, `base${n}`, `first${n}`, `stored${n}`, `used${n}`],
-  log: {
-    names: ['head', 'size', 'last', 'before', 'base', 'newest', 'first', 'end', 'stored', 'used'].map(
-      (name) => `${name}${n}`,
-    ),
-    least: head + 4 + numbers,
-    numbers: `head${n}, size${n}, last${n}, before${n}, base${n} = unpack('<c${head}I4i7i7i7', value)`,
-    isUsual: `head${n} == begin${n} and size${n} >= ${numbers} and size${n} % ${entry} == ${numbers % entry}`,
-    size: `(${head + 4} + size${n})`,
-    newest: `
-first${n}, end${n}, newest${n}, stored${n} = ${head + 5 + numbers}, ${head + 5} + size${n}, -1, 0
-if end${n} > first${n} then
-  newest${n}, stored${n} = unpack('<I6I3', value, end${n} - ${entry})
-  newest${n} = base${n} + (newest${n} - base${n}) % ${times}
-  stored${n} = (stored${n} - before${n}) % ${totals}
-end
-used${n} = stored${n}
+export const slidingLog: PlainSteps<SlidingLog> = {
+  // Before the entries, a value has the head, the size in 4 bytes, and the numbers in 21.
+  numbers: ({ span, limit, tolerance }, head) => ({
+    ...{ span, limit, tolerance, times, totals, largestTotal },
+    entries: head + 4 + 21 + 1,
+  }),
+  step: {
+    state: ['last', 'first', 'before', 'base', 'total', 'stored'],
+    log: {
+      names: ['head', 'size', 'log', 'stop', 'newest'],
+      numbers: ['last', 'before', 'base'],
+      isUsual: 'size >= 21 and (size - 21) % 9 == 0',
+      entries: `
+log, first, stop, newest, total = value, 0, (size - 21) / 9, -1, before
+if stop > 0 then newest, total = ${timeOf('stop - 1')}, ${totalOf('stop - 1')} end
+stored = total
 `,
-    isPlain: `last${n} - now < ${tolerance} and newest${n} <= last${n} and before${n} < ${largestTotal}`,
-    fresh: `last${n}, before${n}, base${n}, newest${n}, first${n}, end${n}, stored${n}, used${n} = 0, 0, 0, -1, 1, 1, 0, 0`,
-    pack: `
-local time, kept = newest${n}, end${n} - first${n} - ${entry}
-if used${n} > stored${n} then
-  time = at${n}
-  if kept < 0 then before${n}, base${n} = 0, at${n} end
-  if newest${n} ~= at${n} then kept = kept + ${entry} end
+      isPlain: 'last - now < tolerance and newest <= last and before < largestTotal',
+      fresh: `log, last, first, stop, before, base, newest, total, stored = '', 0, 0, 0, 0, 0, -1, 0, 0`,
+      pack: `
+local stays, added = stop, ''
+if total > stored then
+  if first == stop then base = at end
+  if newest == at then stays = stop - 1 end
+  added = pack('<I6I3', at % times, total % totals)
 end
-local entries = kept > 0 and string.sub(value, first${n}, first${n} + kept - 1) or ''
+local kept = string.sub(log, entries + 9 * first, entries + 9 * stays - 1)
 `,
-    format: `c${head}I4i7i7i7c0I6I3`,
-    values: [
-      ...[`begin${n}`, `${numbers + entry} + kept`, `last${n}`, `before${n}`, `base${n}`],
-      ...['entries', `time % ${times}`, `(before${n} + used${n}) % ${totals}`],
-    ],
-    withoutEntry: `if kept < 0 then text = string.sub(text, 1, ${head + 4 + numbers}) .. string.sub(text, ${head + 5 + numbers + entry}) end`,
-  },
-  prelude: '',
-  reset: `reset = newest${n} < 0 and 0 or newest${n} + ${span} - last${n}`,
-  advance: `
-if newest${n} >= 0 and base${n} <= at${n} - ${span} then
-  if newest${n} <= at${n} - ${span} then
-    first${n}, stored${n}, used${n} = end${n}, 0, 0
+    },
+    prelude: '',
+    reset: 'reset = newest < 0 and 0 or newest + span - last',
+    advance: `
+if first < stop and base <= at - span then
+  if newest <= at - span then
+    first, before, base, total, stored = stop, 0, 0, 0, 0
   else
-    local low, high = 0, (end${n} - first${n}) / ${entry} - 1
-    while high - low > 1 do
-      local middle = floor((low + high) / 2)
-      local time = unpack('<I6', value, first${n} + ${entry} * middle)
-      if base${n} + (time - base${n}) % ${times} > at${n} - ${span} then high = middle else low = middle end
-    end
-    local total, time = unpack('<I3I6', value, first${n} + ${entry} * low + 6)
-    local gone = (total - before${n}) % ${totals}
-    before${n}, stored${n}, used${n} = before${n} + gone, stored${n} - gone, used${n} - gone
-    base${n} = base${n} + (time - base${n}) % ${times}
-    first${n} = first${n} + ${entry} * high
+    ${firstAbove(timeOf, 'first + 1', 'stop - 1', 'at - span')}
+    base, before, first = ${timeOf('low')}, ${totalOf('low - 1')}, low
   end
 end
 `,
-  // A function is made only by a call that needs it, because that takes time.
-  wait: (cost) => `
-used${n} <= ${limit} - ${cost} and 0 or ${cost} > ${limit} and never
-or used${n} + ${cost} - ${limit} > stored${n} and ${span}
-or used${n} + ${cost} - ${limit} == 1 and base${n} + ${span} - at${n}
-or (function(units)
-  local low, high = 0, (end${n} - first${n}) / ${entry} - 1
-  while low < high do
-    local middle = floor((low + high) / 2)
-    local total = unpack('<I3', value, first${n} + ${entry} * middle + 6)
-    if (total - before${n}) % ${totals} >= units then high = middle else low = middle + 1 end
-  end
-  local time = unpack('<I6', value, first${n} + ${entry} * low)
-  return base${n} + (time - base${n}) % ${times} + ${span} - at${n}
-end)(used${n} + ${cost} - ${limit})`,
-  take: `
-used${n} = used${n} + cost
-last${n} = at${n}
+    // The first entry holds the first unit, so most refused calls need no search.
+    wait: `
+cost > limit and never
+or total + cost - limit <= before and 0
+or total + cost - limit == before + 1 and first < stop and base + span - at
+or total + cost - limit > stored and span
+or (function(target)
+  ${firstAbove(totalOf, 'first', 'stop - 1', 'target - 1')}
+  return ${timeOf('low')} + span - at
+end)(total + cost - limit)`,
+    take: `
+total = total + cost
+last = at
 `,
-  count: '',
-  report: `
-remaining, used = ${limit} - used${n}, used${n}
+    count: '',
+    report: `
+used = total - before
+remaining = limit - used
 if remaining < 0 then remaining = 0 end
-reset = used${n} == 0 and 0 or used${n} > stored${n} and ${span} or newest${n} + ${span} - at${n}
+reset = used == 0 and 0 or (total > stored and at or newest) + span - at
 `,
-})
+  },
+}

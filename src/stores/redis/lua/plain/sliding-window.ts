@@ -1,11 +1,13 @@
 import type { SlidingWindow } from '../../../../algorithms/sliding-window.ts'
 import { mulDiv } from '../exact-math.ts'
-import type { MakeStep } from './step.ts'
+import type { PlainSteps } from './step.ts'
 
 /** Restates algorithms/sliding-window.ts. */
-export const slidingWindowStep: MakeStep<SlidingWindow> = (n, { span, limit }) => ({
-  state: [`last${n}`, `start${n}`, `current${n}`, `previous${n}`],
-  prelude: `${mulDiv}
+export const slidingWindow: PlainSteps<SlidingWindow> = {
+  numbers: ({ span, limit }) => ({ span, limit, mostCounted: 2 ** 45 }),
+  step: {
+    state: ['last', 'start', 'current', 'previous'],
+    prelude: `${mulDiv}
 local function fadeTime(span, count, units)
   return span - mulDiv(span, count - units, count)
 end
@@ -17,31 +19,32 @@ local function fadingWait(span, start, current, previous, spare, at)
   return start + span + fadeTime(span, current, -spare) - at
 end
 `,
-  reset: `reset = current${n} > 0 and start${n} + ${2 * span} - last${n} or previous${n} > 0 and start${n} + ${span} - last${n} or 0`,
-  advance: `
-if at${n} - start${n} >= ${span} then
-  local start = at${n} - at${n} % ${span}
-  previous${n} = start - start${n} == ${span} and current${n} or 0
-  current${n} = 0
-  start${n} = start
+    reset: 'reset = current > 0 and start + 2 * span - last or previous > 0 and start + span - last or 0',
+    advance: `
+if at - start >= span then
+  local begin = at - at % span
+  previous = begin - start == span and current or 0
+  current = 0
+  start = begin
 end
 `,
-  wait: (cost) => `fadingWait(${span}, start${n}, current${n}, previous${n}, ${limit} - ${cost} - current${n}, at${n})`,
-  take: `
-current${n} = current${n} + cost
-last${n} = at${n}
+    wait: 'fadingWait(span, start, current, previous, limit - cost - current, at)',
+    take: `
+current = current + cost
+last = at
 `,
-  count: `
-local counted${n} = 35184372088832 - current${n}
-if cost < counted${n} then counted${n} = cost end
-current${n} = current${n} + counted${n}
-last${n} = at${n}
+    count: `
+local counted = mostCounted - current
+if cost < counted then counted = cost end
+current = current + counted
+last = at
 `,
-  report: `
-used = current${n}
-if previous${n} > 0 then used = used + (previous${n} - mulDiv(previous${n}, at${n} - start${n}, ${span})) end
-remaining = ${limit} - used
+    report: `
+used = current
+if previous > 0 then used = used + (previous - mulDiv(previous, at - start, span)) end
+remaining = limit - used
 if remaining < 0 then remaining = 0 end
-reset = current${n} > 0 and start${n} + ${2 * span} - at${n} or previous${n} > 0 and start${n} + ${span} - at${n} or 0
+reset = current > 0 and start + 2 * span - at or previous > 0 and start + span - at or 0
 `,
-})
+  },
+}
