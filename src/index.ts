@@ -40,7 +40,6 @@ export type {
   LegacyOptions,
   PartitionKeyOptions,
   PlanLimiter,
-  PlanOptions,
   PoliciesOf,
   RateLimitArgument,
   RateLimitOptions,
