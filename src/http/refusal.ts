@@ -12,9 +12,9 @@ import {
   labelsOf,
   refusalBody,
   refusalProblem,
-  retryAfterSeconds,
   unavailableBody,
 } from './refusal-body.ts'
+import { retryAfterSeconds } from './retry-after.ts'
 
 /** Sends the responses of requests that may not go on. */
 export class Refusal<Request, Response> {
