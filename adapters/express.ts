@@ -4,15 +4,14 @@ import {
   type Framework,
   type GuardOptions,
   isUnixSocket,
-  type PlanLimiter,
-  type PlanOptions,
-  type PolicyArgument,
+  type LimiterOf,
+  type Policies,
   type RateLimitArgument,
   type RateLimiter,
   type RequestDecision,
   routeName,
-  whenEnded,
 } from '../src/http/index.ts'
+import { nodeResponse } from './node-response.ts'
 
 declare global {
   namespace Express {
@@ -50,23 +49,7 @@ export const expressFramework: Framework<Request, Response> = {
     if (decision.settle !== undefined) response.locals.rateLimit = decision
   },
   attached: (request) => request.rateLimit,
-  headersSent: (response) => response.headersSent,
-  complete: (response) => response.writableEnded,
-  ended: whenEnded,
-  setHeader: (response, name, value) => void response.setHeader(name, value),
-  responseHeader: (response, name) => response.getHeader(name)?.toString(),
-  setStatus(response, status) {
-    response.statusCode = status
-  },
-  clearRefusal(response) {
-    response.statusCode = 200
-    response.removeHeader('Retry-After')
-    response.removeHeader('Cache-Control')
-  },
-  send(response, type, body) {
-    response.setHeader('Content-Type', type)
-    response.end(body)
-  },
+  ...nodeResponse,
 }
 
 /** The type of the parameters stays open, so that a route keeps the types of its own. */
@@ -91,17 +74,10 @@ type Options = GuardOptions<Request, Response>
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(limit: PolicyArgument<Request, Response>, options?: Options): ExpressMiddleware
-/** The policies are a function of the request. */
-export function rateLimit(limit: PlanOptions<Request, Response>, options?: Options): ExpressMiddleware<PlanLimiter>
-export function rateLimit(
-  limit: RateLimitArgument<Request, Response>,
+export function rateLimit<Given extends Policies<Request, Response> | undefined>(
+  limit: RateLimitArgument<Request, Response, Given>,
   options?: Options,
-): ExpressMiddleware<RateLimiter | PlanLimiter>
-export function rateLimit(
-  limit: RateLimitArgument<Request, Response>,
-  options?: Options,
-): ExpressMiddleware<RateLimiter | PlanLimiter> {
+): ExpressMiddleware<LimiterOf<Given>> {
   const guard = createGuard(expressFramework, limit, options)
   const middleware: <Params>(request: Request<Params>, response: Response, next: NextFunction) => void | Promise<void> =
     (request, response, next) => guard.handle(request as unknown as Request, response, next)

@@ -18,7 +18,7 @@ export function checkRouteDefaults(options: GuardOptions<FastifyRequest, Fastify
         `for a global limit, or config: { rateLimit: '100/15m' } on a route.`,
     )
   }
-  createGuard(fastifyFramework, '1/1s token-bucket', options, 'plans') // throws now if an option is invalid
+  createGuard(fastifyFramework, { policies: () => [] }, options) // throws now if an option is invalid
 }
 
 /** What Fastify itself reads from the options of `register`. */

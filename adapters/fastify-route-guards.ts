@@ -1,11 +1,11 @@
 import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
-import { type AnyGuard, createGuard, type GuardOptions, type RateLimitArgument, routeName } from '../src/http/index.ts'
+import { createGuard, type Guard, type GuardOptions, type RateLimitArgument, routeName } from '../src/http/index.ts'
 import { limitIn, routeMark } from './fastify-early-routes.ts'
 import { fastifyFramework } from './fastify-framework.ts'
 
 type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
-export type FastifyGuard = AnyGuard<FastifyRequest, FastifyReply>
+export type FastifyGuard = Guard<FastifyRequest, FastifyReply>
 
 /** Where the config of a route keeps the route's own guard. The HEAD route that Fastify adds shares the guard of GET. */
 export const guardOfRoute: unique symbol = Symbol('headgate.guard')

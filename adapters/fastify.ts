@@ -3,15 +3,13 @@ import plugin from 'fastify-plugin'
 import {
   createGuard,
   type GuardOptions,
+  type LimiterOf,
   ownOptions,
-  type PlanLimiter,
-  type PlanOptions,
-  type PolicyArgument,
+  type Policies,
   type RateLimitArgument,
   type RateLimiter,
   type RateLimitOptions,
   type RequestDecision,
-  type WithOwn,
 } from '../src/http/index.ts'
 import { text } from '../src/options.ts'
 import {
@@ -29,12 +27,12 @@ import { type FastifyGuard, guardOfRoute, RouteGuards } from './fastify-route-gu
 export type { RouteLimit } from './fastify-route-limits.ts'
 export { fastifyFramework }
 
-type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
-type Plans = PlanOptions<FastifyRequest, FastifyReply>
-type Policies = PolicyArgument<FastifyRequest, FastifyReply>
+type AnyPolicies = Policies<FastifyRequest, FastifyReply>
+type Argument<Given = AnyPolicies, Own = unknown> = RateLimitArgument<FastifyRequest, FastifyReply, Given, Own>
+type GivenArgument = Argument<AnyPolicies, Own>
 type Options = GuardOptions<FastifyRequest, FastifyReply>
 type Own = FastifyOwnOptions
-type PluginOptions = (RateLimitOptions<FastifyRequest, FastifyReply> | Plans) & FastifyOwnOptions
+type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply> & FastifyOwnOptions
 
 /** The options that only this adapter has. */
 export interface FastifyOwnOptions {
@@ -81,23 +79,23 @@ export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(limit: WithOwn<Policies, Own>, options?: Options & Own): FastifyRateLimit
-/** The policies are a function of the request. */
-export function rateLimit(limit: Plans & Own, options?: Options & Own): FastifyRateLimit<PlanLimiter>
+export function rateLimit<Given extends AnyPolicies | undefined>(
+  limit: Argument<Given, Own>,
+  options?: Options & Own,
+): FastifyRateLimit<LimiterOf<Given>>
 /** False: only routes have limits. They inherit the options. */
-export function rateLimit(limit: false, options?: Options & Own): FastifyPluginCallback
-export function rateLimit(limit: WithOwn<Argument, Own> | false, options?: Options & Own): FastifyPluginCallback
+export function rateLimit(limit: Argument<undefined, Own> | false, options?: Options & Own): FastifyPluginCallback
 export function rateLimit(app: FastifyInstance, options: PluginOptions, done: (error?: Error) => void): void
 export function rateLimit(
-  first: WithOwn<Argument, Own> | false | FastifyInstance,
-  second?: (Options | Argument) & Own,
+  first: GivenArgument | false | FastifyInstance,
+  second?: Options | GivenArgument,
   done?: (error?: Error) => void,
 ): unknown {
   if (done !== undefined) {
-    const { own, limit } = readOwn(second as WithOwn<Argument, Own>)
+    const { own, limit } = readOwn(second as GivenArgument)
     return install(first as FastifyInstance, () => createGuard(fastifyFramework, limit as Argument), {}, own, done)
   }
-  const { own, limit, options } = readOwn(first as WithOwn<Argument, Own> | false, second as Options & Own)
+  const { own, limit, options } = readOwn(first as GivenArgument | false, second as Options & Own)
   if (limit === false) checkRouteDefaults(options)
   const guard = limit === false ? undefined : createGuard(fastifyFramework, limit, options)
   const makeGuard = (registered: object) => {
@@ -115,12 +113,13 @@ export function rateLimit(
   return Object.assign(installed, { limiter: guard.limiter, hook })
 }
 
+const checks = { configKey: (value: unknown, option: string) => text(value, option, 'HEADGATE_OPTION') }
+
 function readOwn(
-  first: WithOwn<Argument, Own> | false,
+  first: GivenArgument | false,
   second?: Options & Own,
 ): { own: Own; limit: Argument | false; options: Options | undefined } {
-  const checks = { configKey: (value: unknown, option: string) => text(value, option, 'HEADGATE_OPTION') }
-  return ownOptions<Own, FastifyRequest, FastifyReply>(checks, first as WithOwn<Argument, Own>, second)
+  return ownOptions<Own, FastifyRequest, FastifyReply, AnyPolicies>(checks, first as GivenArgument, second)
 }
 
 const metadata = { name: 'headgate' }

@@ -1,19 +1,20 @@
 import {
-  type AnyGuard,
   asError,
   createGuard,
   functionOption,
+  type Guard,
   type GuardOptions,
+  type LimiterOf,
   type MaybePromise,
   ownOptions,
   type PlanLimiter,
-  type PlanOptions,
-  type PolicyArgument,
+  type Policies,
+  type PoliciesOf,
+  type PolicyLikes,
   type RateLimitArgument,
   type RateLimiter,
   type RequestDecision,
   trustedProxiesOption,
-  type WithOwn,
 } from '../src/http/index.ts'
 import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
 import { isInvalid } from './lambda.ts'
@@ -62,9 +63,8 @@ export interface FetchRateLimit<Context = Any, Limiter = RateLimiter> {
 
 type Exchange<Context> = FetchExchange<Context>
 type Own<Context> = FetchOwnOptions<Context>
-type Policies<Context> = WithOwn<PolicyArgument<Exchange<Context>, Exchange<Context>>, Own<Context>>
-type Plans<Context> = PlanOptions<Exchange<Context>, Exchange<Context>> & Own<Context>
-type Argument<Context> = WithOwn<RateLimitArgument<Exchange<Context>, Exchange<Context>>, Own<Context>>
+type AnyPolicies<Context> = Policies<Exchange<Context>, Exchange<Context>> | undefined
+type Argument<Context, Given> = RateLimitArgument<Exchange<Context>, Exchange<Context>, Given, Own<Context>>
 /** The options of `rateLimit` for fetch handlers, beside the policies. */
 export type FetchOptions<Context = Any> = GuardOptions<Exchange<Context>, Exchange<Context>> & Own<Context>
 
@@ -84,23 +84,23 @@ export type FetchOptions<Context = Any> = GuardOptions<Exchange<Context>, Exchan
  * @throws HeadgateError if a policy or an option is invalid, and for a limit by address without `address`
  */
 export function rateLimit<Context = Any>(
-  limit: Policies<Context>,
+  limit: Argument<Context, PolicyLikes>,
   options?: FetchOptions<Context>,
 ): FetchRateLimit<Context>
 /** The policies are a function of `{ request, context }`. */
-export function rateLimit<Context = Any>(
-  limit: Plans<Context>,
+export function rateLimit<Context = Any, Given extends AnyPolicies<Context> = PoliciesOf<Exchange<Context>>>(
+  limit: Argument<Context, Given>,
   options?: FetchOptions<Context>,
-): FetchRateLimit<Context, PlanLimiter>
-export function rateLimit<Context = Any>(
-  limit: Argument<Context>,
-  options?: FetchOptions<Context>,
-): FetchRateLimit<Context, RateLimiter | PlanLimiter>
-export function rateLimit<Context = Any>(
-  first: Argument<Context>,
+): FetchRateLimit<Context, LimiterOf<Given>>
+export function rateLimit<Context, Given extends AnyPolicies<Context>>(
+  first: Argument<Context, Given>,
   second?: FetchOptions<Context>,
 ): FetchRateLimit<Context, RateLimiter | PlanLimiter> {
-  const { own, limit, options } = ownOptions<Own<Context>, Exchange<Context>, Exchange<Context>>(checks, first, second)
+  const { own, limit, options } = ownOptions<Own<Context>, Exchange<Context>, Exchange<Context>, Given>(
+    checks,
+    first,
+    second,
+  )
   const guard = createGuard<Call<Context>, Call<Context>>(fetchFramework(own), limit as never, options as never)
   const check = async (request: Request, context?: Context): Promise<FetchResult> => {
     const call = new FetchCall(request, context as Context)
@@ -127,7 +127,7 @@ const checks = {
 type Call<Context> = FetchCall<Context>
 type Handler = (request: Request, ...rest: unknown[]) => MaybePromise<Response | undefined>
 
-function checked<Context>(guard: AnyGuard<Call<Context>, Call<Context>>, call: Call<Context>): MaybePromise<boolean> {
+function checked<Context>(guard: Guard<Call<Context>, Call<Context>>, call: Call<Context>): MaybePromise<boolean> {
   try {
     const admitted = guard.check(call, call)
     return typeof admitted === 'boolean' ? admitted : admitted.catch(fail)

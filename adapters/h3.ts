@@ -6,15 +6,13 @@ import {
   createGuard,
   functionOption,
   type GuardOptions,
+  type LimiterOf,
   type MaybePromise,
   ownOptions,
-  type PlanLimiter,
-  type PlanOptions,
-  type PolicyArgument,
+  type Policies,
   type RateLimitArgument,
   type RateLimiter,
   trustedProxiesOption,
-  type WithOwn,
 } from '../src/http/index.ts'
 import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
 import { answerOf } from './web-answer.ts'
@@ -24,9 +22,6 @@ export { type H3OwnOptions, h3Framework }
 /** A middleware with its limiter, for `peek`, `reset`, `block` and `health()`. */
 export type H3Middleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
 
-type Policies = WithOwn<PolicyArgument<H3Event, H3Event>, H3OwnOptions>
-type Plans = PlanOptions<H3Event, H3Event> & H3OwnOptions
-type Argument = WithOwn<RateLimitArgument<H3Event, H3Event>, H3OwnOptions>
 /** The options of `rateLimit` for h3, beside the policies. */
 export type H3Options = GuardOptions<H3Event, H3Event> & H3OwnOptions
 
@@ -41,13 +36,12 @@ export type H3Options = GuardOptions<H3Event, H3Event> & H3OwnOptions
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(limit: Policies, options?: H3Options): H3Middleware
-/** The policies are a function of the event. */
-export function rateLimit(limit: Plans, options?: H3Options): H3Middleware<PlanLimiter>
-export function rateLimit(limit: Argument, options?: H3Options): H3Middleware<RateLimiter | PlanLimiter>
-export function rateLimit(first: Argument, second?: H3Options): H3Middleware<RateLimiter | PlanLimiter> {
+export function rateLimit<Given extends Policies<H3Event, H3Event> | undefined>(
+  first: RateLimitArgument<H3Event, H3Event, Given, H3OwnOptions>,
+  second?: H3Options,
+): H3Middleware<LimiterOf<Given>> {
   if (h3.toResponse === undefined) throw tooOld('headgate/h3', 'h3', '2')
-  const { own, limit, options } = ownOptions<H3OwnOptions, H3Event, H3Event>(checks, first, second)
+  const { own, limit, options } = ownOptions(checks, first, second)
   const guard = createGuard(h3Framework(own), limit, options)
   const middleware: Middleware = (event, next) => {
     let admitted: MaybePromise<boolean>

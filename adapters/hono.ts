@@ -5,16 +5,14 @@ import {
   createGuard,
   functionOption,
   type GuardOptions,
+  type LimiterOf,
   type MaybePromise,
   ownOptions,
-  type PlanLimiter,
-  type PlanOptions,
-  type PolicyArgument,
+  type Policies,
   type RateLimitArgument,
   type RateLimiter,
   type RequestDecision,
   trustedProxiesOption,
-  type WithOwn,
 } from '../src/http/index.ts'
 import { type ConnInfo, type HonoOwnOptions, honoFramework, nodePair } from './hono-framework.ts'
 import { type Answer, answerOf } from './web-answer.ts'
@@ -32,9 +30,6 @@ export type HonoMiddleware<Limiter = RateLimiter> = MiddlewareHandler<{ Variable
   readonly limiter: Limiter
 }
 
-type Policies = WithOwn<PolicyArgument<Context, Context>, HonoOwnOptions>
-type Plans = PlanOptions<Context, Context> & HonoOwnOptions
-type Argument = WithOwn<RateLimitArgument<Context, Context>, HonoOwnOptions>
 /** The options of `rateLimit` for Hono, beside the policies. */
 export type HonoOptions = GuardOptions<Context, Context> & HonoOwnOptions
 
@@ -51,12 +46,11 @@ export type HonoOptions = GuardOptions<Context, Context> & HonoOwnOptions
  *
  * @throws HeadgateError if a policy or an option is invalid, and for a limit by address without `connInfo` or `address`
  */
-export function rateLimit(limit: Policies, options?: HonoOptions): HonoMiddleware
-/** The policies are a function of the context. */
-export function rateLimit(limit: Plans, options?: HonoOptions): HonoMiddleware<PlanLimiter>
-export function rateLimit(limit: Argument, options?: HonoOptions): HonoMiddleware<RateLimiter | PlanLimiter>
-export function rateLimit(first: Argument, second?: HonoOptions): HonoMiddleware<RateLimiter | PlanLimiter> {
-  const { own, limit, options } = ownOptions<HonoOwnOptions, Context, Context>(checks, first, second)
+export function rateLimit<Given extends Policies<Context, Context> | undefined>(
+  first: RateLimitArgument<Context, Context, Given, HonoOwnOptions>,
+  second?: HonoOptions,
+): HonoMiddleware<LimiterOf<Given>> {
+  const { own, limit, options } = ownOptions(checks, first, second)
   const guard = createGuard(honoFramework(own), limit, options)
   const middleware: MiddlewareHandler = async (context, next) => {
     if (context.req.routeIndex === undefined) throw tooOld('headgate/hono', 'hono', '3.11')

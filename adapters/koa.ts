@@ -5,16 +5,15 @@ import {
   type Framework,
   type GuardOptions,
   isUnixSocket,
+  type LimiterOf,
   type MaybePromise,
-  type PlanLimiter,
-  type PlanOptions,
-  type PolicyArgument,
+  type Policies,
   type RateLimitArgument,
   type RateLimiter,
   type RequestDecision,
   routeName,
-  whenEnded,
 } from '../src/http/index.ts'
+import { nodeResponse } from './node-response.ts'
 
 declare module 'koa' {
   interface DefaultState {
@@ -82,7 +81,7 @@ export const koaFramework: Framework<Context, Context> = {
   attached: ({ state }) => state.rateLimit,
   headersSent: ({ res }) => res.headersSent,
   complete: ({ res }) => res.writableEnded,
-  ended: ({ res }, done) => whenEnded(res, done),
+  ended: ({ res }, done) => nodeResponse.ended(res, done),
   setHeader({ res }, name, value) {
     if (name !== 'Cache-Control') keptFields.add(name)
     res.setHeader(name, value)
@@ -92,11 +91,10 @@ export const koaFramework: Framework<Context, Context> = {
     context.status = status
   },
   clearRefusal({ response, res }) {
+    nodeResponse.clearRefusal(res)
     // As before anybody set a status: a body that is set later makes it 200.
     res.statusCode = 404
     Object.assign(response, { _explicitStatus: false })
-    res.removeHeader('Retry-After')
-    res.removeHeader('Cache-Control')
   },
   send(context, type, body) {
     context.res.setHeader('Content-Type', type)
@@ -106,8 +104,6 @@ export const koaFramework: Framework<Context, Context> = {
 
 /** A middleware with its limiter, for `peek`, `reset`, `block` and `health()`. */
 export type KoaMiddleware<Limiter = RateLimiter> = Middleware & { readonly limiter: Limiter }
-
-type Options = GuardOptions<Context, Context>
 
 /**
  * Koa middleware. The decision is on `ctx.state.rateLimit`. A refused request gets status 429. An error of a key
@@ -121,17 +117,10 @@ type Options = GuardOptions<Context, Context>
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(limit: PolicyArgument<Context, Context>, options?: Options): KoaMiddleware
-/** The policies are a function of the request. */
-export function rateLimit(limit: PlanOptions<Context, Context>, options?: Options): KoaMiddleware<PlanLimiter>
-export function rateLimit(
-  limit: RateLimitArgument<Context, Context>,
-  options?: Options,
-): KoaMiddleware<RateLimiter | PlanLimiter>
-export function rateLimit(
-  limit: RateLimitArgument<Context, Context>,
-  options?: Options,
-): KoaMiddleware<RateLimiter | PlanLimiter> {
+export function rateLimit<Given extends Policies<Context, Context> | undefined>(
+  limit: RateLimitArgument<Context, Context, Given>,
+  options?: GuardOptions<Context, Context>,
+): KoaMiddleware<LimiterOf<Given>> {
   const guard = createGuard(koaFramework, limit, options)
   // Not async: that would add a promise to those that Koa makes.
   const middleware: Middleware = (context, next) => {

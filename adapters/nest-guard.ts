@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
 import { ApplicationConfig } from '@nestjs/core'
-import { type AnyGuard, asError, type MaybePromise, type PlanLimiter, type RateLimiter } from '../src/http/index.ts'
+import { asError, type Guard, type MaybePromise, type PlanLimiter, type RateLimiter } from '../src/http/index.ts'
 import { callOf } from './nest-call.ts'
 import { exceptionOf } from './nest-exceptions.ts'
 import { decisionOf } from './nest-framework.ts'
@@ -51,7 +51,7 @@ Injectable()(RateLimitGuard)
 Inject(limitsToken)(RateLimitGuard, undefined, 0)
 Inject(ApplicationConfig)(RateLimitGuard, undefined, 1)
 
-function check(guard: AnyGuard<ExecutionContext, ExecutionContext>, context: ExecutionContext): MaybePromise<boolean> {
+function check(guard: Guard<ExecutionContext, ExecutionContext>, context: ExecutionContext): MaybePromise<boolean> {
   try {
     return guard.check(context, context)
   } catch (error) {

@@ -1,7 +1,7 @@
 import type { ExecutionContext } from '@nestjs/common'
 import {
-  type AnyGuard,
   createGuard,
+  type Guard,
   guardOptionsOf,
   HeadgateError,
   type LimiterParts,
@@ -20,7 +20,7 @@ import {
   readModuleOptions,
 } from './nest-options.ts'
 
-type NestGuard = AnyGuard<ExecutionContext, ExecutionContext>
+type NestGuard = Guard<ExecutionContext, ExecutionContext>
 
 /** A limit, and what is needed for a guard without some of its policies. */
 interface Limit {
@@ -60,7 +60,7 @@ export class NestLimits {
     const store = parts.store ?? this.#root?.limiter?.store
     this.#parts = store === undefined ? parts : { ...parts, store }
     // Without a limit, another guard says which options are wrong, and which ones limits inherit.
-    this.#inherited = (this.root ?? createGuard(nestFramework, '1/1s token-bucket', defaults, 'plans')).inherited
+    this.#inherited = (this.root ?? createGuard(nestFramework, { policies: () => [] }, defaults)).inherited
   }
 
   /**

@@ -1,25 +1,25 @@
-import type { IncomingMessage, ServerResponse } from 'node:http'
-import type { Http2ServerRequest, Http2ServerResponse } from 'node:http2'
+import type { IncomingMessage } from 'node:http'
+import type { Http2ServerRequest } from 'node:http2'
 import {
   asError,
   createGuard,
   type Framework,
   type GuardOptions,
   isUnixSocket,
+  type LimiterOf,
   ownOptions,
-  type PlanLimiter,
-  type PlanOptions,
-  type PolicyArgument,
+  type Policies,
   type RateLimitArgument,
   type RateLimiter,
   type RequestDecision,
   routeName,
   type TrustedProxies,
   trustedProxiesOption,
-  type WithOwn,
-  whenEnded,
 } from '../src/http/index.ts'
 import { addressView } from './address-view.ts'
+import { type NodeResponse, nodeResponse } from './node-response.ts'
+
+export type { NodeResponse }
 
 declare module 'node:http' {
   interface IncomingMessage {
@@ -37,8 +37,6 @@ declare module 'node:http2' {
 
 /** A request of node:http, or of the same interface of node:http2. */
 export type NodeRequest = IncomingMessage | Http2ServerRequest
-/** A response of node:http, or of the same interface of node:http2. */
-export type NodeResponse = ServerResponse | Http2ServerResponse
 
 /** What routers such as Polka and Restify add to a request. */
 interface Routed {
@@ -84,23 +82,7 @@ export const nodeFramework: Framework<NodeRequest, NodeResponse> = {
     request.rateLimit = decision
   },
   attached: (request) => request.rateLimit,
-  headersSent: (response) => response.headersSent,
-  complete: (response) => response.writableEnded,
-  ended: (response, done) => whenEnded(response as ServerResponse, done),
-  setHeader: (response, name, value) => void response.setHeader(name, value),
-  responseHeader: (response, name) => response.getHeader(name)?.toString(),
-  setStatus(response, status) {
-    response.statusCode = status
-  },
-  clearRefusal(response) {
-    response.statusCode = 200
-    response.removeHeader('Retry-After')
-    response.removeHeader('Cache-Control')
-  },
-  send(response, type, body) {
-    response.setHeader('Content-Type', type)
-    response.end(body)
-  },
+  ...nodeResponse,
 }
 
 /** A middleware `(request, response, next)`, and without `next` a promise. */
@@ -113,9 +95,6 @@ export interface NodeRateLimit<Limiter = RateLimiter> {
   readonly limiter: Limiter
 }
 
-type Policies = WithOwn<PolicyArgument<NodeRequest, NodeResponse>, NodeOwnOptions>
-type Plans = PlanOptions<NodeRequest, NodeResponse> & NodeOwnOptions
-type Argument = WithOwn<RateLimitArgument<NodeRequest, NodeResponse>, NodeOwnOptions>
 /** The options of `rateLimit` for servers of Node, beside the policies. */
 export type NodeOptions = GuardOptions<NodeRequest, NodeResponse> & NodeOwnOptions
 
@@ -132,13 +111,11 @@ export type NodeOptions = GuardOptions<NodeRequest, NodeResponse> & NodeOwnOptio
  *
  * @throws HeadgateError if a policy or an option is invalid
  */
-export function rateLimit(limit: Policies, options?: NodeOptions): NodeRateLimit
-/** The policies are a function of the request. */
-export function rateLimit(limit: Plans, options?: NodeOptions): NodeRateLimit<PlanLimiter>
-export function rateLimit(limit: Argument, options?: NodeOptions): NodeRateLimit<RateLimiter | PlanLimiter>
-export function rateLimit(first: Argument, second?: NodeOptions): NodeRateLimit<RateLimiter | PlanLimiter> {
-  const checks = { trustedProxies: trustedProxiesOption }
-  const { own, limit, options } = ownOptions<NodeOwnOptions, NodeRequest, NodeResponse>(checks, first, second)
+export function rateLimit<Given extends Policies<NodeRequest, NodeResponse> | undefined>(
+  first: RateLimitArgument<NodeRequest, NodeResponse, Given, NodeOwnOptions>,
+  second?: NodeOptions,
+): NodeRateLimit<LimiterOf<Given>> {
+  const { own, limit, options } = ownOptions({ trustedProxies: trustedProxiesOption }, first, second)
   const framework = { ...nodeFramework, ...addressView<NodeRequest>(own.trustedProxies, finder) }
   const guard = createGuard(framework, limit, options)
   const check = async (request: NodeRequest, response: NodeResponse): Promise<boolean> => {
@@ -151,5 +128,5 @@ export function rateLimit(first: Argument, second?: NodeOptions): NodeRateLimit<
   const middleware = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => {
     return next === undefined ? check(request, response) : guard.handle(request, response, next)
   }
-  return Object.assign(middleware as NodeRateLimit, { limiter: guard.limiter })
+  return Object.assign(middleware as NodeRateLimit<LimiterOf<Given>>, { limiter: guard.limiter })
 }

@@ -109,17 +109,7 @@ export interface Decision {
  * @param at the time, if the call has the option `at`: milliseconds since the epoch, rounded down because waits are rounded up
  */
 export function join(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
-  const decision = verdicts.length === 1 ? alone(allowed, verdicts, source) : joinAll(allowed, verdicts, source)
-  return at === undefined ? decision : dated(decision, at)
-}
-
-/** The decision of a single verdict. */
-export function alone(allowed: boolean, policies: readonly Verdict[], source: Source): Decision {
-  const { limit, remaining, resetAfter, retryAfter: wait, name: policy } = policies[0] as Verdict
-  return { allowed, limit, remaining, retryAfter: allowed ? 0 : wait, resetAfter, policy, policies, source }
-}
-
-function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source): Decision {
+  if (verdicts.length === 1) return alone(allowed, verdicts, source, at)
   let binding = verdicts[0] as Verdict
   let { remaining, resetAfter } = binding
   for (let n = 1; n < verdicts.length; n++) {
@@ -130,9 +120,28 @@ function joinAll(allowed: boolean, verdicts: readonly Verdict[], source: Source)
     remaining = first ? verdict.remaining : Math.min(remaining, verdict.remaining)
     if (first || binds(allowed, verdict, binding)) binding = verdict
   }
-  const { limit, name: policy, retryAfter: wait } = binding
+  return decisionOf(allowed, binding, remaining, resetAfter, verdicts, source, at)
+}
+
+/** The decision of a single verdict. */
+export function alone(allowed: boolean, verdicts: readonly Verdict[], source: Source, at?: number): Decision {
+  const verdict = verdicts[0] as Verdict
+  return decisionOf(allowed, verdict, verdict.remaining, verdict.resetAfter, verdicts, source, at)
+}
+
+/** Literals without a spread, because this runs for every request. */
+function decisionOf(
+  allowed: boolean,
+  { limit, name: policy, retryAfter: wait }: Verdict,
+  remaining: number,
+  resetAfter: number,
+  policies: readonly Verdict[],
+  source: Source,
+  at: number | undefined,
+): Decision {
   const retryAfter = allowed ? 0 : wait
-  return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies: verdicts, source }
+  if (at === undefined) return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }
+  return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, at }
 }
 
 function binds(allowed: boolean, verdict: Verdict, other: Verdict): boolean {

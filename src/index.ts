@@ -41,7 +41,6 @@ export type {
   LegacyOptions,
   PartitionKeyOptions,
   PlanLimiter,
-  PlanOptions,
   PoliciesOf,
   RateLimitArgument,
   RateLimitOptions,

@@ -9,10 +9,11 @@ import { needsPromise } from './limiter-errors.ts'
 import { calls, type Load, watch } from './limiter-events.ts'
 import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { MaybePromise } from './maybe-promise.ts'
-import { type Opened, Operations } from './operations.ts'
+import { Operations } from './operations.ts'
 import { knownOptions } from './options.ts'
 import type { Plans } from './plans.ts'
 import { Reservation, type ReservedCall } from './reservation.ts'
+import type { ShownLimiter } from './shown-keys.ts'
 import type { SpaceSaving } from './space-saving.ts'
 import type { CheckedLedger } from './stores/health.ts'
 import type { OnFailure } from './stores/on-store-error.ts'
@@ -70,8 +71,6 @@ export class RateLimiter extends Operations {
   readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
   readonly #plans: Plans<RateLimiter>
-  /** Undefined unless the option `top` is given. */
-  readonly #heavyKeys: HeavyKeys | undefined
   /** Of the heavy keys, one for each scope. */
   readonly #counts: readonly SpaceSaving[] | undefined
 
@@ -90,14 +89,16 @@ export class RateLimiter extends Operations {
     plans.registerName()
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
     this.#plans = plans
-    this.#heavyKeys = plans.heavyKeys
     this.#counts = plans.heavyKeys?.of(this.scopes)
     this.#ledger = plans.open(this.policies, this.scopes)
   }
 
-  protected get opened(): Opened {
-    const { onChange, heavyKeys } = this.#plans
-    return { ledger: this.#ledger, policies: this.policies, scopes: this.scopes, onChange, heavyKeys }
+  protected get opened(): ShownLimiter {
+    return { ledger: this.#ledger, policies: this.policies, scopes: this.scopes, onChange: this.#plans.onChange }
+  }
+
+  protected get heavyKeys(): HeavyKeys | undefined {
+    return this.#plans.heavyKeys
   }
 
   /**
@@ -190,7 +191,7 @@ export class RateLimiter extends Operations {
       const keys = keysOf(key, limiter.scopes)
       const costs = costsOf(cost, limiter.policies)
       const ledger = limiter.#ledger
-      const weight = weightOf(limiter.#heavyKeys)
+      const weight = weightOf(limiter.heavyKeys)
       const command = { verb: 'consume', keys, costs, details: extras?.details } as const
       if (weight > 0 || calls.hasSubscribers) {
         const call = { limiter, key, cost, keys, enforced: extras?.enforced, counts: limiter.#counts, weight }
@@ -207,7 +208,7 @@ export class RateLimiter extends Operations {
       const { details, onFailure, enforced } = extras ?? {}
       const run: ReservedCall['run'] = (command) => ledger.run(command, onFailure)
       const call = { run, policies, keys, costs, load: limiter.#plans.load }
-      const weight = weightOf(limiter.#heavyKeys)
+      const weight = weightOf(limiter.heavyKeys)
       const watched = { limiter, key, cost, keys, enforced, counts: limiter.#counts, weight }
       const booking = watch(watched, () => run({ verb: 'reserve', keys, costs, maxWait: maxWait * 1000, details }))
       if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
@@ -220,16 +221,7 @@ function weightOf(heavyKeys: HeavyKeys | undefined): number {
   return heavyKeys === undefined ? 0 : heavyKeys.weigh()
 }
 
-function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
+/** The limiter of a plan, made if there is none. */
+export function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
   return plans.find(plan) ?? plans.keep(plan, new RateLimiter(new PlanOptions(plan, plans)))
-}
-
-/**
- * Limiters of one name whose policies are known only call by call.
- * @throws HeadgateError as the constructor of `RateLimiter` does
- */
-export function limiters(options: Omit<RateLimiterOptions, 'policies'>): (plan: PlanLike) => RateLimiter {
-  const plans = readPlans<RateLimiter>(options)
-  plans.registerName()
-  return (plan) => limiterUnder(plans, plan)
 }

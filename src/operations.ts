@@ -7,14 +7,12 @@ import { countsNone } from './limiter-errors.ts'
 import { inspect, type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
 import { type Health, noCalls } from './stores/health.ts'
 
-/** What the verbs of an operator work on. */
-export interface Opened extends ShownLimiter {
-  readonly heavyKeys: HeavyKeys | undefined
-}
-
 /** The verbs of an operator: they show, block and forget keys. */
 export abstract class Operations {
-  protected abstract get opened(): Opened
+  /** What the verbs work on. */
+  protected abstract get opened(): ShownLimiter
+  /** Undefined unless the option `top` is given. */
+  protected abstract get heavyKeys(): HeavyKeys | undefined
 
   /**
    * What the store has of the key now, under each policy, in words and numbers: why it is refused, and for how long. Changes
@@ -104,7 +102,7 @@ export abstract class Operations {
    * @throws HeadgateError `HEADGATE_OPTION` for a limiter without the option `top`, or an invalid argument
    */
   top(count = 20, options: TopOptions = {}): readonly HeavyKey[] {
-    const { heavyKeys } = this.opened
+    const { heavyKeys } = this
     if (heavyKeys === undefined) throw countsNone()
     return heavyKeys.top(count, options)
   }

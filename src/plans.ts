@@ -6,7 +6,7 @@ import type { PolicyLike } from './algorithms/shorthand.ts'
 import { HeadgateError, shown } from './errors.ts'
 import type { HeavyKeys } from './heavy-keys.ts'
 import type { Load } from './limiter-events.ts'
-import { type CheckedLedger, openLedger } from './stores/health.ts'
+import { type CheckedLedger, type Health, openLedger } from './stores/health.ts'
 import type { FailureTerms } from './stores/on-store-error.ts'
 import type { Store } from './stores/store.ts'
 
@@ -90,6 +90,11 @@ export class Plans<Limiter extends object> {
     const ledger = openLedger(this.store, terms, this.#first)
     this.#first ??= ledger
     return ledger
+  }
+
+  /** The health that all ledgers of the name share; undefined if none is open, or if the store cannot fail. */
+  health(): Health | undefined {
+    return this.#first?.health?.()
   }
 
   /** The limiter of a plan, by the identity of its object, else by its text; undefined if none is kept. */

@@ -1,5 +1,6 @@
 import type { Policy } from '../../src/algorithms/algorithm.ts'
 import { asError } from '../../src/http/index.ts'
+import { retryAfterSeconds, tryAgain } from '../../src/http/retry-after.ts'
 import { reason, warnOnce } from '../../src/warn.ts'
 import type { MessageRefusal } from './message-options.ts'
 
@@ -30,15 +31,14 @@ export function noticeOf(
   { reason: why, decision, retryAfter }: MessageRefusal<unknown>,
   policies: readonly Policy[],
 ): Notice {
-  const finite = Number.isFinite(retryAfter)
-  const seconds = Math.ceil(retryAfter / 1000)
-  const advice = finite ? `Try again in ${seconds} ${seconds === 1 ? 'second' : 'seconds'}.` : 'It cannot be admitted.'
+  const seconds = retryAfterSeconds(retryAfter)
+  const advice = seconds === undefined ? 'It cannot be admitted.' : tryAgain(seconds)
   return {
     error: why === 'store' ? 'unavailable' : 'too_many_messages',
     message: `${why === 'store' ? 'Service unavailable.' : 'Too many messages.'} ${advice}`,
     policy:
       decision === undefined ? null : (policies.find(({ name }) => name === decision.policy)?.label ?? decision.policy),
-    retryAfterMs: finite ? retryAfter : null,
+    retryAfterMs: seconds === undefined ? null : retryAfter,
   }
 }
 

@@ -1,5 +1,6 @@
 import { STATUS_CODES } from 'node:http'
 import type { Duplex } from 'node:stream'
+import { retryAfterSeconds } from '../../src/http/retry-after.ts'
 
 /** Milliseconds after which a client that does not take its refusal is cut off. */
 const patience = 1000
@@ -10,9 +11,10 @@ const patience = 1000
  */
 export function refuseUpgrade(socket: Duplex, status: 429 | 500 | 503, retryAfter: number): void {
   const text = STATUS_CODES[status] as string
+  const seconds = retryAfterSeconds(retryAfter)
   const fields = [
     `HTTP/1.1 ${status} ${text}`,
-    ...(Number.isFinite(retryAfter) ? [`Retry-After: ${Math.ceil(retryAfter / 1000)}`] : []),
+    ...(seconds === undefined ? [] : [`Retry-After: ${seconds}`]),
     'Cache-Control: no-store',
     'Connection: close',
     'Content-Type: text/plain',

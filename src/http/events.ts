@@ -1,5 +1,4 @@
 import { channel } from '#platform'
-import type { Details } from '../algorithms/evaluation.ts'
 import type { Decision } from '../decision.ts'
 import type { CallExtras, Key } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
@@ -51,7 +50,7 @@ export interface NoAddressEvent<Request = unknown, Response = unknown> {
   readonly enforced: boolean
   /** True if the request goes on and shares one limit with all such requests, as over a unix socket. */
   readonly shared: boolean
-  /** How many requests without an address this middleware (or this plan of it) has had: 1 for the first. */
+  /** How many requests without an address this middleware has had: 1 for the first. */
   readonly count: number
   readonly request: Request
   readonly response: Response
@@ -89,8 +88,8 @@ const addressless = channel('headgate:no-address')
 export class Events<Request, Response> {
   readonly #limiter: string
   readonly #hooks: Hooks<Request, Response>
-  /** The extras of a call without listeners: only the action on a store error. */
-  readonly #choice: { readonly onFailure?: OnFailure }
+  /** What a call to the limiter says of a store error that nobody listens to. */
+  readonly choice: { readonly onFailure?: OnFailure }
   /** Requests without an address so far. */
   #addressless = 0
 
@@ -100,7 +99,7 @@ export class Events<Request, Response> {
     callback(onRefused, 'onRefused', '({ decision, key }) => ...')
     callback(onDenied, 'onDenied', '({ address }) => ...')
     checkChoice(onStoreError, 'onStoreError')
-    this.#choice = typeof onStoreError === 'string' ? { onFailure: () => onStoreError } : {}
+    this.choice = typeof onStoreError === 'string' ? { onFailure: () => onStoreError } : {}
     this.#hooks = { onDecision, onRefused, onDenied, onStoreError }
   }
 
@@ -139,12 +138,13 @@ export class Events<Request, Response> {
     addressless.publish(event)
   }
 
-  /** The extras of a call to the limiter, so that a store error reaches the hook and the channel. */
-  extras(details: Details, key: Key, request: Request, response: Response): CallExtras {
-    if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) {
-      return { details, ...this.#choice }
-    }
-    return { details, onFailure: (error) => this.storeFailed(error, key, request, response) }
+  /**
+   * The extras of a call to the limiter, so that a store error reaches the hook and the channel.
+   * @param usual those of a call whose store error nobody listens to
+   */
+  extras(usual: CallExtras, key: Key, request: Request, response: Response): CallExtras {
+    if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) return usual
+    return { ...usual, onFailure: (error) => this.storeFailed(error, key, request, response) }
   }
 
   storeFailed(error: unknown, key: Key, request: Request, response: Response): StoreErrorAction | undefined {

@@ -8,6 +8,7 @@ export { HeadgateError } from '../errors.ts'
 export { type Key, RateLimiter, type Units } from '../limiter.ts'
 export type { Plan, PlanLike, PolicyLikes } from '../limiter-options.ts'
 export type { MaybePromise } from '../maybe-promise.ts'
+export type { PlanLimiter } from '../plan-limiter.ts'
 export type { PolicyOptions } from '../policy.ts'
 export type { Health } from '../stores/health.ts'
 export type { OnStoreError, StoreErrorAction, StoreFailure } from '../stores/on-store-error.ts'
@@ -15,11 +16,10 @@ export type { Store } from '../stores/store.ts'
 export { asError } from './as-error.ts'
 export type { Cost } from './cost.ts'
 export type { Count } from './count.ts'
-export { type AnyGuard, createGuard } from './create-guard.ts'
 export type { DelayOptions } from './delay.ts'
 export type { DecisionEvent, DenialEvent, Hooks, NoAddressEvent, StoreErrorEvent } from './events.ts'
 export { type Framework, type RequestDecision, routeName } from './framework.ts'
-export { type DefaultsOrigin, Guard } from './guard.ts'
+export { createGuard, type DefaultsOrigin, type Guard } from './guard.ts'
 export type { GuardOptions } from './guard-options.ts'
 export type { Dialect, HeadersOption, HeadersOptions, HeaderWriter } from './headers/headers-option.ts'
 export type { LegacyOptions } from './headers/legacy.ts'
@@ -35,16 +35,17 @@ export type { Extracted, FindKey, KeyExtractor, RequestView } from './keys/key-e
 export { isUnixSocket, type LocalSocket } from './keys/no-address.ts'
 export { toldAddress } from './keys/told-address.ts'
 export { clientBehind, type PeerView, type TrustedProxies, trustedProxiesOption } from './keys/trusted-proxies.ts'
-export { functionOption, type OptionCheck, type OwnOptions, ownOptions, type WithOwn } from './own-options.ts'
-export { PlanGuard } from './plan-guard.ts'
-export { PlanLimiter } from './plan-limiter.ts'
+export { functionOption, type OptionCheck, type OwnOptions, ownOptions } from './own-options.ts'
 export type {
+  LimiterOf,
+  LimiterOptions,
   LimiterParts,
-  PlanOptions,
+  Policies,
   PoliciesOf,
-  PolicyArgument,
+  PoliciesOptions,
   RateLimitArgument,
   RateLimitOptions,
+  WindowOptions,
 } from './rate-limit-options.ts'
 export { guardOptionsOf, withLimiterParts } from './read-options.ts'
 export { type EndingResponse, type EndingSocket, type EndingStream, whenEnded } from './when-ended.ts'

@@ -3,13 +3,10 @@ import { callback } from '../options.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { RateLimitArgument } from './rate-limit-options.ts'
 
-/** An argument of `rateLimit` that may also have options of the adapter, if it is an object. */
-export type WithOwn<Argument, Own> = Argument extends string | RateLimiter ? Argument : Argument & Own
-
 /** The arguments of `rateLimit`, and the options among them that only the adapter has. */
-export interface OwnOptions<Own, Request, Response> {
+export interface OwnOptions<Own, Request, Response, Given> {
   readonly own: Own
-  readonly limit: RateLimitArgument<Request, Response>
+  readonly limit: RateLimitArgument<Request, Response, Given>
   readonly options: GuardOptions<Request, Response> | undefined
 }
 
@@ -29,15 +26,15 @@ export function functionOption(example: string): OptionCheck {
  * rest. If both arguments have an option, the first one's counts, as for every option.
  *
  *     const checks = { address: functionOption('(request) => ...') }
- *     const { own, limit, options } = ownOptions<{ address?: FindAddress }, Request, Response>(checks, first, second)
+ *     const { own, limit, options } = ownOptions(checks, first, second)
  *
  * @throws HeadgateError `HEADGATE_OPTION` if one of them is invalid
  */
-export function ownOptions<Own extends object, Request, Response>(
+export function ownOptions<Own extends object, Request, Response, Given>(
   checks: Readonly<Record<keyof Own & string, OptionCheck>>,
-  limit: WithOwn<RateLimitArgument<Request, Response>, Own>,
+  limit: RateLimitArgument<Request, Response, Given, Own>,
   options: (GuardOptions<Request, Response> & Own) | undefined,
-): OwnOptions<Own, Request, Response> {
+): OwnOptions<Own, Request, Response, Given> {
   const own: Record<string, unknown> = {}
   const rest = (argument: unknown): unknown => {
     if (typeof argument !== 'object' || argument === null) return argument
@@ -50,5 +47,5 @@ export function ownOptions<Own extends object, Request, Response>(
     return others
   }
   const others = rest(options) as GuardOptions<Request, Response> | undefined
-  return { limit: rest(limit) as RateLimitArgument<Request, Response>, options: others, own: own as Own }
+  return { limit: rest(limit) as RateLimitArgument<Request, Response, Given>, options: others, own: own as Own }
 }

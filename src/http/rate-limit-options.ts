@@ -1,6 +1,7 @@
 import type { RateLimiter } from '../limiter.ts'
 import type { PlanLike, PolicyLikes, RateLimiterOptions } from '../limiter-options.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
+import type { PlanLimiter } from '../plan-limiter.ts'
 import type { PolicyOptions } from '../policy.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { FindKey } from './keys/key-extractor.ts'
@@ -19,19 +20,44 @@ export type PoliciesOf<Request, Response = unknown> = (
   key: FindKey,
 ) => MaybePromise<PlanLike>
 
-/** All in one object, with a function that chooses the policies of each request. */
-export type PlanOptions<Request, Response> = GuardOptions<Request, Response> & {
-  policies: PoliciesOf<Request, Response>
-} & LimiterParts
+/** What `policies` of a middleware may be: the same for every request, or a function of the request. */
+export type Policies<Request, Response> = PolicyLikes | PoliciesOf<Request, Response>
+
+/** The limiter of a middleware, by the type of its `policies`; without any, they come as a limit, a text or a limiter. */
+export type LimiterOf<Given> = undefined extends Given
+  ? RateLimiter
+  : Given extends (...request: never[]) => unknown
+    ? PlanLimiter
+    : RateLimiter
+
+/** All in one object, with policies or a function that returns them. */
+export type PoliciesOptions<Request, Response, Given = Policies<Request, Response>> = GuardOptions<Request, Response> &
+  LimiterParts & { policies: NonNullable<Given>; limit?: undefined; limiter?: undefined }
+
+/** All in one object, with the limit and window of a sliding window. */
+export type WindowOptions<Request, Response> = GuardOptions<Request, Response> &
+  LimiterParts &
+  PolicyOptions & { policies?: undefined; limiter?: undefined }
+
+/** All in one object, with a limiter. */
+export type LimiterOptions<Request, Response> = GuardOptions<Request, Response> & {
+  limiter: RateLimiter
+  limit?: undefined
+  policies?: undefined
+}
 
 /** All in one object: a limiter, or policies, or the limit and window of a sliding window. */
-export type RateLimitOptions<Request, Response> = GuardOptions<Request, Response> &
-  ((PolicyOptions & LimiterParts) | ({ policies: PolicyLikes } & LimiterParts) | { limiter: RateLimiter })
-
-/** An argument of `rateLimit` whose policies are the same for every request. */
-export type PolicyArgument<Request, Response> = string | RateLimiter | RateLimitOptions<Request, Response>
+export type RateLimitOptions<Request, Response, Given = Policies<Request, Response>> =
+  | PoliciesOptions<Request, Response, Given>
+  | WindowOptions<Request, Response>
+  | LimiterOptions<Request, Response>
 
 /**
  * The first argument of `rateLimit`: `'100/15m'`, `{ limit, window }`, `{ policies, keys, store }`, or a `RateLimiter`.
+ * @template Given the type of its `policies`, which tells the middleware's limiter
+ * @template Own options that only one adapter has
  */
-export type RateLimitArgument<Request, Response> = PolicyArgument<Request, Response> | PlanOptions<Request, Response>
+export type RateLimitArgument<Request, Response, Given = Policies<Request, Response>, Own = unknown> =
+  | string
+  | RateLimiter
+  | (RateLimitOptions<Request, Response, Given> & Own)

@@ -4,15 +4,10 @@ import { HeadgateError, shown } from '../errors.ts'
 import { RateLimiter } from '../limiter.ts'
 import type { PolicyLikes } from '../limiter-options.ts'
 import { knownOptions } from '../options.ts'
-import type { PolicyOptions } from '../policy.ts'
+import { PlanLimiter } from '../plan-limiter.ts'
+import { defaultScope, type PolicyOptions } from '../policy.ts'
 import type { GuardOptions } from './guard-options.ts'
-import type {
-  LimiterParts,
-  PlanOptions,
-  PolicyArgument,
-  RateLimitArgument,
-  RateLimitOptions,
-} from './rate-limit-options.ts'
+import type { LimiterParts, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
 
 const exemptions = ['skip', 'allow', 'deny'] as const
 const hooks = ['onDecision', 'onRefused', 'onDenied', 'onStoreError'] as const
@@ -25,6 +20,7 @@ const inherited = [
 const guardOptions: readonly string[] = [...inherited, 'cost', 'settle', 'count', 'delay']
 
 const limiterParts = ['store', 'penalty', 'onChange', 'instances', 'storeTimeout', 'top']
+const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
 /** Without `shadow`: beside these options, it is an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
@@ -38,24 +34,38 @@ export function inheritedOf<Request, Response>(
   return Object.fromEntries(inherited.map((option) => [option, options[option]]))
 }
 
+/** The argument of `rateLimit`, read. */
+interface Read<Request, Response> {
+  readonly limiter: RateLimiter | PlanLimiter
+  /** The policies, if they are a function of the request. */
+  readonly policies: PoliciesOf<Request, Response> | undefined
+  readonly options: GuardOptions<Request, Response>
+}
+
 /**
  * Reads the argument of `rateLimit`: the limiter, and the guard's own options.
  * @param defaults options that the argument may override
  */
 export function readOptions<Request, Response>(
-  argument: PolicyArgument<Request, Response>,
+  argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
-): { limiter: RateLimiter; options: GuardOptions<Request, Response> } {
+): Read<Request, Response> {
   knownOptions('rateLimit', defaults, guardOptions, checkedLater)
-  if (argument instanceof RateLimiter) return { limiter: argument, options: defaults }
-  if (typeof argument === 'string') return { limiter: new RateLimiter({ policies: argument }), options: defaults }
-  if (typeof argument !== 'object' || argument === null) {
-    throw new HeadgateError(
-      'HEADGATE_POLICY',
-      `rateLimit takes a policy, options or a RateLimiter, got ${shown(argument)}. Write rateLimit('100/15m').`,
-    )
+  const policies = policyFunctionOf(argument)
+  if (policies === undefined) {
+    const limiter = limiterOf(argument as RateLimitArgument<never, never>)
+    return { limiter, policies, options: guardOptionsOf(argument, defaults) }
   }
-  return { limiter: limiterOf(argument), options: guardOptionsOf(argument, defaults) }
+  knownOptions('rateLimit', argument as object, policiesOptions, checkedLater)
+  const options = guardOptionsOf(argument, defaults)
+  const parts = pick(argument as object, ['name', ...limiterParts])
+  return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
+}
+
+/** The scopes that the plans of a function may have, as far as the keys tell. */
+function scopesOf(keys: unknown): readonly string[] {
+  if (typeof keys !== 'object' || keys === null) return [defaultScope]
+  return Object.entries(keys).flatMap(([scope, extractor]) => (extractor === undefined ? [] : [scope]))
 }
 
 /** The options of a guard: those of an argument of `rateLimit`, then the defaults. */
@@ -67,19 +77,27 @@ export function guardOptionsOf<Request, Response>(
   return { ...defaults, ...pick(argument, guardOptions) }
 }
 
-function limiterOf<Request, Response>(options: RateLimitOptions<Request, Response>): RateLimiter {
-  if ('limiter' in options) {
-    knownOptions('rateLimit', options, ['limiter', ...guardOptions], checkedLater)
-    if (options.limiter instanceof RateLimiter) return options.limiter
+function limiterOf(argument: RateLimitArgument<never, never>): RateLimiter {
+  if (argument instanceof RateLimiter) return argument
+  if (typeof argument === 'string') return new RateLimiter({ policies: argument })
+  if (typeof argument !== 'object' || argument === null) {
+    throw new HeadgateError(
+      'HEADGATE_POLICY',
+      `rateLimit takes a policy, options or a RateLimiter, got ${shown(argument)}. Write rateLimit('100/15m').`,
+    )
+  }
+  if ('limiter' in argument) {
+    knownOptions('rateLimit', argument, ['limiter', ...guardOptions], checkedLater)
+    if (argument.limiter instanceof RateLimiter) return argument.limiter
     throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
   }
-  if ('policies' in options) {
-    knownOptions('rateLimit', options, ['policies', 'name', ...limiterParts, ...guardOptions], checkedLater)
-    return new RateLimiter({ policies: options.policies as PolicyLikes, ...pick(options, ['name', ...limiterParts]) })
+  if ('policies' in argument) {
+    knownOptions('rateLimit', argument, policiesOptions, checkedLater)
+    return new RateLimiter({ policies: argument.policies as PolicyLikes, ...pick(argument, ['name', ...limiterParts]) })
   }
   const known = [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions]
-  knownOptions('rateLimit', options, known, checkedLater)
-  return new RateLimiter({ policies: pick(options, policyOptions) as PolicyOptions, ...pick(options, limiterParts) })
+  knownOptions('rateLimit', argument, known, checkedLater)
+  return new RateLimiter({ policies: pick(argument, policyOptions) as PolicyOptions, ...pick(argument, limiterParts) })
 }
 
 /**
@@ -98,27 +116,13 @@ export function withLimiterParts<Request, Response>(
   return { policies: pick(argument, policyOptions) as PolicyOptions, ...parts, ...Object.fromEntries(others) }
 }
 
-/** True if the policies are a function of the request. */
-export function isPlanOptions<Request, Response>(
+function policyFunctionOf<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
-): argument is PlanOptions<Request, Response> {
-  if (typeof argument !== 'object' || argument === null || argument instanceof RateLimiter) return false
-  if (!('policies' in argument) || typeof argument.policies !== 'function') return false
-  return argument.policies !== policy && !isConstructor(argument.policies)
-}
-
-/**
- * Reads `PlanOptions`: the parts of the limiter, and the options of the guard of each plan.
- * @param defaults options that `plans` may override
- */
-export function readPlanOptions<Request, Response>(
-  plans: PlanOptions<Request, Response>,
-  defaults: GuardOptions<Request, Response>,
-): { parts: LimiterParts; options: GuardOptions<Request, Response> } {
-  knownOptions('rateLimit', defaults, guardOptions, checkedLater)
-  knownOptions('rateLimit', plans, ['policies', 'name', ...limiterParts, ...guardOptions], checkedLater)
-  const options = { ...pick(defaults, guardOptions), ...pick(plans, guardOptions) }
-  return { parts: pick(plans, ['name', ...limiterParts]), options }
+): PoliciesOf<Request, Response> | undefined {
+  if (typeof argument !== 'object' || argument === null || argument instanceof RateLimiter) return undefined
+  const { policies } = argument
+  // A constructor that was not called is no function of the request.
+  return typeof policies === 'function' && policies !== policy && !isConstructor(policies) ? policies : undefined
 }
 
 /** The options of these names, unless they are undefined. */

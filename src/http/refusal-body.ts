@@ -1,6 +1,7 @@
 import Negotiator from 'negotiator'
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { Decision } from '../decision.ts'
+import { retryAfterSeconds, tryAgain } from './retry-after.ts'
 
 const types = ['text/plain', 'application/json'] as const
 
@@ -55,20 +56,11 @@ export function unavailableBody(seconds: number, accept: string | undefined, asP
   return prefersJson(accept) ? json({ error: 'unavailable', message: text, retryAfter: seconds }) : plain(text)
 }
 
-/** Whole seconds, rounded up, for Retry-After (RFC 9110, 10.2.3). Undefined for a cost that can never fit. */
-export function retryAfterSeconds(retryAfter: number): number | undefined {
-  return Number.isFinite(retryAfter) ? Math.ceil(retryAfter / 1000) : undefined
-}
-
 function message({ limit, retryAfter }: Decision): string {
   if (limit === 0) return 'Too many requests: this limit admits nobody.'
   const seconds = retryAfterSeconds(retryAfter)
   if (seconds === undefined) return 'Too many requests: this one costs more than is ever admitted at once.'
   return `Too many requests. ${tryAgain(seconds)}`
-}
-
-function tryAgain(seconds: number): string {
-  return `Try again in ${seconds === 1 ? '1 second' : `${seconds} seconds`}.`
 }
 
 function plain(text: string): Body {

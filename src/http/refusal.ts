@@ -1,4 +1,3 @@
-import type { Policy } from '../algorithms/algorithm.ts'
 import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { RateLimiter } from '../limiter.ts'
@@ -13,9 +12,9 @@ import {
   labelsOf,
   refusalBody,
   refusalProblem,
-  retryAfterSeconds,
   unavailableBody,
 } from './refusal-body.ts'
+import { retryAfterSeconds } from './retry-after.ts'
 
 /** Sends the responses of requests that may not go on. */
 export class Refusal<Request, Response> {
@@ -27,17 +26,18 @@ export class Refusal<Request, Response> {
   readonly #labels: Labels
   readonly #refuse: GuardOptions<Request, Response>['refuse']
 
+  /** @param limiter needed to refuse; without it, requests are denied */
   constructor(
     framework: Framework<Request, Response>,
     options: GuardOptions<Request, Response>,
-    penalty: RateLimiter['penalty'],
-    policies: readonly Policy[] = [],
+    limiter?: RateLimiter,
   ) {
+    const penalty = limiter?.penalty
     this.#framework = framework
     this.#penaltyName = penalty === undefined ? undefined : (penalty.name ?? 'penalty')
     this.#blockStatus = penalty?.status ?? 429
     this.#problem = flag(options.problem, 'problem')
-    this.#labels = labelsOf(policies)
+    this.#labels = labelsOf(limiter?.policies ?? [])
     this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
   }
 

@@ -6,9 +6,9 @@ import { expressFramework } from '../../adapters/express.ts'
 import { fastifyFramework } from '../../adapters/fastify.ts'
 import { koaFramework } from '../../adapters/koa.ts'
 import {
-  type AnyGuard,
   addressKey,
   createGuard,
+  type Guard,
   guardOptionsOf,
   type RateLimitArgument,
   withLimiterParts,
@@ -19,7 +19,7 @@ import fc from '../support/fast-check.ts'
 import { type PlainRequest, PlainResponse, plainFramework } from '../support/plain-framework.ts'
 
 type PlainArgument = RateLimitArgument<PlainRequest, PlainResponse>
-type PlainGuard = AnyGuard<PlainRequest, PlainResponse>
+type PlainGuard = Guard<PlainRequest, PlainResponse>
 
 /** Sends a request through the guard; the framework's handler answers 200. */
 function send(guard: PlainGuard, request: PlainRequest = { address: '192.0.2.1' }): PlainResponse {

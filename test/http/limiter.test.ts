@@ -60,6 +60,27 @@ contract((app) => {
     },
   )
 
+  test('with plans by a function, the limiter blocks, shows and forgets keys under every plan', async () => {
+    const { store } = stillStore()
+    const { url, limiter } = await app({ policies: planOf, keys: () => 'ann', store, top: 10 })
+    const operator = limiter as PlanLimiter
+    await operator.block('ann', '1h', { reason: 'abuse' }) // before any plan is known
+    expect(await statuses(url, [free, pro])).toEqual([429, 429])
+    expect(await operator.inspect('ann')).toMatchObject({ refused: true, block: { scope: 'default', reason: 'abuse' } })
+    await operator.unblock('ann')
+    expect(await statuses(url, [free, pro, free])).toEqual([200, 200, 429])
+    const { refused, policies } = await operator.inspect('ann')
+    expect([refused, policies.map(({ name, used }) => `${name} ${used}`)]).toEqual([false, ['quota 2', 'day 1']])
+    const listed = []
+    for await (const { key, inspection } of operator.list()) listed.push([key, inspection.policies.length])
+    expect(listed).toEqual([['ann', 2]])
+    expect(operator.top()).toMatchObject([{ key: 'ann', calls: 5, refused: 3 }])
+    await operator.reset('ann')
+    expect(await statuses(url, [free, free, free])).toEqual([200, 200, 429])
+    await operator.clear()
+    expect(await statuses(url, [free, pro])).toEqual([200, 200])
+  })
+
   test('with plans by a function, the limiter reports the health of all plans together', async () => {
     const { url, limiter } = await app({ policies: planOf, store: asyncStore(stillStore().store) })
     expect(limiter.health()).toMatchObject({
@@ -82,6 +103,36 @@ test('Fastify: a plugin that is registered for the whole server has its limiter 
   await limit.limiter.reset('127.0.0.1')
   expect((await app.inject('/')).statusCode).toBe(200)
   await app.close()
+})
+
+test('the verbs of an operator reach every scope of the keys, also those that no plan has named yet', async () => {
+  const { limiter } = forExpress({
+    policies: (request) => planOf(request),
+    keys: { default: (request) => request.ip, user: (request) => request.get('x-user') },
+    store: stillStore().store,
+  })
+  await expect(limiter.reset('ann')).rejects.toMatchObject({ code: 'HEADGATE_KEY' })
+  await limiter.block({ user: 'ann' }, '1h')
+  const perUser = limiter.under(fixedWindow({ name: 'quota', limit: 2, window: '1h', scope: 'user' }))
+  expect(await perUser.consume({ user: 'ann' })).toMatchObject({ allowed: false, policy: 'block' })
+  await limiter.under(plans.free).consume('192.0.2.1', { cost: 2 })
+  const seen = await limiter.inspect({ default: '192.0.2.1', user: 'ann' })
+  expect(seen).toMatchObject({ refused: true, retryAfter: 3_600_000, block: { scope: 'user' } })
+  expect(seen.policies).toMatchObject([{ name: 'quota', used: 2 }])
+  const keys = []
+  for await (const { key, scope } of limiter.list({ refused: true })) keys.push([scope, key])
+  expect(keys).toEqual([
+    ['default', '192.0.2.1'],
+    ['user', 'ann'],
+  ])
+  await limiter.unblock({ user: 'ann' })
+  expect((await perUser.consume({ user: 'ann' })).remaining).toBe(1)
+})
+
+test('a limiter with plans that counts no keys says so, and its health is known before the first plan', () => {
+  const { limiter } = forExpress({ policies: () => '1/1h' })
+  expect(() => limiter.top()).toThrow('does not count')
+  expect(limiter.health()).toMatchObject({ state: 'closed', denied: 0 })
 })
 
 test('the types know which limiter a middleware has', () => {

@@ -56,8 +56,3 @@ const largestInteger = 999_999_999_999_999
 export function integer(number: number): number {
   return number < largestInteger ? Math.ceil(number) : largestInteger
 }
-
-/** Milliseconds as whole seconds, rounded up, so that no client comes back too early. */
-export function wholeSeconds(milliseconds: number): number {
-  return Math.ceil(milliseconds / 1000)
-}

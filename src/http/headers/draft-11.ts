@@ -1,5 +1,6 @@
 import type { Verdict } from '../../decision.ts'
-import { type OwnLists, type ReportedPolicy, type Writer, wholeSeconds } from './dialect.ts'
+import { wholeSeconds } from '../retry-after.ts'
+import type { OwnLists, ReportedPolicy, Writer } from './dialect.ts'
 import { namedItems } from './draft-8.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 

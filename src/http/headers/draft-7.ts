@@ -1,3 +1,4 @@
+import { wholeSeconds } from '../retry-after.ts'
 import {
   bindingVerdict,
   integer,
@@ -6,7 +7,6 @@ import {
   resetOf,
   setList,
   type Writer,
-  wholeSeconds,
 } from './dialect.ts'
 import { quotaPolicies } from './draft-6.ts'
 

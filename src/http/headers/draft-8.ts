@@ -1,14 +1,7 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Verdict } from '../../decision.ts'
-import {
-  integer,
-  type OwnLists,
-  type ReportedPolicy,
-  setList,
-  verdictOf,
-  type Writer,
-  wholeSeconds,
-} from './dialect.ts'
+import { wholeSeconds } from '../retry-after.ts'
+import { integer, type OwnLists, type ReportedPolicy, setList, verdictOf, type Writer } from './dialect.ts'
 import type { PartitionKeys } from './partition-keys.ts'
 
 /**

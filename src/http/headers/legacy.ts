@@ -2,7 +2,8 @@ import { monotonicClock } from '../../clock.ts'
 import { HeadgateError, invalidOption, shown } from '../../errors.ts'
 import { knownOptions, oneOf } from '../../options.ts'
 import { tokenPattern } from '../keys/key-extractor.ts'
-import { bindingVerdict, type ReportedPolicy, resetOf, type Writer, wholeSeconds } from './dialect.ts'
+import { wholeSeconds } from '../retry-after.ts'
+import { bindingVerdict, type ReportedPolicy, resetOf, type Writer } from './dialect.ts'
 
 /** The names of the three legacy fields, and the form of the reset time. */
 export interface LegacyOptions {

@@ -1,6 +1,7 @@
 import { Cluster, Redis } from 'ioredis'
 import { createClient, createCluster, RESP_TYPES } from 'redis'
 import { afterAll, describe, expect, test } from 'vitest'
+import { rateLimit } from '../../../adapters/express.ts'
 import { concurrency, memoryStore, policy, RateLimiter, slidingLog, tokenBucket } from '../../../src/index.ts'
 import { inspectRedis, type RedisClient, redisStore } from '../../../src/stores/redis/index.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
@@ -36,6 +37,31 @@ const clients: [string, RedisClient][] = [
 ]
 
 let prefixes = 0
+
+test('the limiter of a middleware with plans names the policies of every plan that this process has seen', async () => {
+  const plans = {
+    free: tokenBucket({ name: 'an unusual name', limit: 2, window: '1h' }),
+    pro: slidingLog({ name: 'another one', limit: 5, window: '1h' }),
+  }
+  const store = redisStore({ client, prefix: 'plans:' })
+  const { limiter } = rateLimit({ policies: () => plans.free, name: 'plans', store })
+  await limiter.block('ann', '1h') // before any plan is known
+  expect((await limiter.under(plans.free).consume('ann')).policy).toBe('block')
+  expect(await limiter.inspect('ann')).toMatchObject({ refused: true, policies: [] })
+  await limiter.unblock('ann')
+  await limiter.under(plans.free).consume('ann')
+  await limiter.under(plans.pro).consume('ann', { cost: 2 })
+  const { policies } = await limiter.inspect('ann')
+  expect(policies.map(({ name, used, limit }) => `${name}: ${used} of ${limit}`).sort()).toEqual([
+    'an unusual name: 1 of 2',
+    'another one: 2 of 5',
+  ])
+  await limiter.reset('ann')
+  expect((await limiter.under(plans.pro).peek('ann')).remaining).toBe(5)
+  await limiter.under(plans.pro).consume('ann')
+  await limiter.clear()
+  expect((await limiter.inspect('ann')).policies).toEqual([])
+})
 
 describe.each(clients)('%s', (_, each) => {
   const limiterOf = (name = 'api') => {

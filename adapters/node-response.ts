@@ -1,0 +1,37 @@
+import type { ServerResponse } from 'node:http'
+import type { Http2ServerResponse } from 'node:http2'
+import { type Framework, whenEnded } from '../src/http/index.ts'
+
+/** A response of node:http, or of the same interface of node:http2. */
+export type NodeResponse = ServerResponse | Http2ServerResponse
+
+type ResponseParts =
+  | 'headersSent'
+  | 'complete'
+  | 'ended'
+  | 'setHeader'
+  | 'responseHeader'
+  | 'setStatus'
+  | 'clearRefusal'
+  | 'send'
+
+/** The functions that the guard needs from a response of Node, for all frameworks that leave it as it is. */
+export const nodeResponse: Required<Pick<Framework<never, NodeResponse>, ResponseParts>> = {
+  headersSent: (response) => response.headersSent,
+  complete: (response) => response.writableEnded,
+  ended: (response, done) => whenEnded(response as ServerResponse, done),
+  setHeader: (response, name, value) => void response.setHeader(name, value),
+  responseHeader: (response, name) => response.getHeader(name)?.toString(),
+  setStatus(response, status) {
+    response.statusCode = status
+  },
+  clearRefusal(response) {
+    response.statusCode = 200
+    response.removeHeader('Retry-After')
+    response.removeHeader('Cache-Control')
+  },
+  send(response, type, body) {
+    response.setHeader('Content-Type', type)
+    response.end(body)
+  },
+}
