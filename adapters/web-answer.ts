@@ -1,5 +1,6 @@
 import { type EndingResponse, type Framework, HeadgateError, type MaybePromise } from '../src/http/index.ts'
 import type { NodeResponse } from './node-pair.ts'
+import { isResponse, withFields } from './response-fields.ts'
 import { watchBody } from './watch-body.ts'
 
 /** A Response, or what a runtime takes in its place: Bun takes undefined after an upgrade to a WebSocket. */
@@ -161,11 +162,6 @@ export class Answer {
   }
 }
 
-/** Also for a Response of another realm, or of a package that stands in for the runtime's. */
-function isResponse(value: unknown): value is Response {
-  return typeof value === 'object' && value !== null && 'headers' in value && 'status' in value
-}
-
 /** True for `NextResponse.next()` and `NextResponse.rewrite()`: a route answers later. A handler may return what is no Response. */
 function passesOn({ headers }: Partial<Response>): boolean {
   return headers?.has?.('x-middleware-next') || headers?.has?.('x-middleware-rewrite') || false
@@ -186,36 +182,6 @@ function noEnd(): HeadgateError {
 
 /** The status that proxies log for a client that closed the connection. */
 const clientClosed = 499
-
-/** A response with immutable headers, such as a redirect or one of `fetch`, is copied. Its body is not read. */
-function withFields(response: Response, fields: Readonly<Record<string, string>>): Response {
-  try {
-    setFields(response, fields)
-    return response
-  } catch {
-    return isResponse(response) ? copyWithFields(response, fields) : response
-  }
-}
-
-/** The response unchanged if there can be no copy: an upgrade, `Response.error()`, or a body that is already in use. */
-function copyWithFields(response: Response, fields: Readonly<Record<string, string>>): Response {
-  try {
-    const copy = new Response(response.body, response)
-    setFields(copy, fields)
-    return copy
-  } catch {
-    return response
-  }
-}
-
-/** Reads the headers only if there is a field: a server may make them when they are asked for. */
-function setFields(response: Response, fields: Readonly<Record<string, string>>): void {
-  let headers: Headers | undefined
-  for (const name in fields) {
-    headers ??= response.headers
-    headers.set(name, fields[name] as string)
-  }
-}
 
 /** Where an owner, such as a Request or a context of a framework, keeps its answer. */
 const kept: unique symbol = Symbol('headgate.answer')
