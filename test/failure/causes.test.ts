@@ -99,7 +99,7 @@ const clients: [string, (port: number, options?: object) => RedisClient][] = [
 ]
 
 describe.each(clients)('%s', (_, connect) => {
-  const store = (client: RedisClient) => redisStore({ client, prefix: 'causes', timeout: 60 })
+  const store = (client: RedisClient) => redisStore({ client, prefix: 'causes', timeout: 250 })
 
   test('a wrong password', () => tellsCause(store(connect(locked.port, { password: 'wrong' })), /WRONGPASS/))
   test('no password', () => tellsCause(store(connect(locked.port)), /NOAUTH/))
@@ -154,7 +154,7 @@ describe.each(clients)('%s', (_, connect) => {
 
 test('node-redis that nobody connected', async () => {
   const client = nodeRedis(open.port, {}, false)
-  await tellsCause(redisStore({ client, prefix: 'causes', timeout: 60 }), /await client\.connect\(\)/)
+  await tellsCause(redisStore({ client, prefix: 'causes', timeout: 250 }), /await client\.connect\(\)/)
 })
 
 test('node-redis with a Sentinel whose master is gone', async () => {
@@ -170,7 +170,7 @@ test('node-redis with a Sentinel whose master is gone', async () => {
   )
   await server.stop()
   await tellsCause(
-    redisStore({ client: client as RedisClient, prefix: 'causes', timeout: 60 }),
+    redisStore({ client: client as RedisClient, prefix: 'causes', timeout: 250 }),
     /no connection to the master/,
   )
 })
