@@ -10,7 +10,7 @@ import { type Drain, maxSteps } from './steps.ts'
  */
 export abstract class DrainingBucket extends Algorithm implements Drain {
   readonly slots: number
-  override readonly idSlot: number
+  declare readonly idSlot: number
   override readonly bookingNumbers: number = 1 + 2 * maxSteps + 3 * maxBookings
   override readonly promises = true
   abstract readonly rate: number

@@ -51,9 +51,9 @@ export class Penalty extends Algorithm {
   readonly within: number
   readonly forget: number
   readonly blocks: readonly number[]
-  override readonly countsAlways: boolean
-  override readonly restarts: boolean
-  override readonly endsWithWindow: boolean
+  declare readonly countsAlways: boolean
+  declare readonly restarts: boolean
+  declare readonly endsWithWindow: boolean
   /** The longest block; Infinity if it ends with the window. */
   readonly longest: number
 

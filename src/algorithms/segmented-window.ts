@@ -28,7 +28,7 @@ export class SegmentedWindow extends Algorithm {
   readonly kind = 'segmentedWindow'
   readonly parameters: readonly number[]
   readonly slots: number
-  override readonly idSlot: number
+  declare readonly idSlot: number
   readonly span: number
   readonly limit: number
   readonly segments: number

@@ -110,7 +110,8 @@ export class Fallback {
 
   /** Settles or renews a reservation that was granted here; undefined if the store granted it. */
   runGranted(command: Command<'settle' | 'renew'>): OutcomeOf<'settle' | 'renew'> | undefined {
-    const by = command.tickets && this.shared.granted.get(command.tickets)
+    const { tickets } = command
+    const by = tickets === undefined ? undefined : this.shared.granted.get(tickets)
     if (by === undefined) return undefined
     if (by === 'open') return this.letThrough(command) as OutcomeOf<'settle' | 'renew'>
     if (command.verb === 'renew') return this.#grant(by, this.quota.run(command as Command<'renew'>))
