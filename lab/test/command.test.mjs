@@ -69,7 +69,7 @@ test('a page shows hostile texts of the log as texts', async () => {
 test.each([
   [['replay', madeLog], 'No policy is given. Write: headgate-lab replay access.log'],
   [['replay', madeLog, '--polcy', '1/1m'], "Unknown option '--polcy'. The options of replay are --policy, --key,"],
-  [['replay', madeLog, '--policy', '1/1x'], `('250ms', '10s', '15m', '1h', '1d')`],
+  [['replay', madeLog, '--policy', '1/1x'], `('250ms', '10s', '15m', '1h', '1d', '2w')`],
   [['replay', madeLog, '--policy', 'ten'], "Write '100/15m', '10/1s burst 20'"],
   [['replay', madeLog, '--policy', '4 at once'], "Give a rate, such as '30/1m'."],
   [['replay', 'no.log', '--policy', '1/1m'], 'There is no file no.log. Name a log'],
