@@ -2,6 +2,7 @@
  * Random scripts, played on the reference store, the memory store and another store: equal decisions, equal states.
  */
 import { isDeepStrictEqual } from 'node:util'
+import { forever } from '../../src/algorithms/block.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
 import { concurrency } from '../../src/algorithms/concurrency.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
@@ -145,7 +146,7 @@ const operation = fc.record({
   details: fc.record({ at: fc.boolean(), nextAfter: fc.boolean() }),
   plan: fc.nat(2),
   block: fc.record({
-    duration: fc.constantFrom(1000, 7000, 10_000, 100_000, 300_000, Infinity),
+    duration: fc.constantFrom(1000, 7000, 10_000, 100_000, 300_000, forever),
     reason: fc.constantFrom(undefined, 'scans', 'é'.repeat(200)),
     /** Which scope alone; 2 for each. */
     scope: fc.nat(2),
