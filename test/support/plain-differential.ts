@@ -154,6 +154,20 @@ export type PlainScript = typeof plainScripts extends fc.Arbitrary<infer T> ? T 
 type Turn = PlainScript['turns'][number]
 type Other = NonNullable<Turn['other']>
 
+/** Calls 100 ms apart, then one when the entry in the middle of their log leaves it: few random scripts fill a log and come to that moment. */
+export const logTimelines: readonly [PlainPlans, PlainScript][] = [5, 6].map((entries) => {
+  const plan = [slidingLog({ name: 'p0', limit: 9, window: '1s' })]
+  const turn = (later: Turn['later']): Turn => ({
+    ...{ later, key: 0, policy: 0, cost: { of: 'none', by: 1 }, calls: [0] },
+    ...{ details: { at: false, nextAfter: false }, other: undefined },
+  })
+  const turns = [
+    ...Array.from({ length: entries }, () => turn({ to: 'now', by: 100_000 })),
+    turn({ to: 'part', by: 0 }),
+  ]
+  return [[plan, plan], { turns, start: 5_000_000, denyCache: false }]
+})
+
 /** @param numRuns random scripts for each kind of policies @param other a second client, for some of the scripts */
 export function describePlainDifferential(client: Redis, numRuns: number, other?: RedisClient): void {
   describe('the script of a plan decides as the TypeScript step does, and writes the same bytes', () => {

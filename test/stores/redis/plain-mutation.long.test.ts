@@ -12,6 +12,7 @@ import { Script as LuaScript } from '../../../src/stores/redis/script.ts'
 import fc from '../../support/fast-check.ts'
 import {
   comparePlain,
+  logTimelines,
   type PlainKind,
   type PlainPlan,
   plainPlans,
@@ -152,11 +153,12 @@ describe.each(mutations)('%s', (on, from, to) => {
       return text
     }
     let failed = false
+    const examples = on === log ? [...logTimelines] : []
     for (const numRuns of [20, 400]) {
       const property = fc.asyncProperty(plainPlans(on), plainScripts, (plans, calls) =>
         comparePlain(client, plans, calls, { whole: new LuaScript(script), changePlain }),
       )
-      failed ||= (await fc.check(property, { numRuns, seed: 7, endOnFailure: true })).failed
+      failed ||= (await fc.check(property, { numRuns, seed: 7, endOnFailure: true, examples })).failed
     }
     await client.script('FLUSH')
     expect({ changed, failed }).toEqual({ changed: true, failed: true })
