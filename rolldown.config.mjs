@@ -1,8 +1,8 @@
 import { readFileSync } from 'node:fs'
 import { defineConfig } from 'rolldown'
 import manifest from './package.json' with { type: 'json' }
-import { declarations } from './tools/declarations.mjs'
-import { entries } from './tools/entries.mjs'
+import { declarations } from './rolldown.declarations.mjs'
+import { entries } from './rolldown.entries.mjs'
 
 /** What a bundle imports by name. Everything else is bundled: to bundle a dependency, make it a devDependency. */
 const packages = Object.keys({ ...manifest.dependencies, ...manifest.peerDependencies })

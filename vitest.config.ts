@@ -2,6 +2,8 @@ import { availableParallelism } from 'node:os'
 import { defineConfig, type TestProjectInlineConfiguration } from 'vitest/config'
 
 const long = 'test/**/*.long.test.ts'
+/** Packages of their own, with settings of their own. */
+const packages = ['**/node_modules/**', 'test/{frameworks,loaders,runtimes}/**']
 /** Tests that use the built package, as a user does. */
 const built = ['test/{readme,site-programs}.test.ts', 'test/examples/*.test.ts']
 /** Tests that listen to every store of the process, so no other file may leave one that works on. */
@@ -35,7 +37,7 @@ const parts = [
 const installServers = './test/support/programs.ts'
 
 function tier(name: string, include: readonly string[], settings: TestProjectInlineConfiguration['test'] = {}) {
-  return { extends: true as const, test: { name, include: [...include], exclude: [long], ...settings } }
+  return { extends: true as const, test: { name, include: [...include], exclude: [long, ...packages], ...settings } }
 }
 
 /**
@@ -59,7 +61,7 @@ export default defineConfig({
     projects: [
       tier('unit', ['test/**/*.test.ts'], {
         ...shared,
-        exclude: [long, ...built, ...listening, ...packed, ...servers, ...http],
+        exclude: [long, ...packages, ...built, ...listening, ...packed, ...servers, ...http],
       }),
       tier('http', http, shared),
       tier('built', built),
@@ -68,7 +70,7 @@ export default defineConfig({
       tier('listening', listening, { globalSetup: installServers }),
       tier('in-depth', parts, { ...shared, globalSetup: installServers, env: { HEADGATE_IN_DEPTH: 'true' } }),
       tier('every-door', http, { ...shared, env: { HEADGATE_EVERY_DOOR: 'true' } }),
-      tier('long', [long], { exclude: [], globalSetup: installServers, testTimeout: 600_000 }),
+      tier('long', [long], { exclude: packages, globalSetup: installServers, testTimeout: 600_000 }),
     ],
   },
 })

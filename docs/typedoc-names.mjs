@@ -1,6 +1,6 @@
 import { Converter } from 'typedoc'
 import manifest from '../package.json' with { type: 'json' }
-import { entries } from '../tools/entries.mjs'
+import { entries } from '../rolldown.entries.mjs'
 
 /** The name by which an entry point is imported, by its source: `adapters/koa` is `headgate/koa`. */
 const names = new Map(
