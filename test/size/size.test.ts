@@ -9,7 +9,7 @@ import { placesOfKind } from './kinds.mjs'
 import { loaded } from './loads.mjs'
 import { longestChain, membersOf, reached, readSources, withOneImporter } from './sources.mjs'
 
-const root = fileURLToPath(new URL('..', import.meta.url))
+const root = fileURLToPath(new URL('../..', import.meta.url))
 const home = mkdtempSync(join(tmpdir(), 'headgate-size-'))
 afterAll(() => rmSync(home, { recursive: true, force: true }))
 
