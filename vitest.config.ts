@@ -69,7 +69,7 @@ export default defineConfig({
       tier('servers', servers, { ...shared, globalSetup: installServers }),
       tier('listening', listening, { globalSetup: installServers }),
       tier('in-depth', parts, { ...shared, globalSetup: installServers, env: { HEADGATE_IN_DEPTH: 'true' } }),
-      tier('every-door', http, { ...shared, env: { HEADGATE_EVERY_DOOR: 'true' } }),
+      tier('every-framework', http, { ...shared, env: { HEADGATE_EVERY_FRAMEWORK: 'true' } }),
       tier('long', [long], { exclude: packages, globalSetup: installServers, testTimeout: 600_000 }),
     ],
   },

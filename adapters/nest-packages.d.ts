@@ -1,7 +1,7 @@
 /*
- * The names that the door for Nest uses of packages that only applications of Nest install, each with what is used of it.
+ * The names that the adapter for Nest uses of packages that only applications of Nest install, each with what is used of it.
  * So these packages are no dependencies of this repository. The published declarations import the packages' own types,
- * and `npm run test:doors` compiles the sources and the declarations against those.
+ * and `npm run test:frameworks` compiles the sources and the declarations against those.
  */
 
 declare module '@nestjs/common' {

@@ -14,7 +14,7 @@ import { inDepth } from './support/depth.ts'
 const root = fileURLToPath(new URL('..', import.meta.url))
 const manifest = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
 const subpaths = Object.keys(manifest.exports).map((subpath) => subpath.replace('.', manifest.name))
-/** Its classes extend those of Nest's packages, which `npm run test:doors` has, and tests this entry point with. */
+/** Its classes extend those of Nest's packages, which `npm run test:frameworks` has, and tests this entry point with. */
 const nest = `${manifest.name}/nest`
 const modules = subpaths.filter((subpath) => !subpath.endsWith('.json') && subpath !== nest)
 /** What stands in for a CommonJS package: `require` gives what that package gives. */

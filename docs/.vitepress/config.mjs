@@ -79,7 +79,7 @@ const guide = [
       page('The limiter', 'limiter'),
       page('Algorithms', 'algorithms'),
       page('Middleware and headers', 'http'),
-      page('Doors', 'doors'),
+      page('Frameworks', 'frameworks'),
       page('Keys and addresses', 'addresses'),
       page('Pacing', 'pacing'),
       page('Budgets', 'budgets'),

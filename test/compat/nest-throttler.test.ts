@@ -1,4 +1,4 @@
-/* The storage alone. Beside the package, in an application of NestJS, it is tested in doors/nest. */
+/* The storage alone. Beside the package, in an application of NestJS, it is tested in test/frameworks/nest. */
 import { expect, test, vi } from 'vitest'
 import { HeadgateThrottlerStorage } from '../../adapters/compat/nest-throttler.ts'
 import { memoryStore, type Store, wallClock } from '../../src/index.ts'

@@ -14,7 +14,7 @@ const quietly = ['--no-save', '--prefer-offline', '--no-audit', '--no-fund', '--
 
 /** Installs the packed package beside the frameworks: its imports are theirs, and it has only what a user gets. */
 function installPacked() {
-  const home = mkdtempSync(join(tmpdir(), 'headgate-doors-'))
+  const home = mkdtempSync(join(tmpdir(), 'headgate-frameworks-'))
   const npm = (args, cwd) => execFileSync('npm', args, { cwd, encoding: 'utf8', stdio: ['ignore', 'pipe', 'inherit'] })
   const [{ filename }] = JSON.parse(npm(['pack', '--json', '--ignore-scripts', '--pack-destination', home], root))
   npm(['install', ...quietly, join(home, filename)], here)

@@ -56,7 +56,7 @@ export default defineConfig({
         resolve: { alias },
         test: {
           name: 'contract',
-          env: { HEADGATE_EVERY_DOOR: 'true' },
+          env: { HEADGATE_EVERY_FRAMEWORK: 'true' },
           dir: '../..',
           include: [...contractTests, 'test/frameworks/contract/*.test.ts'],
         },

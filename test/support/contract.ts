@@ -11,7 +11,7 @@ export type StartApp = (limit: unknown, options?: Omit<AppOptions, 'limit'>) => 
 
 /** One of each kind. The long tests take every framework. */
 const quick = /^(Express 5|Koa|Fastify|node:http|fetch on srvx|Hono on @hono.*|h3 on srvx)$/
-const tested = Object.entries(frameworks).filter(([name]) => process.env.HEADGATE_EVERY_DOOR || quick.test(name))
+const tested = Object.entries(frameworks).filter(([name]) => process.env.HEADGATE_EVERY_FRAMEWORK || quick.test(name))
 
 /** Tests that hold on every framework; the apps they start are closed after each. */
 export function contract(tests: (app: StartApp, lacks: (feature: Feature) => boolean) => void): void {

@@ -9,7 +9,7 @@ import { GET } from '../.examples/next-route.ts'
 import { action } from '../.examples/react-router.ts'
 import { handle } from '../.examples/sveltekit.ts'
 
-/* The programs of docs/doors.md for frameworks that build sites, on the requests and responses of their own packages. */
+/* The programs of docs/frameworks.md for frameworks that build sites, on the requests and responses of their own packages. */
 
 /** A request as Vercel passes it on. */
 function vercel(address: string): NextRequest {

@@ -13,7 +13,7 @@ import { type appRouter, createContext, appRouter as router } from '../.examples
 import { yoga } from '../.examples/yoga.ts'
 import { platforms, start } from '../support/nest.ts'
 
-/* The programs of docs/doors.md, over real sockets. */
+/* The programs of docs/frameworks.md, over real sockets. */
 
 test.each(platforms)('NestJS on %s', async (platform) => {
   const { agent } = await start(platform, { imports: [AppModule] })

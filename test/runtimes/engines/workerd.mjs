@@ -6,7 +6,7 @@ import { bundle } from './bundle.mjs'
 import { binary } from './command.mjs'
 
 /** The work is done in a handler: a worker may use randomness and timers there only. */
-const worker = `import { handler } from './fetch-door.mjs'
+const worker = `import { handler } from './fetch-handler.mjs'
 import { outcome } from './outcome.mjs'
 export default {
   fetch: handler,
