@@ -1,5 +1,5 @@
 /*
- * The door for fetch handlers, on the server of the runtime and on its own Request and Response. This module runs in every
+ * The middleware of fetch handlers, on the server of the runtime and on its own Request and Response. This module runs in every
  * runtime, so it imports nothing else.
  */
 import { RateLimiter } from 'headgate'
@@ -50,7 +50,7 @@ function serve() {
  * @param check compares a result
  * @param dispatch sends a request to this worker through the runtime, where it has no server
  */
-export async function tryFetchDoor(check, dispatch) {
+export async function tryFetchHandler(check, dispatch) {
   await tryResponses(check)
   const server = dispatch === undefined ? serve() : { url: 'http://worker', close() {} }
   if (server === undefined) return

@@ -18,7 +18,7 @@ import { addressKey } from 'headgate/http'
 import { Pacer } from 'headgate/pacer'
 import { revive, sameDefinition } from 'headgate/store'
 import { faultyStore, ManualClock, testStore } from 'headgate/testing'
-import { tryFetchDoor } from './fetch-handler.mjs'
+import { tryFetchHandler } from './fetch-handler.mjs'
 
 /** The policy of each oracle. A configuration without one here follows a rule that no policy promises. */
 const policies = {
@@ -52,7 +52,7 @@ export async function replay(scripts, dispatch) {
   }
   await tryRuntime(check)
   await tryStoreContract(check)
-  await tryFetchDoor(check, dispatch)
+  await tryFetchHandler(check, dispatch)
   return outcome
 }
 
