@@ -18,7 +18,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { whenEnded } from '../../src/http/index.ts'
 import { checkedLimit, MemoryStore, secondsLeft } from './counter-store.ts'
-import { hasLeft, ipKeyGenerator } from './express/address-key.ts'
+import { ipKeyGenerator } from './express/address-key.ts'
 import { configOf } from './express/config.ts'
 import { resolved, setHeaders } from './express/fields.ts'
 import {
@@ -32,6 +32,7 @@ import {
   SECOND,
 } from './express/types.ts'
 import type { Config } from './express/validations.ts'
+import { hasLeft } from './network.ts'
 
 export * from './express/types.ts'
 export type { Config, Validations } from './express/validations.ts'

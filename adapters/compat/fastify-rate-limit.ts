@@ -12,6 +12,8 @@
  * - A window lasts from 1 ms to 366 days. A text that is no duration is an error when the plugin is registered, and a function
  *   that returns no number one of the request.
  * - With `cache: 0`, a million keys are held. A key that is an object is counted as its text.
+ * - A request without an address is refused with 403 if its client has left, and shares one count if it came over a unix socket.
+ *   There, it is an error.
  * - Promises of `onExceeding`, `onExceeded` and `onBanReach` are awaited, so a rejection is an error of the request. There, it
  *   ends the process.
  * - `store` takes a store of headgate too. If `timeWindow` returns another length for a key there, the key keeps its hits and its

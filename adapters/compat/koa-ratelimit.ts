@@ -12,6 +12,7 @@
  * - A call of Redis takes at most a second; then the request fails.
  * - A window lasts from 1 ms to 366 days.
  * - An `id` that is an object, such as a promise, is an error. There, all of them are one key.
+ * - A request without an id gets 403 if its client has left. There, it is an error.
  * - A promise of `onLimited` is awaited, so its rejection is an error of the request. There, it ends the process.
  * - `store` takes a store of headgate in place of `driver` and `db`.
  */
@@ -23,6 +24,7 @@ import { memoryStore, RateLimiter, type Store, slidingLog, wallClock } from '../
 import { decide } from '../../src/limiter.ts'
 import { isPromise } from '../../src/maybe-promise.ts'
 import { type Count, type Counters, countersOn, isHeadgateStore } from './counters.ts'
+import { hasLeft } from './network.ts'
 import { hashOf, largestLog, longestWindow, numberFor } from './option-values.ts'
 
 /** Names of the fields. */
@@ -167,6 +169,7 @@ export function ratelimit(options: MiddlewareOptions = {}): Middleware {
     const whitelisted = typeof whitelist === 'function' && (await whitelist(context))
     if (typeof blacklist === 'function' && (await blacklist(context))) context.throw(403, 'Forbidden')
     if (id === false || whitelisted) return next()
+    if (!id && hasLeft(context.req)) context.throw(403, 'Forbidden')
     limit ??= limitOf(settings)
     if (isPromise(limit)) limit = await limit
     assert(id, '.id required')

@@ -1,4 +1,5 @@
 import { isIPv6 } from 'node:net'
+import { isUnixSocket, type LocalSocket } from '../../src/http/index.ts'
 import { isIPv4, parseAddress } from '../../src/http/keys/address.ts'
 
 /**
@@ -22,4 +23,9 @@ export function networkOf(
   })
   // A URL writes its address in the canonical form.
   return { address: new URL(`http://[${masked.join(':')}]`).hostname.slice(1, -1), isIPv4: false }
+}
+
+/** True if the client has reset its connection before its address was read. A unix socket has no addresses by design. */
+export function hasLeft({ socket }: { readonly socket?: LocalSocket | null }): boolean {
+  return Boolean(socket && socket.remoteAddress === undefined && !isUnixSocket(socket))
 }

@@ -1,6 +1,5 @@
 import { isIPv6 } from 'node:net'
 import type { Request, Response } from 'express'
-import { isUnixSocket } from '../../../src/http/index.ts'
 import { networkOf } from '../network.ts'
 import type { Config } from './validations.ts'
 
@@ -46,9 +45,4 @@ export function keyByAddress(
     validations.subnet(bits)
     return addressKey(ip, bits)
   })
-}
-
-/** True if the client has reset its connection before its address was read. A unix socket has no addresses by design. */
-export function hasLeft({ socket }: { readonly socket?: Request['socket'] | null }): boolean {
-  return Boolean(socket && socket.remoteAddress === undefined && !isUnixSocket(socket))
 }

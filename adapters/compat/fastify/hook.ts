@@ -2,6 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import ms from 'ms'
 import { shown } from '../../../src/errors.ts'
 import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
+import { hasLeft } from '../network.ts'
 import { CannotRead } from './counting.ts'
 import { type Counting, normalizeIP, type Settings } from './settings.ts'
 import type { Hits, RateLimitOptions, RateLimitResult } from './types.ts'
@@ -30,6 +31,7 @@ export async function apply(
 ): Promise<RateLimitResult> {
   const { keyGenerator, ipv6Subnet } = settings
   const own = isFunction(keyGenerator) ? await keyGenerator(request) : normalizeIP(request.ip, ipv6Subnet)
+  if (!own && hasLeft(request.raw)) throw Object.assign(new Error('Forbidden'), { statusCode: 403 })
   const key = grouped(own, request)
   if (settings.allowList && (await isExempt(settings, request, key))) return { isAllowed: true, key }
   const max = typeof settings.max === 'number' ? settings.max : await settings.max(request, key)

@@ -5,9 +5,9 @@ import { positiveInteger } from '../../../src/options.ts'
 import { networkOf } from '../network.ts'
 import type { Hits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
-/** The key of an address: IPv4 as it is, IPv6 by the first address of its network. */
+/** The key of an address: IPv4 as it is, IPv6 by the first address of its network. A client that has left has none. */
 export function normalizeIP(ip: string, ipv6Subnet = 64): string {
-  return networkOf(ip, ipv6Subnet)?.address ?? ip.toLowerCase()
+  return networkOf(ip, ipv6Subnet)?.address ?? ip?.toLowerCase()
 }
 
 type Resolved<Value> = number | ((request: FastifyRequest, key: string) => MaybePromise<Value>)

@@ -10,6 +10,8 @@ import fastify from 'fastify'
 import Koa from 'koa'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import compatible, { ipKeyGenerator, type Options } from '../../../adapters/compat/express-rate-limit.ts'
+import compatibleFastify, { normalizeIP } from '../../../adapters/compat/fastify-rate-limit.ts'
+import compatibleKoa, { type MiddlewareOptions } from '../../../adapters/compat/koa-ratelimit.ts'
 import { rateLimit as forExpress } from '../../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../../adapters/fastify.ts'
 import { rateLimit as forKoa } from '../../../adapters/koa.ts'
@@ -206,4 +208,66 @@ describe('the module in place of express-rate-limit', () => {
     const { where } = await start({ limit: 1 }, join(folder, 's'))
     expect([await get(where), await get(where)]).toEqual([200, 429])
   })
+})
+
+/** Serves an app with one of these modules. Each request adds how it ended: the status of its error, or 200 for one that is handled. */
+const compatibles = {
+  async koa(options: object, ended: (status: number) => void, where: number | string) {
+    const app = new Koa()
+    app.silent = true
+    app.use(async (_context, next) => {
+      try {
+        await next()
+      } catch (error) {
+        ended((error as { status?: number }).status ?? 500)
+        throw error
+      }
+    })
+    app.use(compatibleKoa({ driver: 'memory', db: new Map(), ...(options as MiddlewareOptions) }))
+    app.use((context) => {
+      ended(200)
+      context.body = 'ok'
+    })
+    return serve(app.callback(), where)
+  },
+  async fastify(options: object, ended: (status: number) => void, where: number | string) {
+    const app = fastify({ forceCloseConnections: true })
+    await app.register(compatibleFastify, options)
+    app.setErrorHandler((error: { statusCode?: number }, _request, reply) => {
+      ended(error.statusCode ?? 500)
+      reply.code(error.statusCode ?? 500).send(error)
+    })
+    app.get('/', async () => {
+      ended(200)
+      return 'ok'
+    })
+    await app.listen(typeof where === 'string' ? { path: where } : { port: where, host: '127.0.0.1' })
+    closers.push(() => void app.close())
+    return typeof where === 'string' ? where : (app.server.address() as AddressInfo).port
+  },
+}
+
+test.each<[keyof typeof compatibles, string, object]>([
+  ['koa', 'by its default', {}],
+  ['koa', 'by an address that is not there', { id: (context: Koa.Context) => context.req.socket.remoteAddress }],
+  ['fastify', 'by its default', {}],
+  ['fastify', 'by another network', { ipv6Subnet: 48 }],
+  ['fastify', 'by normalizeIP', { keyGenerator: ({ ip }: { ip: string }) => normalizeIP(ip) }],
+  ['fastify', 'by an empty key that comes later', { keyGenerator: async () => '' }],
+])('the module for %s refuses a client that resets its connection with 403: %s', async (name, _how, options) => {
+  const ends: number[] = []
+  const where = await compatibles[name](options, (status) => ends.push(status), 0)
+  for (let n = 0; n < 10; n++) await writeAndReset(where as number)
+  const last = await get(where)
+  expect(last).toBe(200)
+  expect(ends.pop()).toBe(200)
+  expect(ends).not.toHaveLength(0)
+  expect(new Set(ends)).toEqual(new Set([403]))
+})
+
+test('the module for fastify counts all requests over a unix socket together', async () => {
+  const folder = mkdtempSync(join(tmpdir(), 'headgate-'))
+  closers.push(() => rmSync(folder, { recursive: true, force: true }))
+  const where = await compatibles.fastify({ max: 1 }, () => undefined, join(folder, 's'))
+  expect([await get(where), await get(where)]).toEqual([200, 429])
 })
