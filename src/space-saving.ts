@@ -10,38 +10,16 @@
  * So a count is never too low, and too high by at most its error. With m counters and n calls, the error is at most n / m, and
  * every key with more than n / m calls has a counter. A call may have a weight, and then counts as so many calls.
  *
- * The counters are in a list of buckets, one for each count, in their order. A call moves its counter up by its weight, past
- * at most so many buckets, however many counters there are:
- *
- *     lowest -> [7: eve zoe] <-> [41: bob] <-> [90: ann] <- highest
+ * Only the key with the fewest calls has to be found. Once every counter is taken, they are a binary heap, with that key first. A
+ * call makes its counter sink past the lighter ones below it. A heavy key is near the bottom already, so its counter rarely moves.
  */
-
-/** The counter of one key. */
-interface Counter {
-  key: string
-  refused: number
-  /** How many of its calls may be those of other keys. */
-  error: number
-  /** The variance of its calls, because some of them stand for others. */
-  variance: number
-  bucket: Bucket
-  before: Counter | undefined
-  after: Counter | undefined
-}
-
-/** All counters with the same number of calls. */
-interface Bucket {
-  calls: number
-  first: Counter | undefined
-  lower: Bucket | undefined
-  higher: Bucket | undefined
-}
 
 /** A key and its counts. */
 export interface CountedKey {
   readonly key: string
   /** Never too low, and too high by at most `error`. */
   readonly calls: number
+  /** How many of its calls may be those of other keys. */
   readonly error: number
   /** Of its calls, if calls had weights: 0 if each had a weight of 1. */
   readonly variance: number
@@ -49,11 +27,14 @@ export interface CountedKey {
   readonly refused: number
 }
 
+type Counter = { -readonly [Name in keyof CountedKey]: CountedKey[Name] } & { place: number }
+
 export class SpaceSaving {
-  readonly #counters = new Map<string, Counter>()
+  readonly #byKey = new Map<string, Counter>()
+  /** If `#isHeap`, no counter has more calls than those at 2n + 1 and 2n + 2. */
+  readonly #counters: Counter[] = []
+  #isHeap = false
   readonly #size: number
-  #lowest: Bucket | undefined
-  #highest: Bucket | undefined
   /** All calls so far. */
   total = 0
 
@@ -65,106 +46,68 @@ export class SpaceSaving {
   /** @param weight how many calls this one stands for */
   add(key: string, refused: boolean, weight = 1): void {
     this.total += weight
-    const known = this.#counters.get(key)
+    const known = this.#byKey.get(key)
     const counter = known === undefined ? this.#begin(key) : known
-    this.#increase(counter, weight)
+    counter.calls += weight
     counter.variance += weight * (weight - 1)
     if (refused) counter.refused += weight
+    if (this.#isHeap) this.#sink(counter)
   }
 
   /** A counter for a new key: a free one, else that of the key with the fewest calls, which is as uncertain as it was. */
   #begin(key: string): Counter {
-    if (this.#counters.size < this.#size) return this.#create(key)
-    const bucket = this.#lowest as Bucket
-    const counter = bucket.first as Counter
-    this.#counters.delete(counter.key)
-    this.#counters.set(key, counter)
+    const place = this.#counters.length
+    const isFree = place < this.#size
+    const counter = isFree ? { key, calls: 0, error: 0, variance: 0, refused: 0, place } : this.#lightest()
+    if (isFree) this.#counters.push(counter)
+    else this.#byKey.delete(counter.key)
+    this.#byKey.set(key, counter)
     counter.key = key
-    counter.error = bucket.calls
+    counter.error = counter.calls
     counter.refused = 0
     return counter
   }
 
-  /** A new counter begins in a bucket of 0 calls, and leaves it at once. */
-  #create(key: string): Counter {
-    const bucket: Bucket = { calls: 0, first: undefined, lower: undefined, higher: this.#lowest }
-    if (this.#lowest === undefined) this.#highest = bucket
-    else this.#lowest.lower = bucket
-    this.#lowest = bucket
-    const counter: Counter = { key, refused: 0, error: 0, variance: 0, bucket, before: undefined, after: undefined }
-    bucket.first = counter
-    this.#counters.set(key, counter)
-    return counter
+  #lightest(): Counter {
+    if (!this.#isHeap) for (let n = this.#size >> 1; n >= 0; n--) this.#sink(this.#counters[n] as Counter)
+    this.#isHeap = true
+    return this.#counters[0] as Counter
   }
 
-  #increase(counter: Counter, weight: number): void {
-    const { bucket } = counter
-    const calls = bucket.calls + weight
-    let below = bucket
-    while (below.higher !== undefined && below.higher.calls < calls) below = below.higher
-    const { higher } = below
-    const isThere = higher !== undefined && higher.calls === calls
-    if (bucket.first === counter && counter.after === undefined) {
-      // It is alone in its bucket, as heavy keys are.
-      if (below === bucket && !isThere) {
-        bucket.calls = calls
-        return
-      }
-      this.#remove(bucket)
-    } else {
-      leave(counter)
+  #sink(counter: Counter): void {
+    const counters = this.#counters
+    let { place } = counter
+    let lighter = this.#lighterBelow(place)
+    while (lighter !== undefined && lighter.calls < counter.calls) {
+      const free = lighter.place
+      counters[place] = lighter
+      lighter.place = place
+      place = free
+      lighter = this.#lighterBelow(place)
     }
-    enter(counter, isThere ? higher : this.#insertAbove(below, calls))
+    counters[place] = counter
+    counter.place = place
   }
 
-  #remove({ lower, higher }: Bucket): void {
-    if (lower === undefined) this.#lowest = higher
-    else lower.higher = higher
-    if (higher === undefined) this.#highest = lower
-    else higher.lower = lower
-  }
-
-  #insertAbove(lower: Bucket, calls: number): Bucket {
-    const { higher } = lower
-    const bucket: Bucket = { calls, first: undefined, lower, higher }
-    lower.higher = bucket
-    if (higher === undefined) this.#highest = bucket
-    else higher.lower = bucket
-    return bucket
+  /** Of the two counters below a place, the one with fewer calls. */
+  #lighterBelow(place: number): Counter | undefined {
+    const counters = this.#counters
+    const n = 2 * place + 1
+    if (n + 1 >= counters.length) return n < counters.length ? counters[n] : undefined
+    const [left, right] = [counters[n] as Counter, counters[n + 1] as Counter]
+    return right.calls < left.calls ? right : left
   }
 
   /** The keys with the most calls, in their order. */
   top(count: number): readonly CountedKey[] {
-    const found: CountedKey[] = []
-    for (let bucket = this.#highest; bucket !== undefined; bucket = bucket.lower) {
-      for (let counter = bucket.first; counter !== undefined; counter = counter.after) {
-        if (found.length === count) return found
-        const { key, error, variance, refused } = counter
-        found.push({ key, calls: bucket.calls, error, variance, refused })
-      }
-    }
-    return found
+    const heaviest = [...this.#counters].sort((a, b) => b.calls - a.calls).slice(0, count)
+    return heaviest.map(({ place: _, ...counted }) => counted)
   }
 
   clear(): void {
-    this.#counters.clear()
-    this.#lowest = undefined
-    this.#highest = undefined
+    this.#byKey.clear()
+    this.#counters.length = 0
+    this.#isHeap = false
     this.total = 0
   }
-}
-
-function enter(counter: Counter, bucket: Bucket): void {
-  const { first } = bucket
-  counter.bucket = bucket
-  counter.before = undefined
-  counter.after = first
-  if (first !== undefined) first.before = counter
-  bucket.first = counter
-}
-
-function leave({ bucket, before, after }: Counter): void {
-  if (before === undefined) bucket.first = after
-  else before.after = after
-  if (after !== undefined) after.before = before
 }
