@@ -2,9 +2,9 @@ import { type BlockOptions, blockKeys } from './block-keys.ts'
 import { type Key, keysOf, someKeysOf } from './call-arguments.ts'
 import type { Duration } from './duration.ts'
 import type { HeavyKey, HeavyKeys, TopOptions } from './heavy-keys.ts'
-import type { Inspection } from './inspection/inspection.ts'
+import { type Inspection, inspectionOf } from './inspection/inspection.ts'
 import { countsNone } from './limiter-errors.ts'
-import { inspect, type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
+import { type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
 import { type Health, noCalls } from './stores/health.ts'
 
 /** The verbs of an operator: they show, block and forget keys. */
@@ -22,7 +22,8 @@ export abstract class Operations {
    * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
    */
   async inspect(key: Key): Promise<Inspection> {
-    return inspect(this.opened, keysOf(key, this.opened.scopes))
+    const { ledger, scopes } = this.opened
+    return inspectionOf(this.opened, await ledger.run({ verb: 'inspect', keys: keysOf(key, scopes) }))
   }
 
   /**

@@ -1,8 +1,6 @@
 import { LRUCache } from 'lru-cache'
-import type { Policy } from './algorithms/algorithm.ts'
-import type { CarryRule } from './algorithms/carry.ts'
 import { invalidOption, shown } from './errors.ts'
-import { type Inspection, inspectionOf, inspectionOfStates } from './inspection/inspection.ts'
+import { type InspectedLimiter, type Inspection, inspectionOf } from './inspection/inspection.ts'
 import type { KeptListing } from './inspection/kept-key.ts'
 import { flag, knownOptions, type Names, positiveInteger } from './options.ts'
 import type { CheckedLedger } from './stores/health.ts'
@@ -28,41 +26,12 @@ export interface ListedKey {
 }
 
 /** What of a limiter shows its keys. */
-export interface ShownLimiter {
+export interface ShownLimiter extends InspectedLimiter {
   readonly ledger: CheckedLedger
-  /** Undefined if they differ from key to key: a key is then shown under those that its states were written with. */
-  readonly policies: readonly Policy[] | undefined
-  readonly scopes: readonly string[]
-  readonly onChange: CarryRule
 }
 
 /** The most keys that are remembered, so that none of them is listed twice. */
 const remembered = 100_000
-
-export async function inspect(
-  { ledger, policies, scopes, onChange }: ShownLimiter,
-  keys: readonly string[],
-): Promise<Inspection> {
-  const kept = await ledger.run({ verb: 'inspect', keys })
-  if (policies !== undefined) return inspectionOf(policies, scopes, onChange, kept)
-  const [first, ...more] = kept.map((each, n) => inspectionOfStates(each, scopes[n] as string))
-  return more.reduce(joined, first as Inspection)
-}
-
-/** The inspection of a key in several scopes. What refuses it for longer has the words and the block. */
-function joined(one: Inspection, other: Inspection): Inspection {
-  const [longer, shorter] = other.retryAfter > one.retryAfter ? [other, one] : [one, other]
-  const times = [one, other].flatMap(({ lastUsedAt }) => lastUsedAt ?? [])
-  return {
-    ...longer,
-    block: longer.block ?? shorter.block,
-    policies: [...one.policies, ...other.policies],
-    lastUsedAt: times.length === 0 ? undefined : Math.max(...times),
-    source: one.source === 'store' ? other.source : one.source,
-    exact: one.exact && other.exact,
-    notes: [...new Set([...one.notes, ...other.notes])],
-  }
-}
 
 const known: Names<ListOptions> = ['refused', 'limit', 'scope']
 
@@ -101,7 +70,7 @@ async function* keysOf(
   { ledger, policies, onChange }: ShownLimiter,
   scope: string,
 ): AsyncGenerator<ListedKey, void, undefined> {
-  const own = policies?.filter((policy) => policy.scope === scope)
+  const inScope = { policies: policies?.filter((policy) => policy.scope === scope), scopes: [scope], onChange }
   const seen = new LRUCache<string, true>({ maxSize: remembered, sizeCalculation: () => 1 })
   let from: unknown
   do {
@@ -109,8 +78,7 @@ async function* keysOf(
     for (const { key, hash, kept } of page.keys) {
       const name = nameOf(key, hash)
       if (seen.has(name)) continue
-      const inspection =
-        own === undefined ? inspectionOfStates(kept, scope) : inspectionOf(own, [scope], onChange, [kept])
+      const inspection = inspectionOf(inScope, [kept])
       if (!isLive(inspection)) continue
       seen.set(name, true)
       yield { key, hash, scope, inspection }

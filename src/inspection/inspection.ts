@@ -50,43 +50,40 @@ export interface Inspection {
   readonly notes: readonly string[]
 }
 
-/** @param kept one for each scope */
-export function inspectionOf(
-  policies: readonly Policy[],
-  scopes: readonly string[],
-  rule: StateRule,
-  kept: readonly KeptKey[],
-): Inspection {
-  const inspected = policies.map((policy) => {
-    const key = kept[scopes.indexOf(policy.scope)] as KeptKey
-    return inspectOwn(key.policies?.find(({ name }) => name === policy.name) ?? policy, key, rule)
-  })
-  const others = kept.flatMap((key, n) => {
-    const names = policies.filter(({ scope }) => scope === scopes[n]).map(({ name }) => name)
-    return key.states
-      .filter(({ name }) => name === undefined || !names.includes(name))
-      .flatMap((state) => inspectState(state, key.now))
-  })
-  const [first] = kept as [KeptKey, ...KeptKey[]]
-  const block = kept.map((key, n) => blockOf(key, scopes[n] as string)).reduce(longerBlock, undefined)
-  return { ...joined(inspected, others, block), ...sourceOf(kept), at: Math.floor(first.now / 1000) }
+/** What an inspection needs of a limiter. */
+export interface InspectedLimiter {
+  /** Undefined if they are not known, or differ from key to key: each state is then shown as it was written. */
+  readonly policies?: readonly Policy[] | undefined
+  readonly scopes: readonly string[]
+  /** How a state of other numbers is carried over to a policy. */
+  readonly onChange: StateRule
 }
 
-/** A key whose limiter is not known, by the definitions that are kept with its states. */
-export function inspectionOfStates(kept: KeptKey, scope: string): Inspection {
-  const policies = kept.states.flatMap((state) => inspectState(state, kept.now))
-  return { ...joined(policies, [], blockOf(kept, scope)), ...sourceOf([kept]), at: Math.floor(kept.now / 1000) }
+/** @param kept one for each scope */
+export function inspectionOf({ policies, scopes, onChange }: InspectedLimiter, kept: readonly KeptKey[]): Inspection {
+  const inspected = policies?.map((policy) => {
+    const key = kept[scopes.indexOf(policy.scope)] as KeptKey
+    return inspectOwn(key.policies?.find(({ name }) => name === policy.name) ?? policy, key, onChange)
+  })
+  const others = kept.flatMap(({ states, now }, n) => {
+    const own = policies?.filter(({ scope }) => scope === scopes[n]).map(({ name }) => name)
+    return states
+      .filter(({ name }) => name === undefined || !own?.includes(name))
+      .flatMap((state) => inspectState(state, now))
+  })
+  const block = kept.map((key, n) => blockOf(key, scopes[n] as string)).reduce(longerBlock, undefined)
+  return {
+    ...(inspected === undefined ? joined(others, [], block) : joined(inspected, others, block)),
+    at: Math.floor((kept[0] as KeptKey).now / 1000),
+    source: kept.map(({ source = 'store' }) => source).find((source) => source !== 'store') ?? 'store',
+    exact: !kept.some(({ atMost }) => atMost),
+    notes: [...new Set(kept.flatMap(({ notes = [] }) => notes))],
+  }
 }
 
 function blockOf({ now, block }: KeptKey, scope: string): CallBlock | undefined {
   const lasting = block && blockAt(block, now)
   return lasting && callBlock(scope, lasting, now)
-}
-
-function sourceOf(kept: readonly KeptKey[]): Pick<Inspection, 'source' | 'exact' | 'notes'> {
-  const source = kept.map((key) => key.source ?? 'store').find((each) => each !== 'store') ?? 'store'
-  const notes = [...new Set(kept.flatMap((key) => key.notes ?? []))]
-  return { source, exact: !kept.some(({ atMost }) => atMost), notes }
 }
 
 function joined(
@@ -101,13 +98,11 @@ function joined(
   const retryAfter = Math.max(byPolicies, blockedFor)
   const times = [...policies, ...others].flatMap(({ lastUsedAt }) => lastUsedAt ?? [])
   const lastUsedAt = times.length === 0 ? undefined : Math.max(...times)
+  const words = sentence(byPolicies, binding, policies, lastUsedAt)
   return {
     refused: retryAfter > 0,
     retryAfter,
-    words:
-      block === undefined
-        ? sentence(byPolicies, binding, policies, lastUsedAt)
-        : blockSentence(block, byPolicies > blockedFor ? sentence(byPolicies, binding, policies, lastUsedAt) : ''),
+    words: block === undefined ? words : blockSentence(block, byPolicies > blockedFor ? ` ${words}` : ''),
     block: block && { until: Math.ceil(block.until / 1000), scope: block.scope, reason: block.reason },
     policies,
     others,
@@ -115,11 +110,11 @@ function joined(
   }
 }
 
-/** @param after what refuses the key for longer, if something does */
+/** @param after the sentence of what refuses the key for longer, if something does */
 function blockSentence({ wait, reason }: CallBlock, after: string): string {
   const time = wait === Infinity ? 'until the block is lifted' : `for ${timeText(wait)} more`
   const why = reason === undefined ? '' : `: ${JSON.stringify(reason)}`
-  return `Blocked by hand ${time}${why}.${after === '' ? '' : ` ${after}`}`
+  return `Blocked by hand ${time}${why}.${after}`
 }
 
 function sentence(

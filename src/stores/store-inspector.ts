@@ -1,5 +1,5 @@
 import { HeadgateError, shown } from '../errors.ts'
-import { type Inspection, inspectionOfStates } from '../inspection/inspection.ts'
+import { type Inspection, inspectionOf } from '../inspection/inspection.ts'
 import type { KeptKey } from '../inspection/kept-key.ts'
 import { decodeId, decodeName, soughtId } from './encode.ts'
 
@@ -82,7 +82,7 @@ export function inspectStore(store: InspectedStore, prefix: string): StoreInspec
     for await (const record of store.records(sought?.encoded)) {
       const parts = partsOf(record.storeKey)
       if (parts === undefined || !matches(parts, { ...filter, key: sought?.shown })) continue
-      yield { storeKey: record.storeKey, ...parts, bytes: record.bytes, inspection: inspectionOf(record, parts) }
+      yield { storeKey: record.storeKey, ...parts, bytes: record.bytes, inspection: inspected(record, parts) }
     }
   }
   return {
@@ -109,9 +109,9 @@ function nameOf(encoded: string): string | undefined {
   return encoded.startsWith('#') ? undefined : decodeName(encoded)
 }
 
-function inspectionOf({ now, read }: StoredRecord, { scope = '' }: KeyParts): Inspection | undefined {
+function inspected({ now, read }: StoredRecord, { scope = '' }: KeyParts): Inspection | undefined {
   try {
-    return inspectionOfStates({ now, ...read() }, scope)
+    return inspectionOf({ scopes: [scope], onChange: 'keep' }, [{ now, ...read() }])
   } catch {
     return undefined
   }
