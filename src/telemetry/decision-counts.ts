@@ -10,8 +10,8 @@ import { policyOf, type Result, resultOf, results } from './result.ts'
 /** The attributes of a counted series: `{ limiter, policy, result }`. A call without a decision has no policy. */
 export type Attributes = Record<string, string>
 
-/** Reads one number of a metric. */
-export type Observe = (value: number, attributes: Attributes) => void
+/** One number of a metric. */
+export type Reading = readonly [value: number, attributes: Attributes]
 
 /** The most pairs of a limiter and a policy that are told apart. Further ones are counted together, as `other`. */
 const maxPairs = 250
@@ -91,24 +91,21 @@ export class DecisionCounts {
     return this.#other === undefined ? this.#all : [...this.#all, this.#other]
   }
 
-  observeDecisions(observe: Observe): void {
-    for (const { decisions, byResult } of this.#counted) observeAll(decisions, byResult, observe)
+  decisions(): Reading[] {
+    return this.#counted.flatMap(({ decisions, byResult }) => readingsOf(decisions, byResult))
   }
 
-  observeUnits(observe: Observe): void {
-    for (const { units, byResult } of this.#counted) observeAll(units, byResult, observe)
+  units(): Reading[] {
+    return this.#counted.flatMap(({ units, byResult }) => readingsOf(units, byResult))
   }
 
-  observeNear(observe: Observe): void {
-    for (const { near, attributes, decisions } of this.#counted) if (decisions.admitted > 0) observe(near, attributes)
+  nearLimit(): Reading[] {
+    const admitted = this.#counted.filter(({ decisions }) => decisions.admitted > 0)
+    return admitted.map(({ near, attributes }) => [near, attributes])
   }
 }
 
 /** A result that never came has no series. */
-function observeAll(
-  counts: Readonly<Record<Result, number>>,
-  attributes: Readonly<Record<Result, Attributes>>,
-  observe: Observe,
-): void {
-  for (const result of results) if (counts[result] > 0) observe(counts[result], attributes[result])
+function readingsOf(counts: Readonly<Record<Result, number>>, byResult: PolicyCounts['byResult']): Reading[] {
+  return results.filter((result) => counts[result] > 0).map((result) => [counts[result], byResult[result]])
 }

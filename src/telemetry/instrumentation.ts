@@ -68,14 +68,12 @@ export class HeadgateInstrumentation {
 
   /** Called by NodeSDK. */
   setMeterProvider(meterProvider: MeterProvider): void {
-    this.#config = checked({ ...this.#config, meterProvider })
-    if (this.#enabled) this.#start()
+    this.setConfig({ ...this.#config, meterProvider })
   }
 
   /** Called by NodeSDK. */
   setTracerProvider(tracerProvider: TracerProvider): void {
-    this.#config = checked({ ...this.#config, tracerProvider })
-    if (this.#enabled) this.#start()
+    this.setConfig({ ...this.#config, tracerProvider })
   }
 
   getConfig(): HeadgateInstrumentationConfig {

@@ -5,7 +5,7 @@
 import { breakersOf } from '../failure/breaker.ts'
 import type { CalledLimiter, Load } from '../limiter-events.ts'
 import type { Store } from '../stores/store.ts'
-import type { Attributes, Observe } from './decision-counts.ts'
+import type { Attributes, Reading } from './decision-counts.ts'
 
 /** A pacer, as far as gauges read it. */
 export interface LivePacer {
@@ -68,82 +68,65 @@ export class LiveObjects {
     this.#stores.add(pacer.store)
   }
 
-  observeInFlight(observe: Observe): void {
-    this.#observeByName(
+  inFlight(): readonly Reading[] {
+    return this.#byName(
       (load) => load.inFlight,
       (pacer) => pacer.running,
-      observe,
     )
   }
 
-  observeWaiting(observe: Observe): void {
-    this.#observeByName(
+  waiting(): readonly Reading[] {
+    return this.#byName(
       (load) => load.waiting,
       (pacer) => pacer.waiting,
-      observe,
     )
   }
 
-  #observeByName(ofLoad: (load: Readonly<Load>) => number, ofPacer: (pacer: LivePacer) => number, to: Observe): void {
-    const sums = new Sums()
-    for (const load of this.#loads.all()) sums.add({ limiter: this.#names.get(load) as string }, ofLoad(load))
-    for (const pacer of this.#pacers.all()) sums.add({ limiter: pacer.name }, ofPacer(pacer))
-    sums.observe(to)
+  #byName(ofLoad: (load: Readonly<Load>) => number, ofPacer: (pacer: LivePacer) => number): readonly Reading[] {
+    return joined([
+      ...this.#loads.all().map((load) => [ofLoad(load), { limiter: this.#names.get(load) as string }] as const),
+      ...this.#pacers.all().map((pacer) => [ofPacer(pacer), { limiter: pacer.name }] as const),
+    ])
   }
 
   /** The worst state of the breakers that have the same attributes. */
-  observeBreakers(observe: Observe): void {
-    const sums = new Sums(Math.max)
-    for (const store of this.#stores.all()) {
-      for (const [shard, { state }] of breakersOf(store)) {
-        sums.add(shard === undefined ? kindOf(store) : { ...kindOf(store), shard }, levels[state])
-      }
-    }
-    sums.observe(observe)
+  breakers(): readonly Reading[] {
+    const states = this.#stores.all().flatMap((store) =>
+      [...breakersOf(store)].map(([shard, { state }]): Reading => {
+        return [levels[state], { ...kindOf(store), ...(shard !== undefined && { shard }) }]
+      }),
+    )
+    return joined(states, Math.max)
   }
 
-  observeKeys(observe: Observe): void {
-    const sums = new Sums()
-    for (const store of this.#stores.all()) if (hasStats(store)) sums.add(kindOf(store), store.stats().keys)
-    sums.observe(observe)
+  keys(): readonly Reading[] {
+    const memory = this.#stores.all().filter(hasStats)
+    return joined(memory.map((store) => [store.stats().keys, kindOf(store)]))
   }
 
   /** A sum that never falls, although a store may be gone before the next reading. */
-  observeEvictions(observe: Observe): void {
+  evictions(): readonly Reading[] {
     const memory = this.#stores.all().filter(hasStats)
     for (const store of memory) {
       const { evictions } = store.stats()
       this.#evictions += Math.max(0, evictions - (this.#evicted.get(store) ?? 0))
       this.#evicted.set(store, evictions)
     }
-    if (memory.length > 0 || this.#evictions > 0) observe(this.#evictions, { store: 'memory' })
+    return memory.length > 0 || this.#evictions > 0 ? [[this.#evictions, { store: 'memory' }]] : []
   }
 }
 
 /** Numbers with the same attributes become one. */
-class Sums {
-  readonly #values = new Map<string, { attributes: Attributes; value: number }>()
-  readonly #join: (a: number, b: number) => number
-
-  constructor(join: (a: number, b: number) => number = (a, b) => a + b) {
-    this.#join = join
+function joined(readings: readonly Reading[], join = (a: number, b: number): number => a + b): readonly Reading[] {
+  const byId = new Map<string, Reading>()
+  for (const [value, attributes] of readings) {
+    const isOther = byId.size >= maxNames && !byId.has(JSON.stringify(attributes))
+    const named = isOther ? Object.fromEntries(Object.keys(attributes).map((name) => [name, 'other'])) : attributes
+    const id = JSON.stringify(named)
+    const known = byId.get(id)
+    byId.set(id, [known === undefined ? value : join(known[0], value), named])
   }
-
-  add(attributes: Attributes, value: number): void {
-    let id = JSON.stringify(attributes)
-    let named = attributes
-    if (!this.#values.has(id) && this.#values.size >= maxNames) {
-      named = Object.fromEntries(Object.keys(attributes).map((name) => [name, 'other']))
-      id = JSON.stringify(named)
-    }
-    const known = this.#values.get(id)
-    if (known === undefined) this.#values.set(id, { attributes: named, value })
-    else known.value = this.#join(known.value, value)
-  }
-
-  observe(observe: Observe): void {
-    for (const { attributes, value } of this.#values.values()) observe(value, attributes)
-  }
+  return [...byId.values()]
 }
 
 function kindOf({ traits }: Store): Attributes {

@@ -1,15 +1,37 @@
-import type { BatchObservableResult, Histogram, Meter, MetricOptions, Observable } from '@opentelemetry/api'
+import type { BatchObservableResult, Histogram, Meter } from '@opentelemetry/api'
 import type { LimiterCallEvent } from '../limiter-events.ts'
 import type { ExchangeEvent } from '../stores/exchange.ts'
-import { type Attributes, DecisionCounts, type Observe } from './decision-counts.ts'
+import { type Attributes, DecisionCounts, type Reading } from './decision-counts.ts'
 import { LiveObjects, type LivePacer, maxNames } from './live-objects.ts'
 import type { Result } from './result.ts'
 
+/** What a store's exchanges take: for a store nearby, and for its timeout of 100 ms. */
+const exchanges = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 /** The buckets that OpenTelemetry's conventions recommend for durations of requests, in seconds. */
 const waits = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10]
-/** For a store nearby, and for its timeout of 100 ms. */
-const exchanges = [0.0001, 0.00025, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1]
 const batches = [1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1000]
+
+type Described<Kind> = readonly [kind: Kind, unit: string, description: string]
+
+const histograms = {
+  wait: [waits, 's', 'How long admitted calls of pacers, and delayed requests, waited'],
+  'store.duration': [exchanges, 's', 'How long exchanges with the server of a store took'],
+  'store.batch': [batches, '{call}', 'How many calls one exchange decided'],
+} satisfies Record<string, Described<number[]>>
+
+/** The instruments that are read when metrics are collected. */
+const observables = {
+  decisions: ['Counter', '{decision}', 'Calls, by their result'],
+  units: ['Counter', '{unit}', 'Units that calls asked for'],
+  near_limit: ['Counter', '{decision}', 'Admitted calls that left less than a fifth of the limit'],
+  in_flight: ['UpDownCounter', '{call}', 'Calls in flight'],
+  waiting: ['UpDownCounter', '{call}', 'Calls that wait'],
+  'breaker.state': ['Gauge', '', 'The circuit breaker of a store: 0 closed, 1 half-open, 2 open'],
+  keys: ['UpDownCounter', '{key}', 'Keys in memory'],
+  evictions: ['Counter', '{key}', 'Keys evicted below their full quota'],
+} satisfies Record<string, Described<'Counter' | 'UpDownCounter' | 'Gauge'>>
+
+type Observables = typeof observables
 
 /** For limiters beyond those that are told apart. */
 const otherLimiter: Attributes = { limiter: 'other' }
@@ -27,75 +49,35 @@ export class Metrics {
   readonly #live = new LiveObjects()
   /** Of the limiters and pacers whose calls have waited, at most `maxNames`. */
   readonly #waitAttributes = new Map<string, Attributes>()
-  #wait: Histogram | undefined
-  #duration: Histogram | undefined
-  #batch: Histogram | undefined
+  readonly #readings: Readonly<Record<keyof Observables, () => Iterable<Reading>>> = {
+    decisions: () => this.#counts.decisions(),
+    units: () => this.#counts.units(),
+    near_limit: () => this.#counts.nearLimit(),
+    in_flight: () => this.#live.inFlight(),
+    waiting: () => this.#live.waiting(),
+    'breaker.state': () => this.#live.breakers(),
+    keys: () => this.#live.keys(),
+    evictions: () => this.#live.evictions(),
+  }
+  readonly #histograms = new Map<keyof typeof histograms, Histogram>()
   #stop: (() => void) | undefined
 
   /** Reports to this meter from now on, and to no other. */
   start(meter: Meter): void {
     this.stop()
-    this.#wait = meter.createHistogram('headgate.wait', {
-      ...described('How long admitted calls of pacers, and delayed requests, waited', 's'),
-      advice: { explicitBucketBoundaries: waits },
+    for (const [name, [explicitBucketBoundaries, unit, description]] of entries(histograms)) {
+      const options = { unit, description, advice: { explicitBucketBoundaries } }
+      this.#histograms.set(name, meter.createHistogram(`headgate.${name}`, options))
+    }
+    const read = entries(observables).map(([name, [kind, unit, description]]) => {
+      const instrument = meter[`createObservable${kind}`](`headgate.${name}`, { unit, description })
+      return [instrument, this.#readings[name]] as const
     })
-    this.#duration = meter.createHistogram('headgate.store.duration', {
-      ...described('How long exchanges with the server of a store took', 's'),
-      advice: { explicitBucketBoundaries: exchanges },
-    })
-    this.#batch = meter.createHistogram('headgate.store.batch', {
-      ...described('How many calls one exchange decided', '{call}'),
-      advice: { explicitBucketBoundaries: batches },
-    })
-    this.#observe(meter)
-  }
-
-  #observe(meter: Meter): void {
-    const counts = this.#counts
-    const live = this.#live
-    const read: [Observable, (observe: Observe) => void][] = [
-      [
-        meter.createObservableCounter('headgate.decisions', described('Calls, by their result', '{decision}')),
-        (observe) => counts.observeDecisions(observe),
-      ],
-      [
-        meter.createObservableCounter('headgate.units', described('Units that calls asked for', '{unit}')),
-        (observe) => counts.observeUnits(observe),
-      ],
-      [
-        meter.createObservableCounter(
-          'headgate.near_limit',
-          described('Admitted calls that left less than a fifth of the limit', '{decision}'),
-        ),
-        (observe) => counts.observeNear(observe),
-      ],
-      [
-        meter.createObservableUpDownCounter('headgate.in_flight', described('Calls in flight', '{call}')),
-        (observe) => live.observeInFlight(observe),
-      ],
-      [
-        meter.createObservableUpDownCounter('headgate.waiting', described('Calls that wait', '{call}')),
-        (observe) => live.observeWaiting(observe),
-      ],
-      [
-        meter.createObservableGauge(
-          'headgate.breaker.state',
-          described('The circuit breaker of a store: 0 closed, 1 half-open, 2 open'),
-        ),
-        (observe) => live.observeBreakers(observe),
-      ],
-      [
-        meter.createObservableUpDownCounter('headgate.keys', described('Keys in memory', '{key}')),
-        (observe) => live.observeKeys(observe),
-      ],
-      [
-        meter.createObservableCounter('headgate.evictions', described('Keys evicted below their full quota', '{key}')),
-        (observe) => live.observeEvictions(observe),
-      ],
-    ]
     const all = read.map(([instrument]) => instrument)
     const collect = (result: BatchObservableResult) => {
-      for (const [instrument, from] of read) from((value, labels) => result.observe(instrument, value, labels))
+      for (const [instrument, readings] of read) {
+        for (const [value, attributes] of readings()) result.observe(instrument, value, attributes)
+      }
     }
     meter.addBatchObservableCallback(collect, all)
     this.#stop = () => meter.removeBatchObservableCallback(collect, all)
@@ -104,9 +86,7 @@ export class Metrics {
   stop(): void {
     this.#stop?.()
     this.#stop = undefined
-    this.#wait = undefined
-    this.#duration = undefined
-    this.#batch = undefined
+    this.#histograms.clear()
   }
 
   /** Returns the result that the call counts as. */
@@ -120,7 +100,7 @@ export class Metrics {
   #waited(limiter: string, milliseconds: number): void {
     const known = this.#waitAttributes
     if (!known.has(limiter) && known.size < maxNames) known.set(limiter, { limiter })
-    this.#wait?.record(milliseconds / 1000, known.get(limiter) ?? otherLimiter)
+    this.#histograms.get('wait')?.record(milliseconds / 1000, known.get(limiter) ?? otherLimiter)
   }
 
   pacerQueued({ instance }: PacerEvent): void {
@@ -139,13 +119,14 @@ export class Metrics {
   }
 
   exchanged({ kind: store, calls, duration, error }: ExchangeEvent): void {
-    this.#duration?.record(duration / 1000, error === undefined ? { store } : { store, 'error.type': codeOf(error) })
-    this.#batch?.record(calls, { store })
+    const failure = error !== undefined && { 'error.type': codeOf(error) }
+    this.#histograms.get('store.duration')?.record(duration / 1000, { store, ...failure })
+    this.#histograms.get('store.batch')?.record(calls, { store })
   }
 }
 
-function described(description: string, unit?: string): MetricOptions {
-  return unit === undefined ? { description } : { description, unit }
+function entries<Table extends object>(table: Table): [keyof Table, Table[keyof Table]][] {
+  return Object.entries(table) as [keyof Table, Table[keyof Table]][]
 }
 
 /** Of a record with a number for each policy, the largest number. */
