@@ -1,5 +1,7 @@
 import { shown } from '../../src/errors.ts'
-import { type Counters, countersIn } from './counters.ts'
+import type { RateLimiter } from '../../src/index.ts'
+import { text } from '../../src/options.ts'
+import { type Count, countersIn, hit, isHeadgateStore, read } from './counters.ts'
 
 /** The hits of a client in its window, and when that ends. */
 export interface ClientRateLimitInfo {
@@ -19,36 +21,81 @@ export function checkedLimit(limit: number): number {
   throw new TypeError(`limit must be a number, or a function that returns one, got ${shown(limit)}.`)
 }
 
+/** The fields of the drafts 6 and 7 of RateLimit. */
+export function draftFields(
+  draft: unknown,
+  { limit, remaining, resetTime }: { limit: number; remaining: number; resetTime: Date | undefined },
+  windowMs: number,
+): Record<string, string> {
+  const reset = secondsLeft(resetTime, windowMs)
+  const policy = { 'RateLimit-Policy': `${limit};w=${Math.ceil(windowMs / 1000)}` }
+  if (draft === 'draft-7') return { ...policy, RateLimit: `limit=${limit}, remaining=${remaining}, reset=${reset}` }
+  const numbers = {
+    'RateLimit-Limit': `${limit}`,
+    'RateLimit-Remaining': `${remaining}`,
+    'RateLimit-Reset': `${reset}`,
+  }
+  return { ...policy, ...numbers }
+}
+
+/** Returns a function that takes a hit back, once, and not from a later window. */
+export function undoOf(
+  store: { decrement(key: string): unknown },
+  key: string,
+  resetTime: Date | undefined,
+): () => Promise<void> {
+  let counts = true
+  return async () => {
+    if (!counts || (resetTime !== undefined && Date.now() >= resetTime.getTime())) return
+    counts = false
+    await store.decrement(key)
+  }
+}
+
+/**
+ * The store of the option `store`: memory without one, or one of headgate. Undefined for any other value.
+ * @throws HeadgateError for an invalid name, or if a store of headgate has a limiter of that name
+ */
+export function counterStoreOf(given: unknown, windowMs: number, name: string | undefined): CounterStore | undefined {
+  if (given === undefined) return new MemoryStore()
+  if (!isHeadgateStore(given)) return undefined
+  if (name !== undefined) text(name, 'name', 'HEADGATE_NAME')
+  return new CounterStore(countersIn(windowMs, given, name))
+}
+
+function infoOf({ used, resetAfter }: Count): ClientRateLimitInfo {
+  return { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
+}
+
 /** Hits on a store of headgate. */
 export class CounterStore {
   readonly localKeys: boolean
-  counters: Counters
+  counters: RateLimiter
 
-  constructor(counters: Counters) {
+  constructor(counters: RateLimiter) {
     this.counters = counters
-    this.localKeys = counters.limiter.store.synchronous
+    this.localKeys = counters.store.synchronous
   }
 
   async get(key: string): Promise<ClientRateLimitInfo | undefined> {
-    const { used, resetAfter } = await this.counters.read(String(key))
-    return used === 0 ? undefined : { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
+    const count = await read(this.counters, String(key))
+    return count.used === 0 ? undefined : infoOf(count)
   }
 
   async increment(key: string): Promise<ClientRateLimitInfo> {
-    const { used, resetAfter } = await this.counters.hit(String(key))
-    return { totalHits: used, resetTime: new Date(Date.now() + resetAfter) }
+    return infoOf(await hit(this.counters, String(key)))
   }
 
   async decrement(key: string): Promise<void> {
-    await this.counters.unhit(String(key))
+    await this.counters.refund(String(key))
   }
 
   async resetKey(key: string): Promise<void> {
-    await this.counters.limiter.reset(String(key))
+    await this.counters.reset(String(key))
   }
 
   async resetAll(): Promise<void> {
-    await this.counters.limiter.clear()
+    await this.counters.clear()
   }
 }
 

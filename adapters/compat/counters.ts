@@ -10,9 +10,14 @@ export interface Count {
   readonly resetAfter: number
 }
 
-/** A counter without a limit. @param window in milliseconds, at most 366 days */
+/** @param window in milliseconds, at most 366 days */
+function lengthOf(window: number): number {
+  return Math.min(longestWindow, Math.max(1, Math.ceil(window)))
+}
+
+/** A counter without a limit. Its windows open with the first hit. */
 function hitsIn(window: number): Policy {
-  return counter({ name: 'hits', window: `${Math.min(longestWindow, Math.max(1, Math.ceil(window)))}ms` })
+  return counter({ name: 'hits', window: `${lengthOf(window)}ms` })
 }
 
 /**
@@ -21,55 +26,42 @@ function hitsIn(window: number): Policy {
  * @param store default: a memory store that follows `Date.now()`, as the fake timers of tests set it
  * @param name of the limiter in that store
  */
-export function countersIn(window: number, store: Store = memoryStore({ clock: wallClock }), name?: string): Counters {
+export function countersIn(
+  window: number,
+  store: Store = memoryStore({ clock: wallClock }),
+  name?: string,
+): RateLimiter {
   // A store that fails is the caller's to judge.
-  const options = { policies: hitsIn(window), store, onStoreError: 'throw' } as const
-  return new Counters(new RateLimiter(name === undefined ? options : { ...options, name }), window)
+  return new RateLimiter({
+    policies: hitsIn(window),
+    store,
+    onStoreError: 'throw',
+    ...(name !== undefined && { name }),
+  })
 }
 
-const byStore = new WeakMap<Store, Map<string, Counters>>()
+const byStore = new WeakMap<Store, Map<string, RateLimiter>>()
 
-/** The counters of an id on a store, in windows of this length. The same id has the same counts. */
-export function countersOn(store: Store, id: string, window: number): Counters {
+/**
+ * The counters of an id on a store, in windows of this length. The same id has the same counts. A key whose window changes keeps its
+ * hits, and the window starts anew.
+ */
+export function countersOn(store: Store, id: string, window: number): RateLimiter {
   const name = limiterName(id)
-  const all = byStore.get(store) ?? new Map<string, Counters>()
+  const all = byStore.get(store) ?? new Map<string, RateLimiter>()
   byStore.set(store, all)
-  const known = all.get(name)
-  if (known !== undefined) return known.under(window)
-  const counters = countersIn(window, store, name)
-  all.set(name, counters)
-  return counters
+  const known = all.get(name) ?? countersIn(window, store, name)
+  all.set(name, known)
+  return known.policies[0]?.window === lengthOf(window) ? known : known.under(hitsIn(window))
 }
 
-/** Counts hits of keys on a store of headgate, in windows that open with the first hit. */
-export class Counters {
-  readonly limiter: RateLimiter
-  readonly #window: number
+/** Adds a hit. */
+export function hit(counters: RateLimiter, key: string): MaybePromise<Count> {
+  return counters.store.synchronous ? countOf(counters.consumeSync(key)) : counters.consume(key).then(countOf)
+}
 
-  constructor(limiter: RateLimiter, window: number) {
-    this.limiter = limiter
-    this.#window = window
-  }
-
-  /** The same counters in windows of another length. A key whose window changes keeps its hits, and the window starts anew. */
-  under(window: number): Counters {
-    return window === this.#window ? this : new Counters(this.limiter.under(hitsIn(window)), window)
-  }
-
-  /** Adds a hit. */
-  hit(key: string): MaybePromise<Count> {
-    const { limiter } = this
-    if (limiter.store.synchronous) return countOf(limiter.consumeSync(key))
-    return limiter.consume(key).then(countOf)
-  }
-
-  async unhit(key: string): Promise<void> {
-    await this.limiter.refund(key)
-  }
-
-  async read(key: string): Promise<Count> {
-    return countOf(await this.limiter.peek(key))
-  }
+export async function read(counters: RateLimiter, key: string): Promise<Count> {
+  return countOf(await counters.peek(key))
 }
 
 function countOf({ policies, resetAfter }: { policies: readonly { used: number }[]; resetAfter: number }): Count {

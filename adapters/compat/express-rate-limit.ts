@@ -17,7 +17,7 @@
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import { whenEnded } from '../../src/http/index.ts'
-import { checkedLimit, MemoryStore, secondsLeft } from './counter-store.ts'
+import { checkedLimit, MemoryStore, secondsLeft, undoOf } from './counter-store.ts'
 import { ipKeyGenerator } from './express/address-key.ts'
 import { configOf } from './express/config.ts'
 import { resolved, setHeaders } from './express/fields.ts'
@@ -34,24 +34,16 @@ import {
 import type { Config } from './express/validations.ts'
 import { hasLeft } from './network.ts'
 
-export * from './express/types.ts'
+export type * from './express/types.ts'
 export type { Config, Validations } from './express/validations.ts'
-export { ipKeyGenerator, MemoryStore }
+export { DAY, HOUR, ipKeyGenerator, MemoryStore, MINUTE, SECOND }
 
 /** Takes the hit back when the response has ended, if it does not count. */
 function uncount(config: Config, request: Request, response: Response, { key, resetTime }: RateLimitInfo): void {
   const { skipFailedRequests, skipSuccessfulRequests, store, logger } = config
-  const end = resetTime?.getTime() ?? Infinity
-  let open = true
-  const takeBack = async () => {
-    if (!open || Date.now() >= end) return
-    open = false
-    try {
-      await store.decrement(key)
-    } catch (error) {
-      logger.error(error, 'express-rate-limit: the store failed to decrement.')
-    }
-  }
+  const undo = undoOf(store, key, resetTime)
+  const failed = (error: unknown) => logger.error(error, 'express-rate-limit: the store failed to decrement.')
+  const takeBack = () => undo().catch(failed)
   // A client that resets its HTTP/2 stream makes the response emit 'finish' too.
   whenEnded(response, async (_status, aborted) => {
     if (aborted) return

@@ -80,11 +80,12 @@ function addHook(route: RouteOptions, name: RateLimitHook, handler: ReturnType<t
 export async function fastifyRateLimit(app: FastifyInstance, options: RateLimitPluginOptions): Promise<void> {
   const settings = settingsOf(options)
   const ran = Symbol('headgate.ran')
-  const limit: Limit = { settings, counting: await countingOf(settings) }
+  const counting = await countingOf(settings)
+  const limit: Limit = { settings, counting: counting(settings) }
   const nested = (own: RateLimitOptions | undefined, route: Partial<RouteOptions>): Limit => {
     if (typeof own !== 'object') return limit
     const mine = merged(settings, own, route)
-    return { settings: mine, counting: limit.counting.child(mine) }
+    return { settings: mine, counting: counting(mine) }
   }
   app.decorateRequest(ran as never, false as never)
   if (!app.hasDecorator('createRateLimit')) {

@@ -14,8 +14,8 @@
  */
 import type { Env, Input, MiddlewareHandler } from 'hono'
 import type { HandlerResponse } from 'hono/types'
-import { MemoryStore, secondsLeft } from './counter-store.ts'
-import { type AnyContext, type Counting, defined, type Hit, hit, initStore, storeOf } from './hono/hits.ts'
+import { draftFields, MemoryStore, secondsLeft } from './counter-store.ts'
+import { type AnyContext, type Hit, hit, optionsOf, tooMany } from './hono/hits.ts'
 import type {
   CloudflareConfigProps,
   CloudflareConfigType,
@@ -26,11 +26,11 @@ import type {
   RateLimitInfo,
 } from './hono/types.ts'
 
+import { defined } from './option-values.ts'
+
 export type * from './hono/types.ts'
 export { webSocketLimiter } from './hono/web-socket-limiter.ts'
 export { MemoryStore }
-
-const tooMany = 'Too many requests, please try again later.'
 
 async function answer(context: AnyContext, _next: unknown, { statusCode, message }: ConfigType): Promise<Response> {
   context.status(statusCode)
@@ -63,24 +63,12 @@ export function rateLimiter<
 }
 
 function countedInStore(config: HonoConfigProps): MiddlewareHandler {
-  const store = storeOf(config.store, config)
-  const options = {
-    windowMs: 60_000,
-    limit: 5,
-    message: tooMany,
+  const options = optionsOf<HonoConfigType>(config, {
     statusCode: 429,
     standardHeaders: 'draft-6',
-    requestPropertyName: 'rateLimit',
-    requestStorePropertyName: 'rateLimitStore',
-    skipFailedRequests: false,
-    skipSuccessfulRequests: false,
-    skip: () => false,
     requestWasSuccessful: ({ res }: AnyContext) => res.status < 400,
     handler: answer,
-    ...defined(config),
-    store,
-  } as HonoConfigType & Counting
-  initStore(store, options)
+  })
   const { skip, handler, standardHeaders, windowMs, skipFailedRequests } = options
   return async (context, next) => {
     if (await skip(context)) return next()
@@ -113,16 +101,10 @@ async function uncountIfSkipped(options: HonoConfigType, context: AnyContext, { 
 function setHeaders(context: AnyContext, options: HonoConfigType, info: RateLimitInfo): void {
   const { standardHeaders, windowMs } = options
   if (!standardHeaders || context.finalized) return
-  const { limit, remaining, resetTime } = info
-  const seconds = secondsLeft(resetTime, windowMs)
-  context.header('RateLimit-Policy', `${limit};w=${Math.ceil(windowMs / 1000)}`)
-  if (standardHeaders === 'draft-7') {
-    context.header('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${seconds}`)
-    return
-  }
-  context.header('RateLimit-Limit', String(limit))
-  context.header('RateLimit-Remaining', String(remaining))
-  if (resetTime !== undefined && seconds > 0) context.header('RateLimit-Reset', String(seconds))
+  const fields = draftFields(standardHeaders, info, windowMs)
+  // Without a time, or at the end of a window, draft 6 shows none.
+  if (info.resetTime === undefined || fields['RateLimit-Reset'] === '0') delete fields['RateLimit-Reset']
+  for (const [name, value] of Object.entries(fields)) context.header(name, value)
 }
 
 function countedByCloudflare(config: CloudflareConfigProps): MiddlewareHandler {

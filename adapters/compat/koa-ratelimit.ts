@@ -23,7 +23,7 @@ import { shown } from '../../src/errors.ts'
 import { memoryStore, RateLimiter, type Store, slidingLog, wallClock } from '../../src/index.ts'
 import { decide } from '../../src/limiter.ts'
 import { isPromise } from '../../src/maybe-promise.ts'
-import { type Count, type Counters, countersOn, isHeadgateStore } from './counters.ts'
+import { type Count, countersOn, hit, isHeadgateStore } from './counters.ts'
 import { hasLeft } from './network.ts'
 import { hashOf, largestLog, longestWindow, numberFor } from './option-values.ts'
 
@@ -85,7 +85,7 @@ type Limit = (id: string) => Answer | Promise<Answer>
 /** Where a Map keeps the counts of this module. */
 const countsOf: unique symbol = Symbol('headgate.counts')
 
-function countersInMap(db: Map<unknown, unknown>, { duration, namespace }: Settings): Counters {
+function countersInMap(db: Map<unknown, unknown>, { duration, namespace }: Settings): RateLimiter {
   const store = (db.get(countsOf) as Store | undefined) ?? memoryStore({ clock: wallClock })
   db.set(countsOf, store)
   return countersOn(store, idOf(namespace, duration), duration)
@@ -96,12 +96,12 @@ function idOf(namespace: string, duration: number): string {
   return `${namespace}:${duration}`
 }
 
-function byCounters(find: () => Counters, max: number): Limit {
+function byCounters(find: () => RateLimiter, max: number): Limit {
   const answer = ({ used, resetAfter }: Count): Answer => {
     return { allowed: used <= max, remaining: Math.max(0, max - used), resetAfter }
   }
   return (id) => {
-    const count = find().hit(id)
+    const count = hit(find(), id)
     return isPromise(count) ? count.then(answer) : answer(count)
   }
 }

@@ -39,3 +39,8 @@ export function hashOf(text: string): string {
   const bytes = [...sha256(new TextEncoder().encode(text))].slice(0, 16)
   return bytes.map((byte) => byte.toString(16).padStart(2, '0')).join('')
 }
+
+/** The options without those that are undefined. */
+export function defined<Options extends object>(options: Options): Partial<Options> {
+  return Object.fromEntries(Object.entries(options).filter(([, value]) => value !== undefined)) as Partial<Options>
+}

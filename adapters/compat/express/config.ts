@@ -1,5 +1,6 @@
 import { shown } from '../../../src/errors.ts'
 import { CounterStore, checkedLimit } from '../counter-store.ts'
+import { defined } from '../option-values.ts'
 import { keyByAddress } from './address-key.ts'
 import { policyName, resolved } from './fields.ts'
 import { storeOf } from './stores.ts'
@@ -25,9 +26,7 @@ function checkedWindow(windowMs: number): void {
 
 /** The options with all defaults. */
 export function configOf(given: Partial<Options>): Config {
-  const options = Object.fromEntries(
-    Object.entries(given).filter(([, value]) => value !== undefined),
-  ) as Partial<Options>
+  const options = defined(given)
   const logger = checkedLogger(options.logger ?? consoleLogger)
   const validations = new Validations(options.validate ?? true, logger)
   const { standardHeaders = false } = options

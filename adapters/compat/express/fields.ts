@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto'
 import type { Request, Response } from 'express'
-import { secondsLeft } from '../counter-store.ts'
+import { draftFields, secondsLeft } from '../counter-store.ts'
 import { DAY, HOUR, MINUTE, type RateLimitInfo, SECOND, type ValueDeterminingMiddleware } from './types.ts'
 import type { Config } from './validations.ts'
 
@@ -30,8 +30,6 @@ function setLegacyHeaders(response: Response, { limit, remaining, resetTime }: R
 function setStandardHeaders(config: Config, response: Response, info: RateLimitInfo, name: string | undefined): void {
   const { limit, remaining, resetTime, key } = info
   const { windowMs, standardHeaders, validations } = config
-  const seconds = Math.ceil(windowMs / 1000)
-  const reset = secondsLeft(resetTime, windowMs)
   if (standardHeaders !== 'draft-6') {
     const whole = 'The store tells no resetTime, so a whole window is shown.'
     validations.warn('headersResetTime', resetTime === undefined, 'ERR_ERL_HEADERS_NO_RESET', whole)
@@ -39,18 +37,12 @@ function setStandardHeaders(config: Config, response: Response, info: RateLimitI
   if (standardHeaders === 'draft-8') {
     const digest = createHash('sha256').update(String(key)).digest('hex').slice(0, 12)
     const partition = Buffer.from(digest).toString('base64')
-    response.append('RateLimit', `"${name}"; r=${remaining}; t=${reset}`)
-    response.append('RateLimit-Policy', `"${name}"; q=${limit}; w=${seconds}; pk=:${partition}:`)
+    response.append('RateLimit', `"${name}"; r=${remaining}; t=${secondsLeft(resetTime, windowMs)}`)
+    response.append('RateLimit-Policy', `"${name}"; q=${limit}; w=${Math.ceil(windowMs / 1000)}; pk=:${partition}:`)
     return
   }
-  response.setHeader('RateLimit-Policy', `${limit};w=${seconds}`)
-  if (standardHeaders === 'draft-7') {
-    response.setHeader('RateLimit', `limit=${limit}, remaining=${remaining}, reset=${reset}`)
-    return
-  }
-  response.setHeader('RateLimit-Limit', String(limit))
-  response.setHeader('RateLimit-Remaining', String(remaining))
-  response.setHeader('RateLimit-Reset', String(reset))
+  const fields = draftFields(standardHeaders, info, windowMs)
+  for (const name of Object.keys(fields)) response.setHeader(name, fields[name] as string)
 }
 
 const drafts: readonly unknown[] = ['draft-6', 'draft-7', 'draft-8']

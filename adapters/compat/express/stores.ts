@@ -1,15 +1,10 @@
-import { text } from '../../../src/options.ts'
-import { CounterStore, MemoryStore } from '../counter-store.ts'
-import { countersIn, isHeadgateStore } from '../counters.ts'
+import { counterStoreOf } from '../counter-store.ts'
 import type { LegacyStore, Options, Store } from './types.ts'
 
 /** The store of the option: one of either package, or one of the interface before version 6. */
 export function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
-  if (given === undefined) return new MemoryStore()
-  if (isHeadgateStore(given)) {
-    if (name !== undefined) text(name, 'name', 'HEADGATE_NAME')
-    return new CounterStore(countersIn(windowMs, given, name))
-  }
+  const own = counterStoreOf(given, windowMs, name)
+  if (own !== undefined) return own
   const legacy = given as LegacyStore & Partial<Store>
   if (typeof legacy.incr !== 'function' || typeof legacy.increment === 'function') return checked(given as Store)
   return checked({

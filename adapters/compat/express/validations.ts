@@ -2,7 +2,14 @@ import { isIP } from 'node:net'
 import type { Request } from 'express'
 import { shown } from '../../../src/errors.ts'
 import { longestWindow } from '../option-values.ts'
-import type { EnabledValidations, Logger, Options, Store, ValidationName } from './types.ts'
+import {
+  type EnabledValidations,
+  type Logger,
+  type Options,
+  type Store,
+  type ValidationName,
+  validationNames,
+} from './types.ts'
 
 /** A mistake that a validation found. */
 class ValidationError extends Error {
@@ -17,13 +24,6 @@ class ValidationError extends Error {
     this.help = help
   }
 }
-
-const validationNames: readonly string[] = [
-  ...['ip', 'trustProxy', 'xForwardedForHeader', 'forwardedHeader', 'positiveHits', 'unsharedStore', 'singleCount'],
-  ...['limit', 'draftPolliHeaders', 'onLimitReached', 'headersDraftVersion', 'headersResetTime', 'knownOptions'],
-  ...['validationsConfig', 'creationStack', 'ipv6Subnet', 'ipv6SubnetOrKeyGenerator', 'keyGeneratorIpFallback'],
-  ...(['windowMs', 'default'] satisfies readonly ValidationName[]),
-]
 
 const usedStores = new WeakSet<object>()
 const countedKeys = new WeakMap<object, Set<string>>()
@@ -75,7 +75,7 @@ export class Validations {
 
   options(given: Partial<Options> & Record<string, unknown>, known: readonly string[]): void {
     const names = Object.keys(typeof given.validate === 'object' ? given.validate : {})
-    const unknownNames = names.filter((name) => !validationNames.includes(name))
+    const unknownNames = names.filter((name) => !(validationNames as readonly string[]).includes(name))
     const unknown = Object.keys(given).filter((option) => !known.includes(option))
     const { draft_polli_ratelimit_headers: polli, onLimitReached, ipv6Subnet } = given
     this.warn('validationsConfig', unknownNames[0], 'ERR_ERL_UNKNOWN_VALIDATION', `validate has no ${unknownNames[0]}.`)

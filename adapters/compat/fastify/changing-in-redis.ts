@@ -26,18 +26,11 @@ export class ChangingInRedis implements Counting {
   readonly #connection: Connection
   readonly #prefix: string
   readonly #rule: 'continues' | 'backs off' | 'ends'
-  readonly child: (settings: Settings) => Counting
 
-  constructor(
-    client: unknown,
-    prefix: string,
-    { continueExceeding, exponentialBackoff }: Settings,
-    child: (settings: Settings) => Counting,
-  ) {
+  constructor(client: unknown, prefix: string, { continueExceeding, exponentialBackoff }: Settings) {
     this.#connection = connectionOf(client)
     this.#prefix = prefix
     this.#rule = continueExceeding ? 'continues' : exponentialBackoff ? 'backs off' : 'ends'
-    this.child = child
   }
 
   hit(key: string, window: number, max: number): Promise<Hits> {

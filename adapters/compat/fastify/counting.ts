@@ -1,8 +1,8 @@
 import type { RouteOptions } from 'fastify'
 import { LRUCache } from 'lru-cache'
-import { HeadgateError, memoryStore, type Store, wallClock } from '../../../src/index.ts'
+import { HeadgateError, memoryStore, type RateLimiter, wallClock } from '../../../src/index.ts'
 import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
-import { type Count, type Counters, countersIn, countersOn, isHeadgateStore } from '../counters.ts'
+import { type Count, countersIn, countersOn, hit, isHeadgateStore, read } from '../counters.ts'
 import type { Counting, Settings } from './settings.ts'
 import type { FastifyRateLimitStore, FastifyRateLimitStoreCtor, Hits } from './types.ts'
 
@@ -15,18 +15,19 @@ function clientError(error: unknown): never {
   throw error instanceof HeadgateError && error.cause instanceof Error ? error.cause : error
 }
 
+/** Where the limits of a plugin count. That of a route or a handler has `routeInfo`, and counts by itself. */
+export type CountingOf = (settings: Settings) => Counting
+
 /** Counts on a store of headgate. */
 class StoreCounting implements Counting {
-  readonly #byWindow = new LRUCache<number, Counters>({ max: 1000 })
-  readonly #make: (window: number) => Counters
-  readonly #child: (settings: Settings) => Counting
+  readonly #byWindow = new LRUCache<number, RateLimiter>({ max: 1000 })
+  readonly #make: (window: number) => RateLimiter
 
-  constructor(make: (window: number) => Counters, child: (settings: Settings) => Counting) {
+  constructor(make: (window: number) => RateLimiter) {
     this.#make = make
-    this.#child = child
   }
 
-  #of(window: number): Counters {
+  #of(window: number): RateLimiter {
     let counters = this.#byWindow.get(window)
     if (counters === undefined) {
       counters = this.#make(window)
@@ -36,28 +37,19 @@ class StoreCounting implements Counting {
   }
 
   hit(key: string, window: number): MaybePromise<Hits> {
-    const count = this.#of(window).hit(key)
+    const count = hit(this.#of(window), key)
     return isPromise(count) ? count.then(hitsOf, clientError) : hitsOf(count)
   }
 
   read(key: string, window: number): Promise<Hits> {
-    return this.#of(window).read(key).then(hitsOf, clientError)
-  }
-
-  child(settings: Settings): Counting {
-    return this.#child(settings)
+    return read(this.#of(window), key).then(hitsOf, clientError)
   }
 }
 
-function inMemory({ cache }: Settings): Counting {
-  return new StoreCounting(
-    (window) => countersIn(window, memoryStore({ maxKeys: cache, clock: wallClock })),
-    countingInMemory,
-  )
-}
-
-function countingInMemory(settings: Settings): Counting {
-  return changesWindows(settings) ? new ChangingInMemory(settings) : inMemory(settings)
+function inMemory(settings: Settings): Counting {
+  if (changesWindows(settings)) return new ChangingInMemory(settings)
+  const { cache } = settings
+  return new StoreCounting((window) => countersIn(window, memoryStore({ maxKeys: cache, clock: wallClock })))
 }
 
 /** True if windows end later because of refusals, or if each call says how long they are. */
@@ -110,43 +102,31 @@ class ChangingInMemory implements Counting {
     const end = this.#extends ? entry.end : entry.start + window
     return end > now ? { ...entry, end } : undefined
   }
-
-  child(settings: Settings): Counting {
-    return countingInMemory(settings)
-  }
-}
-
-/** Counts on a store of headgate that all limits of the plugin share: each has a name of its own. */
-function onStore(store: Store, name: string, settings: Settings): Counting {
-  if (extendsWindows(settings)) throw needsOtherStore()
-  return new StoreCounting(
-    (window) => countersOn(store, name, window),
-    (own) => onStore(store, `${name}:${nameOf(own.routeInfo)}`, own),
-  )
 }
 
 /** Counts in Redis: by `redisStore`, or by a script if refusals make windows longer. */
-async function onRedis({ redis, nameSpace = 'fastify-rate-limit-', ...settings }: Settings): Promise<Counting> {
+async function inRedis({ redis, nameSpace = 'fastify-rate-limit-' }: Settings): Promise<CountingOf> {
   const { redisStore } = await import('../../../src/stores/redis/index.ts')
   const { connectionOf } = await import('../../../src/stores/redis/client.ts')
   const { ChangingInRedis } = await import('./changing-in-redis.ts')
   connectionOf(redis, '@fastify/rate-limit: redis', 'Write redis: new Redis().')
   const store = redisStore({ client: redis, prefix: 'fastify-rate-limit', timeout: '1s' })
-  const counting = (own: Settings, name: string, prefix: string): Counting => {
-    const child = (nested: Settings) => {
-      const { method, url } = nested.routeInfo ?? {}
-      return counting(nested, `${name}:${nameOf(nested.routeInfo)}`, `${prefix}${method}${url}-`)
-    }
-    if (changesWindows(own)) return new ChangingInRedis(redis, prefix, own, child)
-    return new StoreCounting((window) => countersOn(store, name, window), child)
+  return (settings) => {
+    const { routeInfo } = settings
+    const name = nameIn(nameSpace, routeInfo)
+    if (!changesWindows(settings)) return new StoreCounting((window) => countersOn(store, name, window))
+    const prefix = routeInfo === undefined ? nameSpace : `${nameSpace}${routeInfo.method}${routeInfo.url}-`
+    return new ChangingInRedis(redis, prefix, settings)
   }
-  return counting(settings, nameSpace, nameSpace)
 }
 
 let unnamed = 0
 
-function nameOf(route: Partial<RouteOptions> = {}): string {
-  return route.url === undefined ? `handler ${++unnamed}` : `${[route.method].flat().join()}${route.url}`
+/** The name of a limit on a store that all limits of the plugin share. */
+function nameIn(nameSpace: string, route: Partial<RouteOptions> | undefined): string {
+  if (route === undefined) return nameSpace
+  const { method, url } = route
+  return `${nameSpace}:${url === undefined ? `handler ${++unnamed}` : `${[method].flat().join()}${url}`}`
 }
 
 /** The error of a store without `read`. */
@@ -174,18 +154,23 @@ class ForeignCounting implements Counting {
       this.#store[method]?.(key, (error, hits) => (error ? reject(error) : resolve(hits as Hits)), window, max)
     })
   }
-
-  child(settings: Settings): Counting {
-    return new ForeignCounting(this.#store.child(settings as never))
-  }
 }
 
 /** Where the limits of a plugin count. */
-export async function countingOf(settings: Settings): Promise<Counting> {
+export async function countingOf(settings: Settings): Promise<CountingOf> {
   const { store, redis, nameSpace = 'fastify-rate-limit-' } = settings
-  if (isHeadgateStore(store)) return onStore(store, nameSpace, settings)
-  if (store) return new ForeignCounting(new (store as FastifyRateLimitStoreCtor)(settings))
-  return redis ? onRedis(settings) : countingInMemory(settings)
+  if (isHeadgateStore(store)) {
+    return (own) => {
+      if (extendsWindows(own)) throw needsOtherStore()
+      const name = nameIn(nameSpace, own.routeInfo)
+      return new StoreCounting((window) => countersOn(store, name, window))
+    }
+  }
+  if (store) {
+    const root = new (store as FastifyRateLimitStoreCtor)(settings)
+    return (own) => new ForeignCounting(own.routeInfo === undefined ? root : root.child(own as never))
+  }
+  return redis ? inRedis(settings) : inMemory
 }
 
 function needsOtherStore(): TypeError {

@@ -29,17 +29,14 @@ interface Labels {
   readonly retryAfter: string
 }
 
-const defaultLabels: Labels = {
-  rateLimit: 'x-ratelimit-limit',
-  rateRemaining: 'x-ratelimit-remaining',
-  rateReset: 'x-ratelimit-reset',
-  retryAfter: 'retry-after',
-}
-const draftLabels: Labels = {
-  rateLimit: 'ratelimit-limit',
-  rateRemaining: 'ratelimit-remaining',
-  rateReset: 'ratelimit-reset',
-  retryAfter: 'retry-after',
+function labelsOf({ enableDraftSpec }: RateLimitOptions): Labels {
+  const start = enableDraftSpec === true ? 'ratelimit' : 'x-ratelimit'
+  return {
+    rateLimit: `${start}-limit`,
+    rateRemaining: `${start}-remaining`,
+    rateReset: `${start}-reset`,
+    retryAfter: 'retry-after',
+  }
 }
 
 function isCount(value: unknown): value is number {
@@ -71,7 +68,7 @@ function cacheOf({ cache = 5000 }: RateLimitOptions): number {
 
 /** The settings of the plugin. */
 export function settingsOf(options: RateLimitPluginOptions): Settings {
-  const labels = options.enableDraftSpec === true ? draftLabels : defaultLabels
+  const labels = labelsOf(options)
   const { rateLimit, rateRemaining, rateReset, retryAfter } = labels
   const shown = { [rateLimit]: true, [rateRemaining]: true, [rateReset]: true }
   return {
@@ -109,6 +106,4 @@ export function merged(settings: Settings, own: RateLimitOptions, routeInfo: Par
 export interface Counting {
   hit(key: string, window: number, max: number): MaybePromise<Hits>
   read(key: string, window: number, max: number): MaybePromise<Hits>
-  /** Of a route with a limit of its own, which counts by itself. */
-  child(settings: Settings): Counting
 }

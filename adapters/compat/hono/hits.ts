@@ -1,21 +1,11 @@
 import type { Context } from 'hono'
 import { shown } from '../../../src/errors.ts'
-import { text } from '../../../src/options.ts'
-import { CounterStore, checkedLimit, MemoryStore } from '../counter-store.ts'
-import { countersIn, isHeadgateStore } from '../counters.ts'
-import { numberFor } from '../option-values.ts'
+import { checkedLimit, counterStoreOf, undoOf } from '../counter-store.ts'
+import { defined, numberFor } from '../option-values.ts'
 import type { HonoConfigType, RateLimitInfo, Store } from './types.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: the environment, the path and the input of a context are the user's
 export type AnyContext = Context<any, any, any>
-
-/** The options that say what is counted, before they are checked. */
-interface Counted {
-  readonly limit?: unknown
-  readonly windowMs?: unknown
-  readonly keyGenerator: unknown
-  readonly name?: string | undefined
-}
 
 /** What counting needs of the options. */
 export interface Counting {
@@ -34,34 +24,38 @@ export interface Hit {
   uncount(): Promise<void>
 }
 
+export const tooMany = 'Too many requests, please try again later.'
+
 /**
- * The store of the option: memory, one of headgate, or one of the interface of hono-rate-limiter.
- * @throws TypeError if it is none of them, if a number of the options is none, or without `keyGenerator`
+ * The options with those defaults, and their store, which has them too.
+ * @throws TypeError for a store that is none, if a number of the options is none, or without `keyGenerator`
  */
-export function storeOf(given: HonoConfigType['store'] | undefined, options: Counted): Store {
-  const { limit, windowMs = 60_000, keyGenerator, name } = options
+export function optionsOf<Options>(config: object, defaults: object): Options & Counting {
+  const options = {
+    windowMs: 60_000,
+    limit: 5,
+    message: tooMany,
+    ...defaults,
+    requestPropertyName: 'rateLimit',
+    requestStorePropertyName: 'rateLimitStore',
+    skipFailedRequests: false,
+    skipSuccessfulRequests: false,
+    skip: () => false,
+    ...defined(config),
+  } as unknown as HonoConfigType
+  const { limit, windowMs, keyGenerator, name } = options
   if (typeof keyGenerator !== 'function') {
     throw new TypeError(`keyGenerator must be a function that returns the key of a client, got ${shown(keyGenerator)}.`)
   }
-  if (typeof limit !== 'function' && limit !== undefined) checkedLimit(limit as number)
+  if (typeof limit !== 'function') checkedLimit(limit)
   const window = numberFor('windowMs', windowMs, 0, Infinity)
-  if (given === undefined) return new MemoryStore()
-  if (isHeadgateStore(given)) {
-    if (name !== undefined) text(name, 'name', 'HEADGATE_NAME')
-    return new CounterStore(countersIn(window, given, name))
+  const store: Store = counterStoreOf(options.store, window, name) ?? (options.store as Store)
+  if (typeof store?.increment !== 'function') {
+    throw new TypeError(`store must have increment, decrement and resetKey, got ${shown(store)}.`)
   }
-  if (typeof given?.increment === 'function') return given
-  throw new TypeError(`store must have increment, decrement and resetKey, got ${shown(given)}.`)
-}
-
-/** Gives a store the options, if it wants them. */
-export function initStore(store: Store, options: object): void {
-  if (typeof store.init === 'function') store.init(options)
-}
-
-/** The options without those that are undefined. */
-export function defined<Config extends object>(config: Config): Partial<Config> {
-  return Object.fromEntries(Object.entries(config).filter(([, value]) => value !== undefined)) as Partial<Config>
+  const all = { ...options, store } as unknown as Options & Counting
+  if (typeof store.init === 'function') store.init(all)
+  return all
 }
 
 /** Counts a hit, and puts its numbers on the context. */
@@ -73,11 +67,5 @@ export async function hit(counting: Counting, context: AnyContext): Promise<Hit>
   const info = { limit, used: totalHits, remaining: Math.max(limit - totalHits, 0), resetTime }
   context.set(requestPropertyName, info)
   context.set(requestStorePropertyName, { getKey: store.get?.bind(store), resetKey: store.resetKey.bind(store) })
-  let counts = true
-  const uncount = async () => {
-    if (!counts || (resetTime !== undefined && Date.now() >= resetTime.getTime())) return
-    counts = false
-    await store.decrement(key)
-  }
-  return { info, exceeded: totalHits > limit, uncount }
+  return { info, exceeded: totalHits > limit, uncount: undoOf(store, key, resetTime) }
 }

@@ -26,12 +26,9 @@ export type RateLimitExceededEventHandler<E extends Env = Env, P extends string 
   optionsUsed: ConfigType<E, P, I>,
 ) => void
 
-type KeyGeneratorType<E extends Env = Env, P extends string = string, I extends Input = Input> = {
+interface CommonConfigType<E extends Env, P extends string, I extends Input> {
   /** Who is limited. */
   keyGenerator: (c: Context<E, P, I>) => Promisify<string>
-}
-
-type CommonConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> = {
   /** The body of a refusal: a text, or an object for JSON. */
   message: string | Record<string, unknown> | ((c: Context<E, P, I>) => Promisify<string | Record<string, unknown>>)
   /** The status of a refusal. Default 429. */
@@ -42,29 +39,25 @@ type CommonConfigType<E extends Env = Env, P extends string = string, I extends 
   skip: (c: Context<E, P, I>) => Promisify<boolean>
 }
 
+/** What is given: the options, of which these are required. */
+type Given<Config, Required extends keyof Config> = Pick<Config, Required> & Partial<Config>
+
 type RateLimit = { limit: (options: { key: string }) => Promisify<{ success: boolean }> }
 
-type BindingType<E extends Env = Env, P extends string = string, I extends Input = Input> = {
+export interface CloudflareConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
+  extends CommonConfigType<E, P, I> {
   /** The rate limit of Cloudflare, which counts by itself. */
   binding: RateLimit | ((c: Context<E, P, I>) => RateLimit)
 }
 
-export type CloudflareConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> = BindingType<
-  E,
-  P,
-  I
-> &
-  KeyGeneratorType<E, P, I> &
-  CommonConfigType<E, P, I>
-
-export type CloudflareConfigProps<
-  E extends Env = Env,
-  P extends string = string,
-  I extends Input = Input,
-> = BindingType<E, P, I> & KeyGeneratorType<E, P, I> & Partial<CommonConfigType<E, P, I>>
+export type CloudflareConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Given<
+  CloudflareConfigType<E, P, I>,
+  'binding' | 'keyGenerator'
+>
 
 /** The options of a limiter that counts in a store. */
-export type HonoConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> = {
+export interface HonoConfigType<E extends Env = Env, P extends string = string, I extends Input = Input>
+  extends CommonConfigType<E, P, I> {
   /** The length of a window in milliseconds. Default 60,000. */
   windowMs: number
   /** How many requests a window admits. Default 5. */
@@ -85,13 +78,11 @@ export type HonoConfigType<E extends Env = Env, P extends string = string, I ext
   store: Store<E, P, I> | HeadgateStore
   /** With a store of headgate: the name of this limiter, unique on that store. Default `'default'`. */
   name?: string
-} & KeyGeneratorType<E, P, I> &
-  CommonConfigType<E, P, I>
+}
 
 export type HonoConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = {
   binding?: never
-} & KeyGeneratorType<E, P, I> &
-  Partial<HonoConfigType<E, P, I>>
+} & Given<HonoConfigType<E, P, I>, 'keyGenerator'>
 
 export type ConfigType<E extends Env = Env, P extends string = string, I extends Input = Input> =
   | HonoConfigType<E, P, I>
@@ -126,12 +117,10 @@ export interface WSConfigType<E extends Env = Env, P extends string = string, I 
   skip: (event: unknown, ws: WSContext) => Promisify<boolean>
 }
 
-export type WSConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = KeyGeneratorType<
-  E,
-  P,
-  I
-> &
-  Partial<WSConfigType<E, P, I>>
+export type WSConfigProps<E extends Env = Env, P extends string = string, I extends Input = Input> = Given<
+  WSConfigType<E, P, I>,
+  'keyGenerator'
+>
 
 /** The interface of the stores of hono-rate-limiter. */
 export type Store<_E extends Env = Env, _P extends string = string, _I extends Input = Input> = {

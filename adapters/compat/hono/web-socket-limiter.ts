@@ -1,6 +1,6 @@
 import type { Context, Env, Input } from 'hono'
 import type { WSContext, WSEvents } from 'hono/ws'
-import { type Counting, defined, hit, initStore, storeOf } from './hits.ts'
+import { hit, optionsOf } from './hits.ts'
 import type { Promisify, WSConfigProps, WSConfigType } from './types.ts'
 
 /**
@@ -13,31 +13,19 @@ import type { Promisify, WSConfigProps, WSConfigType } from './types.ts'
 export function webSocketLimiter<E extends Env = Env, P extends string = string, I extends Input = Input>(
   config: WSConfigProps<E, P, I>,
 ): (createEvents: (c: Context<E, P, I>) => WSEvents | Promise<WSEvents>) => (c: Context<E, P, I>) => Promise<WSEvents> {
-  const store = storeOf(config.store, config)
-  const options = {
-    windowMs: 60_000,
-    limit: 5,
-    message: 'Too many requests, please try again later.',
+  const options = optionsOf<WSConfigType>(config, {
     statusCode: 1008,
-    requestPropertyName: 'rateLimit',
-    requestStorePropertyName: 'rateLimitStore',
-    skipFailedRequests: false,
-    skipSuccessfulRequests: false,
-    skip: () => false,
     handler: (_event: unknown, socket: WSContext, { statusCode, message }: WSConfigType) =>
       socket.close(statusCode, message),
-    ...defined(config),
-    store,
-  } as WSConfigType<E, P, I>
-  initStore(store, options)
-  const { skip, handler, keyGenerator, skipFailedRequests, skipSuccessfulRequests } = options
+  })
+  const { store, skip, handler, keyGenerator, skipFailedRequests, skipSuccessfulRequests } = options
   return (createEvents: (c: Context<E, P, I>) => Promisify<WSEvents>) => async (context) => {
     const events = await createEvents(context)
     return {
       ...events,
       async onMessage(event, socket) {
         if (await skip(event, socket)) return void (await events.onMessage?.(event, socket))
-        const { exceeded, uncount } = await hit(options as unknown as Counting, context)
+        const { exceeded, uncount } = await hit(options, context)
         if (exceeded) {
           if (skipSuccessfulRequests) await uncount()
           return handler(event, socket, options)
