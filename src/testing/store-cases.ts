@@ -2,20 +2,9 @@ import { fixedWindow } from '../algorithms/fixed-window.ts'
 import { smoothBursty } from '../algorithms/smooth-bursty.ts'
 import { tokenBucket } from '../algorithms/token-bucket.ts'
 import type { Decision } from '../decision.ts'
-import { book, decide, RateLimiter } from '../limiter.ts'
-import type { Store } from '../stores/store.ts'
+import { book, decide } from '../limiter.ts'
 import { assertEqual, assertTrue } from './assert.ts'
-import type { ManualClock } from './manual-clock.ts'
-
-/** The store and the clock of one test. */
-export interface StoreFixture {
-  store: Store
-  clock: ManualClock
-  /** Sets the time, in milliseconds from the start of the test. */
-  at: (milliseconds: number) => void
-}
-
-const summary = ({ allowed, remaining }: Decision) => `${allowed ? 'ok' : 'no'} ${remaining}`
+import { limiterOn, play, type StoreCases } from './timeline.ts'
 
 const inOrder = (numbers: number[]) => numbers.sort((a, b) => a - b)
 const multiples = (of: number, count: number) => Array.from({ length: count }, (_, n) => of * n)
@@ -30,33 +19,30 @@ const hostileKeys: readonly string[] = [
 ]
 
 /** Tests that are the same for every algorithm, by their titles. */
-export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Promise<void>>> = {
-  'several policies and scopes: all of them commit or none does': async ({ store, at }) => {
+export const storeCases: StoreCases = {
+  'several policies and scopes: all of them commit or none does': (fixture) => {
     const address = fixedWindow({ name: 'address', scope: 'address', limit: 3, window: '1s' })
     const user = tokenBucket({ name: 'user', scope: 'user', limit: 5, window: '1d' })
-    const limiter = new RateLimiter({ name: 'default', policies: [address, user], store })
-    const call = async (address: string, user: string, cost = 1) =>
-      summary(await limiter.consume({ address, user }, { cost }))
-    assertEqual(await call('a', 'u', 3), 'ok 0')
-    assertEqual(await call('a', 'u'), 'no 0', 'the address has no units left')
-    assertEqual(await call('b', 'u', 2), 'ok 0', 'and nothing was taken from the user')
-    assertEqual(await call('c', 'u'), 'no 0', 'the user has no units left')
-    assertEqual(await call('c', 'v', 3), 'ok 0', 'and nothing was taken from the address')
-    at(1000)
-    assertEqual(await call('a', 'w'), 'ok 2')
-    await limiter.reset({ address: 'a', user: 'u' })
-    assertEqual(await call('a', 'u', 3), 'ok 0')
+    return play(fixture, limiterOn(fixture.store, [address, user]))`
+       consume a,u 3 -> ok 0
+       consume a,u -> no 0 by address for 1000
+       consume b,u 2 -> ok 0
+       consume c,u -> no 0 by user for 17280000
+       consume c,v 3 -> ok 0
+       1000: consume a,w -> ok 2
+       reset a,u
+       consume a,u 3 -> ok 0`
   },
 
   'a hundred calls at once on one key are decided one at a time': async ({ store }) => {
-    const limiter = new RateLimiter({ name: 'default', policies: ['60/1h fixed-window', '37/1d sliding-log'], store })
+    const limiter = limiterOn(store, ['60/1h fixed-window', '37/1d sliding-log'])
     const decisions = await Promise.all(Array.from({ length: 100 }, () => limiter.consume('k')))
     const admitted = decisions.filter(({ allowed }) => allowed).map(({ remaining }) => remaining)
     assertEqual(inOrder(admitted), multiples(1, 37))
   },
 
   'a hundred reservations at once on one key get a slot each': async ({ store }) => {
-    const limiter = new RateLimiter({ name: 'default', policies: '10/1s gcra burst 1', store })
+    const limiter = limiterOn(store, '10/1s gcra burst 1')
     const booked = await Promise.all(Array.from({ length: 100 }, () => limiter.reserve('k', { maxWait: '1h' })))
     assertEqual(inOrder(booked.map(({ wait }) => wait)), multiples(100, 100))
   },
@@ -73,7 +59,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   },
 
   'hostile keys never share a state': async ({ store }) => {
-    const limiter = new RateLimiter({ name: 'default', policies: '1/1h', store })
+    const limiter = limiterOn(store, '1/1h')
     const first = await Promise.all(hostileKeys.map((key) => limiter.consume(key)))
     const second = await Promise.all(hostileKeys.map((key) => limiter.consume(key)))
     for (const [n, key] of hostileKeys.entries()) {
@@ -86,8 +72,8 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   },
 
   'hostile scopes and limiters of other names never share a state': async ({ store }) => {
-    const limiters = ['a', 'a:b', 'a:b:c', 'A', '{a}', 'default', '*'].map(
-      (name) => new RateLimiter({ name, policies: fixedWindow({ limit: 1, window: '1h' }), store }),
+    const limiters = ['a', 'a:b', 'a:b:c', 'A', '{a}', 'default', '*'].map((name) =>
+      limiterOn(store, fixedWindow({ limit: 1, window: '1h' }), { name }),
     )
     for (const key of ['x', 'b:x', 'c:x', 'b:c:x']) {
       for (const limiter of limiters) assertEqual((await limiter.consume(key)).allowed, true, `${limiter.name} ${key}`)
@@ -95,7 +81,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     await limiters[0]?.reset('x')
     assertEqual((await limiters[1]?.consume('x'))?.allowed, false)
     const policies = ['s', 's:t', 't'].map((scope) => fixedWindow({ name: scope, scope, limit: 1, window: '1h' }))
-    const scoped = new RateLimiter({ name: 'scoped', policies, store })
+    const scoped = limiterOn(store, policies, { name: 'scoped' })
     assertEqual((await scoped.consume({ s: 't:x', 's:t': 'x', t: 'x' })).allowed, true)
     assertEqual((await scoped.consume({ s: 'x', 's:t': 't:x', t: 's:x' })).allowed, true)
   },
@@ -105,7 +91,7 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
   }) => {
     const window = '1h'
     const policies = ['s', 's:t'].map((scope) => fixedWindow({ name: scope, scope, limit: 1, window }))
-    const [limiter, other] = ['a', 'a:s'].map((name) => new RateLimiter({ name, policies, store }))
+    const [limiter, other] = ['a', 'a:s'].map((name) => limiterOn(store, policies, { name }))
     const plan = limiter?.under(fixedWindow({ name: 'plan', scope: 'plan', limit: 1, window }))
     const keys = hostileKeys.map((key) => ({ s: key, 's:t': `${key}:x` }))
     for (const each of [limiter, other]) await Promise.all(keys.map((key) => each?.consume(key)))
@@ -125,75 +111,66 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     assertTrue(!others.some((decision) => decision?.allowed), 'another limiter forgets nothing')
   },
 
-  'a window of 60 days is exact': async ({ store, at }) => {
-    const limiter = new RateLimiter({ name: 'default', policies: '1/60d sliding-log', store })
-    const day = 86_400_000
-    assertEqual((await limiter.consume('k')).allowed, true)
-    at(60 * day - 1)
-    assertEqual((await limiter.consume('k')).retryAfter, 1)
-    at(60 * day)
-    assertEqual((await limiter.consume('k')).allowed, true)
-  },
+  'a window of 60 days is exact': (fixture) =>
+    play(fixture, limiterOn(fixture.store, '1/60d sliding-log'))`
+       consume k -> ok 0
+       5183999999: consume k -> no 0 by 60d for 1
+       5184000000: consume k -> ok 0`,
 
-  'a clock that goes back adds no quota and locks no key out': async ({ store, at }) => {
-    const limiter = new RateLimiter({ name: 'default', policies: '10/1s token-bucket', store })
-    at(100_000)
-    assertEqual(summary(await limiter.consume('k', { cost: 10 })), 'ok 0')
+  'a clock that goes back adds no quota and locks no key out': async (fixture) => {
+    const limiter = limiterOn(fixture.store, '10/1s token-bucket')
+    await play(fixture, limiter)`100000: consume k 10 -> ok 0`
     for (let back = 0; back < 50; back++) {
-      at(99_500)
-      assertEqual((await limiter.consume('k')).allowed, false)
-      at(100_000)
-      assertEqual((await limiter.consume('k')).allowed, false)
+      await play(fixture, limiter)`
+         99500: consume k -> no 0 by 1s for 600
+         100000: consume k -> no 0 by 1s for 100`
     }
-    at(10_000)
-    assertEqual((await limiter.consume('k')).retryAfter, 100)
-    at(10_100)
-    assertEqual(summary(await limiter.consume('k')), 'ok 0')
+    await play(fixture, limiter)`
+       10000: consume k -> no 0 by 1s for 100
+       10100: consume k -> ok 0`
   },
 
-  'a clock that goes back by less than a window stands still': async ({ store, at }) => {
-    const even = smoothBursty({ rate: 36, per: '1h', maxBurst: 0 })
+  'a clock that goes back by less than a window stands still': async (fixture) => {
+    const even = smoothBursty({ name: '1h', rate: 36, per: '1h', maxBurst: 0 })
     for (const policies of ['36/1h token-bucket burst 1', even]) {
-      const limiter = new RateLimiter({ name: typeof policies, policies, store })
-      at(3_600_000)
-      assertEqual((await limiter.consume('k')).allowed, true)
-      at(1000)
-      assertEqual((await limiter.consume('k')).retryAfter, 3_699_000)
-      at(0)
-      assertEqual((await limiter.consume('k')).retryAfter, 100_000)
+      await play(fixture, limiterOn(fixture.store, policies, { name: typeof policies }))`
+         3600000: consume k -> ok 0
+         1000: consume k -> no 0 by 1h for 3699000
+         0: consume k -> no 0 by 1h for 100000`
     }
   },
 
-  'peek and refused calls write nothing, and only the first settlement counts': async ({ store }) => {
-    const limiter = new RateLimiter({ name: 'default', policies: '10/1h fixed-window', store })
-    await limiter.peek('k', { cost: 10 })
-    await limiter.consume('k', { cost: 11 })
+  'peek and refused calls write nothing, and only the first settlement counts': async (fixture) => {
+    const limiter = limiterOn(fixture.store, '10/1h fixed-window')
+    await play(fixture, limiter)`
+       peek k 10 -> ok 10
+       consume k 11 -> no 10 by 1h for Infinity`
     assertEqual((await limiter.peek('k')).resetAfter, 0)
     const reservation = await limiter.reserve('k', { cost: 8 })
     await Promise.all([reservation.settle(3), reservation.settle(3), reservation.cancel()])
-    assertEqual((await limiter.peek('k')).remaining, 7)
-    assertEqual((await limiter.charge('k', { cost: 20 })).remaining, 0)
-    assertEqual((await limiter.refund('k', { cost: 14 })).remaining, 1)
-    assertEqual((await limiter.refund('k', { cost: 1000 })).remaining, 10)
+    await play(fixture, limiter)`
+       peek k -> ok 7
+       charge k 20 -> ok 0
+       refund k 14 -> ok 1
+       refund k 1000 -> ok 10`
   },
 
-  'a refusal that one plan counts leaves the units that other plans have used': async ({ store }) => {
+  'a refusal that one plan counts leaves the units that other plans have used': async (fixture) => {
     const penalty = { after: 50, within: '1h', block: '1h' }
-    const large = new RateLimiter({ name: 'default', policies: '5/1h fixed-window', penalty, store })
+    const large = limiterOn(fixture.store, '5/1h fixed-window', { penalty })
     const small = large.under('3/1h fixed-window')
-    assertEqual(summary(await large.consume('k', { cost: 5 })), 'ok 0')
+    await play(fixture, large)`consume k 5 -> ok 0`
     for (let n = 0; n < 5; n++) {
-      assertEqual(summary(await small.consume('k')), 'no 0')
-      assertEqual(summary(await large.consume('k')), 'no 0')
+      for (const plan of [small, large]) await play(fixture, plan)`consume k -> no 0 by 1h for 3600000`
     }
     assertEqual((await small.reserve('k', { maxWait: '5h' })).allowed, false)
-    assertEqual(summary(await large.consume('k')), 'no 0')
+    await play(fixture, large)`consume k -> no 0 by 1h for 3600000`
     const both = await Promise.all(Array.from({ length: 20 }, (_, n) => (n % 2 ? small : large).consume('k')))
     assertEqual(both.filter(({ allowed }) => allowed).length, 0)
   },
 
   'decisions and reservations carry the details that were asked for': async ({ store, at }) => {
-    const limiter = new RateLimiter({ name: 'default', policies: '10/1h fixed-window', store })
+    const limiter = limiterOn(store, '10/1h fixed-window')
     const details = { at: true, nextAfter: true }
     at(3_600_000)
     const decided = await decide(limiter, 'k', 1, { details })
@@ -206,12 +183,10 @@ export const storeCases: Readonly<Record<string, (fixture: StoreFixture) => Prom
     assertEqual((await limiter.consume('k')).at, undefined)
   },
 
-  'costs and limits near 2^53 stay exact': async ({ store }) => {
-    const limit = 2 ** 53 - 1
-    const limiter = new RateLimiter({ name: 'default', policies: fixedWindow({ limit, window: '1h' }), store })
-    assertEqual(summary(await limiter.consume('k', { cost: limit - 2 })), 'ok 2')
-    assertEqual(summary(await limiter.consume('k')), 'ok 1')
-    assertEqual(summary(await limiter.consume('k', { cost: 2 })), 'no 1')
-    assertEqual(summary(await limiter.consume('k')), 'ok 0')
-  },
+  'costs and limits near 2^53 stay exact': (fixture) =>
+    play(fixture, limiterOn(fixture.store, fixedWindow({ limit: 2 ** 53 - 1, window: '1h' })))`
+       consume k ${2 ** 53 - 3} -> ok 2
+       consume k -> ok 1
+       consume k 2 -> no 1 by 1h for 3600000
+       consume k -> ok 0`,
 }

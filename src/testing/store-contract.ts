@@ -10,7 +10,8 @@ import { compareLimiters } from './compare-limiters.ts'
 import { ManualClock } from './manual-clock.ts'
 import { reservationCases } from './reservation-cases.ts'
 import { samples } from './sample-policies.ts'
-import { type StoreFixture, storeCases } from './store-cases.ts'
+import { storeCases } from './store-cases.ts'
+import type { StoreFixture } from './timeline.ts'
 
 export interface StoreContract {
   /** The store's name in the titles of the tests. */

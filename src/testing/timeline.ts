@@ -1,0 +1,68 @@
+import type { Key } from '../call-arguments.ts'
+import type { Decision } from '../decision.ts'
+import { RateLimiter } from '../limiter.ts'
+import type { RateLimiterOptions } from '../limiter-options.ts'
+import type { Store } from '../stores/store.ts'
+import { assertEqual } from './assert.ts'
+import type { ManualClock } from './manual-clock.ts'
+
+/** The store and the clock of one test. */
+export interface StoreFixture {
+  store: Store
+  clock: ManualClock
+  /** Sets the time, in milliseconds from the start of the test. */
+  at: (milliseconds: number) => void
+}
+
+/** Tests by their titles. */
+export type StoreCases = Readonly<Record<string, (fixture: StoreFixture) => Promise<void>>>
+
+export function limiterOn(
+  store: Store,
+  policies: RateLimiterOptions['policies'],
+  options: Partial<RateLimiterOptions> = {},
+): RateLimiter {
+  return new RateLimiter({ name: 'default', policies, store, ...options })
+}
+
+/**
+ * Makes calls, one in each line, and asserts that they return what follows the arrow. A number at the beginning is the time, in
+ * milliseconds from the start of the test. Of a record of keys, each scope has one, and `-` for none.
+ *
+ *     consume k 3 -> ok 7                              a cost of 3; 7 units are left
+ *     1000: peek k -> no 0 by 1h for 500               refused by the policy "1h", for 500 ms
+ *     block -,u 1h scans
+ *     consume a,u -> no 0 by block for 10 in user: scans
+ */
+export function play({ at }: StoreFixture, limiter: RateLimiter) {
+  return async (lines: TemplateStringsArray, ...values: unknown[]): Promise<void> => {
+    for (const line of String.raw({ raw: lines }, ...values)
+      .trim()
+      .split(/\n\s*/)) {
+      const [call = '', expected] = line.split(' -> ')
+      const [, time, verb, name = '', more = '1', reason] = form.exec(call) ?? []
+      const key = keyOf(limiter, name)
+      if (time !== undefined) at(Number(time))
+      if (verb === 'block') await limiter.block(key, more === 'Infinity' ? Infinity : more, reason ? { reason } : {})
+      else if (verb === 'unblock' || verb === 'reset') await limiter[verb](key)
+      else assertEqual(words(await limiter[verb as DecidingVerb](key, { cost: Number(more) })), expected, line)
+    }
+  }
+}
+
+type DecidingVerb = 'consume' | 'peek' | 'charge' | 'refund'
+
+/** The time, the verb, the key, the cost or the duration, and the reason. */
+const form = /^(?:(\d+): )?(\w+) (\S+)(?: (\S+))?(?: (\S+))?$/
+
+function keyOf({ scopes }: RateLimiter, text: string): Key {
+  if (scopes.length === 1) return text
+  const keys = text.split(',')
+  return Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string]).filter(([, key]) => key !== '-'))
+}
+
+function words({ allowed, remaining, policy, retryAfter, blocked }: Decision): string {
+  const refusal = allowed ? '' : ` by ${policy} for ${retryAfter}`
+  const reason = blocked?.reason === undefined ? '' : `: ${blocked.reason}`
+  return `${allowed ? 'ok' : 'no'} ${remaining}${refusal}${blocked === undefined ? '' : ` in ${blocked.scope}${reason}`}`
+}
