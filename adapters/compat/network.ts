@@ -1,6 +1,7 @@
 import { isIPv6 } from 'node:net'
 import { isUnixSocket, type LocalSocket } from '../../src/http/index.ts'
 import { isIPv4, parseAddress } from '../../src/http/keys/address.ts'
+import { dotted } from '../../src/http/keys/address-key.ts'
 
 /**
  * The first address of the network of an IPv6 address, in the canonical form (RFC 5952). IPv4 inside IPv6 becomes IPv4.
@@ -13,10 +14,7 @@ export function networkOf(
 ): { readonly address: string; readonly isIPv4: boolean } | undefined {
   const groups = isIPv6(ip) ? parseAddress(ip) : undefined
   if (groups === undefined) return undefined
-  if (isIPv4(groups)) {
-    const [high, low] = [groups[6] as number, groups[7] as number]
-    return { address: `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`, isIPv4: true }
-  }
+  if (isIPv4(groups)) return { address: dotted(groups), isIPv4: true }
   const masked = groups.map((group, n) => {
     const kept = Math.min(16, Math.max(0, bits - 16 * n))
     return (group & (0xffff << (16 - kept)) & 0xffff).toString(16)

@@ -113,7 +113,7 @@ class HitLedger implements Ledger {
       return this.#answer({ used: 0 }, 0, 0, details)
     if (verb === 'charge' || verb === 'settle') return this.#change(key, cost, details)
     if (verb === 'refund') return this.#change(key, -cost, details)
-    if (verb === 'reset') return this.#reset(key)
+    if (verb === 'reset') return then(this.#needed('forget')(key), () => undefined)
     const { forgetAll } = this.#options
     if (verb !== 'clear' || forgetAll === undefined) throw unsupported(verb)
     return then(forgetAll(), () => undefined)
@@ -126,12 +126,6 @@ class HitLedger implements Ledger {
 
   #booking(decision: MaybePromise<Decision>, tickets: Tickets | undefined): MaybePromise<Booking> {
     return then(decision, (answer) => bookingOf(answer, 0, () => tickets as Tickets))
-  }
-
-  #reset(key: string): MaybePromise<undefined> {
-    const { forget } = this.#options
-    if (forget === undefined) throw needs('forget', 'a key cannot be reset')
-    return then(forget(key), () => undefined)
   }
 
   #consume(key: string, cost: number, details?: Details): MaybePromise<Decision> {
@@ -149,19 +143,23 @@ class HitLedger implements Ledger {
 
   /** Never more than the key has used: some stores would count below 0. */
   #giveBack(key: string, cost: number): MaybePromise<Hits> {
-    const { unhit } = this.#options
     return then(this.#read(key), (hits) => {
       const back = Math.min(cost, hits.used)
       if (back === 0) return hits
-      if (unhit === undefined) throw needs('unhit', 'no units can be given back')
-      return then(unhit(key, back, this.#terms), () => ({ ...hits, used: hits.used - back }))
+      return then(this.#needed('unhit')(key, back, this.#terms), () => ({ ...hits, used: hits.used - back }))
     })
   }
 
   #read(key: string): MaybePromise<Hits> {
-    const { read } = this.#options
-    if (read === undefined) throw needs('read', 'the hits of a key are not known')
-    return then(read(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
+    return then(this.#needed('read')(key, this.#terms), (hits) => numbersOf('read', hits ?? { used: 0, resetAfter: 0 }))
+  }
+
+  /** @throws HeadgateError `HEADGATE_UNSUPPORTED` without the function */
+  #needed<Name extends keyof typeof lacking>(name: Name): NonNullable<HitStoreOptions[Name]> {
+    const given = this.#options[name]
+    if (given !== undefined) return given
+    const message = `This hit store has no ${name}, so ${lacking[name]}. Give hitStore the function ${name}.`
+    throw new HeadgateError('HEADGATE_UNSUPPORTED', message)
   }
 
   /** @param asked the hits with the call's own. Over the limit, it is refused. */
@@ -206,11 +204,11 @@ function isWindowFromFirst({ algorithm }: Policy): boolean {
   return algorithm.kind === 'intervalBucket' && aligned === 0 && burst === limit
 }
 
-function needs(option: string, what: string): HeadgateError {
-  return new HeadgateError(
-    'HEADGATE_UNSUPPORTED',
-    `This hit store has no ${option}, so ${what}. Give hitStore the function ${option}.`,
-  )
+/** What follows without a function. */
+const lacking = {
+  unhit: 'no units can be given back',
+  read: 'the hits of a key are not known',
+  forget: 'a key cannot be reset',
 }
 
 function misfit(message: string): HeadgateError {

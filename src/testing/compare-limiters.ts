@@ -16,20 +16,7 @@ const pauses = [
   0, 0, 0, 0.001, 0.7, 1, 33, 100, 142.857, 250, 500, 999, 1000, 1100, 2500, 5000, -0.001, -300, -900, -7000,
 ]
 
-type Verb =
-  | 'consume'
-  | 'peek'
-  | 'refund'
-  | 'charge'
-  | 'reserve'
-  | 'settle'
-  | 'release'
-  | 'renew'
-  | 'reset'
-  | 'block'
-  | 'unblock'
-
-const verbs: readonly Verb[] = [
+const verbs = [
   ...(['consume', 'consume', 'consume', 'consume', 'consume', 'peek', 'refund', 'charge'] as const),
   ...(['reserve', 'reserve', 'reserve', 'settle', 'settle', 'settle', 'release', 'renew', 'reset'] as const),
 ]
@@ -38,7 +25,7 @@ const verbs: readonly Verb[] = [
 const shortPauses = pauses.filter((pause) => pause > -1000)
 
 /** A block refuses most calls, so it is seldom. */
-const blockVerbs: readonly Verb[] = [...verbs, ...verbs, 'block', 'unblock', 'unblock', 'unblock']
+const blockVerbs = [...verbs, ...verbs, ...(['block', 'unblock', 'unblock', 'unblock'] as const)]
 const blockTimes = ['1ms', '100ms', '700ms', '1s', '2500ms', Infinity]
 
 /** Which of the open reservations is settled or renewed: any of them, in no order. */
@@ -71,21 +58,21 @@ export async function compareLimiters(
     clock.set(clock.milliseconds + pick(blocks ? shortPauses : pauses))
     const key = { user: pick(['u', 'v']), address: pick(['a', 'b']) }
     const cost = pick([0, 0, 0, 1]) === 0 ? pick([1, 1, 1, 2, 3, 5, 8, 20]) : costs(limiter, pick)
-    const verb = pick(blocks ? blockVerbs : verbs)
+    const verb = blocks ? pick(blockVerbs) : pick(verbs)
     const keys = limiter.scopes.length === 1 ? key.user : key
     history = `${history}\n${clock.milliseconds} ${verb} ${Object.values(key).join(' ')} ${JSON.stringify(cost)}`.slice(
       -1000,
     )
-    const same = (actual: unknown, expected: unknown) =>
+    const both = async <T>(call: (each: RateLimiter) => Promise<T>) => Promise.all([call(limiter), call(reference)])
+    const same = ([actual, expected]: readonly unknown[]) =>
       assertEqual(actual, expected, `differs from the reference after:${history}`)
 
     if (verb === 'consume' || verb === 'peek' || verb === 'refund' || verb === 'charge') {
-      same(await limiter[verb](keys, { cost }), await reference[verb](keys, { cost }))
+      same(await both((each) => each[verb](keys, { cost })))
     } else if (verb === 'reserve') {
       const maxWait = pick([0, 100, 3000])
-      const pair = [limiter, reference].map((each) => each.reserve(keys, { cost, maxWait }))
-      const [actual, expected] = (await Promise.all(pair)) as [Reservation, Reservation]
-      same([actual.wait, actual.decision], [expected.wait, expected.decision])
+      const [actual, expected] = await both((each) => each.reserve(keys, { cost, maxWait }))
+      same([actual, expected].map(({ wait, decision }) => [wait, decision]))
       open.push({ cost, actual, expected })
     } else if (verb === 'settle') {
       for (const reservation of open.splice(pick(places), 1)) await settle(reservation, cost)
@@ -95,20 +82,18 @@ export async function compareLimiters(
       }
     } else if (verb === 'renew') {
       const { actual, expected } = open[pick(places)] ?? {}
-      same(await actual?.renew(), await expected?.renew())
+      same([await actual?.renew(), await expected?.renew()])
     } else if (verb === 'block') {
       const time = pick(blockTimes)
       const some = limiter.scopes.length === 1 ? key.user : pick([key, { user: key.user }, { address: key.address }])
-      await Promise.all([limiter.block(some, time), reference.block(some, time)])
-    } else if (verb === 'unblock') {
-      await Promise.all([limiter.unblock(keys), reference.unblock(keys)])
+      await both((each) => each.block(some, time))
     } else {
-      await Promise.all([limiter.reset(keys), reference.reset(keys)])
+      await both((each) => each[verb](keys))
     }
-    same(await limiter.peek(keys), await reference.peek(keys))
+    same(await both((each) => each.peek(keys)))
     if (step % showsEvery > 0) continue
     const inspection = await inspectionOf(limiter, keys)
-    if (inspection !== undefined) same(lasting(inspection), lasting(await reference.inspect(keys)))
+    if (inspection !== undefined) same([lasting(inspection), lasting(await reference.inspect(keys))])
   }
 }
 

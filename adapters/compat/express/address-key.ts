@@ -1,5 +1,6 @@
 import { isIPv6 } from 'node:net'
 import type { Request, Response } from 'express'
+import { AddressKeys } from '../../../src/http/keys/address-key.ts'
 import { networkOf } from '../network.ts'
 import type { Config } from './validations.ts'
 
@@ -17,18 +18,11 @@ export function ipKeyGenerator(ip: string, ipv6Subnet: number | false = 56): str
   return ipv6Subnet === false || ipv6Subnet === 0 ? ip : `${network.address}/${ipv6Subnet}`
 }
 
-/** Keys of networks that were computed, by address: most requests come from a known one. */
-const keysOf = new Map<string, string>()
+/** By the default network. */
+const usualKeys = new AddressKeys((ip) => ipKeyGenerator(ip))
 
 function addressKey(ip: string, subnet: number | false): string {
-  if (subnet !== 56 || ip === undefined || ip.indexOf(':') === -1) return ipKeyGenerator(ip, subnet)
-  let key = keysOf.get(ip)
-  if (key === undefined) {
-    key = ipKeyGenerator(ip, subnet)
-    if (keysOf.size >= 16_384) keysOf.clear()
-    keysOf.set(ip, key)
-  }
-  return key
+  return subnet !== 56 || ip === undefined ? ipKeyGenerator(ip, subnet) : usualKeys.of(ip)
 }
 
 /** The key of a request by its address. */

@@ -15,7 +15,8 @@ export function addressKey(address: string, ipv6Prefix: number): string {
   return isIPv4(groups) ? dotted(groups) : prefixText(groups, ipv6Prefix)
 }
 
-function dotted(groups: readonly number[]): string {
+/** The text of an IPv4 address. */
+export function dotted(groups: readonly number[]): string {
   const high = groups[6] as number
   const low = groups[7] as number
   return `${high >> 8}.${high & 255}.${low >> 8}.${low & 255}`
@@ -44,10 +45,11 @@ const maxRemembered = 16_384
  */
 export class AddressKeys {
   readonly #keys = new Map<string, string>()
-  readonly #ipv6Prefix: number
+  readonly #keyOf: (address: string) => string
 
-  constructor(ipv6Prefix: number) {
-    this.#ipv6Prefix = ipv6Prefix
+  /** @param keyOf the key of an address with a colon in it */
+  constructor(keyOf: (address: string) => string) {
+    this.#keyOf = keyOf
   }
 
   of(address: string): string {
@@ -57,7 +59,7 @@ export class AddressKeys {
 
   #compute(address: string): string {
     if (this.#keys.size >= maxRemembered) this.#keys.clear()
-    const key = addressKey(address, this.#ipv6Prefix)
+    const key = this.#keyOf(address)
     if (address.length <= maxLength) this.#keys.set(address, key)
     return key
   }

@@ -1,7 +1,7 @@
 import { HeadgateError, invalidOption } from '../../errors.ts'
 import { flag, knownOptions } from '../../options.ts'
 import { warnOnce } from '../../warn.ts'
-import { AddressKeys } from './address-key.ts'
+import { AddressKeys, addressKey } from './address-key.ts'
 import type { AddressPlatform } from './address-platform.ts'
 import { declare } from './declared-platform.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
@@ -53,7 +53,7 @@ export function byIp(options: ByIpOptions = {}): KeyExtractor {
   if (!Number.isInteger(prefix) || prefix < 1 || prefix > 128) {
     throw invalidOption('byIp: ipv6Prefix', 'a whole number of bits from 1 to 128', prefix, 'Leave it out for 56.')
   }
-  const keys = new AddressKeys(prefix)
+  const keys = new AddressKeys((address) => addressKey(address, prefix))
   const warns = flag(options.warn ?? true, 'byIp: warn')
   const find = findClient(options, warns)
   if (find !== undefined) {
