@@ -89,7 +89,7 @@ class RefusalLog {
   readonly #write: WriteLine
   readonly #interval: number
   readonly #maxLines: number
-  readonly #shownKey: (key: string) => string | undefined
+  readonly #shownKey: ((key: string) => string) | undefined
   readonly #clock: Clock
   readonly #keys = new LRUCache<string, Sampled>({ max: maxKeys })
   /** When the interval began in which lines are counted, and their number. */
@@ -171,12 +171,10 @@ class RefusalLog {
   }
 
   #keyOf(key: Key): { key?: Key } {
-    if (typeof key === 'string') {
-      const shown = this.#shownKey(key)
-      return shown === undefined ? {} : { key: shown }
-    }
-    const entries = Object.entries(key).map(([scope, own]) => [scope, this.#shownKey(own)] as const)
-    return entries.some(([, shown]) => shown === undefined) ? {} : { key: Object.fromEntries(entries) as Key }
+    const shown = this.#shownKey
+    if (shown === undefined) return {}
+    if (typeof key === 'string') return { key: shown(key) }
+    return { key: Object.fromEntries(Object.entries(key).map(([scope, own]) => [scope, shown(own)])) }
   }
 }
 
@@ -206,9 +204,9 @@ function writerOf(logger: LogRefusalsOptions['logger']): WriteLine {
 }
 
 /** 72 bits of a keyed hash. Without the secret, nobody finds an address by hashing all of them. */
-function shownBy(form: 'hash' | 'plain' | 'none', secret: string): (key: string) => string | undefined {
+function shownBy(form: 'hash' | 'plain' | 'none', secret: string): ((key: string) => string) | undefined {
   if (form === 'plain') return (key) => key
-  if (form === 'none') return () => undefined
+  if (form === 'none') return undefined
   return (key) => `#${base64(hmacSha256(secret, key).subarray(0, 9))}`
 }
 

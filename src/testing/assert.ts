@@ -6,24 +6,16 @@
 /** @throws AssertionError unless the values are identical, or have equal elements or properties all the way down */
 export function assertEqual(actual: unknown, expected: unknown, message = 'The values differ'): void {
   if (equal(actual, expected)) return
-  throw new AssertionError(`${message}: expected ${text(expected)}, got ${text(actual)}`, actual, expected)
+  throw failure(`${message}: expected ${text(expected)}, got ${text(actual)}`, actual, expected)
 }
 
 /** @throws AssertionError unless the condition is true */
 export function assertTrue(condition: boolean, message: string): void {
-  if (!condition) throw new AssertionError(message, condition, true)
+  if (!condition) throw failure(message, condition, true)
 }
 
-class AssertionError extends Error {
-  override readonly name = 'AssertionError'
-  readonly actual: unknown
-  readonly expected: unknown
-
-  constructor(message: string, actual: unknown, expected: unknown) {
-    super(message)
-    this.actual = actual
-    this.expected = expected
-  }
+function failure(message: string, actual: unknown, expected: unknown): Error {
+  return Object.assign(new Error(message), { name: 'AssertionError', actual, expected })
 }
 
 function equal(a: unknown, b: unknown): boolean {

@@ -9,14 +9,41 @@
  *     lost-reply     at once                    never
  *     partition      after the partition        after the partition
  */
-import { HeadgateError } from '../errors.ts'
+import { type Duration, milliseconds } from '../duration.ts'
+import { HeadgateError, shown } from '../errors.ts'
 import { withFailover } from '../failure/failover-ledger.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
 import { knownOptions } from '../options.ts'
 import { Deadlines } from '../stores/deadlines.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../stores/store.ts'
-import { type Fault, type FaultKind, type ScheduledFault, type TimedFault, timedFault } from './fault.ts'
 import type { ManualClock } from './manual-clock.ts'
+
+const kinds = ['delay', 'error', 'hang', 'lost-reply', 'partition'] as const
+
+/** A way in which a store can fail; `faultyStore` explains each. */
+export type FaultKind = (typeof kinds)[number]
+
+export interface Fault {
+  kind: FaultKind
+  /** The length of a delay in milliseconds or text such as `'50ms'`: half of it before the call, half after. */
+  by?: Duration
+}
+
+/** A fault for some time. Both times count from when the store was wrapped. */
+export interface ScheduledFault extends Fault {
+  /** When the fault begins. Default: at once. */
+  from?: Duration
+  /** When the fault ends. Default: never. */
+  to?: Duration
+}
+
+/** A checked fault, with its times in milliseconds. */
+interface TimedFault {
+  readonly kind: FaultKind
+  readonly by: number
+  readonly from: number
+  readonly to: number
+}
 
 export interface FaultyStoreOptions {
   /** The clock of the schedule and of delays. Default: real time. */
@@ -156,4 +183,27 @@ export class FaultyStore implements Store {
 
 function never(): Promise<never> {
   return new Promise(() => undefined)
+}
+
+/** @throws HeadgateError `HEADGATE_OPTION` */
+function timedFault(fault: ScheduledFault): TimedFault {
+  knownOptions('A fault', fault, ['kind', 'by', 'from', 'to'])
+  const { kind, by, from = 0, to } = fault
+  if (!kinds.includes(kind)) throw wrong(`kind cannot be ${shown(kind)}`, `Give one of ${kinds.join(', ')}.`)
+  if ((kind === 'delay') !== (by !== undefined)) {
+    throw wrong(`${kind} ${by === undefined ? 'needs a' : 'takes no'} \`by\``, "Write { kind: 'delay', by: '50ms' }.")
+  }
+  const read = (time: Duration, what: string) => milliseconds(time, `A fault: ${what}`, 'HEADGATE_OPTION', 0)
+  const timed = {
+    kind,
+    by: by === undefined ? 0 : read(by, 'by'),
+    from: read(from, 'from'),
+    to: to === undefined ? Infinity : read(to, 'to'),
+  }
+  if (timed.from >= timed.to) throw wrong(`from ${shown(from)} to ${shown(to)} is an empty time`, 'Give a later `to`.')
+  return timed
+}
+
+function wrong(what: string, fix: string): HeadgateError {
+  return new HeadgateError('HEADGATE_OPTION', `A fault: ${what}. ${fix}`)
 }

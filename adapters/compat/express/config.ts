@@ -1,10 +1,9 @@
 import { shown } from '../../../src/errors.ts'
-import { CounterStore, checkedLimit } from '../counter-store.ts'
+import { CounterStore, checkedLimit, counterStoreOf } from '../counter-store.ts'
 import { defined } from '../option-values.ts'
 import { keyByAddress } from './address-key.ts'
 import { policyName, resolved } from './fields.ts'
-import { storeOf } from './stores.ts'
-import { type AugmentedRequest, type Logger, MINUTE, type Options } from './types.ts'
+import { type AugmentedRequest, type LegacyStore, type Logger, MINUTE, type Options, type Store } from './types.ts'
 import { type Config, Validations } from './validations.ts'
 
 const consoleLogger: Logger = {
@@ -72,4 +71,31 @@ export function configOf(given: Partial<Options>): Config {
   validations.creation(config.store)
   if (config.store instanceof CounterStore) validations.window(windowMs)
   return config
+}
+
+/** The store of the option: one of either package, or one of the interface before version 6. */
+function storeOf(given: Options['store'] | undefined, windowMs: number, name: string | undefined): Store {
+  const own = counterStoreOf(given, windowMs, name)
+  if (own !== undefined) return own
+  const legacy = given as LegacyStore & Partial<Store>
+  if (typeof legacy.incr !== 'function' || typeof legacy.increment === 'function') return checked(given as Store)
+  return checked({
+    increment: (key) =>
+      new Promise((resolve, reject) => {
+        legacy.incr(key, (error, totalHits, resetTime) => (error ? reject(error) : resolve({ totalHits, resetTime })))
+      }),
+    decrement: async (key) => legacy.decrement(key),
+    resetKey: async (key) => legacy.resetKey(key),
+    resetAll: async () => legacy.resetAll?.(),
+  })
+}
+
+function checked(store: Store): Store {
+  const has = (name: keyof Store, optional: boolean) =>
+    typeof store[name] === 'function' || (optional && store[name] === undefined)
+  const required = (['increment', 'decrement', 'resetKey'] as const).every((name) => has(name, false))
+  if (required && has('resetAll', true) && has('init', true)) return store
+  throw new TypeError(
+    'The store is invalid: it must have increment, decrement and resetKey, as the interface Store says.',
+  )
 }

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import ms from 'ms'
 import { shown } from '../../../src/errors.ts'
-import { isPromise, type MaybePromise } from '../../../src/maybe-promise.ts'
+import { isPromise } from '../../../src/maybe-promise.ts'
 import { hasLeft } from '../network.ts'
 import { CannotRead } from './counting.ts'
 import { type Counting, normalizeIP, type Settings } from './settings.ts'
@@ -37,8 +37,16 @@ export async function apply(
   const max = typeof settings.max === 'number' ? settings.max : await settings.max(request, key)
   const given = settings.timeWindow
   const timeWindow = typeof given === 'number' ? given : windowOf(await given(request, key))
-  const counted = hitsOf({ settings, counting }, String(key), timeWindow, max, increments)
-  const { current, ttl } = isPromise(counted) ? await counted : counted
+  const asked = [String(key), timeWindow, max] as const
+  let hits: Hits = { current: 0, ttl: 0 }
+  try {
+    const counted = increments ? counting.hit(...asked) : counting.read(...asked)
+    hits = isPromise(counted) ? await counted : counted
+  } catch (error) {
+    // With `skipOnError`, a store that fails lets requests pass. One that cannot read is a mistake.
+    if (!settings.skipOnError || error instanceof CannotRead) throw error
+  }
+  const { current, ttl } = hits
   return {
     isAllowed: false,
     key,
@@ -59,28 +67,6 @@ function isFunction<Value>(value: Value): value is Value & ((...args: never[]) =
 function windowOf(milliseconds: unknown): number {
   if (Number.isFinite(Number(milliseconds))) return Number(milliseconds)
   throw new TypeError(`timeWindow must return a number of milliseconds, got ${shown(milliseconds)}.`)
-}
-
-function hitsOf(
-  { settings, counting }: Limit,
-  key: string,
-  window: number,
-  max: number,
-  counts: boolean,
-): MaybePromise<Hits> {
-  try {
-    const hits = counts ? counting.hit(key, window, max) : counting.read(key, window, max)
-    return isPromise(hits) && settings.skipOnError ? hits.catch(uncounted) : hits
-  } catch (error) {
-    if (!settings.skipOnError) throw error
-    return uncounted(error)
-  }
-}
-
-/** A store that fails lets requests pass. One that cannot read is a mistake. */
-function uncounted(error: unknown): Hits {
-  if (error instanceof CannotRead) throw error
-  return { current: 0, ttl: 0 }
 }
 
 type Mark = { [ran: symbol]: boolean }

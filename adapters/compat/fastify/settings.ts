@@ -16,20 +16,13 @@ export type Settings = Required<Pick<RateLimitOptions, 'ipv6Subnet' | 'ban' | 'h
   Omit<RateLimitPluginOptions, 'max' | 'timeWindow'> & {
     readonly max: Resolved<number>
     readonly timeWindow: Resolved<number>
-    readonly labels: Labels
+    readonly labels: ReturnType<typeof labelsOf>
     readonly addHeaders: Readonly<Record<string, boolean>>
     readonly addHeadersOnExceeding: Readonly<Record<string, boolean>>
     readonly routeInfo?: Partial<RouteOptions>
   }
 
-interface Labels {
-  readonly rateLimit: string
-  readonly rateRemaining: string
-  readonly rateReset: string
-  readonly retryAfter: string
-}
-
-function labelsOf({ enableDraftSpec }: RateLimitOptions): Labels {
+function labelsOf({ enableDraftSpec }: RateLimitOptions) {
   const start = enableDraftSpec === true ? 'ratelimit' : 'x-ratelimit'
   return {
     rateLimit: `${start}-limit`,

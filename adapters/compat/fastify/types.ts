@@ -77,18 +77,8 @@ export interface RateLimitOptions extends CreateRateLimitOptions {
   onExceeded?: (request: FastifyRequest, key: string) => void
 }
 
-type HeaderFlags = Partial<
-  Record<
-    | 'x-ratelimit-limit'
-    | 'x-ratelimit-remaining'
-    | 'x-ratelimit-reset'
-    | 'ratelimit-limit'
-    | 'ratelimit-remaining'
-    | 'ratelimit-reset'
-    | 'retry-after',
-    boolean
-  >
->
+type Field = `${'x-' | ''}ratelimit-${'limit' | 'remaining' | 'reset'}` | 'retry-after'
+type HeaderFlags = { [Name in Field]?: boolean }
 
 /** The options of the plugin. */
 export interface RateLimitPluginOptions extends RateLimitOptions {
