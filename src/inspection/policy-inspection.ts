@@ -1,4 +1,4 @@
-import { type Algorithm, Report } from '../algorithms/algorithm.ts'
+import { type Policy, Report } from '../algorithms/algorithm.ts'
 import { hasFullQuota } from '../algorithms/carry.ts'
 import {
   are,
@@ -55,15 +55,7 @@ export interface PolicyInspection {
 }
 
 /** The policy that a state is inspected under. */
-export interface InspectedPolicy {
-  readonly name: string
-  readonly limit: number
-  /** In milliseconds. */
-  readonly window: number
-  readonly burst: number
-  readonly shadow: boolean
-  readonly algorithm: Algorithm
-}
+export type InspectedPolicy = Pick<Policy, 'name' | 'limit' | 'window' | 'burst' | 'shadow' | 'algorithm'>
 
 const report = new Report()
 
