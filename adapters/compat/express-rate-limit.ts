@@ -35,6 +35,7 @@ import type { Config } from './express/validations.ts'
 import { hasLeft } from './network.ts'
 
 export type * from './express/types.ts'
+export type { EnabledValidations, ValidationName } from './express/validation-names.ts'
 export type { Config, Validations } from './express/validations.ts'
 export { DAY, HOUR, ipKeyGenerator, MemoryStore, MINUTE, SECOND }
 

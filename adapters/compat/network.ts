@@ -1,6 +1,5 @@
 import { isIPv6 } from 'node:net'
-import { isUnixSocket, type LocalSocket } from '../../src/http/index.ts'
-import { isIPv4, parseAddress } from '../../src/http/keys/address.ts'
+import { isIPv4, isUnixSocket, type LocalSocket, parseAddress } from '../../src/http/keys/address.ts'
 import { dotted } from '../../src/http/keys/address-key.ts'
 
 /**

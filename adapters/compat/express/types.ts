@@ -1,6 +1,7 @@
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
 import type { Store as HeadgateStore } from '../../../src/index.ts'
 import type { ClientRateLimitInfo } from '../counter-store.ts'
+import type { EnabledValidations } from './validation-names.ts'
 
 /** A value that depends on the request. */
 export type ValueDeterminingMiddleware<T> = (request: Request, response: Response) => T | Promise<T>
@@ -53,33 +54,6 @@ export interface Logger {
   error: LoggerFn
   warn: LoggerFn
 }
-
-export const validationNames = [
-  'ip',
-  'trustProxy',
-  'xForwardedForHeader',
-  'forwardedHeader',
-  'positiveHits',
-  'unsharedStore',
-  'singleCount',
-  'limit',
-  'draftPolliHeaders',
-  'onLimitReached',
-  'headersDraftVersion',
-  'headersResetTime',
-  'knownOptions',
-  'validationsConfig',
-  'creationStack',
-  'ipv6Subnet',
-  'ipv6SubnetOrKeyGenerator',
-  'keyGeneratorIpFallback',
-  'windowMs',
-  'default',
-] as const
-/** The names of the validations. */
-export type ValidationName = (typeof validationNames)[number]
-/** Which validations run; `default` is for those that are not named. */
-export type EnabledValidations = { [Name in ValidationName]?: boolean }
 
 /** The options of `rateLimit`. */
 export interface Options {

@@ -2,14 +2,8 @@ import { isIP } from 'node:net'
 import type { Request } from 'express'
 import { shown } from '../../../src/errors.ts'
 import { longestWindow } from '../option-values.ts'
-import {
-  type EnabledValidations,
-  type Logger,
-  type Options,
-  type Store,
-  type ValidationName,
-  validationNames,
-} from './types.ts'
+import type { Logger, Options, Store } from './types.ts'
+import { type EnabledValidations, type ValidationName, validationNames } from './validation-names.ts'
 
 /** A mistake that a validation found. */
 class ValidationError extends Error {

@@ -159,3 +159,21 @@ function expandGap(count: number, gap: number): boolean {
   for (let n = gap; n < gap + shift; n++) groups[n] = 0
   return true
 }
+
+/** The part of a socket of Node that `isUnixSocket` reads. */
+export interface LocalSocket {
+  readonly destroyed: boolean
+  readonly localPort?: number | undefined
+  readonly remoteAddress?: string | undefined
+}
+
+/**
+ * True if an open socket without a remote address is a unix socket (a pipe on Windows). For `Framework.unaddressed`. A TCP
+ * socket has no remote address either once its client has reset it, but the server that it came through has a port.
+ */
+export function isUnixSocket(socket: LocalSocket): boolean {
+  if (socket.destroyed || socket.remoteAddress !== undefined || socket.localPort !== undefined) return false
+  const { server } = socket as { server?: { address?(): unknown } }
+  const listening = server?.address?.()
+  return typeof listening !== 'object' || listening === null
+}

@@ -1,24 +1,6 @@
 import { warnOnce } from '../../warn.ts'
 import type { RequestView } from './key-extractor.ts'
 
-/** The part of a socket of Node that `isUnixSocket` reads. */
-export interface LocalSocket {
-  readonly destroyed: boolean
-  readonly localPort?: number | undefined
-  readonly remoteAddress?: string | undefined
-}
-
-/**
- * True if an open socket without a remote address is a unix socket (a pipe on Windows). For `Framework.unaddressed`. A TCP
- * socket has no remote address either once its client has reset it, but the server that it came through has a port.
- */
-export function isUnixSocket(socket: LocalSocket): boolean {
-  if (socket.destroyed || socket.remoteAddress !== undefined || socket.localPort !== undefined) return false
-  const { server } = socket as { server?: { address?(): unknown } }
-  const listening = server?.address?.()
-  return typeof listening !== 'object' || listening === null
-}
-
 /** Says once that requests have no address. A client that has left is not worth a warning. */
 export function warnOfNoAddress<Request>(view: Pick<RequestView<Request>, 'unaddressed'>, request: Request): void {
   const unaddressed = view.unaddressed === undefined || view.unaddressed(request)
