@@ -195,6 +195,24 @@ describe('@fastify/rate-limit', () => {
     }
   })
 
+  test.each([{ exponentialBackoff: true }, {}])(
+    'fails a request after a second if Redis does not reply: %j',
+    async (options) => {
+      const app = fastify()
+      await app.register(fastifyCompat, { redis: client, ...options })
+      app.get('/', async () => 'hello')
+      await app.inject('/')
+      const other = client.duplicate()
+      await other.call('CLIENT', 'PAUSE', '10000', 'ALL')
+      const { statusCode, body } = await app.inject('/')
+      await other.call('CLIENT', 'UNPAUSE')
+      await other.quit()
+      expect([statusCode, body]).toEqual([500, expect.stringContaining('Redis')])
+      expect((await app.inject('/')).statusCode).toBe(200)
+      await app.close()
+    },
+  )
+
   test('takes no store of headgate for windows that refusals make longer', async () => {
     const store = redisStore({ client })
     const options = { store, exponentialBackoff: true }

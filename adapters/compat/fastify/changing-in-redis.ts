@@ -1,3 +1,4 @@
+import { Deadlines } from '../../../src/stores/deadlines.ts'
 import { type Connection, connectionOf } from '../../../src/stores/redis/client.ts'
 import type { Counting, Settings } from './settings.ts'
 import type { Hits } from './types.ts'
@@ -15,15 +16,14 @@ const hit = `
 
 const read = "return { tonumber(redis.call('GET', KEYS[1]) or 0), math.max(0, redis.call('PTTL', KEYS[1])) }"
 
-/** How long a call may take, in milliseconds. */
-const timeout = 1000
-
 /**
  * Counts in Redis under the keys of @fastify/rate-limit, in windows that refusals begin anew or make longer, or that are as long as
  * their first call says.
  */
 export class ChangingInRedis implements Counting {
   readonly #connection: Connection
+  /** A call may take a second. */
+  readonly #deadlines = new Deadlines('Redis', 1000)
   readonly #prefix: string
   readonly #rule: 'continues' | 'backs off' | 'ends'
 
@@ -44,16 +44,8 @@ export class ChangingInRedis implements Counting {
   async #ask(script: string, key: string, args: unknown[]): Promise<Hits> {
     // ioredis takes Buffers for bytes, and any other array for several arguments.
     const bytes = args.map((arg) => Buffer.from(String(arg)))
-    let timer: NodeJS.Timeout | undefined
-    const late = new Promise<never>((_, reject) => {
-      timer = setTimeout(() => reject(new Error(`Redis did not reply within ${timeout} ms.`)), timeout)
-    })
-    try {
-      const { reply } = this.#connection.eval(script, [this.#prefix + key], bytes)
-      const [current, ttl] = (await Promise.race([reply, late])) as [number, number]
-      return { current, ttl }
-    } finally {
-      clearTimeout(timer)
-    }
+    const { reply } = this.#connection.eval(script, [this.#prefix + key], bytes)
+    const [current, ttl] = (await this.#deadlines.bound(reply)) as [number, number]
+    return { current, ttl }
   }
 }
