@@ -55,9 +55,7 @@ function param(context: ExecutionContext, name: string): string | undefined {
 }
 
 function header(context: ExecutionContext, name: string): string | undefined {
-  const { http, message, status } = callOf(context)
-  // A refusal is an exception, and Nest sends exceptions as JSON.
-  if (name === 'accept' && status !== undefined) return 'application/json'
+  const { http, message } = callOf(context)
   return http === undefined ? message?.headers[name]?.toString() : http.table.header(http.request, name)
 }
 
@@ -132,9 +130,11 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     call.status = undefined
     if (call.type === 'http' && call.http?.response !== undefined) call.http.table.clearRefusal?.(call.http.response)
   },
-  send(context, type, body) {
+  // A refusal is an exception, and Nest sends exceptions as JSON.
+  jsonOnly: true,
+  send(context, type, _body, members) {
     const call = callOf(context)
-    call.body = JSON.parse(body)
+    call.body = members
     if (type !== 'application/problem+json' || call.type !== 'http') return
     if (call.http?.response !== undefined) call.http.table.setHeader(call.http.response, 'Content-Type', type)
   },
