@@ -15,25 +15,20 @@ export type RateLimitModuleOptions = NestArgument | NoLimit
 const sharedParts = ['store', 'instances', 'storeTimeout'] as const
 
 interface Read {
-  /** False with `limit: false`. */
-  readonly limited: boolean
-  readonly argument: NestArgument
+  /** The limit of the module. Undefined with `limit: false`. */
+  readonly argument: NestArgument | undefined
   /** The options that limits of handlers inherit, if the module has no limit. */
   readonly defaults: NestGuardOptions
   readonly parts: LimiterParts
 }
 
 export function readModuleOptions(options: RateLimitModuleOptions): Read {
-  if (!isObject(options) || options instanceof RateLimiter) {
-    return { limited: true, argument: options as NestArgument, defaults: {}, parts: {} }
-  }
-  const given = options as LimiterParts
-  const parts = Object.fromEntries(
-    sharedParts.filter((part) => given[part] !== undefined).map((part) => [part, given[part]]),
-  )
-  if (options.limit !== false) return { limited: true, argument: options as NestArgument, defaults: {}, parts }
-  const own = Object.entries(options).filter(([option]) => ![...sharedParts, 'limit'].includes(option))
-  return { limited: false, argument: '', defaults: Object.fromEntries(own), parts }
+  const given = isObject(options) && !(options instanceof RateLimiter) ? Object.entries(options) : []
+  const isPart = (option: string) => (sharedParts as readonly string[]).includes(option)
+  const parts = Object.fromEntries(given.filter(([option, value]) => isPart(option) && value !== undefined))
+  if (!isObject(options) || options.limit !== false) return { argument: options as NestArgument, defaults: {}, parts }
+  const defaults = Object.fromEntries(given.filter(([option]) => option !== 'limit' && !isPart(option)))
+  return { argument: undefined, defaults, parts }
 }
 
 /** True if the application keeps the states itself, in a store or a limiter that it gave. */
