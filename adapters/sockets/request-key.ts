@@ -23,7 +23,7 @@ export const upgradeView: RequestView<IncomingMessage> = {
  * True for a request that has no address and must not be admitted: its client has left, or the platform in front told no
  * valid address. All such clients would share one quota. A unix socket has no addresses by design.
  */
-export function lacksAddress(request: IncomingMessage, view: RequestView<IncomingMessage>): boolean {
+function lacksAddress(request: IncomingMessage, view: RequestView<IncomingMessage>): boolean {
   if (view.address(request) !== undefined) return false
   warnOfNoAddress(view, request)
   return !view.unaddressed?.(request)
