@@ -3,7 +3,6 @@ import type { PlanLike } from '../limiter-options.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { PlanLimiter } from '../plan-limiter.ts'
 import { asError } from './as-error.ts'
-import { Attachment } from './attachment.ts'
 import { Enforcement } from './enforcement.ts'
 import { Events } from './events.ts'
 import { type Exemption, Exemptions } from './exemptions.ts'
@@ -89,7 +88,6 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     const parts = {
       framework: onPlatform(framework, options.keys),
       options,
-      attachment: new Attachment(framework, options.attach),
       deadline: new FunctionDeadline(options.functionTimeout),
       enforcement: new Enforcement(options.shadow, options.enforce),
       events: new Events(limiter.name, options),

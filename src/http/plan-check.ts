@@ -2,8 +2,9 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import { type CallExtras, calls, decide, type Key, type RateLimiter, type Units } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { callback } from '../options.ts'
 import type { Reservation } from '../reservation.ts'
-import type { Attachment } from './attachment.ts'
+import { warnOnce } from '../warn.ts'
 import { type Cost, checkedCost, readCost } from './cost.ts'
 import type { Enforcement } from './enforcement.ts'
 import type { Events } from './events.ts'
@@ -21,7 +22,6 @@ import type { Refusal } from './refusal.ts'
 export interface GuardParts<Request, Response> {
   readonly framework: Framework<Request, Response>
   readonly options: GuardOptions<Request, Response>
-  readonly attachment: Attachment<Request, Response>
   readonly deadline: FunctionDeadline
   readonly enforcement: Enforcement
   readonly events: Events<Request, Response>
@@ -42,6 +42,9 @@ export class PlanCheck<Request, Response> {
   readonly #headers: Headers
   /** Of a call whose store error nobody listens to: the same for every request. */
   readonly #extras: CallExtras
+  readonly #attach: GuardOptions<Request, Response>['attach']
+  /** The last decision. Each call makes a new one, so it identifies the request without keeping it alive. */
+  #latest: RequestDecision | undefined
 
   /**
    * @param extractors one for each scope of the limiter
@@ -59,6 +62,7 @@ export class PlanCheck<Request, Response> {
     this.#limiter = limiter
     this.#extractors = extractors
     this.#cost = readCost(options.cost, one ? limiter.policies : [])
+    this.#attach = callback(options.attach, 'attach', '(decision, request) => ...')
     const heldUnits = new HeldUnits(limiter, parts.framework, options, events)
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
@@ -95,14 +99,26 @@ export class PlanCheck<Request, Response> {
   }
 
   #respond(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
-    const { framework, attachment, enforcement, events, refusal } = this.#parts
+    const { framework, enforcement, events, refusal } = this.#parts
     const { allowed } = decision
-    attachment.put(decision, request, response)
+    this.#put(decision, request, response)
     if (events.listens(allowed)) events.decided(decision, key, enforcement.appliesTo(key), request, response)
     const open = !framework.headersSent(response)
     if (open) this.#headers.write(decision, framework, response, key)
     if (allowed || !enforcement.appliesTo(key)) return true
     return open ? refusal.refuse(decision, this.#limiter, request, response) : refusal.tooLate(response)
+  }
+
+  /** Puts the decision where the application finds it: in the framework's place, or by the option `attach`. */
+  #put(decision: RequestDecision, request: Request, response: Response): void {
+    if (this.#attach !== undefined) {
+      this.#attach(decision, request, response)
+      return
+    }
+    const { framework } = this.#parts
+    if (this.#latest !== undefined && framework.attached?.(request) === this.#latest) warnOfRepeatedUse()
+    this.#latest = decision
+    framework.attach(request, response, decision)
   }
 
   /**
@@ -178,4 +194,12 @@ export class PlanCheck<Request, Response> {
     else if (!enforcement.appliesTo(key)) return true
     throw error
   }
+}
+
+function warnOfRepeatedUse(): void {
+  warnOnce(
+    'HEADGATE_TWICE',
+    'A request passed the same rate limiter twice, and counted twice. Use the middleware once for each route: in ' +
+      'app.use(limit), or on the route. For another limit on the route, make another middleware.',
+  )
 }

@@ -2,10 +2,10 @@ import { HeadgateError, invalidOption } from '../../errors.ts'
 import { flag, knownOptions } from '../../options.ts'
 import { warnOnce } from '../../warn.ts'
 import { AddressKeys } from './address-key.ts'
-import type { AddressPlatform } from './address-platform.ts'
 import { readsAddress } from './address-source.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
 import { clientOn, type FindClient } from './platform-address.ts'
+import type { AddressPlatform } from './platforms.ts'
 import { clientBehind, type TrustedProxies } from './trusted-proxies.ts'
 
 /** Options of `byIp`. */

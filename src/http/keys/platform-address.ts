@@ -2,8 +2,8 @@ import { HeadgateError, invalidOption } from '../../errors.ts'
 import { warnOnce } from '../../warn.ts'
 import { addressIn, isAddress } from './address.ts'
 import { AddressList } from './address-list.ts'
-import { type AddressPlatform, type PlatformField, platformFields } from './address-platform.ts'
 import type { RequestView } from './key-extractor.ts'
+import { type AddressPlatform, type PlatformField, platformFields } from './platforms.ts'
 
 /** The part of a request that finding its client needs. */
 type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'header'>
