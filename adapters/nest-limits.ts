@@ -52,8 +52,8 @@ export class NestLimits {
   /** @throws HeadgateError if a policy or an option is invalid */
   constructor(options: RateLimitModuleOptions) {
     this.#options = options
-    const { argument, defaults, parts } = readModuleOptions(options)
-    this.#root = argument === undefined ? undefined : limitFrom(argument, undefined, 'own')
+    const { limited, argument, defaults, parts } = readModuleOptions(options)
+    this.#root = limited ? limitFrom(argument, undefined, 'own') : undefined
     this.root = this.#root?.guard
     const store = parts.store ?? limiterOf(this.root)?.store
     this.#parts = store === undefined ? parts : { ...parts, store }

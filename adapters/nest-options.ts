@@ -15,8 +15,9 @@ export type RateLimitModuleOptions = NestArgument | NoLimit
 const sharedParts = ['store', 'instances', 'storeTimeout'] as const
 
 interface Read {
-  /** The limit of the module. Undefined with `limit: false`. */
-  readonly argument: NestArgument | undefined
+  /** False with `limit: false`. */
+  readonly limited: boolean
+  readonly argument: NestArgument
   /** The options that limits of handlers inherit, if the module has no limit. */
   readonly defaults: NestGuardOptions
   readonly parts: LimiterParts
@@ -26,9 +27,10 @@ export function readModuleOptions(options: RateLimitModuleOptions): Read {
   const given = isObject(options) && !(options instanceof RateLimiter) ? Object.entries(options) : []
   const isPart = (option: string) => (sharedParts as readonly string[]).includes(option)
   const parts = Object.fromEntries(given.filter(([option, value]) => isPart(option) && value !== undefined))
-  if (!isObject(options) || options.limit !== false) return { argument: options as NestArgument, defaults: {}, parts }
+  const argument = options as NestArgument
+  if (!isObject(options) || options.limit !== false) return { limited: true, argument, defaults: {}, parts }
   const defaults = Object.fromEntries(given.filter(([option]) => option !== 'limit' && !isPart(option)))
-  return { argument: undefined, defaults, parts }
+  return { limited: false, argument, defaults, parts }
 }
 
 /** True if the application keeps the states itself, in a store or a limiter that it gave. */
