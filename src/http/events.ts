@@ -127,15 +127,8 @@ export class Events<Request, Response> {
   noAddress(shared: boolean, enforced: boolean, request: Request, response: Response): void {
     const count = ++this.#addressless
     if (!addressless.hasSubscribers) return
-    const event: NoAddressEvent<Request, Response> = {
-      limiter: this.#limiter,
-      enforced,
-      shared,
-      count,
-      request,
-      response,
-    }
-    addressless.publish(event)
+    const limiter = this.#limiter
+    addressless.publish({ limiter, enforced, shared, count, request, response } satisfies NoAddressEvent)
   }
 
   /**
