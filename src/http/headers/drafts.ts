@@ -6,7 +6,7 @@ import { bindingVerdict, integer, type ReportedPolicy, resetOf, setList, verdict
 import type { PartitionKeys } from './partition-keys.ts'
 
 /** Which of the two Lists a dialect writes: those that no later dialect of the same limiter writes. */
-export interface OwnLists {
+interface OwnLists {
   readonly policies: boolean
   readonly left: boolean
 }
