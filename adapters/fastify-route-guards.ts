@@ -20,22 +20,19 @@ declare module 'fastify' {
 export class RouteGuards {
   readonly #inherited: Options | undefined
   readonly #configKey: string
-  readonly #byName = new Map<string, { own: Argument; guard: FastifyGuard }>()
+  /** By the mark of a route; by its name, if it was declared before this module was loaded. */
+  readonly #guards = new Map<object | string, { own: Argument; guard: FastifyGuard }>()
   readonly #patterns = new Map<string, string>()
-  readonly #byConfig = new WeakMap<object, FastifyGuard>()
 
   constructor(inherited: Options | undefined, configKey: string) {
     this.#inherited = inherited
     this.#configKey = configKey
   }
 
-  /** The HEAD route that Fastify adds to a GET route shares its guard. */
-  declared(own: Argument, method: Methods, url: string): FastifyGuard {
-    const name = sharedName(method, url)
-    const get = method === 'HEAD' ? this.#byName.get(name) : undefined
-    const guard = get?.own === own ? get.guard : createGuard(fastifyFramework, own, this.#inherited, 'inherited')
-    this.#byName.set(name, { own, guard })
-    return guard
+  /** The guard of a route that is declared now. Only the HEAD route that Fastify adds shares the guard of another. */
+  declared(own: Argument, config: FastifyContextConfig, method: Methods, url: string): FastifyGuard {
+    const id = idOf(config, method, url)
+    return (method === 'HEAD' ? this.#known(id, own) : undefined) ?? this.#make(id, own)
   }
 
   /** The pattern of the GET route that a HEAD route belongs to. For any other route, its own. */
@@ -46,37 +43,36 @@ export class RouteGuards {
     return url
   }
 
-  of(config: FastifyContextConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
-    if (limitIn(config, this.#configKey) === false) return undefined
-    return guardOfRoute in config ? config[guardOfRoute] : (this.#declaredBefore(config) ?? everywhere)
-  }
-
   /**
-   * The guard of a route that was declared before this plugin was loaded. HEAD may be the first to ask for the guard that
-   * it shares with GET.
+   * The guard of a request's route. One that was declared before this plugin was loaded gets it here, and HEAD may be the
+   * first to ask for the guard that it shares with GET.
    */
-  #declaredBefore(config: FastifyContextConfig & { method?: Methods; url?: string }): FastifyGuard | undefined {
+  of(config: DeclaredConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
     const own = limitIn(config, this.#configKey)
-    if (own === undefined || own === false) return undefined
-    const route = config[routeMark] ?? config
-    const known = this.#byConfig.get(route)
-    if (known !== undefined) return known
-    const guard =
-      route === config
-        ? this.#unmarked(own, sharedName(config.method ?? 'GET', config.url ?? ''))
-        : createGuard(fastifyFramework, own, this.#inherited, 'inherited')
-    this.#byConfig.set(route, guard)
-    return guard
+    if (own === false) return undefined
+    if (guardOfRoute in config) return config[guardOfRoute]
+    if (own === undefined) return everywhere
+    const id = idOf(config, config.method ?? 'GET', config.url ?? '')
+    return this.#known(id, own) ?? this.#make(id, own)
   }
 
-  /** The guard of a route that was declared before this module was loaded: HEAD finds the guard of GET by its name. */
-  #unmarked(own: Argument, name: string): FastifyGuard {
-    const shared = this.#byName.get(name)
-    if (shared?.own === own) return shared.guard
+  #known(id: object | string, own: Argument): FastifyGuard | undefined {
+    const known = this.#guards.get(id)
+    return known?.own === own ? known.guard : undefined
+  }
+
+  #make(id: object | string, own: Argument): FastifyGuard {
     const guard = createGuard(fastifyFramework, own, this.#inherited, 'inherited')
-    this.#byName.set(name, { own, guard })
+    this.#guards.set(id, { own, guard })
     return guard
   }
+}
+
+/** Fastify adds the method and the URL to the config of a route. */
+type DeclaredConfig = FastifyContextConfig & { method?: Methods; url?: string }
+
+function idOf(config: FastifyContextConfig, method: Methods, url: string): object | string {
+  return config[routeMark] ?? sharedName(method, url)
 }
 
 type Methods = RouteOptions['method']

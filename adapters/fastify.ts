@@ -159,7 +159,8 @@ function install(
     app.addHook('onRoute', (route) => {
       declared.push(route)
       const own = limitIn(route.config, configKey)
-      const ownGuard = own !== undefined && own !== false ? routes.declared(own, route.method, route.url) : guard
+      const ownGuard =
+        own !== undefined && own !== false ? routes.declared(own, route.config ?? {}, route.method, route.url) : guard
       // If limiters are nested, the hook of the innermost one runs last: its guard stays.
       route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
       const pattern = routes.patternOfGet(route.method, route.url)

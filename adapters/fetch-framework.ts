@@ -1,6 +1,6 @@
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView, type Finder, toldFinder } from './address-view.ts'
-import { headerOf, isUnaddressed, type NodePair, nodePair, pairBeside } from './node-pair.ts'
+import { finderOver, type NodePair, nodePair, pairBeside } from './node-pair.ts'
 import { type Answer, answerOf, answerWriter, isStatus } from './web-answer.ts'
 
 declare global {
@@ -106,9 +106,11 @@ export function fetchFramework<Context>(
   own: FetchOwnOptions<Context> = {},
 ): Framework<FetchCall<Context>, FetchCall<Context>> {
   const finder: Finder<FetchCall<Context>> = {
+    ...finderOver<FetchCall<Context>>(
+      ({ request }) => nodePair(request),
+      ({ request }) => request,
+    ),
     peer: ({ request }) => peerOf(request),
-    unaddressed: ({ request }) => isUnaddressed(nodePair(request)),
-    header: ({ request }, name) => headerOf(nodePair(request), request, name),
   }
   const told = ({ request, context }: FetchCall<Context>) => own.address?.(request, context)
   return {

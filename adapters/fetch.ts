@@ -1,8 +1,6 @@
 import {
-  asError,
   createGuard,
   functionOption,
-  type Guard,
   type GuardOptions,
   type LimiterOf,
   type MaybePromise,
@@ -104,13 +102,13 @@ export function rateLimit<Context, Given extends AnyPolicies<Context>>(
   const guard = createGuard<Call<Context>, Call<Context>>(fetchFramework(own), limit as never, options as never)
   const check = async (request: Request, context?: Context): Promise<FetchResult> => {
     const call = new FetchCall(request, context as Context)
-    const admitted = checked(guard, call)
+    const admitted = guard.check(call, call)
     return resultOf(call, typeof admitted === 'boolean' ? admitted : await admitted)
   }
   const wrap = (handler: Handler) => {
     return async (request: Request, ...rest: unknown[]): Promise<Response | undefined> => {
       const call = new FetchCall(request, rest[0] as Context)
-      const admitted = checked(guard, call)
+      const admitted = guard.check(call, call)
       const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
       return goesOn ? answered(call, isInvalid(request) ? badRequest : handler, rest) : call.answer.refused(request)
     }
@@ -126,19 +124,6 @@ const checks = {
 
 type Call<Context> = FetchCall<Context>
 type Handler = (request: Request, ...rest: unknown[]) => MaybePromise<Response | undefined>
-
-function checked<Context>(guard: Guard<Call<Context>, Call<Context>>, call: Call<Context>): MaybePromise<boolean> {
-  try {
-    const admitted = guard.check(call, call)
-    return typeof admitted === 'boolean' ? admitted : admitted.catch(fail)
-  } catch (error) {
-    return fail(error)
-  }
-}
-
-function fail(error: unknown): never {
-  throw asError(error)
-}
 
 function badRequest(): Response {
   return new Response(null, { status: 400 })

@@ -1,7 +1,7 @@
 import type { H3Event } from 'h3'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView, toldFinder } from './address-view.ts'
-import { headerOf, isUnaddressed, type NodePair } from './node-pair.ts'
+import { finderOver, type NodePair } from './node-pair.ts'
 import { answerOf } from './web-answer.ts'
 
 declare module 'h3' {
@@ -48,10 +48,7 @@ function ipOf(event: H3Event): string | undefined {
 /** The functions that the guard needs from h3. Request and response are both the event. */
 export function h3Framework(own: H3OwnOptions = {}): Framework<H3Event, H3Event> {
   const { address = ipOf } = own
-  const finder = {
-    unaddressed: (event: H3Event) => isUnaddressed(nodeOf(event)),
-    header: (event: H3Event, name: string) => headerOf(nodeOf(event), event.req, name),
-  }
+  const finder = finderOver(nodeOf, ({ req }) => req)
   const told = toldFinder<H3Event>(finder, address, own.address === undefined ? 'event.req.ip' : 'address')
   const socketAddress = (event: H3Event) => nodeOf(event)?.req.socket.remoteAddress ?? told.peer(event)
   const view = addressView(own.trustedProxies, own.address === undefined ? { ...told, peer: socketAddress } : told)

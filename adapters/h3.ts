@@ -2,12 +2,10 @@ import type { H3Event, Middleware } from 'h3'
 import * as h3 from 'h3'
 import { tooOld } from '../src/errors.ts'
 import {
-  asError,
   createGuard,
   functionOption,
   type GuardOptions,
   type LimiterOf,
-  type MaybePromise,
   ownOptions,
   type Policies,
   type RateLimitArgument,
@@ -44,13 +42,10 @@ export function rateLimit<Given extends Policies<H3Event, H3Event> | undefined>(
   const { own, limit, options } = ownOptions(checks, first, second)
   const guard = createGuard(h3Framework(own), limit, options)
   const middleware: Middleware = (event, next) => {
-    let admitted: MaybePromise<boolean>
-    try {
-      admitted = guard.check(event, event)
-    } catch (error) {
-      throw asError(error)
-    }
-    return typeof admitted === 'boolean' ? goOn(admitted, event, next) : goOnLater(admitted, event, next)
+    const admitted = guard.check(event, event)
+    return typeof admitted === 'boolean'
+      ? goOn(admitted, event, next)
+      : admitted.then((goesOn) => goOn(goesOn, event, next))
   }
   return Object.assign(middleware, { limiter: guard.limiter })
 }
@@ -67,16 +62,6 @@ function goOn(admitted: boolean, event: H3Event, next: Next): unknown {
   // h3 goes on after undefined.
   if (!admitted) return answer.refusal ?? null
   return answer.awaited ? answered(event, next) : next()
-}
-
-async function goOnLater(admitted: Promise<boolean>, event: H3Event, next: Next): Promise<unknown> {
-  let goesOn: boolean
-  try {
-    goesOn = await admitted
-  } catch (error) {
-    throw asError(error)
-  }
-  return goOn(goesOn, event, next)
 }
 
 /** Something waits for the end of the response, and no server of Node tells of it: so its body has to. */

@@ -1,7 +1,7 @@
 import type { Context } from 'hono'
 import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
 import { addressView, toldFinder } from './address-view.ts'
-import { headerOf, isUnaddressed, type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
+import { finderOver, type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
 import { answerOf, answerWriter } from './web-answer.ts'
 
 /** What `getConnInfo` of a runtime returns, as far as the address goes. */
@@ -53,10 +53,7 @@ function connected(info: ConnInfo | undefined): unknown {
 
 /** The functions that the guard needs from Hono. Request and response are both the context. */
 export function honoFramework(own: HonoOwnOptions = {}): Framework<Context, Context> {
-  const finder = {
-    unaddressed: (context: Context) => isUnaddressed(nodePair(context)),
-    header: (context: Context, name: string) => headerOf(nodePair(context), context.req.raw, name),
-  }
+  const finder = finderOver(nodePair, (context: Context) => context.req.raw)
   const writer = answerWriter<Context>(answerOf)
   return {
     ...addressView(

@@ -1,12 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono'
 import { tooOld } from '../src/errors.ts'
 import {
-  asError,
   createGuard,
   functionOption,
   type GuardOptions,
   type LimiterOf,
-  type MaybePromise,
   ownOptions,
   type Policies,
   type RateLimitArgument,
@@ -54,14 +52,9 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
   const guard = createGuard(honoFramework(own), limit, options)
   const middleware: MiddlewareHandler = async (context, next) => {
     if (context.req.routeIndex === undefined) throw tooOld('headgate/hono', 'hono', '3.11')
-    let admitted: MaybePromise<boolean>
-    try {
-      admitted = guard.check(context, context)
-      if (typeof admitted !== 'boolean') admitted = await admitted
-    } catch (error) {
-      throw asError(error)
-    }
-    if (!admitted) return refused(context)
+    const admitted = guard.check(context, context)
+    const goesOn = typeof admitted === 'boolean' ? admitted : await admitted
+    if (!goesOn) return refused(context)
     const answer = answerOf(context)
     try {
       await answer.make(next)

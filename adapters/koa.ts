@@ -1,6 +1,5 @@
 import type { Context, Middleware, Next } from 'koa'
 import {
-  asError,
   createGuard,
   type Framework,
   type GuardOptions,
@@ -128,7 +127,7 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
     try {
       admitted = guard.check(context, context)
     } catch (error) {
-      return Promise.reject(asError(error))
+      return Promise.reject(error)
     }
     if (admitted === true) return next()
     return admitted === false ? refused : nextLater(admitted, next)
@@ -139,11 +138,5 @@ export function rateLimit<Given extends Policies<Context, Context> | undefined>(
 const refused = Promise.resolve()
 
 async function nextLater(admitted: Promise<boolean>, next: Next): Promise<void> {
-  let goesOn: boolean
-  try {
-    goesOn = await admitted
-  } catch (error) {
-    throw asError(error)
-  }
-  if (goesOn) await next()
+  if (await admitted) await next()
 }

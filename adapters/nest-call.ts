@@ -16,6 +16,9 @@ export interface HttpSide {
   readonly response: object | undefined
 }
 
+/** An HTTP side with a response. */
+type Reply = HttpSide & { readonly response: object }
+
 /** The connection that a message came over. */
 export interface MessageSide {
   readonly address: string | undefined
@@ -29,6 +32,8 @@ export class Call {
   readonly type: string
   readonly http: HttpSide | undefined
   readonly message: MessageSide | undefined
+  /** The response that answers this call alone. Undefined for a field of a GraphQL request, and for a message. */
+  readonly reply: Reply | undefined
   /** The global guards and interceptors of the application. Undefined outside `RateLimitGuard`. */
   config: ApplicationConfig | undefined
   /** The status of the refusal, once the call is refused. */
@@ -42,6 +47,7 @@ export class Call {
     this.type = context.getType<string>()
     this.http = httpSide(this.type, context.getArgs())
     this.message = messageSide(this.type, context.getArgs())
+    this.reply = this.type === 'http' && this.http?.response !== undefined ? (this.http as Reply) : undefined
   }
 
   /** True the first time that the call comes to this limit: a guard that is global and local counts it once. */

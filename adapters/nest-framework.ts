@@ -29,16 +29,16 @@ function markOf(context: ExecutionContext): object | undefined {
 }
 
 function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {
-  const { type, http } = callOf(context)
+  const { reply } = callOf(context)
   // The status of a GraphQL response says nothing about one field of it.
-  if (type === 'http' && http?.response !== undefined) http.table.ended(http.response, done)
+  if (reply !== undefined) reply.table.ended(reply.response, done)
   else whenCallEnded(context, done)
 }
 
 /** @throws HeadgateError if nothing will tell how the call ends */
 function held(context: ExecutionContext): (() => number) | undefined {
-  const { type, http, config } = callOf(context)
-  if (type === 'http' && http?.response !== undefined) return http.table.held?.(http.response)
+  const { reply, config } = callOf(context)
+  if (reply !== undefined) return reply.table.held?.(reply.response)
   const [owner, handler] = [context.getClass(), context.getHandler() as Handler]
   if (config !== undefined && !isIntercepted(config, owner, handler)) {
     throw unseenEnd(`${owner.name}.${handler.name}`, owner.name)
@@ -55,9 +55,7 @@ function param(context: ExecutionContext, name: string): string | undefined {
 }
 
 function header(context: ExecutionContext, name: string): string | undefined {
-  const { http, message, status } = callOf(context)
-  // A refusal is an exception, and Nest sends exceptions as JSON.
-  if (name === 'accept' && status !== undefined) return 'application/json'
+  const { http, message } = callOf(context)
   return http === undefined ? message?.headers[name]?.toString() : http.table.header(http.request, name)
 }
 
@@ -90,21 +88,18 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
   header,
   route,
   attach(context, _response, decision) {
-    const { type, http } = callOf(context)
-    if (type === 'http') {
-      if (http?.response !== undefined) http.table.attach(http.request, http.response, decision)
-      return
-    }
-    const mark = markOf(context)
+    const { reply } = callOf(context)
+    const mark = reply === undefined ? markOf(context) : undefined
+    reply?.table.attach(reply.request, reply.response, decision)
     if (mark !== undefined) decisions.set(mark, decision)
   },
   headersSent(context) {
-    const { type, http } = callOf(context)
-    return type === 'http' && http?.response !== undefined && http.table.headersSent(http.response)
+    const { reply } = callOf(context)
+    return reply?.table.headersSent(reply.response) ?? false
   },
   complete(context) {
-    const response = callOf(context).http
-    return response?.response !== undefined && response.table.complete(response.response)
+    const { reply } = callOf(context)
+    return reply?.table.complete(reply.response) ?? false
   },
   ended,
   held,
@@ -114,29 +109,26 @@ export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
     http.table.setHeader(http.response, name, value)
   },
   responseHeader(context, name) {
-    const { type, http } = callOf(context)
+    const { reply } = callOf(context)
     // The fields of one GraphQL request share a response: the last decision stands there, not a list of all.
-    return type === 'http' && http?.response !== undefined
-      ? http.table.responseHeader?.(http.response, name)
-      : undefined
+    return reply?.table.responseHeader?.(reply.response, name)
   },
   setStatus(context, status) {
     const call = callOf(context)
     call.status = status
-    if (call.type === 'http' && call.http?.response !== undefined) {
-      call.http.table.setStatus(call.http.response, status)
-    }
+    call.reply?.table.setStatus(call.reply.response, status)
   },
   clearRefusal(context) {
     const call = callOf(context)
     call.status = undefined
-    if (call.type === 'http' && call.http?.response !== undefined) call.http.table.clearRefusal?.(call.http.response)
+    call.reply?.table.clearRefusal?.(call.reply.response)
   },
-  send(context, type, body) {
+  // A refusal is an exception, and Nest sends exceptions as JSON.
+  jsonOnly: true,
+  send(context, type, _body, members) {
     const call = callOf(context)
-    call.body = JSON.parse(body)
-    if (type !== 'application/problem+json' || call.type !== 'http') return
-    if (call.http?.response !== undefined) call.http.table.setHeader(call.http.response, 'Content-Type', type)
+    call.body = members
+    if (type === 'application/problem+json') call.reply?.table.setHeader(call.reply.response, 'Content-Type', type)
   },
   returned(context, value) {
     callOf(context).body = value

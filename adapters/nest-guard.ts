@@ -1,6 +1,6 @@
 import { type CanActivate, type ExecutionContext, Inject, Injectable } from '@nestjs/common'
 import { ApplicationConfig } from '@nestjs/core'
-import { asError, type Guard, type MaybePromise, type PlanLimiter, type RateLimiter } from '../src/http/index.ts'
+import type { MaybePromise, PlanLimiter, RateLimiter } from '../src/http/index.ts'
 import { callOf } from './nest-call.ts'
 import { exceptionOf } from './nest-exceptions.ts'
 import { decisionOf } from './nest-framework.ts'
@@ -42,7 +42,7 @@ export class RateLimitGuard implements CanActivate {
     const call = callOf(context)
     call.config = this.#config
     if (!call.comesTo(guard)) return true
-    const admitted = check(guard, context)
+    const admitted = guard.check(context, context)
     return admitted === true || end(admitted, context)
   }
 }
@@ -51,21 +51,7 @@ Injectable()(RateLimitGuard)
 Inject(limitsToken)(RateLimitGuard, undefined, 0)
 Inject(ApplicationConfig)(RateLimitGuard, undefined, 1)
 
-function check(guard: Guard<ExecutionContext, ExecutionContext>, context: ExecutionContext): MaybePromise<boolean> {
-  try {
-    return guard.check(context, context)
-  } catch (error) {
-    throw asError(error)
-  }
-}
-
 async function end(admitted: MaybePromise<boolean>, context: ExecutionContext): Promise<true> {
-  let goesOn: boolean
-  try {
-    goesOn = await admitted
-  } catch (error) {
-    throw asError(error)
-  }
-  if (goesOn) return true
+  if (await admitted) return true
   throw await exceptionOf(callOf(context), decisionOf(context))
 }

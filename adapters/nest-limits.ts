@@ -25,8 +25,6 @@ type NestGuard = Guard<ExecutionContext, ExecutionContext>
 /** A limit, and what is needed for a guard without some of its policies. */
 interface Limit {
   readonly guard: NestGuard
-  /** Undefined if the policies are a function of the call. */
-  readonly limiter: RateLimiter | undefined
   readonly argument: NestArgument
   readonly defaults: NestGuardOptions | undefined
 }
@@ -57,7 +55,7 @@ export class NestLimits {
     const { limited, argument, defaults, parts } = readModuleOptions(options)
     this.#root = limited ? limitFrom(argument, undefined, 'own') : undefined
     this.root = this.#root?.guard
-    const store = parts.store ?? this.#root?.limiter?.store
+    const store = parts.store ?? limiterOf(this.root)?.store
     this.#parts = store === undefined ? parts : { ...parts, store }
     // Without a limit, another guard says which options are wrong, and which ones limits inherit.
     this.#inherited = (this.root ?? createGuard(nestFramework, { policies: () => [] }, defaults)).inherited
@@ -129,8 +127,12 @@ export class NestLimits {
 }
 
 function limitFrom(argument: NestArgument, defaults: NestGuardOptions | undefined, origin: 'own' | 'inherited'): Limit {
-  const guard = createGuard(nestFramework, argument, defaults, origin)
-  return { guard, limiter: guard.limiter instanceof RateLimiter ? guard.limiter : undefined, argument, defaults }
+  return { guard: createGuard(nestFramework, argument, defaults, origin), argument, defaults }
+}
+
+/** Undefined if the policies are a function of the call. */
+function limiterOf(guard: NestGuard | undefined): RateLimiter | undefined {
+  return guard?.limiter instanceof RateLimiter ? guard.limiter : undefined
 }
 
 const unlimited: Applied = { guard: undefined, own: false, needsEnd: false }
@@ -139,18 +141,14 @@ function applied(limit: Limit, skipped: readonly string[], place: string, own: b
   const guard = without(limit, skipped, place)
   if (guard === undefined) return { ...unlimited, own }
   const { count = 'all' } = guardOptionsOf(limit.argument, limit.defaults)
-  const { limiter } = guard
-  const holds = limiter instanceof RateLimiter && limiter.policies.some(({ algorithm }) => algorithm.leases)
+  const holds = limiterOf(guard)?.policies.some(({ algorithm }) => algorithm.leases) ?? false
   return { guard, own, needsEnd: holds || count !== 'all' }
 }
 
 /** The guard of the policies that are left. Its limiter shares the states of the whole one. */
-function without(
-  { guard, limiter, argument, defaults }: Limit,
-  names: readonly string[],
-  place: string,
-): NestGuard | undefined {
+function without({ guard, argument, defaults }: Limit, names: readonly string[], place: string): NestGuard | undefined {
   if (names.length === 0) return guard
+  const limiter = limiterOf(guard)
   if (limiter === undefined) {
     throw wrongSkip(place, names, 'The policies here are a function of the call: leave them out there.')
   }

@@ -24,16 +24,13 @@ interface Read {
 }
 
 export function readModuleOptions(options: RateLimitModuleOptions): Read {
-  if (!isObject(options) || options instanceof RateLimiter) {
-    return { limited: true, argument: options as NestArgument, defaults: {}, parts: {} }
-  }
-  const given = options as LimiterParts
-  const parts = Object.fromEntries(
-    sharedParts.filter((part) => given[part] !== undefined).map((part) => [part, given[part]]),
-  )
-  if (options.limit !== false) return { limited: true, argument: options as NestArgument, defaults: {}, parts }
-  const own = Object.entries(options).filter(([option]) => ![...sharedParts, 'limit'].includes(option))
-  return { limited: false, argument: '', defaults: Object.fromEntries(own), parts }
+  const given = isObject(options) && !(options instanceof RateLimiter) ? Object.entries(options) : []
+  const isPart = (option: string) => (sharedParts as readonly string[]).includes(option)
+  const parts = Object.fromEntries(given.filter(([option, value]) => isPart(option) && value !== undefined))
+  const argument = options as NestArgument
+  if (!isObject(options) || options.limit !== false) return { limited: true, argument, defaults: {}, parts }
+  const defaults = Object.fromEntries(given.filter(([option]) => option !== 'limit' && !isPart(option)))
+  return { limited: false, argument, defaults, parts }
 }
 
 /** True if the application keeps the states itself, in a store or a limiter that it gave. */

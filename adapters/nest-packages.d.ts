@@ -15,7 +15,6 @@ declare module '@nestjs/common' {
     getClass(): Class
     getHandler(): (...args: never[]) => unknown
     getType<T extends string>(): T
-    switchToHttp(): { getRequest<T = unknown>(): T; getResponse<T = unknown>(): T }
   }
 
   export interface CanActivate {

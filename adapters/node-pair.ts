@@ -1,4 +1,5 @@
 import { type EndingResponse, isUnixSocket, type LocalSocket } from '../src/http/index.ts'
+import type { Finder } from './address-view.ts'
 
 /** The part of a response of Node that takes the fields. */
 export interface NodeResponse {
@@ -27,19 +28,21 @@ export function pairBeside(context: unknown): Partial<NodePair> | undefined {
 }
 
 /**
- * A header of the request, by its lower-case name. Node has parsed them already, and a server on Node would first copy all
- * of them for `request.headers`.
+ * What a server on Node, or any other, tells of a request. Node has parsed the headers already, and a server on Node would
+ * first copy all of them for `request.headers`. Only a server of Node shows its sockets.
  */
-export function headerOf(
-  node: Partial<NodePair> | undefined,
-  request: Pick<Request, 'headers'>,
-  name: string,
-): string | undefined {
-  const parsed = node?.req?.headers
-  return parsed === undefined ? (request.headers.get(name) ?? undefined) : parsed[name]?.toString()
-}
-
-/** For `Framework.unaddressed`: only a server of Node shows its sockets. */
-export function isUnaddressed(node: Partial<NodePair> | undefined): boolean | undefined {
-  return node?.req === undefined ? undefined : isUnixSocket(node.req.socket)
+export function finderOver<Call>(
+  pairOf: (call: Call) => Partial<NodePair> | undefined,
+  requestOf: (call: Call) => Pick<Request, 'headers'>,
+): Omit<Finder<Call>, 'peer'> {
+  return {
+    unaddressed(call) {
+      const node = pairOf(call)?.req
+      return node && isUnixSocket(node.socket)
+    },
+    header(call, name) {
+      const parsed = pairOf(call)?.req?.headers
+      return parsed === undefined ? (requestOf(call).headers.get(name) ?? undefined) : parsed[name]?.toString()
+    },
+  }
 }

@@ -1,7 +1,6 @@
 import type { IncomingMessage } from 'node:http'
 import type { Http2ServerRequest } from 'node:http2'
 import {
-  asError,
   createGuard,
   type Framework,
   type GuardOptions,
@@ -118,13 +117,7 @@ export function rateLimit<Given extends Policies<NodeRequest, NodeResponse> | un
   const { own, limit, options } = ownOptions({ trustedProxies: trustedProxiesOption }, first, second)
   const framework = { ...nodeFramework, ...addressView<NodeRequest>(own.trustedProxies, finder) }
   const guard = createGuard(framework, limit, options)
-  const check = async (request: NodeRequest, response: NodeResponse): Promise<boolean> => {
-    try {
-      return await guard.check(request, response)
-    } catch (error) {
-      throw asError(error)
-    }
-  }
+  const check = async (request: NodeRequest, response: NodeResponse) => guard.check(request, response)
   const middleware = (request: NodeRequest, response: NodeResponse, next?: (error?: unknown) => void) => {
     return next === undefined ? check(request, response) : guard.handle(request, response, next)
   }

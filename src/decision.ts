@@ -147,11 +147,3 @@ function decisionOf(
 function binds(allowed: boolean, verdict: Verdict, other: Verdict): boolean {
   return allowed ? verdict.remaining < other.remaining : verdict.retryAfter > other.retryAfter
 }
-
-/** The decision with its time. It is a literal without a spread, because this runs for every request. */
-export function dated(
-  { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source }: Decision,
-  at: number,
-): Decision {
-  return { allowed, limit, remaining, retryAfter, resetAfter, policy, policies, source, at }
-}

@@ -49,10 +49,9 @@ export type {
   StoreErrorEvent,
   TrustedProxies,
 } from './http/index.ts'
-export { byCookie } from './http/keys/by-cookie.ts'
 export { byIp } from './http/keys/by-ip.ts'
 export { combine } from './http/keys/combine.ts'
-export { byHeader, byParam, byRoute } from './http/keys/extractors.ts'
+export { byCookie, byHeader, byParam, byRoute } from './http/keys/extractors.ts'
 export type { InspectedBlock, Inspection } from './inspection/inspection.ts'
 export type { PolicyInspection, TimedUnits } from './inspection/policy-inspection.ts'
 export {

@@ -1,22 +1,14 @@
 import type { IncomingMessage, Server } from 'node:http'
 import type { Http2SecureServer, Http2Server } from 'node:http2'
 import type { Duplex } from 'node:stream'
-import { HeadgateError } from '../../src/errors.ts'
-import { InFlight } from '../../src/http/in-flight.ts'
-import type { KeyExtractor } from '../../src/http/index.ts'
-import { onPlatform } from '../../src/http/keys/declared-platform.ts'
-import { mayLackAddress } from '../../src/http/keys/extract-key.ts'
-import { findKey } from '../../src/http/keys/find-key.ts'
-import { scopeExtractors } from '../../src/http/keys/scope-extractors.ts'
-import { book, type Key, type RateLimiter } from '../../src/limiter.ts'
+import { createGuard, type Framework, type Guard, type KeyExtractor } from '../../src/http/index.ts'
+import type { RateLimiter } from '../../src/limiter.ts'
 import type { PolicyLikes } from '../../src/limiter-options.ts'
-import { isPromise, type MaybePromise } from '../../src/maybe-promise.ts'
 import { flag, knownOptions } from '../../src/options.ts'
-import type { Reservation } from '../../src/reservation.ts'
 import { reason, warnOnce } from '../../src/warn.ts'
 import { checkServer } from './check-server.ts'
 import { refuseUpgrade } from './refuse-upgrade.ts'
-import { lacksAddress, upgradeView } from './request-key.ts'
+import { upgradeView } from './request-key.ts'
 import { sharedLimiter } from './shared-limiter.ts'
 
 export interface ConnectionOptions {
@@ -31,14 +23,6 @@ export interface ConnectionOptions {
    * needs no such option: its unit is renewed while the connection is open, and free when that closes.
    */
   releaseOnClose?: boolean
-}
-
-interface Settings {
-  readonly limiter: RateLimiter
-  readonly extractors: readonly KeyExtractor<IncomingMessage>[]
-  readonly releases: boolean
-  /** Undefined if no policy counts units in flight. */
-  readonly inFlight: InFlight | undefined
 }
 
 /**
@@ -63,110 +47,85 @@ export function limitConnections(
   knownOptions('limitConnections', options, ['keys', 'releaseOnClose'])
   checkServer(server)
   const limiter = sharedLimiter(policies)
-  const extractors = scopeExtractors(options.keys, limiter.scopes, true)
   const releases = flag(options.releaseOnClose, 'releaseOnClose')
-  const settings = { limiter, extractors, releases, inFlight: InFlight.of(limiter.policies) }
+  const holds = releases || limiter.policies.some(({ algorithm }) => algorithm.leases)
+  // A connection that was never opened gives its unit back too.
+  const count = (_request: IncomingMessage, upgrade: Upgrade) => upgrade.opens && !releases
+  const guard = createGuard(upgradeFramework(holds), { limiter, keys: options.keys, count, headers: false })
   const emit: (name: string, ...values: unknown[]) => boolean = server.emit.bind(server)
   server.emit = (name: string, ...values: unknown[]): boolean => {
     if (name !== 'upgrade') return emit(name, ...values)
     const [request, socket] = values as [IncomingMessage, Duplex]
-    admit(settings, request, socket, () => emit(name, ...values))
+    admit(guard, request, socket, () => emit(name, ...values))
     return true
   }
   return limiter
 }
 
-/** Calls `open` if the connection is admitted: at once, unless the store or an extractor answers later. */
-function admit(settings: Settings, request: IncomingMessage, socket: Duplex, open: () => void): void {
-  let reservation: MaybePromise<Reservation | undefined>
-  try {
-    const view = onPlatform(upgradeView, settings.extractors)
-    const key = findKey(settings.extractors, settings.limiter.scopes, request, view, undefined)
-    const decide = (found: Key | false) => {
-      if (found === false || !mayLackAddress(found) || !lacksAddress(request, view)) return reserve(settings, found)
-      socket.destroy()
-      return undefined
-    }
-    reservation = isPromise(key) ? key.then(decide) : decide(key)
-  } catch (error) {
-    failed(error, socket)
-    return
+/** The response to a request that opens a connection. */
+class Upgrade {
+  readonly socket: Duplex & { readonly bytesWritten?: number }
+  /** True once the connection is admitted, unless its client has left. */
+  opens = false
+  /** Of a refusal. */
+  status = 429
+  /** The fields of a refusal. */
+  readonly fields: string[] = []
+
+  constructor(socket: Duplex) {
+    this.socket = socket
   }
-  if (isPromise(reservation)) admitLater(settings, reservation, socket, open)
-  else settle(settings, reservation, socket, open)
 }
 
-/** Undefined for a connection that an extractor exempts. */
-function reserve({ limiter }: Settings, key: Key | false): MaybePromise<Reservation | undefined> {
-  return key === false ? undefined : book(limiter, key, 1, 0)
+/** @param holds true if a connection holds its units until it closes */
+function upgradeFramework(holds: boolean): Framework<IncomingMessage, Upgrade> {
+  return {
+    ...upgradeView,
+    attach() {},
+    headersSent: () => false,
+    complete: () => false,
+    ended(upgrade, done) {
+      upgrade.opens = !upgrade.socket.destroyed
+      if (holds && upgrade.opens) upgrade.socket.once('close', () => done(101, false))
+      else done(101, false)
+    },
+    held: ({ socket }) => progressOf(socket),
+    setHeader: ({ fields }, name, value) => void fields.push(`${name}: ${value}`),
+    setStatus(upgrade, status) {
+      upgrade.status = status
+    },
+    send: ({ socket, status, fields }) => refuseUpgrade(socket, status, fields),
+  }
 }
 
-/** While nobody else listens to the socket, an error of it, such as a reset, must not end the process. */
-function admitLater(
-  settings: Settings,
-  later: Promise<Reservation | undefined>,
+/** Calls `open` if the connection is admitted: at once, unless the store or an extractor answers later. */
+function admit(
+  guard: Guard<IncomingMessage, Upgrade>,
+  request: IncomingMessage,
   socket: Duplex,
   open: () => void,
 ): void {
+  // While nobody else listens to the socket, an error of it, such as a reset, must not end the process.
   const ignore = () => {}
   socket.on('error', ignore)
-  later.then(
-    (reservation) => {
-      socket.off('error', ignore)
-      settle(settings, reservation, socket, open)
-    },
-    (error) => failed(error, socket),
-  )
-}
-
-function settle(settings: Settings, reservation: Reservation | undefined, socket: Duplex, open: () => void): void {
-  if (reservation === undefined) {
-    if (!socket.destroyed) open()
-    return
-  }
-  const { allowed, decision } = reservation
-  if (!allowed) refuseUpgrade(socket, 429, decision.retryAfter)
-  else if (socket.destroyed) void release(reservation)
-  else {
-    hold(settings, reservation, socket)
-    open()
-  }
-}
-
-/** Holds the units of an open connection until it closes. */
-function hold({ releases, inFlight }: Settings, reservation: Reservation, socket: Duplex): void {
-  const free = inFlight?.hold(reservation, { progress: progressOf(socket), failed: stayCounted })
-  if (free !== undefined) socket.once('close', free)
-  if (releases) socket.once('close', () => release(reservation))
+  void guard.handle(request, new Upgrade(socket), (error) => {
+    socket.off('error', ignore)
+    if (error !== undefined) failed(error, socket)
+    else if (!socket.destroyed) open()
+  })
 }
 
 /**
  * Grows once the upgrade was answered. Until then nobody may have the socket, and one that nobody reads tells of no end. So the
  * lease of a connection that is never answered ends by itself.
  */
-function progressOf(socket: Duplex & { readonly bytesWritten?: number }): () => number {
+function progressOf(socket: Upgrade['socket']): () => number {
   const before = socket.bytesWritten ?? 0
   let signs = 0
   return () => ((socket.bytesWritten ?? 0) > before ? ++signs : signs)
 }
 
-/** A connection that was never opened gives its unit back too. */
-function release(reservation: Reservation): Promise<void> {
-  return reservation.cancel().catch(stayCounted)
-}
-
-function stayCounted(error: unknown): void {
-  warnOnce(
-    'HEADGATE_RELEASE',
-    `The store failed to release or renew a connection, so it counts until its window or lease ends. ${reason(error)}`,
-  )
-}
-
 function failed(error: unknown, socket: Duplex): void {
-  if (error instanceof HeadgateError && error.code === 'HEADGATE_STORE_UNAVAILABLE') {
-    refuseUpgrade(socket, 503, error.retryAfter ?? 1000)
-    return
-  }
   warnOnce('HEADGATE_UPGRADE', `A connection ran into an error and was refused with status 500. ${reason(error)}`)
-  refuseUpgrade(socket, 500, Infinity)
+  refuseUpgrade(socket, 500, ['Cache-Control: no-store'])
 }

@@ -1,10 +1,10 @@
 import type { Decision } from '../../src/decision.ts'
 import { HeadgateError } from '../../src/errors.ts'
+import { callHook } from '../../src/http/events.ts'
 import { decide, type Key, type RateLimiter } from '../../src/limiter.ts'
 import { isPromise, type MaybePromise } from '../../src/maybe-promise.ts'
 import { Fifo } from '../../src/pacer/fifo.ts'
 import { longestSleep } from '../../src/sleeper.ts'
-import { callNotify } from './call-notify.ts'
 import type { ConnectionKey } from './connection-key.ts'
 import { checkedCost, type MessageRefusal, type MessageSettings } from './message-options.ts'
 import { type MessageTransport, noticeOf } from './message-transport.ts'
@@ -201,7 +201,7 @@ export class MessageLimit<Message> {
   #refuse(refusal: MessageRefusal<Message>, closes: boolean = this.#settings.overLimit === 'close'): void {
     const { notify } = this.#settings
     const notice = () => noticeOf(refusal, this.limiter.policies)
-    if (notify !== undefined) callNotify(notify, refusal)
+    if (notify !== undefined) callHook('notify', notify, refusal, 'messages')
     if (!closes) {
       if (notify === undefined) this.#transport.tell(refusal.message, notice)
       return

@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http'
 import { randomWords } from '#platform'
 import { HeadgateError } from '../../src/errors.ts'
 import { byIp, isUnixSocket, type KeyExtractor, routeName } from '../../src/http/index.ts'
-import { onPlatform } from '../../src/http/keys/declared-platform.ts'
+import { onPlatform } from '../../src/http/keys/address-source.ts'
 import { extractKey, mayLackAddress } from '../../src/http/keys/extract-key.ts'
 import type { RequestView } from '../../src/http/keys/key-extractor.ts'
 import { warnOfNoAddress } from '../../src/http/keys/no-address.ts'
@@ -23,7 +23,7 @@ export const upgradeView: RequestView<IncomingMessage> = {
  * True for a request that has no address and must not be admitted: its client has left, or the platform in front told no
  * valid address. All such clients would share one quota. A unix socket has no addresses by design.
  */
-export function lacksAddress(request: IncomingMessage, view: RequestView<IncomingMessage>): boolean {
+function lacksAddress(request: IncomingMessage, view: RequestView<IncomingMessage>): boolean {
   if (view.address(request) !== undefined) return false
   warnOfNoAddress(view, request)
   return !view.unaddressed?.(request)

@@ -9,7 +9,7 @@
  *
  * A reservation then reads its `tickets`. A refund or a settlement gives back between the two visits.
  */
-import { alone, type Decision, dated, join, type Source, type Verdict } from '../decision.ts'
+import { alone, type Decision, join, type Source, type Verdict } from '../decision.ts'
 import { type Policy, Report, type Ticket } from './algorithm.ts'
 import type { Costs, Details, Tickets, Verb } from './call.ts'
 import { withLag } from './effective-time.ts'
@@ -130,11 +130,9 @@ export class Evaluation {
 
   commit(source: Source, details?: Details): Decision {
     const { only, allowed } = this
-    const decision =
-      only === undefined
-        ? join(allowed, this.commitAll(details), source)
-        : alone(allowed, [this.commitOne(only, details)], source)
-    return details === undefined ? decision : this.withTime(decision, details)
+    const at = details !== undefined && details.at === true ? Math.floor(this.now / 1000) : undefined
+    if (only !== undefined) return alone(allowed, [this.commitOne(only, details)], source, at)
+    return join(allowed, this.commitAll(details), source, at)
   }
 
   private commitAll(details: Details | undefined): Verdict[] {
@@ -231,10 +229,6 @@ export class Evaluation {
       if (this.verb === 'refund') refund(evaluation, this.now)
       else settle(evaluation, this.now, this.given?.[n])
     }
-  }
-
-  private withTime(decision: Decision, { at }: Details): Decision {
-    return at === true ? dated(decision, Math.floor(this.now / 1000)) : decision
   }
 
   private withNext(evaluation: PolicyEvaluation, remaining: number, used: number, resetAfter: number): Verdict {

@@ -14,7 +14,6 @@
  * is left over stays, so that those who come can use it, and is given back later.
  */
 import type { Key, Units } from '../limiter.ts'
-import { LinkedList, type ListNode } from '../linked-list.ts'
 import type { Reservation } from '../reservation.ts'
 
 /** A request whose units are booked for a later time. */
@@ -27,7 +26,7 @@ export interface Booked {
   readonly giveBack: () => void
 }
 
-interface Slot extends ListNode<Slot> {
+interface Slot {
   readonly booked: Booked
   readonly timer: ReturnType<typeof setTimeout>
 }
@@ -37,33 +36,23 @@ type End = (reservation: Reservation | undefined) => void
 
 /** The slots of one key and cost, in the order they were booked, and the requests, in the order they came. */
 class SlotQueue {
-  readonly slots = new LinkedList<Slot>()
+  /** One for each request, and there may be more. */
+  readonly slots: Slot[] = []
   readonly requests = new Set<End>()
-  /** How many slots there are. There is one for each request, and there may be more. */
-  size = 0
   /** How many requests wait for the store's response. */
   asking = 0
 
   get empty(): boolean {
-    return this.size === 0 && this.asking === 0
+    return this.slots.length === 0 && this.asking === 0
   }
 
   /** Gives back the slots that are left over, the last one first. */
   trim(): void {
-    for (let { last } = this.slots; last !== undefined && this.#surplus; last = this.slots.last) {
-      this.remove(last)
-      clearTimeout(last.timer)
-      last.booked.giveBack()
+    while (this.asking === 0 && this.slots.length > this.requests.size) {
+      const { timer, booked } = this.slots.pop() as Slot
+      clearTimeout(timer)
+      booked.giveBack()
     }
-  }
-
-  get #surplus(): boolean {
-    return this.asking === 0 && this.size > this.requests.size
-  }
-
-  remove(slot: Slot): void {
-    this.slots.remove(slot)
-    this.size--
   }
 }
 
@@ -100,9 +89,8 @@ export class BookedSlots {
       const name = nameOf(booked.key, booked.cost)
       const queue = this.#queueOf(name)
       const timer = setTimeout(() => this.#go(name, queue, slot), booked.reservation.wait)
-      const slot: Slot = { booked, timer, before: undefined, after: undefined }
-      queue.slots.add(slot)
-      queue.size++
+      const slot = { booked, timer }
+      queue.slots.push(slot)
       queue.requests.add(resolve)
       onEnd(() => this.#leave(name, queue, resolve))
       this.#tidy(name, queue)
@@ -118,7 +106,7 @@ export class BookedSlots {
   /** The request that has waited the longest uses the slot. */
   #go(name: string, queue: SlotQueue, slot: Slot): void {
     const [first] = queue.requests
-    queue.remove(slot)
+    queue.slots.splice(queue.slots.indexOf(slot), 1)
     if (first === undefined) slot.booked.giveBack()
     else {
       queue.requests.delete(first)

@@ -127,15 +127,8 @@ export class Events<Request, Response> {
   noAddress(shared: boolean, enforced: boolean, request: Request, response: Response): void {
     const count = ++this.#addressless
     if (!addressless.hasSubscribers) return
-    const event: NoAddressEvent<Request, Response> = {
-      limiter: this.#limiter,
-      enforced,
-      shared,
-      count,
-      request,
-      response,
-    }
-    addressless.publish(event)
+    const limiter = this.#limiter
+    addressless.publish({ limiter, enforced, shared, count, request, response } satisfies NoAddressEvent)
   }
 
   /**
@@ -156,9 +149,18 @@ export class Events<Request, Response> {
 
 function notify<Event>(name: string, hook: ((event: Event) => unknown) | undefined, to: Channel, event: Event): void {
   if (to.hasSubscribers) to.publish(event)
-  if (hook === undefined) return
+  if (hook !== undefined) callHook(name, hook, event, 'requests')
+}
+
+/** Calls a hook, which cannot break what it hears of: if it throws or rejects, a warning is given once. */
+export function callHook<Event>(
+  name: string,
+  hook: (event: Event) => unknown,
+  event: Event,
+  goOn: 'requests' | 'messages',
+): void {
   const failed = (error: unknown) => {
-    warnOnce('HEADGATE_HOOK', `${name} threw; requests go on without it. Catch in the hook. ${reason(error)}`, name)
+    warnOnce('HEADGATE_HOOK', `${name} threw; ${goOn} go on without it. Catch in the hook. ${reason(error)}`, name)
   }
   try {
     const returned = hook(event)

@@ -12,23 +12,21 @@ export type Exemption = 'denied' | 'exempt' | 'limited'
 /** Decides which requests are limited at all: by `deny`, `allow` and `skip`, in this order. */
 export class Exemptions<Request, Response> {
   readonly #framework: Framework<Request, Response>
-  readonly #denied: AddressList | undefined
   readonly #deny: Rule<Request, Response> | undefined
   readonly #allow: AddressList | undefined
   readonly #skip: GuardOptions<Request, Response>['skip']
 
   constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
-    const { deny } = options
+    const { deny, allow, skip } = options
     this.#framework = framework
-    this.#denied = typeof deny === 'function' ? undefined : addressList(deny, 'deny')
-    this.#deny = typeof deny === 'function' ? deny : undefined
-    this.#allow = addressList(options.allow, 'allow')
-    this.#skip = callback(options.skip, 'skip', `(request) => request.url === '/health'`)
+    this.#deny = deny === undefined || typeof deny === 'function' ? deny : listRule(framework, deny)
+    this.#allow = allow === undefined ? undefined : new AddressList(allow, 'allow')
+    this.#skip = callback(skip, 'skip', `(request) => request.url === '/health'`)
   }
 
   /** False if every request is limited. */
   get needed(): boolean {
-    return [this.#denied, this.#deny, this.#allow, this.#skip].some((rule) => rule !== undefined)
+    return [this.#deny, this.#allow, this.#skip].some((rule) => rule !== undefined)
   }
 
   of(request: Request, response: Response, key: FindKey): MaybePromise<Exemption> {
@@ -39,30 +37,27 @@ export class Exemptions<Request, Response> {
     return denied ? 'denied' : this.#notDenied(request, response, key)
   }
 
-  /** By the lists, and by `skip`. */
   #notDenied(request: Request, response: Response, key: FindKey): MaybePromise<Exemption> {
-    if (this.#denied !== undefined || this.#allow !== undefined) {
-      const address = this.#framework.address(request)
-      if (this.#denied !== undefined && this.#isDenied(this.#denied, address, request)) return 'denied'
-      if (this.#allow?.has(address)) return 'exempt'
-    }
+    if (this.#allow?.has(this.#framework.address(request))) return 'exempt'
     if (this.#skip === undefined) return 'limited'
     const skips = this.#skip(request, response, key)
     return isPromise(skips) ? skips.then(skipped) : skipped(skips)
-  }
-
-  /** Without an address, the list cannot be checked. */
-  #isDenied(deny: AddressList, address: string | undefined, request: Request): boolean {
-    if (address !== undefined) return deny.has(address)
-    warnOfNoAddress(this.#framework, request)
-    return true
   }
 }
 
 type Rule<Request, Response> = (request: Request, response: Response, key: FindKey) => MaybePromise<boolean>
 
-function addressList(entries: readonly string[] | undefined, option: string): AddressList | undefined {
-  return entries === undefined ? undefined : new AddressList(entries, option)
+/** The rule of a list of addresses. A request without an address cannot be checked, so it is denied. */
+function listRule<Request, Response>(
+  framework: Framework<Request, Response>,
+  deny: readonly string[],
+): Rule<Request, Response> {
+  const list = new AddressList(deny, 'deny')
+  return (request) => {
+    const address = framework.address(request)
+    if (address === undefined) warnOfNoAddress(framework, request)
+    return address === undefined || list.has(address)
+  }
 }
 
 function skipped(skips: boolean): Exemption {

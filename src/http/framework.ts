@@ -77,8 +77,13 @@ export interface Framework<Request, Response> {
    * the status is set, to 200.
    */
   clearRefusal?(response: Response): void
-  /** Ends the response with a body of that content type. */
-  send(response: Response, type: string, body: string): void
+  /**
+   * Ends the response with a body of that content type.
+   * @param members what the body was made from, unless it is plain text: for frameworks that serialise it themselves
+   */
+  send(response: Response, type: string, body: string, members?: object): void
+  /** True if the body of a refusal is JSON, whatever the client accepts. Default false. */
+  readonly jsonOnly?: boolean
   /** Sends what `refuse` returned. Only for frameworks whose handlers return the response. */
   returned?(response: Response, value: unknown): void
 }

@@ -1,25 +1,26 @@
+import { afterPendingEvents } from '#platform'
+import { monotonicClock } from '../clock.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
-import { longestSleep } from '../sleeper.ts'
-import { DeadlineItem, Deadlines } from '../stores/deadlines.ts'
+import { longestSleep, realSleeper } from '../sleeper.ts'
 
 /** In milliseconds. */
 const defaultTimeout = 5000
+
+/** A process whose timer fires this much later than due stood still, in microseconds. Less is the noise of timers. */
+const standstill = 20_000
 
 /**
  * How long a request waits for a function in the options. Without it, a look-up that never answers would hold the
  * request and its socket without end. Only a promise gets a deadline: a synchronous function sets no timer.
  */
 export class FunctionDeadline {
-  /** In milliseconds. */
+  /** In milliseconds. Infinity if requests wait as long as the function does. */
   readonly #timeout: number
-  /** Undefined if requests wait as long as the function does. */
-  readonly #deadlines: Deadlines | undefined
 
   /** @throws HeadgateError `HEADGATE_OPTION` */
   constructor(timeout: Duration | undefined = defaultTimeout) {
     this.#timeout = timeout === Infinity ? Infinity : milliseconds(timeout, 'functionTimeout', 'HEADGATE_OPTION')
-    if (this.#timeout < Infinity) this.#deadlines = new Deadlines('A function', Math.min(this.#timeout, longestSleep))
   }
 
   /**
@@ -27,26 +28,29 @@ export class FunctionDeadline {
    * @param option the name of the function
    */
   bound<T>(answer: Promise<T>, option: string): Promise<T> {
-    const deadlines = this.#deadlines
-    if (deadlines === undefined) return answer
+    const timeout = this.#timeout
+    if (timeout === Infinity) return answer
     return new Promise((resolve, reject) => {
-      const call = new FunctionCall(() => reject(noAnswer(option, this.#timeout)))
-      deadlines.add(call)
-      answer.then(
-        (value) => deadlines.remove(call) && resolve(value),
-        (error) => deadlines.remove(call) && reject(error),
-      )
+      const cancel = whenPassed(timeout, () => reject(noAnswer(option, timeout)))
+      answer.then(resolve, reject).then(cancel)
     })
   }
 }
 
-class FunctionCall extends DeadlineItem {
-  readonly expire: () => void
+const sleep = realSleeper()
 
-  constructor(expire: () => void) {
-    super()
-    this.expire = expire
-  }
+/**
+ * Calls `expire` once that time has passed. An answer that arrived while this process was busy is read before. If the
+ * process stood still, the function had no chance to answer, so it gets the time again, once.
+ * @returns what cancels it
+ */
+function whenPassed(timeout: number, expire: () => void, isFirst = true): () => void {
+  const due = monotonicClock() + timeout * 1000
+  let cancel = sleep(Math.min(timeout, longestSleep), () => {
+    if (isFirst && monotonicClock() - due > standstill) cancel = whenPassed(timeout, expire, false)
+    else afterPendingEvents(expire)
+  })
+  return () => cancel()
 }
 
 function noAnswer(option: string, timeout: number): HeadgateError {

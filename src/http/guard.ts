@@ -3,17 +3,15 @@ import type { PlanLike } from '../limiter-options.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { PlanLimiter } from '../plan-limiter.ts'
 import { asError } from './as-error.ts'
-import { Attachment } from './attachment.ts'
 import { Enforcement } from './enforcement.ts'
 import { Events } from './events.ts'
 import { type Exemption, Exemptions } from './exemptions.ts'
 import type { Framework } from './framework.ts'
 import { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
-import { onPlatform } from './keys/declared-platform.ts'
-import { findKey } from './keys/find-key.ts'
+import { checkAddressNeeds, onPlatform } from './keys/address-source.ts'
+import { findKey } from './keys/extract-key.ts'
 import type { FindKey, KeyExtractor } from './keys/key-extractor.ts'
-import { checkAddressNeeds } from './keys/needs-address.ts'
 import { scopeExtractors } from './keys/scope-extractors.ts'
 import { type GuardParts, PlanCheck } from './plan-check.ts'
 import type { LimiterOf, Policies, PoliciesOf, RateLimitArgument } from './rate-limit-options.ts'
@@ -65,7 +63,6 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
   /** Undefined if every request is limited. */
   readonly #exemptions: Exemptions<Request, Response> | undefined
-  readonly #refusal: Refusal<Request, Response>
   /** The only check, if the policies are the same for every request. */
   readonly #only: PlanCheck<Request, Response> | undefined
   readonly #checks = new WeakMap<RateLimiter, PlanCheck<Request, Response>>()
@@ -91,34 +88,32 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
     const parts = {
       framework: onPlatform(framework, options.keys),
       options,
-      attachment: new Attachment(framework, options.attach),
       deadline: new FunctionDeadline(options.functionTimeout),
       enforcement: new Enforcement(options.shadow, options.enforce),
       events: new Events(limiter.name, options),
+      refusal: new Refusal(framework, options),
     }
     this.#parts = parts
     const exemptions = new Exemptions(parts.framework, options)
     this.#exemptions = exemptions.needed ? exemptions : undefined
-    this.#refusal = new Refusal(framework, options)
     // If the plans are not known yet, the check of any other one throws now if an option is invalid.
-    const check = new PlanCheck(
-      parts,
-      limiter instanceof RateLimiter ? limiter : anyLimiter(),
-      this.#extractors,
-      isOnly,
-    )
+    const known = limiter instanceof RateLimiter ? limiter : new RateLimiter({ policies: '1/1s token-bucket' })
+    const check = new PlanCheck(parts, known, this.#extractors, isOnly)
     this.#only = isOnly ? check : undefined
     checkAddressNeeds(framework, options, limiter.scopes)
   }
 
   /**
    * True if the request may go on. False if the guard has sent the response, or if its client has left. Throws or
-   * rejects with what a function in the options, or the store, threw. An adapter gives that, through `asError`, to its
-   * framework's error handler.
+   * rejects with an Error for the framework's error handler: what a function in the options, or the store, threw.
    */
   check(request: Request, response: Response): MaybePromise<boolean> {
-    if (this.#exemptions === undefined) return this.#checkPlan(request, response)
-    return this.#findExemption(this.#exemptions, request, response)
+    try {
+      const admitted = this.#check(request, response)
+      return typeof admitted === 'boolean' ? admitted : admitted.catch(rethrow)
+    } catch (error) {
+      return rethrow(error)
+    }
   }
 
   /**
@@ -128,12 +123,17 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   handle(request: Request, response: Response, next: (error?: unknown) => void): MaybePromise<void> {
     let admitted: MaybePromise<boolean>
     try {
-      admitted = this.check(request, response)
+      admitted = this.#check(request, response)
     } catch (error) {
       return next(asError(error))
     }
     if (admitted === true) return next()
     return admitted === false ? undefined : nextLater(admitted, next)
+  }
+
+  #check(request: Request, response: Response): MaybePromise<boolean> {
+    if (this.#exemptions === undefined) return this.#checkPlan(request, response)
+    return this.#findExemption(this.#exemptions, request, response)
   }
 
   #findExemption(rules: Exemptions<Request, Response>, request: Request, response: Response): MaybePromise<boolean> {
@@ -146,9 +146,9 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   #exempt(exemption: Exemption, request: Request, response: Response): MaybePromise<boolean> {
     if (exemption === 'limited') return this.#checkPlan(request, response)
     if (exemption === 'exempt') return true
-    const { events, framework } = this.#parts
+    const { events, framework, refusal } = this.#parts
     events.denied(framework, request, response)
-    return this.#refusal.deny(request, response)
+    return refusal.deny(request, response)
   }
 
   #checkPlan(request: Request, response: Response): MaybePromise<boolean> {
@@ -186,8 +186,8 @@ export class Guard<Request, Response, Limiter = RateLimiter | PlanLimiter> {
   }
 }
 
-function anyLimiter(): RateLimiter {
-  return new RateLimiter({ policies: '1/1s token-bucket' })
+function rethrow(error: unknown): never {
+  throw asError(error)
 }
 
 function nextLater(admitted: Promise<boolean>, next: (error?: unknown) => void): Promise<void> {

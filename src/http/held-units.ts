@@ -7,12 +7,10 @@ import { type Reservation, settleAndHold } from '../reservation.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { type CountRule, countRule } from './count.ts'
 import { Delay } from './delay.ts'
+import type { Events } from './events.ts'
 import type { Framework, RequestDecision } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { InFlight } from './in-flight.ts'
-
-/** Reports an error of the store that no request waits for. */
-export type SettleFailed<Request, Response> = (error: unknown, key: Key, request: Request, response: Response) => void
 
 /** A request whose units are held. */
 export interface HeldRequest<Request, Response> {
@@ -31,7 +29,7 @@ export interface HeldRequest<Request, Response> {
 export class HeldUnits<Request, Response> {
   readonly #limiter: RateLimiter
   readonly #framework: Framework<Request, Response>
-  readonly #settleFailed: SettleFailed<Request, Response>
+  readonly #events: Events<Request, Response>
   readonly #counts: CountRule<Request, Response> | undefined
   readonly #delay: Delay | undefined
   readonly #settles: boolean
@@ -41,11 +39,11 @@ export class HeldUnits<Request, Response> {
     limiter: RateLimiter,
     framework: Framework<Request, Response>,
     options: GuardOptions<Request, Response>,
-    settleFailed: SettleFailed<Request, Response>,
+    events: Events<Request, Response>,
   ) {
     this.#limiter = limiter
     this.#framework = framework
-    this.#settleFailed = settleFailed
+    this.#events = events
     this.#counts = countRule(options.count)
     this.#delay = options.delay === undefined ? undefined : new Delay(options.delay, limiter.policies)
     this.#settles = flag(options.settle, 'settle')
@@ -180,7 +178,9 @@ export class HeldUnits<Request, Response> {
     }
   }
 
+  /** An error of the store that no request waits for. One of a store that answers later was reported by its call. */
   #failed(error: unknown, { key, request, response }: HeldRequest<Request, Response>): void {
-    this.#settleFailed(error, key, request, response)
+    warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)
+    if (this.#limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
   }
 }

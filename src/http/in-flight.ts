@@ -1,9 +1,7 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { Reservation } from '../reservation.ts'
+import { longestSleep } from '../sleeper.ts'
 import { warnOnce } from '../warn.ts'
-
-/** Timers of more milliseconds than this fire at once. */
-const longestInterval = 2 ** 31 - 1
 
 /**
  * The request that holds units. Only what will tell of its end may keep it: an owner that was collected can end no more, so
@@ -40,7 +38,7 @@ export class InFlight {
 
   /** @param lease the shortest lease, in milliseconds */
   constructor(lease: number) {
-    this.#interval = Math.min(Math.ceil(lease / 3), longestInterval)
+    this.#interval = Math.min(Math.ceil(lease / 3), longestSleep)
   }
 
   /** Undefined if no policy counts units in flight. */

@@ -2,9 +2,9 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import { type CallExtras, calls, decide, type Key, type RateLimiter, type Units } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
+import { callback } from '../options.ts'
 import type { Reservation } from '../reservation.ts'
-import { reason, warnOnce } from '../warn.ts'
-import type { Attachment } from './attachment.ts'
+import { warnOnce } from '../warn.ts'
 import { type Cost, checkedCost, readCost } from './cost.ts'
 import type { Enforcement } from './enforcement.ts'
 import type { Events } from './events.ts'
@@ -13,20 +13,19 @@ import type { FunctionDeadline } from './function-deadline.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { Headers } from './headers/headers.ts'
 import { HeldUnits } from './held-units.ts'
-import { mayLackAddress } from './keys/extract-key.ts'
-import { findKey } from './keys/find-key.ts'
+import { findKey, mayLackAddress } from './keys/extract-key.ts'
 import type { KeyExtractor } from './keys/key-extractor.ts'
 import { warnOfNoAddress } from './keys/no-address.ts'
-import { Refusal } from './refusal.ts'
+import type { Refusal } from './refusal.ts'
 
 /** What all plans of a guard share. */
 export interface GuardParts<Request, Response> {
   readonly framework: Framework<Request, Response>
   readonly options: GuardOptions<Request, Response>
-  readonly attachment: Attachment<Request, Response>
   readonly deadline: FunctionDeadline
   readonly enforcement: Enforcement
   readonly events: Events<Request, Response>
+  readonly refusal: Refusal<Request, Response>
 }
 
 /**
@@ -35,19 +34,17 @@ export interface GuardParts<Request, Response> {
  *     key -> cost -> decide -> respond: attach, notify, headers, refuse
  */
 export class PlanCheck<Request, Response> {
+  readonly #parts: GuardParts<Request, Response>
   readonly #limiter: RateLimiter
-  readonly #framework: Framework<Request, Response>
   readonly #extractors: readonly KeyExtractor<Request, Response>[]
   readonly #cost: Cost<Request, Response>
-  readonly #attachment: Attachment<Request, Response>
-  readonly #deadline: FunctionDeadline
   readonly #heldUnits: HeldUnits<Request, Response> | undefined
   readonly #headers: Headers
   /** Of a call whose store error nobody listens to: the same for every request. */
   readonly #extras: CallExtras
-  readonly #enforcement: Enforcement
-  readonly #events: Events<Request, Response>
-  readonly #refusal: Refusal<Request, Response>
+  readonly #attach: GuardOptions<Request, Response>['attach']
+  /** The last decision. Each call makes a new one, so it identifies the request without keeping it alive. */
+  #latest: RequestDecision | undefined
 
   /**
    * @param extractors one for each scope of the limiter
@@ -55,45 +52,42 @@ export class PlanCheck<Request, Response> {
    * @throws HeadgateError if an option is invalid
    */
   constructor(
-    { framework, options, attachment, deadline, enforcement, events }: GuardParts<Request, Response>,
+    parts: GuardParts<Request, Response>,
     limiter: RateLimiter,
     extractors: readonly KeyExtractor<Request, Response>[],
     one: boolean,
   ) {
+    const { options, events } = parts
+    this.#parts = parts
     this.#limiter = limiter
-    this.#framework = framework
     this.#extractors = extractors
     this.#cost = readCost(options.cost, one ? limiter.policies : [])
-    this.#attachment = attachment
-    this.#deadline = deadline
-    const heldUnits = new HeldUnits(limiter, framework, options, (...failure) => this.#settleFailed(...failure))
+    this.#attach = callback(options.attach, 'attach', '(decision, request) => ...')
+    const heldUnits = new HeldUnits(limiter, parts.framework, options, events)
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
     this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
     const { details } = this.#headers
     this.#extras = limiter.store.synchronous ? { details } : { details, ...events.choice }
-    this.#enforcement = enforcement
-    this.#events = events
-    this.#refusal = new Refusal(framework, options, limiter)
   }
 
   /** As `Guard.check`. */
   check(request: Request, response: Response): MaybePromise<boolean> {
-    const key = findKey(this.#extractors, this.#limiter.scopes, request, this.#framework, response)
+    const key = findKey(this.#extractors, this.#limiter.scopes, request, this.#parts.framework, response)
     return isPromise(key) ? this.#findCostLater(key, request, response) : this.#findCost(key, request, response)
   }
 
   #findCost(key: Key | false, request: Request, response: Response): MaybePromise<boolean> {
     if (key === false) return true // an extractor has exempted the request
-    if (mayLackAddress(key) && this.#hasLeft(key, request, response)) return this.#refusal.deny(request, response)
+    if (mayLackAddress(key) && this.#hasLeft(key, request, response)) return this.#parts.refusal.deny(request, response)
     const cost = this.#cost
     if (typeof cost !== 'function') return this.#decide(key, cost, request, response)
-    const units = cost(request, this.#framework, response)
+    const units = cost(request, this.#parts.framework, response)
     if (isPromise(units)) return this.#decideLater(key, units, request, response)
     return this.#decide(key, checkedCost(units, 'What cost returns'), request, response)
   }
 
   #decide(key: Key, cost: Units, request: Request, response: Response): MaybePromise<boolean> {
-    if (this.#heldUnits !== undefined) return this.#reserve(this.#heldUnits, key, cost, request, response)
+    if (this.#heldUnits !== undefined) return this.#reserve(key, cost, request, response)
     let decision: MaybePromise<Decision>
     try {
       decision = decide(this.#limiter, key, cost, this.#extrasFor(key, request, response))
@@ -105,16 +99,26 @@ export class PlanCheck<Request, Response> {
   }
 
   #respond(decision: RequestDecision, key: Key, request: Request, response: Response): MaybePromise<boolean> {
-    const framework = this.#framework
+    const { framework, enforcement, events, refusal } = this.#parts
     const { allowed } = decision
-    this.#attachment.put(decision, request, response)
-    if (this.#events.listens(allowed)) {
-      this.#events.decided(decision, key, this.#enforcement.appliesTo(key), request, response)
-    }
+    this.#put(decision, request, response)
+    if (events.listens(allowed)) events.decided(decision, key, enforcement.appliesTo(key), request, response)
     const open = !framework.headersSent(response)
     if (open) this.#headers.write(decision, framework, response, key)
-    if (allowed || !this.#enforcement.appliesTo(key)) return true
-    return open ? this.#refusal.refuse(decision, request, response) : this.#refusal.tooLate(response)
+    if (allowed || !enforcement.appliesTo(key)) return true
+    return open ? refusal.refuse(decision, this.#limiter, request, response) : refusal.tooLate(response)
+  }
+
+  /** Puts the decision where the application finds it: in the framework's place, or by the option `attach`. */
+  #put(decision: RequestDecision, request: Request, response: Response): void {
+    if (this.#attach !== undefined) {
+      this.#attach(decision, request, response)
+      return
+    }
+    const { framework } = this.#parts
+    if (this.#latest !== undefined && framework.attached?.(request) === this.#latest) warnOfRepeatedUse()
+    this.#latest = decision
+    framework.attach(request, response, decision)
   }
 
   /**
@@ -122,21 +126,21 @@ export class PlanCheck<Request, Response> {
    * clients would share one quota. A request over a unix socket has no address by design.
    */
   #hasLeft(key: Key, request: Request, response: Response): boolean {
-    const framework = this.#framework
+    const { framework, enforcement, events } = this.#parts
     if (framework.address(request) !== undefined) return false
     warnOfNoAddress(framework, request)
     const shared = framework.unaddressed?.(request) === true
-    const enforced = !shared && this.#enforcement.appliesTo(key)
-    this.#events.noAddress(shared, enforced, request, response)
+    const enforced = !shared && enforcement.appliesTo(key)
+    events.noAddress(shared, enforced, request, response)
     return enforced
   }
 
   async #findCostLater(key: Promise<Key | false>, request: Request, response: Response): Promise<boolean> {
-    return this.#findCost(await this.#deadline.bound(key, 'keys'), request, response)
+    return this.#findCost(await this.#parts.deadline.bound(key, 'keys'), request, response)
   }
 
   async #decideLater(key: Key, units: Promise<Units>, request: Request, response: Response): Promise<boolean> {
-    const cost = checkedCost(await this.#deadline.bound(units, 'cost'), 'What cost returns')
+    const cost = checkedCost(await this.#parts.deadline.bound(units, 'cost'), 'What cost returns')
     return this.#decide(key, cost, request, response)
   }
 
@@ -148,13 +152,8 @@ export class PlanCheck<Request, Response> {
   }
 
   /** `#decide` with a reservation, for `settle`, `count`, `delay` and units in flight. */
-  #reserve(
-    heldUnits: HeldUnits<Request, Response>,
-    key: Key,
-    cost: Units,
-    request: Request,
-    response: Response,
-  ): MaybePromise<boolean> {
+  #reserve(key: Key, cost: Units, request: Request, response: Response): MaybePromise<boolean> {
+    const heldUnits = this.#heldUnits as HeldUnits<Request, Response>
     const reserved = (reservation: Reservation) => {
       const held = { reservation, key, cost, request, response }
       const admitted = reservation.allowed && heldUnits.hold(held)
@@ -163,12 +162,8 @@ export class PlanCheck<Request, Response> {
     }
     let reservation: MaybePromise<Reservation>
     try {
-      reservation = heldUnits.reserve(
-        key,
-        cost,
-        this.#extrasFor(key, request, response),
-        this.#enforcement.appliesTo(key),
-      )
+      const mayWait = this.#parts.enforcement.appliesTo(key)
+      reservation = heldUnits.reserve(key, cost, this.#extrasFor(key, request, response), mayWait)
     } catch (error) {
       return this.#failed(error, key, request, response)
     }
@@ -178,8 +173,8 @@ export class PlanCheck<Request, Response> {
 
   #extrasFor(key: Key, request: Request, response: Response): CallExtras {
     const { synchronous } = this.#limiter.store
-    const extras = synchronous ? this.#extras : this.#events.extras(this.#extras, key, request, response)
-    return calls.hasSubscribers && !this.#enforcement.appliesTo(key) ? { ...extras, enforced: false } : extras
+    const extras = synchronous ? this.#extras : this.#parts.events.extras(this.#extras, key, request, response)
+    return calls.hasSubscribers && !this.#parts.enforcement.appliesTo(key) ? { ...extras, enforced: false } : extras
   }
 
   /**
@@ -187,20 +182,24 @@ export class PlanCheck<Request, Response> {
    * store's, unless refusals of this key are not enforced.
    */
   #failed(error: unknown, key: Key, request: Request, response: Response): boolean {
+    const { enforcement, events, refusal } = this.#parts
     const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
-    if (code !== 'HEADGATE_STORE_UNAVAILABLE') {
-      if (!code.startsWith('HEADGATE_STORE')) throw error
-      // An error of a store that answers later was reported when the choice was made.
-      if (!this.#limiter.store.synchronous && !this.#enforcement.appliesTo(key)) return true
-      if (this.#limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
-      throw error
+    if (!code.startsWith('HEADGATE_STORE')) throw error
+    if (code === 'HEADGATE_STORE_UNAVAILABLE') {
+      if (!enforcement.appliesTo(key)) return true
+      return refusal.unavailable((error as HeadgateError).retryAfter, request, response)
     }
-    if (!this.#enforcement.appliesTo(key)) return true
-    return this.#refusal.unavailable((error as HeadgateError).retryAfter, request, response)
+    // An error of a store that answers later was reported when the choice was made.
+    if (this.#limiter.store.synchronous) events.storeFailed(error, key, request, response)
+    else if (!enforcement.appliesTo(key)) return true
+    throw error
   }
+}
 
-  #settleFailed(error: unknown, key: Key, request: Request, response: Response): void {
-    warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)
-    if (this.#limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
-  }
+function warnOfRepeatedUse(): void {
+  warnOnce(
+    'HEADGATE_TWICE',
+    'A request passed the same rate limiter twice, and counted twice. Use the middleware once for each route: in ' +
+      'app.use(limit), or on the route. For another limit on the route, make another middleware.',
+  )
 }

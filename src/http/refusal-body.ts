@@ -3,57 +3,49 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { Decision } from '../decision.ts'
 import { retryAfterSeconds, tryAgain } from './retry-after.ts'
 
-const types = ['text/plain', 'application/json'] as const
+/** The forms of a body. `problem` is problem details (RFC 9457). */
+export type Form = 'text' | 'json' | 'problem'
 
-/** The body of a response that ends a request, and its content type. */
-export interface Body {
-  readonly type: string
-  readonly body: string
+export const contentTypes: Readonly<Record<Form, string>> = {
+  text: 'text/plain; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  problem: 'application/problem+json',
 }
 
-/** The label of each policy that has one of its own, by the policy's name. */
-export type Labels = ReadonlyMap<string, string>
+/** A text for the form `text`; else the members of an object. */
+export type Body = string | object
 
-export function labelsOf(policies: readonly Policy[]): Labels {
-  return new Map(policies.flatMap(({ name, label = name }) => (label === name ? [] : [[name, label]])))
-}
-
-/** For a refused request: in the type that the client accepts, plain text if it has no preference. */
-export function refusalBody(decision: Decision, status: number, accept: string | undefined, labels: Labels): Body {
+/** For a refused request. A problem has the type and the member that draft-11 registers. */
+export function refusalBody(form: Form, decision: Decision, status: number, policies: readonly Policy[]): Body {
   const text = message(decision)
-  if (!prefersJson(accept)) return plain(text)
-  const { policy, retryAfter } = decision
-  return json({
-    error: status === 403 ? 'forbidden' : 'too_many_requests',
-    message: text,
-    policy: labels.get(policy) ?? policy,
-    retryAfter: retryAfterSeconds(retryAfter) ?? null,
-  })
-}
-
-/** For a refused request, as problem details (RFC 9457) with the type and member that draft-11 registers. */
-export function refusalProblem(decision: Decision, status: number, labels: Labels): Body {
+  if (form === 'text') return text
+  const labelOf = (policy: string) => policies.find(({ name }) => name === policy)?.label ?? policy
+  if (form === 'json') {
+    const error = status === 403 ? 'forbidden' : 'too_many_requests'
+    const retryAfter = retryAfterSeconds(decision.retryAfter) ?? null
+    return { error, message: text, policy: labelOf(decision.policy), retryAfter }
+  }
   const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
-  return problem({
+  return {
     type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
     title: 'Request cannot be satisfied as assigned quota has been exceeded',
     status,
-    detail: message(decision),
-    'violated-policies': violated.map(({ name }) => labels.get(name) ?? name),
-  })
+    detail: text,
+    'violated-policies': violated.map(({ name }) => labelOf(name)),
+  }
 }
 
 /** For a request from an address on the deny list. */
-export function denialBody(accept: string | undefined, asProblem: boolean): Body {
-  if (asProblem) return problem({ type: 'about:blank', title: 'Forbidden', status: 403 })
-  return prefersJson(accept) ? json({ error: 'forbidden', message: 'Forbidden.' }) : plain('Forbidden.')
+export function denialBody(form: Form): Body {
+  if (form === 'problem') return { type: 'about:blank', title: 'Forbidden', status: 403 }
+  return form === 'json' ? { error: 'forbidden', message: 'Forbidden.' } : 'Forbidden.'
 }
 
 /** For a request that cannot be decided. */
-export function unavailableBody(seconds: number, accept: string | undefined, asProblem: boolean): Body {
+export function unavailableBody(form: Form, seconds: number): Body {
   const text = `Service unavailable. ${tryAgain(seconds)}`
-  if (asProblem) return problem({ type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text })
-  return prefersJson(accept) ? json({ error: 'unavailable', message: text, retryAfter: seconds }) : plain(text)
+  if (form === 'problem') return { type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text }
+  return form === 'json' ? { error: 'unavailable', message: text, retryAfter: seconds } : text
 }
 
 function message({ limit, retryAfter }: Decision): string {
@@ -63,24 +55,12 @@ function message({ limit, retryAfter }: Decision): string {
   return `Too many requests. ${tryAgain(seconds)}`
 }
 
-function plain(text: string): Body {
-  return { type: 'text/plain; charset=utf-8', body: `${text}\n` }
-}
-
-function json(members: object): Body {
-  return { type: 'application/json; charset=utf-8', body: JSON.stringify(members) }
-}
-
-function problem(members: object): Body {
-  return { type: 'application/problem+json', body: JSON.stringify(members) }
-}
-
 /** Browsers send about 150 characters. To negotiate 15,000 would take 4 ms, which a flood of refusals cannot have. */
 const longestAccept = 512
 
-function prefersJson(accept: string | undefined): boolean {
+/** True if the client prefers JSON to plain text. Without a preference, it gets plain text. */
+export function prefersJson(accept: string | undefined): boolean {
   if (accept === undefined || accept === '*/*') return false
-  return (
-    new Negotiator({ headers: { accept: accept.slice(0, longestAccept) } }).mediaType([...types]) === 'application/json'
-  )
+  const negotiator = new Negotiator({ headers: { accept: accept.slice(0, longestAccept) } })
+  return negotiator.mediaType(['text/plain', 'application/json']) === 'application/json'
 }

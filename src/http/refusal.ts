@@ -7,11 +7,11 @@ import type { Framework } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'
 import {
   type Body,
+  contentTypes,
   denialBody,
-  type Labels,
-  labelsOf,
+  type Form,
+  prefersJson,
   refusalBody,
-  refusalProblem,
   unavailableBody,
 } from './refusal-body.ts'
 import { retryAfterSeconds } from './retry-after.ts'
@@ -19,25 +19,12 @@ import { retryAfterSeconds } from './retry-after.ts'
 /** Sends the responses of requests that may not go on. */
 export class Refusal<Request, Response> {
   readonly #framework: Framework<Request, Response>
-  readonly #penaltyName: string | undefined
-  /** The status during a block of the penalty. */
-  readonly #blockStatus: 403 | 429
   readonly #problem: boolean
-  readonly #labels: Labels
   readonly #refuse: GuardOptions<Request, Response>['refuse']
 
-  /** @param limiter needed to refuse; without it, requests are denied */
-  constructor(
-    framework: Framework<Request, Response>,
-    options: GuardOptions<Request, Response>,
-    limiter?: RateLimiter,
-  ) {
-    const penalty = limiter?.penalty
+  constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
     this.#framework = framework
-    this.#penaltyName = penalty === undefined ? undefined : (penalty.name ?? 'penalty')
-    this.#blockStatus = penalty?.status ?? 429
     this.#problem = flag(options.problem, 'problem')
-    this.#labels = labelsOf(limiter?.policies ?? [])
     this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
   }
 
@@ -45,25 +32,16 @@ export class Refusal<Request, Response> {
    * Responds with 429, or the status of a block. A cache must not store the response (RFC 6585, 4). True if `refuse` lets the
    * request go on.
    */
-  refuse(decision: Decision, request: Request, response: Response): MaybePromise<boolean> {
-    const framework = this.#framework
-    const status = this.#isBlock(decision) ? this.#blockStatus : 429
-    this.#setStatus(response, status)
-    const seconds = retryAfterSeconds(decision.retryAfter)
-    if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
-    if (this.#refuse !== undefined) {
-      const returned = this.#refuse(decision, request, response)
-      return isPromise(returned)
-        ? returned.then((value) => this.#sendReturned(response, value))
-        : this.#sendReturned(response, returned)
+  refuse(decision: Decision, limiter: RateLimiter, request: Request, response: Response): MaybePromise<boolean> {
+    const status = limiter.penalty?.status === 403 && isBlock(decision, limiter) ? 403 : 429
+    this.#begin(response, status, retryAfterSeconds(decision.retryAfter))
+    if (this.#refuse === undefined) {
+      return this.#send(request, response, (form) => refusalBody(form, decision, status, limiter.policies))
     }
-    if (this.#problem) return this.#send(response, refusalProblem(decision, status, this.#labels))
-    return this.#send(response, refusalBody(decision, status, framework.header(request, 'accept'), this.#labels))
-  }
-
-  /** True during a block, by hand or by the penalty, also if another policy makes the key wait longer. */
-  #isBlock({ policies, blocked }: Decision): boolean {
-    return blocked !== undefined || policies.some(({ name, allowed }) => name === this.#penaltyName && !allowed)
+    const returned = this.#refuse(decision, request, response)
+    return isPromise(returned)
+      ? returned.then((value) => this.#sendReturned(response, value))
+      : this.#sendReturned(response, returned)
   }
 
   /** True from `refuse` lets the request go on. */
@@ -87,26 +65,38 @@ export class Refusal<Request, Response> {
   /** Responds with 403, for an address on the deny list. */
   deny(request: Request, response: Response): false {
     if (this.#framework.headersSent(response)) return this.tooLate(response)
-    this.#setStatus(response, 403)
-    return this.#send(response, denialBody(this.#framework.header(request, 'accept'), this.#problem))
+    this.#begin(response, 403)
+    return this.#send(request, response, denialBody)
   }
 
   /** Responds with 503, for a request that the store cannot decide and that must not be admitted. */
   unavailable(retryAfter: number | undefined, request: Request, response: Response): false {
     if (this.#framework.headersSent(response)) return this.tooLate(response)
-    this.#setStatus(response, 503)
     const seconds = retryAfterSeconds(retryAfter ?? 1000) as number
-    this.#framework.setHeader(response, 'Retry-After', String(seconds))
-    return this.#send(response, unavailableBody(seconds, this.#framework.header(request, 'accept'), this.#problem))
+    this.#begin(response, 503, seconds)
+    return this.#send(request, response, (form) => unavailableBody(form, seconds))
   }
 
-  #setStatus(response: Response, status: number): void {
-    this.#framework.setStatus(response, status)
-    this.#framework.setHeader(response, 'Cache-Control', 'no-store')
+  #begin(response: Response, status: number, seconds?: number): void {
+    const framework = this.#framework
+    framework.setStatus(response, status)
+    framework.setHeader(response, 'Cache-Control', 'no-store')
+    if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
   }
 
-  #send(response: Response, { type, body }: Body): false {
-    this.#framework.send(response, type, body)
+  #send(request: Request, response: Response, bodyOf: (form: Form) => Body): false {
+    const framework = this.#framework
+    const asJson = framework.jsonOnly || prefersJson(framework.header(request, 'accept'))
+    const form = this.#problem ? 'problem' : asJson ? 'json' : 'text'
+    const body = bodyOf(form)
+    if (typeof body === 'string') framework.send(response, contentTypes[form], `${body}\n`)
+    else framework.send(response, contentTypes[form], JSON.stringify(body), body)
     return false
   }
+}
+
+/** True during a block, by hand or by the penalty, also if another policy makes the key wait longer. */
+function isBlock({ policies, blocked }: Decision, { penalty }: RateLimiter): boolean {
+  const penaltyName = penalty?.name ?? 'penalty'
+  return blocked !== undefined || policies.some(({ name, allowed }) => name === penaltyName && !allowed)
 }

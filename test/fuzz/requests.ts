@@ -1,4 +1,4 @@
-import { isAddress, tellsAddress } from '../../src/http/keys/address.ts'
+import { addressIn, isAddress } from '../../src/http/keys/address.ts'
 import { addressKey } from '../../src/http/keys/address-key.ts'
 import { byCookie, byIp, type KeyExtractor } from '../../src/index.ts'
 import type { Random } from '../support/seeded-random.ts'
@@ -90,7 +90,7 @@ export const addresses: Target = {
 
 /** What is taken as an address has the key of one, so nothing that stands beside the address is a new key. */
 function checkTold(hostile: string): void {
-  const key = tellsAddress(hostile) ? addressKey(hostile, 56) : '192.0.2.1'
+  const key = addressIn(hostile) !== undefined ? addressKey(hostile, 56) : '192.0.2.1'
   const ofIPv6 = key.endsWith('::/56') && isAddress(`${key.slice(0, -3)}1`)
   check(ofIPv6 || (isAddress(key) && !key.includes(':')), 'the key of an address', hostile, key)
 }

@@ -66,6 +66,13 @@ test('a synchronous function sets no timer, and no timer stays after an answer',
   await expect.poll(timers).toBeLessThanOrEqual(before)
 })
 
+test('a process that stood still gives the function its time again', async () => {
+  const inAMoment = () => new Promise((resolve) => setTimeout(() => setTimeout(resolve, 5, 'ann'), 5))
+  const checked = check({ keys: inAMoment, functionTimeout: 50 })
+  for (const began = performance.now(); performance.now() - began < 150; ) {}
+  expect(await checked).toBeUndefined()
+})
+
 test('Infinity waits as long as the function does', async () => {
   const before = timers()
   const checked = check({

@@ -130,6 +130,22 @@ test('a client that resets the connection while the store decides takes no unit 
   expect(sockets.clients.size).toBe(0)
 })
 
+test('an extractor that never answers ends in status 500, not in a connection that stays open', async () => {
+  const warnings = vi.spyOn(process, 'emitWarning').mockImplementation(() => undefined)
+  onTestFinished(() => warnings.mockRestore())
+  const { port } = await listen('5/1h', { keys: () => new Promise(() => {}) })
+  expect(await outcome(open(port))).toBe('500 -')
+  expect(warnings.mock.calls[0]?.[0]).toMatch(/keys did not answer within 5000 ms/)
+})
+
+test('a block of a penalty has the status of the penalty, and a request without an address gets 403', async () => {
+  const penalty = { after: 1, within: '1m', block: '1h', status: 403 } as const
+  const { port } = await listen(new RateLimiter({ policies: '1/1m sliding-log', penalty }))
+  for (const result of ['open', /^4/, '403 3600']) expect(await outcome(open(port))).toMatch(result)
+  const behind = await listen('5/1h', { keys: byIp({ platform: 'nginx', warn: false }) })
+  expect(await outcome(open(behind.port, '127.0.0.1', { 'x-real-ip': 'unknown' }))).toBe('403 -')
+})
+
 test('a client that does not take its refusal is cut off', async () => {
   const { server, port } = await listen(new RateLimiter({ policies: { limit: 0, window: '1h' } }))
   const client = connectTcp({ port, host: '127.0.0.1', allowHalfOpen: true })

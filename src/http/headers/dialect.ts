@@ -27,12 +27,6 @@ function isNamed(list: string): boolean {
   return list.charCodeAt(0) === 34
 }
 
-/** Which of the two Lists a dialect writes: those that no later dialect of the same limiter writes. */
-export interface OwnLists {
-  readonly policies: boolean
-  readonly left: boolean
-}
-
 /** The verdict of the binding policy; of the first reported one if the binding policy is not reported. */
 export function bindingVerdict(decision: Decision, reported: readonly ReportedPolicy[]): Verdict {
   if (decision.policies.length === 1) return decision.policies[0] as Verdict

@@ -1,19 +1,17 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
 import { isCounter } from '../../algorithms/counter.ts'
 import type { Details } from '../../algorithms/evaluation.ts'
-import type { Decision } from '../../decision.ts'
+import { type Decision, join } from '../../decision.ts'
 import type { Key } from '../../limiter.ts'
-import { type OwnLists, type ReportedPolicy, type Sink, verdictOf, type Writer } from './dialect.ts'
-import { draft6 } from './draft-6.ts'
-import { draft7 } from './draft-7.ts'
-import { draft8 } from './draft-8.ts'
-import { draft11 } from './draft-11.ts'
-import { type Dialect, type HeadersOption, type HeaderWriter, type ReadHeaders, readHeaders } from './headers-option.ts'
+import { type ReportedPolicy, type Sink, verdictOf, type Writer } from './dialect.ts'
+import { draft6, draft7, draft8, draft11 } from './drafts.ts'
+import { type Dialect, type HeadersOption, type HeaderWriter, readHeaders } from './headers-option.ts'
 import { legacy } from './legacy.ts'
 import { PartitionKeys } from './partition-keys.ts'
-import { isInFlight, windowsOnly } from './windows-only.ts'
 
-/** Dialects that can tell a policy without a window. */
+const drafts = { 'draft-6': draft6, 'draft-7': draft7, 'draft-8': draft8, 'draft-11': draft11 }
+
+/** Dialects that can tell a policy without a window, such as units in flight. */
 const withoutWindow: readonly Dialect[] = ['draft-8', 'draft-11']
 
 /** Writes the fields of a response, for the policies of one limiter. */
@@ -21,29 +19,33 @@ export class Headers {
   /** The details that decisions must include for these fields. */
   readonly details: Details
   readonly #writers: readonly Writer[]
-  readonly #reported: readonly ReportedPolicy[]
-  readonly #near: boolean
+  readonly #reported: readonly ReportedPolicy[] = []
+  readonly #near: boolean = false
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a dialect or option that does not exist */
   constructor(option: HeadersOption, policies: readonly Policy[]) {
     if (typeof option === 'function') {
-      this.#reported = []
-      this.#near = false
       this.#writers = [ownWriter(option)]
       this.details = { at: true }
       return
     }
-    const options = readHeaders(option)
-    const { dialects } = options
+    const { dialects, near, legacy: names, pk } = readHeaders(option)
+    const partitions = pk === undefined ? undefined : new PartitionKeys(pk)
     const all = reportedOf(policies)
     const windows = reportedOf(policies.filter((policy) => !isInFlight(policy)))
     const reportedBy = (dialect: Dialect) => (withoutWindow.includes(dialect) ? all : windows)
     const writing = dialects.filter((dialect) => reportedBy(dialect).length > 0)
-    this.#reported = writing.some((dialect) => withoutWindow.includes(dialect))
-      ? all
-      : all.filter(({ policy }) => !isInFlight(policy))
-    this.#near = options.near
-    this.#writers = writersOf(options, writing, policies, reportedBy)
+    const tellsAll = writing.some((dialect) => withoutWindow.includes(dialect))
+    this.#reported = tellsAll ? all : all.filter(({ policy }) => !isInFlight(policy))
+    this.#near = near
+    if (names !== undefined) legacy([], names) // throws for wrong names also if no dialect uses them
+    this.#writers = writing.map((dialect, n) => {
+      const later = writing.slice(n + 1).filter((each) => each !== 'legacy')
+      const own = { policies: later.length === 0, left: later.every((each) => each === 'draft-6') }
+      const reported = reportedBy(dialect)
+      const write = dialect === 'legacy' ? legacy(reported, names) : drafts[dialect](reported, own, partitions)
+      return withoutWindow.includes(dialect) ? write : windowsOnly(policies, write)
+    })
     this.details = { at: writing.includes('legacy'), nextAfter: writing.includes('draft-11') }
   }
 
@@ -74,27 +76,20 @@ function reportedOf(policies: readonly Policy[]): readonly ReportedPolicy[] {
     .filter(({ policy }) => !policy.shadow && !policy.algorithm.punishes && !isCounter(policy))
 }
 
-function writersOf(
-  { legacy: names, pk }: ReadHeaders,
-  dialects: readonly Dialect[],
-  policies: readonly Policy[],
-  reportedBy: (dialect: Dialect) => readonly ReportedPolicy[],
-): readonly Writer[] {
-  const partitions = pk === undefined ? undefined : new PartitionKeys(pk)
-  const windows = (write: Writer) => windowsOnly(policies, write)
-  const make: Record<Dialect, (reported: readonly ReportedPolicy[], own: OwnLists) => Writer> = {
-    legacy: (reported) => windows(legacy(reported, names)),
-    'draft-6': (reported, own) => windows(draft6(reported, own)),
-    'draft-7': (reported, own) => windows(draft7(reported, own)),
-    'draft-8': (reported, own) => draft8(reported, own, partitions),
-    'draft-11': (reported, own) => draft11(reported, own, partitions),
+/** True for units in flight. They come back when requests end, so no window or reset time would be true of them. */
+function isInFlight({ algorithm }: Policy): boolean {
+  return algorithm.leases === true
+}
+
+/**
+ * The writer of a dialect whose fields need a window: it gets the decision of the other policies.
+ * @param write made for those policies
+ */
+function windowsOnly(policies: readonly Policy[], write: Writer): Writer {
+  if (!policies.some(isInFlight)) return write
+  return (decision, sink, response, key) => {
+    const verdicts = decision.policies.filter((_verdict, n) => !isInFlight(policies[n] as Policy))
+    const allowed = verdicts.every((verdict) => verdict.allowed || verdict.shadow)
+    write(join(allowed, verdicts, decision.source, decision.at), sink, response, key)
   }
-  if (names !== undefined) legacy([], names) // throws for wrong names also if no dialect uses them
-  return dialects.map((dialect, n) => {
-    const later = dialects.slice(n + 1).filter((each) => each !== 'legacy')
-    return make[dialect](reportedBy(dialect), {
-      policies: later.length === 0,
-      left: later.every((each) => each === 'draft-6'),
-    })
-  })
 }

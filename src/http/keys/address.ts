@@ -32,14 +32,15 @@ export function isAddress(text: string): boolean {
 }
 
 /**
- * True for an address in any form that a server or a proxy writes: also in brackets, with a port (`192.0.2.1:80`,
- * `[2001:db8::1]:80`), and IPv6 with a zone. A list of addresses is none: its first entry may be a client's text.
+ * The address in a text that a server or a proxy writes: also in brackets, with a port (`192.0.2.1:80`, `[2001:db8::1]:80`),
+ * and IPv6 with a zone. A list of addresses is none: its first entry may be a client's text.
  */
-export function tellsAddress(text: string): boolean {
-  if (isAddress(text)) return true
-  if (text.length > maxLength) return false
+export function addressIn(text: string): string | undefined {
+  if (isAddress(text)) return text
+  if (text.length > maxLength) return undefined
   const match = bracketsOrPort.exec(text)
-  return isAddress((match?.[1] ?? match?.[2] ?? text).replace(zoneOfIPv6, '$1'))
+  const address = (match?.[1] ?? match?.[2] ?? text).replace(zoneOfIPv6, '$1')
+  return isAddress(address) ? address : undefined
 }
 
 /** About the length of `[0000:0000:0000:0000:0000:ffff:255.255.255.255%interface]:65535`. A longer text is no address. */

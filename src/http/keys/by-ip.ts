@@ -2,11 +2,10 @@ import { HeadgateError, invalidOption } from '../../errors.ts'
 import { flag, knownOptions } from '../../options.ts'
 import { warnOnce } from '../../warn.ts'
 import { AddressKeys, addressKey } from './address-key.ts'
-import type { AddressPlatform } from './address-platform.ts'
-import { declare } from './declared-platform.ts'
+import { readsAddress } from './address-source.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
-import { marksAddress } from './needs-address.ts'
 import { clientOn, type FindClient } from './platform-address.ts'
+import type { AddressPlatform } from './platforms.ts'
 import { clientBehind, type TrustedProxies } from './trusted-proxies.ts'
 
 /** Options of `byIp`. */
@@ -58,12 +57,13 @@ export function byIp(options: ByIpOptions = {}): KeyExtractor {
   const find = findClient(options, warns)
   if (find !== undefined) {
     const extractor: KeyExtractor = (request, view) => keyOf(keys, find(request, view))
-    return options.platform === undefined ? marksAddress(extractor) : declare(extractor, find)
+    return readsAddress(extractor, options.platform === undefined ? 'framework' : find)
   }
-  return marksAddress((request, view) => {
+  const extractor: KeyExtractor = (request, view) => {
     if (warns && watching) warnOfForwarded(request, view)
     return keyOf(keys, view.address(request))
-  })
+  }
+  return readsAddress(extractor, 'framework')
 }
 
 function keyOf(keys: AddressKeys, address: string | undefined): string | undefined {

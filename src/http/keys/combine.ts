@@ -1,12 +1,9 @@
 import { HeadgateError, shown } from '../../errors.ts'
-import { isPromise } from '../../maybe-promise.ts'
-import { byCookie } from './by-cookie.ts'
+import { addressSource, readsAddress } from './address-source.ts'
 import { byIp } from './by-ip.ts'
-import { declareParts } from './declared-platform.ts'
-import { extractKey, mayLackAddress } from './extract-key.ts'
-import { byHeader, byParam, byRoute } from './extractors.ts'
+import { extractAll, mayLackAddress } from './extract-key.ts'
+import { byCookie, byHeader, byParam, byRoute } from './extractors.ts'
 import type { KeyExtractor } from './key-extractor.ts'
-import { marksAddress, needsAddress } from './needs-address.ts'
 
 /**
  * By several extractors together. Different inputs never give the same key. A missing part is replaced by the address. If one
@@ -27,11 +24,9 @@ export function combine<Request = unknown, Response = unknown>(
     )
   }
   const combined: KeyExtractor<Request, Response> = (request, view, ...[response]) => {
-    const parts = extractors.map((extractor) => extractKey(extractor, request, view, response as Response))
-    return parts.some(isPromise) ? Promise.all(parts).then(joinParts) : joinParts(parts as (string | false)[])
+    return extractAll(extractors, request, view, response as Response, joinParts)
   }
-  declareParts(combined, extractors)
-  return extractors.some(needsAddress) ? marksAddress(combined) : combined
+  return readsAddress(combined, addressSource(extractors))
 }
 
 /** What makes extractors. As an extractor, each would fail at every request. */
@@ -56,9 +51,7 @@ export function checkExtractor(extractor: unknown, where: string): void {
   )
 }
 
-function joinParts(all: readonly (string | false)[]): string | false {
-  const parts = all.filter((part) => part !== false)
-  if (parts.length < all.length) return false
+function joinParts(parts: readonly string[]): string {
   const joined = parts.map((part) => part.replaceAll('\\', '\\\\').replaceAll('|', '\\|')).join('|')
   return parts.some(mayLackAddress) ? `~|${joined}` : joined
 }

@@ -21,6 +21,36 @@ export function extractKey<Request, Response>(
   return isPromise(extracted) ? extractLater(extracted, request, view) : keyOf(extracted, request, view)
 }
 
+/** The keys of several extractors, joined. False if one of the extractors returns false. */
+export function extractAll<Request, Response, Joined>(
+  extractors: readonly KeyExtractor<Request, Response>[],
+  request: Request,
+  view: RequestView<Request>,
+  response: Response,
+  join: (keys: readonly string[]) => Joined,
+): MaybePromise<Joined | false> {
+  const keys = extractors.map((extractor) => extractKey(extractor, request, view, response))
+  const joinAll = (all: readonly (string | false)[]) => !all.includes(false) && join(all as readonly string[])
+  return keys.some(isPromise) ? Promise.all(keys).then(joinAll) : joinAll(keys as readonly (string | false)[])
+}
+
+/** The key of one scope, or a record of the keys of several. False if one of the extractors returns false. */
+export function findKey<Request, Response>(
+  extractors: readonly KeyExtractor<Request, Response>[],
+  scopes: readonly string[],
+  request: Request,
+  view: RequestView<Request>,
+  response: Response,
+): MaybePromise<Key | false> {
+  return extractors.length === 1
+    ? extractKey(extractors[0] as KeyExtractor<Request, Response>, request, view, response)
+    : extractAll(extractors, request, view, response, recordOf(scopes))
+}
+
+function recordOf(scopes: readonly string[]): (keys: readonly string[]) => Key {
+  return (keys) => Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string]))
+}
+
 async function extractLater<Request>(
   extracted: Promise<Extracted>,
   request: Request,

@@ -1,6 +1,7 @@
+import { parse } from 'cookie'
 import { HeadgateError, shown } from '../../errors.ts'
 import { warnOnce } from '../../warn.ts'
-import { type KeyExtractor, tokenPattern } from './key-extractor.ts'
+import { type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
 
 /**
  * By a request header, such as an API key. A request without it is limited by its address.
@@ -14,6 +15,39 @@ export function byHeader(name: string): KeyExtractor {
   checkName(valid, 'byHeader', 'header name', name, `byHeader('x-api-key')`)
   const lower = name.toLowerCase()
   return (request, view) => view.header(request, lower)
+}
+
+/**
+ * By a cookie of the request, as the application reads it: as Koa does, and elsewhere as the package `cookie` does, which
+ * Express and Fastify use. A client that could make the two read different cookies would have a new quota for each
+ * request of one session. A request without the cookie is limited by its address.
+ *
+ *     rateLimit({ limit: 5, window: '1m', keys: byCookie('session') })
+ *
+ * @throws HeadgateError `HEADGATE_OPTION` if the name cannot be the name of a cookie
+ */
+export function byCookie(name: string): KeyExtractor {
+  checkName(typeof name === 'string' && tokenPattern.test(name), 'byCookie', 'cookie name', name, `byCookie('session')`)
+  return (request, view) => {
+    const value = view.cookie === undefined ? parsed(request, view, name) : view.cookie(request, name)
+    return value && withoutQuotes(value)
+  }
+}
+
+function parsed<Request>(request: Request, view: RequestView<Request>, name: string): string | undefined {
+  const header = view.header(request, 'cookie')
+  return header === undefined ? undefined : parse(header)[name]
+}
+
+const quote = 34
+
+/** Without the quotes at both ends: versions of the package disagree whether they are part of the value. */
+function withoutQuotes(value: string): string {
+  let start = 0
+  let end = value.length
+  while (value.charCodeAt(start) === quote) start++
+  while (end > start && value.charCodeAt(end - 1) === quote) end--
+  return value.slice(start, end)
 }
 
 /**
@@ -56,7 +90,7 @@ function warnOfNoRoute(route: string): void {
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` unless the name is valid */
-export function checkName(valid: boolean, extractor: string, kind: string, name: unknown, example: string): void {
+function checkName(valid: boolean, extractor: string, kind: string, name: unknown, example: string): void {
   if (valid) return
   throw new HeadgateError('HEADGATE_OPTION', `${extractor} takes a ${kind}, got ${shown(name)}. Write ${example}.`)
 }

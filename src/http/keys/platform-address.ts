@@ -1,9 +1,9 @@
 import { HeadgateError, invalidOption } from '../../errors.ts'
 import { warnOnce } from '../../warn.ts'
-import { isAddress } from './address.ts'
+import { addressIn, isAddress } from './address.ts'
 import { AddressList } from './address-list.ts'
-import { type AddressPlatform, type PlatformField, platformFields } from './address-platform.ts'
 import type { RequestView } from './key-extractor.ts'
+import { type AddressPlatform, type PlatformField, platformFields } from './platforms.ts'
 
 /** The part of a request that finding its client needs. */
 type AddressView<Request> = Pick<RequestView<Request>, 'address' | 'peer' | 'unaddressed' | 'header'>
@@ -46,7 +46,9 @@ export function clientOn(
       warn?.('missing', peer)
       return peer ?? undefined
     }
-    const address = field.fromEnd === undefined ? wholeAddress(text) : entryAddress(text, field.fromEnd)
+    // Repeated fields arrive as a list, which is no address.
+    const whole = isAddress(text) ? text : undefined
+    const address = field.fromEnd === undefined ? whole : entryAddress(text, field.fromEnd)
     if (address === undefined) warn?.('malformed', peer)
     return address
   }
@@ -84,18 +86,10 @@ function fieldIn<Request>(request: Request, view: AddressView<Request>, { names 
   return text === undefined && names[1] !== undefined ? view.header(request, names[1]) : text
 }
 
-/** About the length of `[0000:0000:0000:0000:0000:ffff:255.255.255.255]:65535`. */
-const maxLength = 53
-
-/** A field that the platform overwrites. Repeated fields arrive as a list, which is no address. */
-function wholeAddress(text: string): string | undefined {
-  return text.length <= maxLength && isAddress(text) ? text : undefined
-}
-
-/** `[2001:db8::1]:443`, `[2001:db8::1]` and `192.0.2.1:443`: what proxies write that keep the port. */
-const bracketsOrPort = /^(?:\[([^\]]*:[^\]]*)\](?::\d{1,5})?|([\d.]+):\d{1,5})$/
-
-/** An entry of a list, counted from its end, which is found without splitting the list. */
+/**
+ * The address in an entry of a list, counted from its end. The list is not split. Proxies may keep the port, but a client
+ * has no address with a zone.
+ */
 function entryAddress(list: string, fromEnd: number): string | undefined {
   let end = list.length
   let comma = list.lastIndexOf(',')
@@ -105,9 +99,7 @@ function entryAddress(list: string, fromEnd: number): string | undefined {
     comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1)
   }
   const entry = list.slice(comma + 1, end).trim()
-  if (entry.length > maxLength) return undefined
-  const match = bracketsOrPort.exec(entry)
-  return wholeAddress(match?.[1] ?? match?.[2] ?? entry)
+  return entry.includes('%') ? undefined : addressIn(entry)
 }
 
 type Fault = 'stranger' | 'missing' | 'malformed'

@@ -1,6 +1,6 @@
 import { invalidOption } from '../../errors.ts'
 import type { Framework } from '../framework.ts'
-import { tellsAddress } from './address.ts'
+import { addressIn } from './address.ts'
 import { AddressList } from './address-list.ts'
 
 /** How many proxies are in front (`1`), or their addresses and CIDR ranges (`['10.0.0.0/8']`). */
@@ -28,7 +28,7 @@ export function clientBehind(
     let client = peer
     for (let hop = 0; hop < forwarded.length && (client === undefined || isTrusted(client, hop)); hop++) {
       const before = (forwarded[forwarded.length - 1 - hop] as string).trim()
-      if (!tellsAddress(before)) return client
+      if (addressIn(before) === undefined) return client
       client = before
     }
     return client

@@ -1,0 +1,81 @@
+import { HeadgateError } from '../../errors.ts'
+import { defaultScope } from '../../policy.ts'
+import type { Framework } from '../framework.ts'
+import type { GuardOptions } from '../guard-options.ts'
+import type { KeyExtractor, RequestView } from './key-extractor.ts'
+import type { FindClient } from './platform-address.ts'
+
+/** From where an extractor has the client's address: from the framework, or from the field of a platform. */
+type AddressSource = 'framework' | FindClient
+
+/** The sources of the extractors that find no key without an address, also as a part of `combine`. */
+const sources = new WeakMap<KeyExtractor<never, never>, AddressSource>()
+
+/** Notes from where an extractor has the address. Returns the extractor. */
+export function readsAddress<Extractor extends KeyExtractor<never, never>>(
+  extractor: Extractor,
+  source: AddressSource | undefined,
+): Extractor {
+  if (source !== undefined) sources.set(extractor, source)
+  return extractor
+}
+
+/** The option `keys` of a middleware, or the extractors that it has. */
+type Keys<Request, Response> =
+  | KeyExtractor<Request, Response>
+  | readonly KeyExtractor<Request, Response>[]
+  | Readonly<Record<string, KeyExtractor<Request, Response>>>
+  | undefined
+
+/** From where these keys have the address. A platform comes first. Undefined if none of them needs one. */
+export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
+  const extractors = typeof keys === 'function' ? [keys] : Object.values(keys ?? {})
+  const all = extractors.map((extractor) => sources.get(extractor))
+  return all.find((source) => typeof source === 'function') ?? all.find((source) => source !== undefined)
+}
+
+/**
+ * True if these keys find the client's address by a platform: `byIp({ platform })`, alone, in `combine`, or for one of the
+ * scopes. For an adapter whose framework knows no address: with such keys it works, with others it has to be told one.
+ */
+export function declaresPlatform<Request, Response>(keys: Keys<Request, Response>): boolean {
+  return typeof addressSource(keys) === 'function'
+}
+
+/**
+ * The framework with the address that a declared platform tells. So `allow`, `deny`, and a request without its key all mean
+ * the same client as `byIp({ platform })`. Without a platform, the framework itself.
+ */
+export function onPlatform<Request, Response, View extends RequestView<Request>>(
+  framework: View,
+  keys: Keys<Request, Response>,
+): View {
+  const find = addressSource(keys)
+  if (typeof find !== 'function') return framework
+  const address = (request: Request) => find(request, framework)
+  return Object.create(framework, { address: { value: address } }) as View
+}
+
+/**
+ * Checks a middleware of a framework that knows no address. A limit by address would refuse every request there.
+ * @param scopes those of the policies, as far as they are known
+ * @throws HeadgateError `HEADGATE_OPTION` if an option needs an address
+ */
+export function checkAddressNeeds<Request, Response>(
+  framework: Framework<Request, Response>,
+  { keys, allow, deny }: GuardOptions<Request, Response>,
+  scopes: readonly string[],
+): void {
+  const source = addressSource(keys)
+  if (!framework.addressless || typeof source === 'function') return
+  const hasDefault = typeof keys === 'function' || keys?.[defaultScope] !== undefined
+  const byDefault = !hasDefault && (keys === undefined || scopes.includes(defaultScope))
+  const option = byDefault || source !== undefined ? 'keys' : allow ? 'allow' : deny ? 'deny' : undefined
+  if (option === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_OPTION',
+    `${option === 'keys' ? 'A limit by address' : option} needs the client's address, and this adapter does not know it. ` +
+      `Pass a function that finds it: rateLimit('100/15m', { address: (request, context) => ... }). ` +
+      `Or limit by something else: keys: byHeader('x-api-key').`,
+  )
+}
