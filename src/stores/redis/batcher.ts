@@ -2,13 +2,15 @@ import { setImmediate, setTimeout } from 'node:timers'
 import { Deadlines } from '../deadlines.ts'
 import { exchanged, exchangeStart } from '../exchange.ts'
 import { Batch } from './batch.ts'
-import type { BatcherOptions } from './batcher-options.ts'
-import type { Message } from './message.ts'
-import { OpenBatches } from './open-batches.ts'
+import type { Connection } from './client.ts'
+import { slotOf } from './keys.ts'
+import { type Call, messageOf } from './message.ts'
 import { causeOf, isReadOnly } from './redis-error.ts'
 import { RedisNode } from './redis-node.ts'
 import { RoundTrips } from './round-trips.ts'
+import type { Script } from './script.ts'
 import type { ScriptRequest } from './script-request.ts'
+import type { ScriptResponse } from './script-response.ts'
 
 /** How many calls Redis is trusted to decide in a millisecond, to find out how many may be under way at once. */
 const trustedRate = 5
@@ -25,13 +27,30 @@ const some = 16
 /** How often the batcher looks for a connection while it has none, in milliseconds. */
 const reconnectPoll = 2
 
+interface BatcherOptions {
+  readonly connection: Connection
+  /** The whole script, which decides anything. */
+  readonly script: Script
+  /** How long a request may take, in milliseconds. */
+  readonly timeout: number
+  /** In milliseconds. */
+  readonly ttlMargin: number
+  /** The most requests in a batch as long as no other batch waits; with 1, each is sent at once. */
+  readonly size: number
+  /** The most requests in a batch that waits behind others. */
+  readonly most: number
+  /** After how many milliseconds without any answer the client is told to connect anew. */
+  readonly reconnectAfter: number
+}
+
 /** Collects requests into batches, sends them to Redis, and settles each request within the timeout. */
 export class Batcher {
-  readonly options: BatcherOptions
+  readonly #options: BatcherOptions
   readonly problem: () => unknown
   readonly nodeProblem: (slot: number) => unknown
   readonly #deadlines: Deadlines
-  readonly #open: OpenBatches
+  /** The batches that still grow, by limiter and slot: requests of one limiter keep their order. */
+  #open = new Map<string, Batch>()
   /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
   #ready: Batch[] = []
   readonly #sent: Batch[] = []
@@ -49,33 +68,57 @@ export class Batcher {
   #polling = false
 
   constructor(options: BatcherOptions) {
-    this.options = options
-    this.problem = () => (options.connection.ready() ? undefined : options.connection.problem())
-    this.nodeProblem = options.connection.nodeProblem
-    const { connection, timeout, ttlMargin } = options
-    const { cluster } = connection
+    const { connection, timeout } = options
+    this.#options = options
+    this.problem = () => (connection.ready() ? undefined : connection.problem())
+    this.nodeProblem = connection.nodeProblem
     this.#deadlines = new Deadlines('Redis', timeout)
-    const begin = (message: Message, slot: number) => this.#begin(message, slot)
-    this.#open = new OpenBatches({ cluster, ttlMargin, begin, close: (batch) => this.#ready.push(batch) })
     connection.onLost(() => {
       for (const batch of this.#sent) batch.withdraw()
     })
   }
 
-  /** Requests of one turn of the event loop travel together. */
-  send(request: ScriptRequest): void {
-    const batch = this.#open.add(request)
-    if (batch.size >= this.#fullSize) {
-      this.#open.remove(batch)
-      this.#ready.push(batch)
+  /** Requests of one limiter and one turn of the event loop travel together. Resolves to what `read` makes of the response. */
+  send<T>(request: ScriptRequest, read: (response: ScriptResponse) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const batch = this.#batchFor(request)
+      batch.calls.push({ request, receive: (response) => resolve(read(response)), reject })
+      if (batch.calls.length >= this.#fullSize) {
+        this.#shut(batch)
+        this.#ready.push(batch)
+      }
+      if (this.#options.size === 1) this.#sendReady()
+      else this.#flushLater()
+    })
+  }
+
+  #batchFor({ plan, keys }: ScriptRequest): Batch {
+    const slot = this.#options.connection.cluster ? slotOf(keys[0] as string) : 0
+    const name = slot === 0 ? plan.limiter : `${slot} ${plan.limiter}`
+    let batch = this.#open.get(name)
+    if (batch === undefined) {
+      batch = this.#begin(name, slot, [])
+      this.#open.set(name, batch)
     }
-    if (this.options.size === 1) this.#sendReady()
-    else this.#flushLater()
+    return batch
+  }
+
+  /** Lets a batch grow no more. */
+  #shut(batch: Batch): void {
+    if (this.#open.get(batch.name) === batch) this.#open.delete(batch.name)
+  }
+
+  #shutAll(): void {
+    if (this.#open.size === 0) return
+    this.#ready.push(...this.#open.values())
+    // A new Map: one that is cleared or grows replaces its table, and the old table, once in V8's old generation, would
+    // keep the new one and all it refers to alive until the next full collection.
+    this.#open = new Map()
   }
 
   /** A burst must not wait for itself: the more batches wait for their turn, the larger is the next one. */
   get #fullSize(): number {
-    const { size, most } = this.options
+    const { size, most } = this.#options
     const waiting = this.#ready.length
     return waiting === 0 ? size : Math.min(most, size * 2 ** waiting)
   }
@@ -90,9 +133,9 @@ export class Batcher {
     return this.#deadlines.reading(answer)
   }
 
-  #begin(message: Message, slot: number): Batch {
-    this.options.connection.checkListener()
-    const batch = new Batch(this, message, slot)
+  #begin(name: string, slot: number, calls: Call[]): Batch {
+    this.#options.connection.checkListener()
+    const batch = new Batch(this, name, slot, calls)
     batch.answersBefore = this.#answers
     this.#deadlines.add(batch)
     return batch
@@ -111,19 +154,19 @@ export class Batcher {
    * Not in a Cluster, where each node has its own calls, and not for batches of a fixed size.
    */
   get #busy(): boolean {
-    const { connection, size, most, timeout } = this.options
+    const { connection, size, most, timeout } = this.#options
     return size < most && !connection.cluster && this.#underWay >= timeout * trustedRate
   }
 
   /** Called when a batch was not answered in time. */
   unanswered({ slot }: Batch): void {
-    const { connection, reconnectAfter } = this.options
+    const { connection, reconnectAfter } = this.#options
     if (this.#nodeOf(slot).isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot)
   }
 
   /** True if a batch that was not sent may wait on: others were answered since it began to wait. */
   postpone(batch: Batch): boolean {
-    const { connection, timeout } = this.options
+    const { connection, timeout } = this.#options
     if (!connection.ready() || this.#answers === batch.answersBefore || ++batch.turns > mostTurns) return false
     if (timeout === Infinity) return false
     batch.answersBefore = this.#answers
@@ -145,7 +188,7 @@ export class Batcher {
   }
 
   get #near(): boolean {
-    const { connection, size } = this.options
+    const { connection, size } = this.#options
     return this.#roundTrips.short && size > 1 && !connection.cluster
   }
 
@@ -153,7 +196,7 @@ export class Batcher {
     this.#flushing = this.#tooEarly
     if (this.#flushing) setImmediate(this.#flush)
     if (this.#flushing || this.#busy) return
-    if (!this.#overlaps) this.#open.closeAll()
+    if (!this.#overlaps) this.#shutAll()
     this.#sendReady()
   }
 
@@ -162,7 +205,7 @@ export class Batcher {
    * the client puts all commands of a turn into one write.
    */
   #sendReady(): void {
-    const { connection, size } = this.options
+    const { connection, size } = this.#options
     if (!connection.ready()) {
       this.#awaitConnection()
       return
@@ -181,10 +224,10 @@ export class Batcher {
   }
 
   /** Redis decides one half while this process handles the answers of the other, and the calls that follow them. */
-  #halfOf({ message, slot }: Batch): Batch | undefined {
+  #halfOf({ name, slot, calls }: Batch): Batch | undefined {
     const alone = this.#sent.length + this.#ready.length === 0 && this.#near
-    const half = alone && message.size >= many && this.#roundTrips.continuous ? message.split() : undefined
-    return half && this.#begin(half, slot)
+    if (!alone || calls.length < many || !this.#roundTrips.continuous) return undefined
+    return this.#begin(name, slot, calls.splice(Math.ceil(calls.length / 2)))
   }
 
   #awaitConnection(): void {
@@ -198,33 +241,35 @@ export class Batcher {
   }
 
   #run(batch: Batch): void {
-    const { script = this.options.script, size } = batch.message
+    const { connection, script: whole, ttlMargin, reconnectAfter } = this.#options
     // If it had to wait for its turn behind others that were answered, its time begins now.
     if (batch.turns > 0 || this.#answers !== batch.answersBefore) this.#deadlines.restart(batch)
     batch.sent = true
     batch.sentAt = exchangeStart()
     const node = this.#nodeOf(batch.slot)
+    const message = messageOf(batch.calls, whole, ttlMargin)
+    const { script } = message
     const begin = this.#roundTrips.sent()
     node.asked(begin)
     this.#sent.push(batch)
-    this.#underWay += size
+    this.#underWay += message.calls.length
     if (!node.has(script)) this.#loading = batch
-    const failed = (error: unknown) => {
-      node.answered()
-      if (isReadOnly(error)) this.options.connection.leaveReplica(this.options.reconnectAfter)
-      batch.fail(causeOf(error, this.options.connection))
-    }
     const answered = (reply: unknown) => {
       this.#roundTrips.answered(begin)
       node.answered(script)
       if (!batch.settled) this.#answers++
       batch.receive(reply)
     }
-    batch.evaluate(this.options.connection, script, node, { answered, failed })
+    const failed = (error: unknown) => {
+      node.answered()
+      if (isReadOnly(error)) connection.leaveReplica(reconnectAfter)
+      batch.fail(causeOf(error, connection))
+    }
+    batch.evaluate(connection, message, node).then(answered, failed)
   }
 
   #nodeOf(slot: number): RedisNode {
-    const name = this.options.connection.nodeOf(slot)
+    const name = this.#options.connection.nodeOf(slot)
     const node = this.#nodes.get(name) ?? new RedisNode()
     this.#nodes.set(name, node)
     return node
@@ -236,7 +281,7 @@ export class Batcher {
     if (this.#loading === batch) this.#loading = undefined
     const at = this.#sent.indexOf(batch)
     if (at < 0) {
-      this.#open.remove(batch)
+      this.#shut(batch)
       return
     }
     const last = this.#sent.pop() as Batch
@@ -244,6 +289,6 @@ export class Batcher {
     this.#underWay -= size
     this.#lastSize = size
     exchanged('redis', batch.sentAt, size, error)
-    if (this.#ready.length > 0 || !this.#open.none) this.#flushLater()
+    if (this.#ready.length > 0 || this.#open.size > 0) this.#flushLater()
   }
 }

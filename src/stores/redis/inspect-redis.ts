@@ -11,7 +11,6 @@ import { script } from './lua/script.ts'
 import { packPlan } from './packed-plan.ts'
 import { RecordReader } from './record-reader.ts'
 import { Script } from './script.ts'
-import { ScriptRequest } from './script-request.ts'
 import { unpackRecords } from './unpack-records.ts'
 
 export interface InspectRedisOptions {
@@ -41,7 +40,8 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   /** By the script that decides, as the limiter does. */
   const change = async (verb: 'reset' | 'unban', storeKey: string) => {
     batcher ??= new Batcher({ connection, ...batching })
-    await new ScriptRequest(packPlan([], [''], 'keep'), verb, [storeKey], 1, -1).sendBy(batcher)
+    const plan = packPlan('', [], [''], 'keep')
+    await batcher.send({ plan, verb, keys: [storeKey], costs: 1, now: -1, extras: {} }, () => undefined)
     // Processes without a subscriber hear of it when their deny cache asks again.
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }

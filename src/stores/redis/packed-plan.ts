@@ -16,6 +16,8 @@ const narrowLog = 254
 
 /** The policies of a ledger as the script reads them (see lua/script.ts). A request has one key for each scope. */
 export interface PackedPlan {
+  /** What the keys of its limiter begin with. All plans of the limiter share its states. */
+  readonly limiter: string
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
@@ -29,7 +31,12 @@ export function policyId({ name }: { readonly name: string }): Buffer {
 }
 
 /** @throws HeadgateError `HEADGATE_POLICY` for a policy with too many numbers */
-export function packPlan(policies: readonly Policy[], scopes: readonly string[], onChange: StateRule): PackedPlan {
+export function packPlan(
+  limiter: string,
+  policies: readonly Policy[],
+  scopes: readonly string[],
+  onChange: StateRule,
+): PackedPlan {
   const head = Buffer.alloc(4)
   head.writeUInt16LE(policies.length, 0)
   head.writeUInt16LE(scopes.length, 2)
@@ -37,7 +44,7 @@ export function packPlan(policies: readonly Policy[], scopes: readonly string[],
     head,
     ...policies.map((policy) => packPolicy(policy, scopes.indexOf(policy.scope) + 1, onChange)),
   ])
-  return { policies, scopes, bytes }
+  return { limiter, policies, scopes, bytes }
 }
 
 function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer {

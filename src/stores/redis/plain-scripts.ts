@@ -19,11 +19,11 @@ export class PlainScripts {
   }
 
   /** Undefined if only the whole script can decide the plan, or if there are too many plans. */
-  of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean, limiter: string): PlainScript | undefined {
+  of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean): PlainScript | undefined {
     const made = `${cacheable} ${bytes.toString('latin1')}`
     if (!isPlain(policies, scopes) || (this.#made.size === most && !this.#made.has(made))) return undefined
     this.#made.add(made)
     const terms = { policies, heads: policies.map(plainHead), bytes, ttlMargin: this.#ttlMargin, cacheable }
-    return new PlainScript(this.#change(plainScript(terms)), cacheable, limiter)
+    return new PlainScript(this.#change(plainScript(terms)), cacheable)
   }
 }

@@ -15,13 +15,10 @@ export class Script {
 export class PlainScript extends Script {
   /** True if a refusal tells when `remaining` grows. */
   readonly cacheable: boolean
-  /** The same for all plans of one limiter. */
-  readonly limiter: string
 
-  constructor(text: string, cacheable: boolean, limiter: string) {
+  constructor(text: string, cacheable: boolean) {
     super(text)
     this.cacheable = cacheable
-    this.limiter = limiter
   }
 }
 

@@ -15,7 +15,7 @@
 import { isBlockable } from '../../algorithms/block.ts'
 import { type Costs, type Tickets, unitsBack, type Verb } from '../../algorithms/evaluation.ts'
 import { allOf } from '../../maybe-promise.ts'
-import { type RequestExtras, ScriptRequest } from './script-request.ts'
+import type { RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
 
@@ -56,15 +56,14 @@ function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
   // Only a single policy can promise a future time: see Evaluation.
   const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
   const tickets = extras.tickets && group.places.map((place) => extras.tickets?.[place])
-  const own: RequestExtras = { ...extras, maxWait, tickets, countsLater: countsLater(whole, group) }
-  return new ScriptRequest(
-    group.plan,
-    verb === 'consume' ? 'reserve' : verb,
-    group.keys,
-    costsIn(whole, group),
+  return {
+    plan: group.plan,
+    verb: verb === 'consume' ? 'reserve' : verb,
+    keys: group.keys,
+    costs: costsIn(whole, group),
     now,
-    own,
-  )
+    extras: { ...extras, maxWait, tickets, countsLater: countsLater(whole, group) },
+  }
 }
 
 /** True if penalties of the group count a refusal in the second phase. */
@@ -134,13 +133,13 @@ function undo(
   const { plan, keys } = group
   const costs = costsIn(whole, group)
   if (tickets === undefined) {
-    return new ScriptRequest(plan, 'refund', keys, costs, whole.now, { ...extras, punish: undefined })
+    return { plan, verb: 'refund', keys, costs, now: whole.now, extras: { ...extras, punish: undefined } }
   }
   const back = unitsBack(tickets)
   // Where refusals count, the cost of the refused call: the script then says when the next one is admitted.
   const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
-  return new ScriptRequest(plan, 'settle', keys, settled, whole.now, { ...extras, tickets })
+  return { plan, verb: 'settle', keys, costs: settled, now: whole.now, extras: { ...extras, tickets } }
 }
 
 function joined(
