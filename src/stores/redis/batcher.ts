@@ -1,4 +1,5 @@
 import { setImmediate, setTimeout } from 'node:timers'
+import { monotonicClock } from '../../clock.ts'
 import { Deadlines } from '../deadlines.ts'
 import { exchanged, exchangeStart } from '../exchange.ts'
 import { Batch } from './batch.ts'
@@ -7,7 +8,6 @@ import { slotOf } from './keys.ts'
 import { type Call, messageOf } from './message.ts'
 import { causeOf, isReadOnly } from './redis-error.ts'
 import { RedisNode } from './redis-node.ts'
-import { RoundTrips } from './round-trips.ts'
 import type { Script } from './script.ts'
 import type { ScriptRequest } from './script-request.ts'
 import type { ScriptResponse } from './script-response.ts'
@@ -18,8 +18,11 @@ const trustedRate = 5
 /** How many timeouts a call waits for its turn at most, as long as Redis answers others in time. */
 const mostTurns = 10
 
-/** A batch of fewer requests stays whole. A larger one that follows an answer leaves in two halves, if nothing is under way. */
+/** A batch of fewer requests stays whole. */
 const many = 8
+
+/** A round trip for which a call may wait, in microseconds. */
+const shortRoundTrip = 1000
 
 /** After a batch of at most this many requests, the next one does not wait for all calls of the turn. */
 const some = 16
@@ -61,7 +64,9 @@ export class Batcher {
   #underWay = 0
   /** How many requests the last batch had that was settled. */
   #lastSize = 0
-  readonly #roundTrips = new RoundTrips()
+  /** How long the last batch was under way, and when its answer was here, in microseconds. */
+  #roundTrip = Infinity
+  #answeredAt = 0
   /** How many batches were answered in time. */
   #answers = 0
   #flushing = false
@@ -182,20 +187,14 @@ export class Batcher {
     return this.#near && this.#sent.length >= 2
   }
 
-  /** True if the one batch that is under way left so short a time ago that another should wait. */
-  get #tooEarly(): boolean {
-    return this.#sent.length === 1 && this.#underWay >= many / 2 && this.#near && this.#roundTrips.tooEarly
-  }
-
   get #near(): boolean {
     const { connection, size } = this.#options
-    return this.#roundTrips.short && size > 1 && !connection.cluster
+    return this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
   }
 
   readonly #flush = (): void => {
-    this.#flushing = this.#tooEarly
-    if (this.#flushing) setImmediate(this.#flush)
-    if (this.#flushing || this.#busy) return
+    this.#flushing = false
+    if (this.#busy) return
     if (!this.#overlaps) this.#shutAll()
     this.#sendReady()
   }
@@ -223,10 +222,13 @@ export class Batcher {
     if (this.#ready.length > 0 && !this.#loading) this.#flushLater()
   }
 
-  /** Redis decides one half while this process handles the answers of the other, and the calls that follow them. */
+  /**
+   * The later half of a batch that follows an answer at once, if nothing else is under way: Redis decides one half while this
+   * process handles the answers of the other, and the calls that follow them.
+   */
   #halfOf({ name, slot, calls }: Batch): Batch | undefined {
     const alone = this.#sent.length + this.#ready.length === 0 && this.#near
-    if (!alone || calls.length < many || !this.#roundTrips.continuous) return undefined
+    if (!alone || calls.length < many || monotonicClock() - this.#answeredAt >= this.#roundTrip) return undefined
     return this.#begin(name, slot, calls.splice(Math.ceil(calls.length / 2)))
   }
 
@@ -249,13 +251,14 @@ export class Batcher {
     const node = this.#nodeOf(batch.slot)
     const message = messageOf(batch.calls, whole, ttlMargin)
     const { script } = message
-    const begin = this.#roundTrips.sent()
-    node.asked(begin)
+    const sentAt = monotonicClock()
+    node.asked(sentAt)
     this.#sent.push(batch)
     this.#underWay += message.calls.length
     if (!node.has(script)) this.#loading = batch
     const answered = (reply: unknown) => {
-      this.#roundTrips.answered(begin)
+      this.#answeredAt = monotonicClock()
+      this.#roundTrip = this.#answeredAt - sentAt
       node.answered(script)
       if (!batch.settled) this.#answers++
       batch.receive(reply)

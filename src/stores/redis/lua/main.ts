@@ -10,7 +10,7 @@ import { luaNames } from './kinds.ts'
  * with, and their formats; the definition numbers as doubles.
  *
  * Requests, packed by ../whole-message.ts: "<Bd" 48 (`0`) if the response is no longer wanted, TTL margin in ms. Then for
- * each request "<HBdd" plan, verb and flags, time in microseconds (-1: Redis TIME), cost; "<H" the key of each scope; "<d" a
+ * each request "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key; "<H" a key for each further scope; "<d" a
  * cost for each policy, if they differ; the tickets of a settlement or a renewal; how long a refused call has to wait, if its
  * settlement counts the refusal; "<Hdd" the key, the number and the life in microseconds of a numbered report; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
  */
@@ -91,14 +91,14 @@ repeat
   local position, length = 10, #requests
   while position <= length do
     local planIndex, verbAndFlags, key, maxWait, id, units, shortestLife, refusedFor, broken, blocked
-    planIndex, verbAndFlags, now, cost, position = unpack('<HBdd', requests, position)
+    planIndex, verbAndFlags, now, cost, key, position = unpack('<HBddH', requests, position)
     local policies = plans[planIndex]
     verb = verbAndFlags % 8
     plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
     countsLater = verbAndFlags >= 128 and verb == RESERVE
     if now < 0 then now = timeNow() end
-    for _, scope in ipairs(policies.scopes) do
-      key, position = unpack('<H', requests, position)
+    for n, scope in ipairs(policies.scopes) do
+      if n > 1 then key, position = unpack('<H', requests, position) end
       if verb == RESET then
         if verbAndFlags == RESET then forget(scope, key) end
       else
