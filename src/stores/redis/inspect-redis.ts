@@ -5,11 +5,11 @@ import { encodeName } from '../encode.ts'
 import { prefixOf } from '../shared-options.ts'
 import { type EncodedParts, inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
 import { Batcher } from './batcher.ts'
-import { connectionOf, type RedisClient } from './client.ts'
+import { type Connection, connectionOf, type RedisClient } from './client.ts'
 import { hashesOf } from './kept-keys.ts'
 import { script } from './lua/script.ts'
 import { packPlan } from './packed-plan.ts'
-import { RecordReader } from './record-reader.ts'
+import { scanRecords } from './record-reader.ts'
 import { Script } from './script.ts'
 import { unpackRecords } from './unpack-records.ts'
 
@@ -34,7 +34,6 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   knownOptions('inspectRedis', options, ['prefix', 'names'])
   const prefix = prefixOf('inspectRedis', options.prefix)
   const connection = connectionOf(client)
-  const reader = new RecordReader(connection)
   const names = hashesOf([...usualNames, ...(options.names ?? [])])
   let batcher: Batcher | undefined
   /** By the script that decides, as the limiter does. */
@@ -46,7 +45,7 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {
-    records: (id = '*') => recordsOf(reader, `${prefix}:*{${id}}`, names),
+    records: (id = '*') => recordsOf(connection, `${prefix}:*{${id}}`, names),
     partsOf,
     remove: (storeKey: string) => change('reset', storeKey),
     unblock: (storeKey: string) => change('unban', storeKey),
@@ -72,14 +71,14 @@ interface Publisher {
 const mostSeen = 1_000_000
 
 async function* recordsOf(
-  reader: RecordReader,
+  connection: Connection,
   pattern: string,
   names: ReadonlyMap<string, string>,
 ): AsyncGenerator<StoredRecord, void, undefined> {
   let from: unknown
   const seen = new Set<string>()
   do {
-    const { values, next } = await reader.scan(pattern, from)
+    const { values, next } = await scanRecords(connection, pattern, from)
     for (const { key: storeKey, now, value } of values) {
       if (seen.has(storeKey)) continue
       if (seen.size < mostSeen) seen.add(storeKey)

@@ -18,7 +18,6 @@ import type { Clock } from '../../clock.ts'
 import { type CacheEntry, KeyCache, nameOf } from './key-cache.ts'
 import type { LeaseSize } from './lease-size.ts'
 import type { PackedPlan } from './packed-plan.ts'
-import { PendingLease, type SpentUnits } from './pending-lease.ts'
 import type { ScriptResponse } from './script-response.ts'
 
 export interface Lease extends CacheEntry {
@@ -28,6 +27,45 @@ export interface Lease extends CacheEntry {
   units: number
   /** Units spent since the response, less those that were leased before it and not spent then. */
   spent: number
+}
+
+/** What decides a call by leased units. */
+interface SpentUnits {
+  readonly response: ScriptResponse
+  /** Microseconds since the response. */
+  readonly elapsed: number
+}
+
+interface Waiter {
+  readonly cost: number
+  resolve(units: SpentUnits | undefined): void
+  reject(error: unknown): void
+}
+
+/** A request for a lease that is under way, and the calls that wait for its units, in their order. */
+class PendingLease {
+  readonly plan: PackedPlan
+  /** The units that no caller waits for yet. */
+  room: number
+  #waiters: Waiter[] = []
+
+  constructor(plan: PackedPlan, room: number) {
+    this.plan = plan
+    this.room = room
+  }
+
+  claim(cost: number): Promise<SpentUnits | undefined> {
+    this.room -= cost
+    return new Promise((resolve, reject) => this.#waiters.push({ cost, resolve, reject }))
+  }
+
+  settle(spend: (cost: number) => SpentUnits | undefined): void {
+    for (const { cost, resolve } of this.#waiters.splice(0)) resolve(spend(cost))
+  }
+
+  fail(error: unknown): void {
+    for (const { reject } of this.#waiters.splice(0)) reject(error)
+  }
 }
 
 /** How much of a new sample the average round trip takes. */
@@ -52,7 +90,7 @@ export class Leases extends KeyCache<Lease> {
 
   /** Notes that a call wants units, once for each call. */
   wants(keys: readonly string[], cost: number): void {
-    this.#size.of(nameOf(keys)).wants(cost, this.clock())
+    this.#size.wants(nameOf(keys), cost, this.clock())
   }
 
   /** Spends leased units, if there are enough of them here. */
@@ -98,7 +136,7 @@ export class Leases extends KeyCache<Lease> {
     const held = this.find(keys)
     const pending = this.#pending.get(name)
     const room = pending?.plan === plan ? pending.room : 0
-    return this.#size.of(name).ahead(cost, now, this.#roundTrip) - (held?.units ?? 0) - room
+    return this.#size.ahead(name, cost, now, this.#roundTrip) - (held?.units ?? 0) - room
   }
 
   /**
@@ -137,7 +175,7 @@ export class Leases extends KeyCache<Lease> {
   add(plan: PackedPlan, keys: readonly string[], response: ScriptResponse, sent: number, version: number): void {
     const now = this.clock()
     this.#roundTrip += (now - sent - this.#roundTrip) * (this.#roundTrip === 0 ? 1 : smoothing)
-    if (response.lease === undefined) this.#size.of(nameOf(keys)).pause(now + this.shortestLife)
+    if (response.lease === undefined) this.#size.pause(nameOf(keys), now + this.shortestLife)
     if (response.lease === undefined || version !== this.version) return
     const held = this.find(keys)
     const before = held?.plan === plan ? held.units : 0

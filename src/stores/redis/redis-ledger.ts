@@ -230,6 +230,6 @@ export class RedisLedger implements Ledger {
 
   /** The keys by slot, if they are in several and one script call can touch only one. */
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
-    return this.#context.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
+    return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }
 }

@@ -55,7 +55,7 @@ describe.each(plans)('%s', (_, plan, penalty) => {
   test('a value lives as long as the whole script lets it live', async () => {
     const clock = new ManualClock()
     const [plain, whole] = [limiterOf(plan, clock, penalty), limiterOf(plan, clock, penalty)]
-    let before = Buffer.alloc(0)
+    let before: Buffer = Buffer.alloc(0)
     for (const later of [0, 0, 700, 1, 2500, 9000, 10_000, 59_000, 61_000]) {
       clock.advance(later)
       // A peek in the same turn makes the call travel with it, to the whole script.
