@@ -11,10 +11,7 @@ import type { ScriptRequest } from './script-request.ts'
 
 /** The sender of a batch. */
 interface Sender {
-  /** Why the client has no connection; undefined if it has one. */
-  problem(): unknown
-  /** Why the client has no connection to the node of a slot; undefined if it has one. */
-  nodeProblem(slot: number): unknown
+  readonly connection: Connection
   /** Called once, when the batch is settled. */
   settled(batch: Batch, size: number, error?: unknown): void
   /** Called when a batch that was sent got no answer in time. */
@@ -55,7 +52,8 @@ export class Batch extends DeadlineItem {
   }
 
   /** Runs the script. It is sent again only if the node does not have it, and then it certainly did not run. */
-  async evaluate(connection: Connection, { script, keys, args, calls }: Message, node: RedisNode): Promise<unknown> {
+  async evaluate({ script, keys, args, calls }: Message, node: RedisNode): Promise<unknown> {
+    const { connection } = this.#sender
     this.calls = calls
     this.#script = script.text
     try {
@@ -104,11 +102,11 @@ export class Batch extends DeadlineItem {
 
   /** Called at the deadline, whatever the client does. */
   expire(error: HeadgateError): void {
+    const { connection } = this.#sender
     if (!this.sent && this.#sender.postpone(this)) return
     this.withdraw()
     if (this.sent) this.#sender.unanswered(this)
-    const { problem, nodeProblem } = this.#sender
-    this.fail(this.sent ? unanswered(error, nodeProblem(this.slot)) : unsent(error, problem()))
+    this.fail(this.sent ? unanswered(error, connection.nodeProblem(this.slot)) : unsent(error, connection))
   }
 
   fail(cause: unknown): void {
@@ -128,7 +126,8 @@ function brokenRecord({ keys }: ScriptRequest): HeadgateError {
 }
 
 /** The error of a batch that waited for a connection until its deadline. */
-function unsent(error: HeadgateError, cause: unknown): HeadgateError {
+function unsent(error: HeadgateError, connection: Connection): HeadgateError {
+  const cause = connection.ready() ? undefined : connection.problem()
   if (cause === undefined) return error
   const message = `Redis is not connected, so the call was not sent and did not count: ${reasonOf(cause)}`
   return new HeadgateError(error.code, message, { cause, uncounted: true })

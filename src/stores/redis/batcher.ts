@@ -1,6 +1,7 @@
 import { setImmediate, setTimeout } from 'node:timers'
 import { Deadlines } from '../deadlines.ts'
 import { Batch } from './batch.ts'
+import type { Connection } from './client.ts'
 import { slotOf } from './keys.ts'
 import type { Call } from './message.ts'
 import type { ScriptRequest } from './script-request.ts'
@@ -22,8 +23,7 @@ const reconnectPoll = 2
 /** Collects requests into batches, sends them to Redis, and settles each request within the timeout. */
 export class Batcher {
   readonly #options: BatcherOptions
-  readonly problem: () => unknown
-  readonly nodeProblem: (slot: number) => unknown
+  readonly connection: Connection
   readonly #deadlines: Deadlines
   /** The batches that still grow, by limiter and slot: requests of one limiter keep their order. */
   #open = new Map<string, Batch>()
@@ -34,11 +34,9 @@ export class Batcher {
   #polling = false
 
   constructor(options: BatcherOptions) {
-    const { connection, timeout } = options
     this.#options = options
-    this.problem = () => (connection.ready() ? undefined : connection.problem())
-    this.nodeProblem = connection.nodeProblem
-    this.#deadlines = new Deadlines('Redis', timeout)
+    this.connection = options.connection
+    this.#deadlines = new Deadlines('Redis', options.timeout)
     this.#underWay = new UnderWay(options)
   }
 
@@ -57,7 +55,7 @@ export class Batcher {
   }
 
   #batchFor({ plan, keys }: ScriptRequest): Batch {
-    const slot = this.#options.connection.cluster ? slotOf(keys[0] as string) : 0
+    const slot = this.connection.cluster ? slotOf(keys[0] as string) : 0
     const name = slot === 0 ? plan.limiter : `${slot} ${plan.limiter}`
     let batch = this.#open.get(name)
     if (batch === undefined) {
@@ -98,7 +96,7 @@ export class Batcher {
   }
 
   #begin(name: string, slot: number, calls: Call[]): Batch {
-    this.#options.connection.checkListener()
+    this.connection.checkListener()
     const batch = new Batch(this, name, slot, calls)
     batch.answersBefore = this.#underWay.answers
     this.#deadlines.add(batch)

@@ -32,12 +32,12 @@ export function messageOf(calls: Call[], whole: Script, ttlMargin: number): Mess
 
 /** True if the script of the plan decides a request, together with the first one: that has one plan, cost and time. */
 function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
-  const { plan, verb, costs, now, extras } = request
+  const { plan, verb, costs, now, lease, cacheable = false } = request
   return (
     verb === 'consume' &&
     typeof costs === 'number' &&
-    extras.lease === undefined &&
-    (extras.cacheable ?? false) === plan.plain?.cacheable &&
+    lease === undefined &&
+    cacheable === plan.plain?.cacheable &&
     plan === first.plan &&
     costs === first.costs &&
     now === first.now &&
@@ -67,6 +67,6 @@ function plainMessage(all: readonly Call[], script: Script): Message {
   return { script, keys, args, calls }
 }
 
-function wantsNext({ extras }: ScriptRequest): boolean {
-  return extras.details?.nextAfter === true
+function wantsNext({ details }: ScriptRequest): boolean {
+  return details?.nextAfter === true
 }

@@ -1,6 +1,6 @@
 import { HeadgateError, shown } from '../../errors.ts'
 import type { Connection } from './client.ts'
-import { keyScanOf } from './key-scan.ts'
+import { keyScanOf, nextKeys } from './key-scan.ts'
 import { redisError } from './redis-error.ts'
 
 /**
@@ -39,15 +39,9 @@ interface FoundValue extends StoredValue {
   readonly mistyped: boolean
 }
 
-/** Where a scan goes on: on the first of these servers. */
-interface Position {
-  readonly servers: readonly string[]
-  readonly cursor: string
-}
-
 export interface ScanPage {
   readonly values: readonly StoredValue[]
-  readonly next: Position | undefined
+  readonly next: unknown
 }
 
 /**
@@ -63,19 +57,11 @@ export async function readRecord(connection: Connection, key: string): Promise<S
 
 /** @param pattern of SCAN, without the client's own prefix @param from `next` of the page before */
 export async function scanRecords(connection: Connection, pattern: string, from: unknown): Promise<ScanPage> {
-  const masters = await failingAs('', keyScanOf(connection).masters())
-  const { servers, cursor } = (from as Position | undefined) ?? { servers: [...masters.keys()], cursor: '0' }
-  const [server = '', ...others] = servers
-  const scan = masters.get(server)
-  if (scan === undefined) return { values: [], next: after('0', server, others) }
-  const page = await failingAs('', scan(cursor, pattern, scanned))
+  const { keys, next } = await failingAs('', nextKeys(keyScanOf(connection), pattern, scanned, from))
   // In Redis Cluster, the keys of one command have to be in one slot.
-  const groups = connection.cluster ? page.keys.map((key) => [key]) : [page.keys]
-  const found = (await Promise.all(groups.map((keys) => read(connection, keys)))).flat()
-  return {
-    values: found.filter(({ value, mistyped }) => value !== undefined || mistyped),
-    next: after(page.cursor, server, others),
-  }
+  const groups = connection.cluster ? keys.map((key) => [key]) : [keys]
+  const found = (await Promise.all(groups.map((group) => read(connection, group)))).flat()
+  return { values: found.filter(({ value, mistyped }) => value !== undefined || mistyped), next }
 }
 
 async function read(connection: Connection, keys: readonly string[]): Promise<FoundValue[]> {
@@ -88,11 +74,6 @@ async function read(connection: Connection, keys: readonly string[]): Promise<Fo
     const text = value == null ? undefined : Buffer.from(String(value), 'latin1')
     return { key, now: Number(time), value: text, mistyped: Number(found[2 * n + 1]) === 1 }
   })
-}
-
-function after(cursor: string, server: string, others: readonly string[]): Position | undefined {
-  if (cursor !== '0') return { servers: [server, ...others], cursor }
-  return others.length === 0 ? undefined : { servers: others, cursor: '0' }
 }
 
 async function failingAs<T>(script: string, answer: Promise<T>): Promise<T> {

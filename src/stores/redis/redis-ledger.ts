@@ -37,7 +37,6 @@ export class RedisLedger implements Ledger {
   readonly #scopes: readonly string[]
   /** True if a refusal changes no state, so that the deny cache can repeat it. */
   readonly #cacheable: boolean
-  readonly #plainExtras: RequestExtras
 
   constructor(terms: LedgerTerms, context: RedisContext) {
     const { name, policies, scopes, onChange = 'keep' } = terms
@@ -52,7 +51,6 @@ export class RedisLedger implements Ledger {
       context.denyCache !== undefined &&
       !policies.some(({ countRefused, algorithm }) => countRefused && (!algorithm.punishes || algorithm.countsAlways))
     this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable)
-    this.#plainExtras = { cacheable: this.#cacheable }
   }
 
   run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
@@ -162,8 +160,10 @@ export class RedisLedger implements Ledger {
     const plan = this.#plan
     const groups = this.#groups(keys)
     const units = groups === undefined ? (prefetched ?? leases?.unitsFor(plan, keys, cost)) : undefined
-    const extras = details === undefined && units === undefined ? this.#plainExtras : this.#extras(details, units)
-    const request: ScriptRequest = { plan, verb: 'consume', keys, costs: cost, now: clock?.() ?? -1, extras }
+    const request: ScriptRequest = {
+      ...{ plan, verb: 'consume', keys, costs: cost, now: clock?.() ?? -1, details, cacheable: this.#cacheable },
+      lease: units === undefined ? undefined : { units, shortestLife: leases?.shortestLife ?? 0 },
+    }
     const lease = units === undefined ? undefined : leases?.request(plan, keys, units - cost)
     const sentAt = (clock ?? monotonicClock)()
     denyCache?.forgetOtherPlans(plan, keys)
@@ -187,20 +187,10 @@ export class RedisLedger implements Ledger {
     return decision
   }
 
-  #extras(details: Details | undefined, units: number | undefined): RequestExtras {
-    const lease = units === undefined ? undefined : { units, shortestLife: this.#context.leases?.shortestLife ?? 0 }
-    return { details, cacheable: this.#cacheable, lease }
-  }
-
-  #request(
-    verb: ScriptRequest['verb'],
-    keys: readonly string[],
-    cost: Costs,
-    extras: RequestExtras = {},
-  ): ScriptRequest {
+  #request(verb: ScriptRequest['verb'], keys: readonly string[], cost: Costs, extras?: RequestExtras): ScriptRequest {
     // The script asks of a cost under each policy whether it is 0, and of one number it does not.
     const costs = cost === 0 ? this.#plan.policies.map(() => 0) : cost
-    return { plan: this.#plan, verb, keys, costs, now: this.#context.clock?.() ?? -1, extras }
+    return { plan: this.#plan, verb, keys, costs, now: this.#context.clock?.() ?? -1, ...extras }
   }
 
   /** Sends a request other than a plain `consume`. It may raise what is left of a key, which outdates what is cached. */

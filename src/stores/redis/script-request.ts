@@ -10,7 +10,7 @@ export interface RequestExtras {
   readonly tickets?: Tickets | undefined
   readonly details?: Details | undefined
   /** True if a refusal has to report when `remaining` grows, so that the deny cache can repeat it until then. */
-  readonly cacheable?: boolean
+  readonly cacheable?: boolean | undefined
   /** How many units to take, including the cost of this request, if all of them stay taken for so many microseconds. */
   readonly lease?: { readonly units: number; readonly shortestLife: number } | undefined
   /** For `ban`. */
@@ -20,11 +20,11 @@ export interface RequestExtras {
   /** For a charge: the key that has the last number of the reports of this sender. */
   readonly report?: { readonly key: string; readonly number: number; readonly life: number } | undefined
   /** For a reservation: penalties do not count its refusal yet. A settlement with `punish` follows. */
-  readonly countsLater?: boolean
+  readonly countsLater?: boolean | undefined
 }
 
 /** One request of a ledger to the script. */
-export interface ScriptRequest {
+export interface ScriptRequest extends RequestExtras {
   readonly plan: PackedPlan
   readonly verb: Verb | 'reset' | 'ban' | 'unban'
   /** The keys of the states, one for each scope of the plan. */
@@ -32,5 +32,4 @@ export interface ScriptRequest {
   readonly costs: Costs
   /** Microseconds since the epoch, or -1 for the time of Redis. */
   readonly now: number
-  readonly extras: RequestExtras
 }

@@ -49,20 +49,21 @@ export async function sendInTwoPhases(
 }
 
 function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
-  const { verb, now, extras } = whole
+  const { verb, tickets } = whole
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
   // Only a single policy can promise a future time: see Evaluation.
-  const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
-  const tickets = extras.tickets && group.places.map((place) => extras.tickets?.[place])
+  const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
   return {
+    ...whole,
     plan: group.plan,
     verb: verb === 'consume' ? 'reserve' : verb,
     keys: group.keys,
     costs: costsIn(whole, group),
-    now,
-    extras: { ...extras, maxWait, tickets, countsLater: countsLater(whole, group) },
+    maxWait,
+    tickets: tickets && group.places.map((place) => tickets[place]),
+    countsLater: countsLater(whole, group),
   }
 }
 
@@ -114,7 +115,7 @@ async function giveBack(
   const { allowed, repeats, block } = response
   if (!allowed && (punish === undefined || !countsLater(whole, group))) return response
   const tickets = allowed ? response.tickets : group.places.map(() => undefined)
-  const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.cacheable === true }
+  const details = { nextAfter: whole.details?.nextAfter === true || whole.cacheable === true }
   const after = await send(undo(whole, group, tickets, { details, punish }))
   const reports = after.reports.map((report, n) => ({
     ...report,
@@ -133,13 +134,13 @@ function undo(
   const { plan, keys } = group
   const costs = costsIn(whole, group)
   if (tickets === undefined) {
-    return { plan, verb: 'refund', keys, costs, now: whole.now, extras: { ...extras, punish: undefined } }
+    return { plan, verb: 'refund', keys, costs, now: whole.now, details: extras.details }
   }
   const back = unitsBack(tickets)
   // Where refusals count, the cost of the refused call: the script then says when the next one is admitted.
   const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
-  return { plan, verb: 'settle', keys, costs: settled, now: whole.now, extras: { ...extras, tickets } }
+  return { plan, verb: 'settle', keys, costs: settled, now: whole.now, tickets, ...extras }
 }
 
 function joined(

@@ -107,7 +107,7 @@ export class UnderWay {
       if (isReadOnly(error)) connection.leaveReplica(reconnectAfter)
       batch.fail(causeOf(error, connection))
     }
-    batch.evaluate(connection, message, node).then(answered, failed)
+    batch.evaluate(message, node).then(answered, failed)
   }
 
   /** Called when a batch is settled. */

@@ -55,14 +55,14 @@ export function wholeArgs(
 }
 
 /** The most bytes that a request takes on the wire. */
-function largestSizeOf({ plan, extras: { ban } }: ScriptRequest): number {
+function largestSizeOf({ plan, ban }: ScriptRequest): number {
   const banBytes = ban === undefined ? 0 : 10 + Buffer.byteLength(ban.reason ?? '')
   return 64 + 2 * plan.scopes.length + 33 * plan.policies.length + banBytes
 }
 
 /** The verb, and a flag for each extra. */
-function verbAndFlags({ verb, costs, extras }: ScriptRequest): number {
-  const { details, cacheable, lease, punish, countsLater, report } = extras
+function verbAndFlags(request: ScriptRequest): number {
+  const { verb, costs, details, cacheable, lease, punish, countsLater, report } = request
   let number: number = verbs[verb]
   if (details?.nextAfter === true) number += nextFlag
   if (cacheable === true) number += cacheableFlag
@@ -81,8 +81,7 @@ function writeRequest(
   keyPlaces: Places<string>,
   planPlace: number,
 ): number {
-  const { plan, verb, keys, costs, now, extras } = request
-  const { maxWait = 0, tickets, punish, report, lease, ban } = extras
+  const { plan, verb, keys, costs, now, maxWait = 0, tickets, punish, report, lease, ban } = request
   at = buffer.writeUInt16LE(planPlace, at)
   at = buffer.writeUInt8(verbAndFlags(request), at)
   at = buffer.writeDoubleLE(now, at)
