@@ -10,6 +10,7 @@ import { hashesOf } from './kept-keys.ts'
 import { script } from './lua/script.ts'
 import { packPlan } from './packed-plan.ts'
 import { scanRecords } from './record-reader.ts'
+import type { Publisher } from './resets.ts'
 import { Script } from './script.ts'
 import { unpackRecords } from './unpack-records.ts'
 
@@ -61,10 +62,6 @@ const batching = {
   size: 1,
   most: 1,
   reconnectAfter: Infinity,
-}
-
-interface Publisher {
-  publish(channel: string, message: string): Promise<unknown>
 }
 
 /** SCAN may return a key twice. So many are remembered. */

@@ -1,7 +1,7 @@
 import { HeadgateError } from '../../errors.ts'
 
 /** Looks at the next keys of a server. The cursor begins and ends with `'0'`. */
-export type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyPage>
+type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyPage>
 
 /** The commands that find and delete keys. */
 export interface KeyScan {

@@ -36,36 +36,13 @@ interface SpentUnits {
   readonly elapsed: number
 }
 
-interface Waiter {
-  readonly cost: number
-  resolve(units: SpentUnits | undefined): void
-  reject(error: unknown): void
-}
-
-/** A request for a lease that is under way, and the calls that wait for its units, in their order. */
-class PendingLease {
+/** A request for a lease that is under way. */
+interface PendingLease {
   readonly plan: PackedPlan
   /** The units that no caller waits for yet. */
   room: number
-  #waiters: Waiter[] = []
-
-  constructor(plan: PackedPlan, room: number) {
-    this.plan = plan
-    this.room = room
-  }
-
-  claim(cost: number): Promise<SpentUnits | undefined> {
-    this.room -= cost
-    return new Promise((resolve, reject) => this.#waiters.push({ cost, resolve, reject }))
-  }
-
-  settle(spend: (cost: number) => SpentUnits | undefined): void {
-    for (const { cost, resolve } of this.#waiters.splice(0)) resolve(spend(cost))
-  }
-
-  fail(error: unknown): void {
-    for (const { reject } of this.#waiters.splice(0)) reject(error)
-  }
+  /** Settles as the request does. Those who wait for its units are served in their order. */
+  readonly arrival: Promise<unknown>
 }
 
 /** How much of a new sample the average round trip takes. */
@@ -114,7 +91,9 @@ export class Leases extends KeyCache<Lease> {
   waitFor(plan: PackedPlan, keys: readonly string[], cost: number): Promise<SpentUnits | undefined> | undefined {
     if (this.#pending.size === 0) return undefined
     const pending = this.#pending.get(nameOf(keys))
-    return pending?.plan === plan && pending.room >= cost ? pending.claim(cost) : undefined
+    if (pending?.plan !== plan || pending.room < cost) return undefined
+    pending.room -= cost
+    return pending.arrival.then(() => this.spend(plan, keys, cost))
   }
 
   /** How many units a request of this cost takes; undefined for no lease. */
@@ -142,29 +121,17 @@ export class Leases extends KeyCache<Lease> {
   /**
    * Registers a request for a lease.
    * @param units how many it takes beyond its own cost
+   * @param arrival settles as the request does, after the call of `add`
    */
-  request(plan: PackedPlan, keys: readonly string[], units: number): PendingLease {
+  request(plan: PackedPlan, keys: readonly string[], units: number, arrival: Promise<unknown>): void {
     const name = nameOf(keys)
     const before = this.#pending.get(name)
-    const pending = new PendingLease(plan, units + (before?.plan === plan ? before.room : 0))
+    const pending = { plan, room: units + (before?.plan === plan ? before.room : 0), arrival }
     this.#pending.set(name, pending)
-    return pending
-  }
-
-  /** Settles those who wait for this lease, with the units that are here now. To be called after `add`. */
-  arrived(pending: PendingLease, keys: readonly string[]): void {
-    this.#end(pending, keys)
-    pending.settle((cost) => this.spend(pending.plan, keys, cost))
-  }
-
-  failed(pending: PendingLease, keys: readonly string[], error: unknown): void {
-    this.#end(pending, keys)
-    pending.fail(error)
-  }
-
-  #end(pending: PendingLease, keys: readonly string[]): void {
-    const name = nameOf(keys)
-    if (this.#pending.get(name) === pending) this.#pending.delete(name)
+    const end = () => {
+      if (this.#pending.get(name) === pending) this.#pending.delete(name)
+    }
+    arrival.then(end, end)
   }
 
   /**

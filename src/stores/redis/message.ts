@@ -32,12 +32,11 @@ export function messageOf(calls: Call[], whole: Script, ttlMargin: number): Mess
 
 /** True if the script of the plan decides a request, together with the first one: that has one plan, cost and time. */
 function isPlain(request: ScriptRequest, first: ScriptRequest): boolean {
-  const { plan, verb, costs, now, lease, cacheable = false } = request
+  const { plan, verb, costs, now, lease } = request
   return (
     verb === 'consume' &&
     typeof costs === 'number' &&
     lease === undefined &&
-    cacheable === plan.plain?.cacheable &&
     plan === first.plan &&
     costs === first.costs &&
     now === first.now &&

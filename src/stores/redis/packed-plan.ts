@@ -3,7 +3,7 @@ import type { Algorithm, Policy } from '../../algorithms/algorithm.ts'
 import type { StateRule } from '../../algorithms/carry.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { kinds } from './lua/kinds.ts'
-import type { PlainScript } from './script.ts'
+import type { Script } from './script.ts'
 
 /** Every key has the id once for each policy. The few names of one limiter do not collide in this many bytes. */
 const idBytes = 4
@@ -22,7 +22,7 @@ export interface PackedPlan {
   readonly scopes: readonly string[]
   readonly bytes: Buffer
   /** The script of this plan alone, for the calls that are most. */
-  plain?: PlainScript | undefined
+  plain?: Script | undefined
 }
 
 /** The id of a policy's state in the value of a key. It depends on the name alone: other numbers find the state. */

@@ -164,7 +164,6 @@ export class RedisLedger implements Ledger {
       ...{ plan, verb: 'consume', keys, costs: cost, now: clock?.() ?? -1, details, cacheable: this.#cacheable },
       lease: units === undefined ? undefined : { units, shortestLife: leases?.shortestLife ?? 0 },
     }
-    const lease = units === undefined ? undefined : leases?.request(plan, keys, units - cost)
     const sentAt = (clock ?? monotonicClock)()
     denyCache?.forgetOtherPlans(plan, keys)
     const denyCacheVersion = denyCache?.version ?? 0
@@ -175,15 +174,12 @@ export class RedisLedger implements Ledger {
       if (!response.allowed && this.#cacheable) {
         denyCache?.add(plan, keys, cost, response, sentAt, denyCacheVersion)
       }
-      if (lease !== undefined) {
-        leases?.add(plan, keys, response, sentAt, leasesVersion)
-        leases?.arrived(lease, keys)
-      }
+      if (units !== undefined) leases?.add(plan, keys, response, sentAt, leasesVersion)
       return decisionOf(plan.policies, response, details)
     }
     if (groups !== undefined) return this.#send(request, groups).then(decide)
     const decision = batcher.send(request, decide)
-    if (lease !== undefined) decision.catch((error: unknown) => leases?.failed(lease, keys, error))
+    if (units !== undefined) leases?.request(plan, keys, units - cost, decision)
     return decision
   }
 
@@ -196,11 +192,10 @@ export class RedisLedger implements Ledger {
   /** Sends a request other than a plain `consume`. It may raise what is left of a key, which outdates what is cached. */
   async #sendOther(request: ScriptRequest): Promise<ScriptResponse> {
     const { verb, keys } = request
-    const groups = this.#groups(keys)
-    if (verb === 'peek') return this.#send(request, groups)
+    if (verb === 'peek') return this.#send(request)
     this.#forget(verb, keys)
     try {
-      return await this.#send(request, groups)
+      return await this.#send(request)
     } finally {
       this.#forget(verb, keys)
     }
@@ -212,7 +207,10 @@ export class RedisLedger implements Ledger {
     if (verb === 'reset' || verb === 'ban') this.#context.leases?.forget(keys)
   }
 
-  #send(request: ScriptRequest, groups: readonly SlotGroup[] | undefined): Promise<ScriptResponse> {
+  #send(
+    request: ScriptRequest,
+    groups: readonly SlotGroup[] | undefined = this.#groups(request.keys),
+  ): Promise<ScriptResponse> {
     const { batcher } = this.#context
     const send = (each: ScriptRequest) => batcher.send(each, (response) => response)
     return groups === undefined ? send(request) : batcher.within(sendInTwoPhases(send, request, groups))

@@ -7,7 +7,7 @@ import { reason, warnOnce } from '../../warn.ts'
 import type { RedisClient } from './client.ts'
 import type { CacheEntry, KeyCache } from './key-cache.ts'
 
-interface Publisher {
+export interface Publisher {
   publish(channel: string, message: string): Promise<unknown>
 }
 

@@ -11,17 +11,6 @@ export class Script {
   }
 }
 
-/** The script of one plan (see lua/plain/script.ts). */
-export class PlainScript extends Script {
-  /** True if a refusal tells when `remaining` grows. */
-  readonly cacheable: boolean
-
-  constructor(text: string, cacheable: boolean) {
-    super(text)
-    this.cacheable = cacheable
-  }
-}
-
 /** True if Redis does not have the script, so it certainly did not run. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT')
