@@ -21,7 +21,7 @@ const punishFlag = 128
 /** Of a charge. */
 const reportFlag = 128
 
-/** Numbers each of whose values has one place in a list, counted from 1. */
+/** A list that has each value once. Places count from 1. */
 class Places<T> {
   readonly values: T[] = []
   readonly #places = new Map<T, number>()
