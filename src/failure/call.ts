@@ -9,33 +9,27 @@ import type { CallVerb, Fallback } from './fallback.ts'
 import { isMisuse, StoreRequest } from './store-link.ts'
 
 /** One call of a limiter: the request to the store, and the result if the store fails. */
-export class Call<V extends CallVerb> extends StoreRequest<OutcomeOf<V>> {
+export class Call<V extends CallVerb> extends StoreRequest<V> {
   readonly #fallback: Fallback
-  readonly #command: Command<V>
   readonly #onFailure: OnFailure | undefined
   /** True for a settlement that is not sent now. One that was sent may have counted, so it is not sent again. */
   readonly #unsent: boolean
 
   constructor(fallback: Fallback, command: Command<V>, onFailure: OnFailure | undefined) {
-    super()
+    super(fallback.ledger, command)
     this.#fallback = fallback
-    this.#command = command
     this.#onFailure = onFailure
     this.#unsent = command.verb === 'settle' && !fallback.shared.link.breaker.closed
   }
 
-  send(): MaybePromise<OutcomeOf<V>> {
-    return this.#fallback.ledger.run(this.#command)
-  }
-
-  succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
+  override succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
     this.#fallback.shared.counters.sources.store++
     return outcome
   }
 
   /** What was taken too late for its caller is given back. */
-  late(outcome: OutcomeOf<V>): void {
-    const { verb, keys, costs = 1, tickets: renewed } = this.#command as Command<CallVerb>
+  override late(outcome: OutcomeOf<V>): void {
+    const { verb, keys, costs = 1, tickets: renewed } = this.command
     if (verb === 'consume' && (outcome as Decision).allowed) void this.#fallback.giveBack(keys, costs)
     if (verb !== 'reserve' && verb !== 'renew') return
     const { decision, tickets } = outcome as Booking
@@ -44,7 +38,7 @@ export class Call<V extends CallVerb> extends StoreRequest<OutcomeOf<V>> {
     else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation goes on with its tickets, which the store no longer knows
   }
 
-  failed(error: unknown): MaybePromise<OutcomeOf<V>> {
+  override failed(error: unknown): MaybePromise<OutcomeOf<V>> {
     try {
       return isMisuse(error) ? Promise.reject(error) : this.#chooseFor(error)
     } catch (thrown) {
@@ -55,7 +49,7 @@ export class Call<V extends CallVerb> extends StoreRequest<OutcomeOf<V>> {
   #chooseFor(error: unknown): OutcomeOf<V> {
     const { terms, shared } = this.#fallback
     const { onStoreError, counters, link } = shared
-    const command = this.#command as Command<CallVerb>
+    const { command } = this
     const option = this.#onFailure?.(error)
     const choice = option ?? choiceFor(onStoreError, error, command.keys, terms, this.#onFailure !== undefined)
     warnIfOpened(link.breaker, terms.name, option ?? onStoreError, choice)

@@ -68,7 +68,7 @@ class FailoverLedger implements ShardLedger {
       return settled === undefined ? link.send(call) : link.sendAfter(settled, call)
     }
     // A charge of 0 units is decided and written like any other charge, and changes no number.
-    link.probe(() => ledger.run({ verb: 'charge', keys, costs: 0 }))
+    link.probe(ledger, { verb: 'charge', keys, costs: 0 })
     return call.failed(link.breaker.lastError)
   }
 
@@ -78,7 +78,7 @@ class FailoverLedger implements ShardLedger {
     if (command.verb === 'ban') quota.ban(command as Command<'ban'>)
     else quota.unban(command.keys)
     try {
-      await shared.link.request(() => ledger.run(command))
+      await shared.link.request(ledger, command)
     } catch (error) {
       if (isMisuse(error)) quota.unban(command.keys) // the store has no bans
       throw error
@@ -89,7 +89,7 @@ class FailoverLedger implements ShardLedger {
   #scan(command: Command): MaybePromise<Outcome> {
     const { ledger, shared } = this.#fallback
     const { link } = shared
-    return link.breaker.closed ? link.request(() => ledger.run(command)) : Promise.reject(link.breaker.lastError)
+    return link.breaker.closed ? link.request(ledger, command) : Promise.reject(link.breaker.lastError)
   }
 
   /** It takes as long as there are keys, so no deadline of a call applies. */

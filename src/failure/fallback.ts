@@ -28,7 +28,6 @@ export interface SharedFailover {
   readonly reconciler: Reconciler
   readonly refunds: DeferredRefunds
   readonly counters: Counters
-  /** How many processes share the limits, as the user says. */
   /** Reservations that the store did not grant. */
   readonly granted: WeakMap<Tickets, 'local' | 'open'>
 }
@@ -123,17 +122,18 @@ export class Fallback {
   #giveBackLocally(command: Command<'refund' | 'settle'>): Decision {
     const { keys } = command
     const { decision, overcharged } = this.quota.giveBack(command)
-    for (const [policy, units] of overcharged.entries()) {
-      const key = keys[this.terms.scopes.indexOf(this.terms.policies[policy]?.scope as string)] as string
-      if (units > 0) this.#refundLater(keys, () => this.charges.refund(policy, key, units))
+    for (const [n, scope] of this.terms.scopes.entries()) {
+      const units = overcharged[n] as readonly number[]
+      if (!units.some((back) => back > 0)) continue
+      this.#refundLater(keys, () => this.charges.refund(scope, keys[n] as string, units))
     }
     return decision
   }
 
   /** Gives units back to the store. If that fails they stay taken, which errs on the strict side. */
   async giveBack(keys: readonly string[], costs: Costs, tickets?: Tickets): Promise<void> {
-    const refund = () => this.ledger.run({ verb: tickets ? 'settle' : 'refund', keys, costs, tickets })
-    await this.shared.link.request(refund).catch(() => undefined)
+    const verb = tickets ? 'settle' : 'refund'
+    await this.shared.link.request(this.ledger, { verb, keys, costs, tickets }).catch(() => undefined)
   }
 
   /** Settles with the store once it responds. What goes beyond the reservation has been charged here, and is reconciled. */

@@ -26,8 +26,8 @@ import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
 interface States {
   readonly store: Store
   spent: Ledger | undefined
-  /** One ledger for each policy, by its scope and name, since the store is charged for each policy by itself. */
-  readonly charged: Map<string, { readonly scope: string; readonly ledger: Ledger }>
+  /** One ledger for each scope, since the store is charged for each key by itself. */
+  readonly charged: Map<string, Ledger>
   /** When all of them are those of new keys, in microseconds. */
   fullAt: number
   readonly ledgersOf: WeakMap<LocalQuota, OpenLedgers>
@@ -44,7 +44,8 @@ interface Shared {
 
 interface OpenLedgers {
   readonly spent: Ledger
-  readonly charged: readonly Ledger[]
+  /** By scope. */
+  readonly charged: ReadonlyMap<string, Ledger>
 }
 
 export class LocalQuota {
@@ -79,7 +80,7 @@ export class LocalQuota {
     if (known !== undefined) return known
     const spent = states.store.open(this.#terms, states.spent)
     states.spent ??= spent
-    const charged = this.#policies.map((policy) => this.#openCharged(states, policy))
+    const charged = new Map(this.#scopes.map((scope) => [scope, this.#openCharged(states, scope)]))
     const opened = { spent, charged }
     states.ledgersOf.set(this, opened)
     return opened
@@ -108,14 +109,15 @@ export class LocalQuota {
     if (states !== undefined) states.fullAt = Math.max(states.fullAt, clock() + resetAfter * 1000)
   }
 
-  #openCharged({ store, charged }: States, policy: Policy): Ledger {
-    const { scope } = policy
-    const id = JSON.stringify([scope, policy.name])
-    const terms = { ...this.#terms, policies: [policy], scopes: [scope] }
-    const first = charged.get(id)
-    const ledger = store.open(terms, first?.ledger)
-    if (first === undefined) charged.set(id, { scope, ledger })
+  #openCharged({ store, charged }: States, scope: string): Ledger {
+    const first = charged.get(scope)
+    const ledger = store.open({ ...this.#terms, policies: this.#policiesOf(scope), scopes: [scope] }, first)
+    if (first === undefined) charged.set(scope, ledger)
     return ledger
+  }
+
+  #policiesOf(scope: string): readonly Policy[] {
+    return this.#policies.filter((policy) => policy.scope === scope)
   }
 
   run<V extends DecidingVerb>(command: Command<V>): OutcomeOf<V> {
@@ -125,32 +127,30 @@ export class LocalQuota {
     return ('decision' in outcome ? { ...outcome, decision } : decision) as OutcomeOf<V>
   }
 
-  /** The units of each policy that the key spent here, that still count, and that the store has not been charged. */
+  /** For each policy of the scope, the units that the key spent here, that still count, and that the store was not charged. */
   owed(scope: string, key: string): readonly number[] {
-    const spent = this.#spentUnits(key)
-    return this.#policies.map((policy, n) =>
-      policy.scope === scope ? Math.max(0, (spent[n] as number) - this.#chargedUnits(n, key)) : 0,
-    )
+    const charged = this.#chargedUnits(scope, key)
+    return this.#spentUnits(scope, key).map((spent, n) => Math.max(0, spent - (charged[n] as number)))
   }
 
-  addCharged(policy: number, key: string, units: number): void {
-    void this.#ledgers.charged[policy]?.run({ verb: 'charge', keys: [key], costs: units })
+  /** Notes what the store is charged, or refunded. @param units for each policy of the scope */
+  changeCharged(verb: 'charge' | 'refund', scope: string, key: string, units: readonly number[]): void {
+    void this.#ledgers.charged.get(scope)?.run({ verb, keys: [key], costs: units })
   }
 
-  removeCharged(policy: number, key: string, units: number): void {
-    void this.#ledgers.charged[policy]?.run({ verb: 'refund', keys: [key], costs: units })
-  }
-
-  /** Gives units back. `overcharged` holds, for each policy, how many of them the store has been charged already. */
-  giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: number[] } {
-    const { keys } = command
-    const before = this.#policies.map((policy, n) => this.#spentUnits(this.#keyOf(policy, keys))[n] as number)
+  /** Gives units back. `overcharged` holds, for each policy of each scope, how many of them the store was charged already. */
+  giveBack(command: Command<'refund' | 'settle'>): { decision: Decision; overcharged: readonly (readonly number[])[] } {
+    const spentUnits = () => this.#scopes.map((scope, n) => this.#spentUnits(scope, command.keys[n] as string))
+    const before = spentUnits()
     const decision = this.run(command)
-    const overcharged = this.#policies.map((policy, n) => {
-      const key = this.#keyOf(policy, keys)
-      const spent = this.#spentUnits(key)[n] as number
-      const units = Math.max(0, Math.min((before[n] as number) - spent, this.#chargedUnits(n, key) - spent))
-      if (units > 0) this.removeCharged(n, key, units)
+    const overcharged = spentUnits().map((after, n) => {
+      const [scope, key] = [this.#scopes[n] as string, command.keys[n] as string]
+      const charged = this.#chargedUnits(scope, key)
+      const units = after.map((spent, policy) => {
+        const back = (before[n]?.[policy] as number) - spent
+        return Math.max(0, Math.min(back, (charged[policy] as number) - spent))
+      })
+      if (units.some((back) => back > 0)) this.changeCharged('refund', scope, key, units)
       return units
     })
     return { decision, overcharged }
@@ -165,10 +165,8 @@ export class LocalQuota {
     const { states } = this.#shared
     if (states === undefined) return
     void this.#ledgers.spent.run({ verb: 'reset', keys })
-    for (const charged of states.charged.values()) {
-      if (this.#scopes.includes(charged.scope)) {
-        void charged.ledger.run({ verb: 'reset', keys: [this.#keyOf(charged, keys)] })
-      }
+    for (const [n, scope] of this.#scopes.entries()) {
+      void states.charged.get(scope)?.run({ verb: 'reset', keys: [keys[n] as string] })
     }
   }
 
@@ -190,23 +188,19 @@ export class LocalQuota {
     this.#shared.states = undefined
   }
 
-  #keyOf({ scope }: { scope: string }, keys: readonly string[]): string {
-    return keys[this.#scopes.indexOf(scope)] as string
+  /** For each policy of the scope. The key is used for every scope, so the numbers of the others mean nothing. */
+  #spentUnits(scope: string, key: string): readonly number[] {
+    const decision = this.#ledgers.spent.run({ verb: 'peek', keys: this.#scopes.map(() => key) }) as Decision
+    return decision.policies.flatMap((verdict, n) => {
+      const policy = this.#policies[n] as Policy
+      return policy.scope === scope ? [usedUnits(policy, verdict)] : []
+    })
   }
 
-  /**
-   * For each policy, the units spent. The key is used for every scope, so only the numbers of its own scope are
-   * meaningful.
-   */
-  #spentUnits(key: string): readonly number[] {
-    const keys = this.#scopes.map(() => key)
-    const { policies } = this.#ledgers.spent.run({ verb: 'peek', keys }) as Decision
-    return policies.map((verdict, n) => usedUnits(this.#policies[n] as Policy, verdict))
-  }
-
-  #chargedUnits(policy: number, key: string): number {
-    const { policies } = (this.#ledgers.charged[policy] as Ledger).run({ verb: 'peek', keys: [key] }) as Decision
-    return usedUnits(this.#policies[policy] as Policy, policies[0] as Verdict)
+  #chargedUnits(scope: string, key: string): readonly number[] {
+    const ledger = this.#ledgers.charged.get(scope) as Ledger
+    const { policies } = ledger.run({ verb: 'peek', keys: [key] }) as Decision
+    return this.#policiesOf(scope).map((policy, n) => usedUnits(policy, policies[n] as Verdict))
   }
 }
 

@@ -14,7 +14,7 @@ export async function inspectKeys(fallback: Fallback, command: Command<'inspect'
   const { breaker } = shared.link
   try {
     if (!breaker.closed) throw breaker.lastError
-    const kept = await shared.link.request(() => ledger.run(command))
+    const kept = await shared.link.request(ledger, command)
     return kept.map((key, n) => ({ ...key, notes: [...(key.notes ?? []), ...owedBy(fallback, n, keys)] }))
   } catch (error) {
     if (isMisuse(error)) throw error

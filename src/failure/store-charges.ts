@@ -1,22 +1,22 @@
 import type { HeadgateError } from '../errors.ts'
-import { allOf } from '../maybe-promise.ts'
+import type { Command } from '../stores/command.ts'
 import type { Ledger, LedgerTerms, OpenLedger } from '../stores/store.ts'
 import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 
 /**
- * Charges the store for units that were spent locally under one set of policies. Each policy is charged by itself: after
+ * Charges the store for units that were spent locally under one set of policies. Each policy has units of its own: after
  * 600 calls in ten minutes, a daily policy is owed 600 units and one of ten a second is owed ten.
  */
 export class StoreCharges {
   readonly #link: StoreLink
   readonly #open: OpenLedger
-  /** Of all policies together. */
+  /** Of all scopes together. */
   readonly #whole: Ledger
   readonly #terms: LedgerTerms
   readonly #quota: LocalQuota
-  /** One ledger for each policy, opened at first use. A ledger of the same name reaches the same states. */
-  readonly #ledgers: (Ledger | undefined)[] = []
+  /** One ledger for each scope, opened at first use. A ledger of the same name reaches the same states. */
+  readonly #ledgers = new Map<string, Ledger>()
 
   constructor(link: StoreLink, open: OpenLedger, terms: LedgerTerms, quota: LocalQuota, whole: Ledger) {
     this.#link = link
@@ -33,17 +33,12 @@ export class StoreCharges {
 
   /** Rejects if the store does not respond. A charge of 0 units changes nothing. */
   async check(scope: string, key: string): Promise<void> {
-    const [policy] = this.#policiesOf(scope)
-    await this.#link.request(() => this.#ledger(policy as number).run({ verb: 'charge', keys: [key], costs: 0 }))
+    await this.#request(scope, { verb: 'charge', keys: [key], costs: 0 })
   }
 
   /** Resets the key in the store. */
   async reset(scope: string, key: string): Promise<void> {
-    await allOf(
-      this.#policiesOf(scope).map((policy) =>
-        this.#link.request(() => this.#ledger(policy).run({ verb: 'reset', keys: [key] })),
-      ),
-    )
+    await this.#request(scope, { verb: 'reset', keys: [key] })
   }
 
   /**
@@ -52,35 +47,31 @@ export class StoreCharges {
    */
   async charge(scope: string, key: string, forgotten: () => boolean): Promise<void> {
     const quota = this.#quota
-    const charges = quota.owed(scope, key).map(async (units, policy) => {
-      if (units === 0) return
-      quota.addCharged(policy, key, units)
-      try {
-        await this.#link.request(() => this.#ledger(policy).run({ verb: 'charge', keys: [key], costs: units }))
-      } catch (error) {
-        const { code, uncounted } = error as Partial<HeadgateError>
-        const mayHaveCounted = code === 'HEADGATE_STORE_TIMEOUT' && !uncounted
-        if (!mayHaveCounted && !forgotten()) quota.removeCharged(policy, key, units)
-        throw error
-      }
-    })
-    await allOf(charges)
+    const units = quota.owed(scope, key)
+    if (!units.some((owed) => owed > 0)) return
+    quota.changeCharged('charge', scope, key, units)
+    try {
+      await this.#request(scope, { verb: 'charge', keys: [key], costs: units })
+    } catch (error) {
+      const { code, uncounted } = error as Partial<HeadgateError>
+      const mayHaveCounted = code === 'HEADGATE_STORE_TIMEOUT' && !uncounted
+      if (!mayHaveCounted && !forgotten()) quota.changeCharged('refund', scope, key, units)
+      throw error
+    }
   }
 
-  /** Gives back units that the store was charged. */
-  async refund(policy: number, key: string, units: number): Promise<void> {
-    await this.#link.request(() => this.#ledger(policy).run({ verb: 'refund', keys: [key], costs: units }))
+  /** Gives back units that the store was charged. @param units for each policy of the scope */
+  async refund(scope: string, key: string, units: readonly number[]): Promise<void> {
+    await this.#request(scope, { verb: 'refund', keys: [key], costs: units })
   }
 
-  #policiesOf(scope: string): number[] {
-    return [...this.#terms.policies.keys()].filter((n) => this.#terms.policies[n]?.scope === scope)
-  }
-
-  #ledger(policy: number): Ledger {
-    const policies = this.#terms.policies.slice(policy, policy + 1)
-    const scopes = policies.map(({ scope }) => scope)
-    const ledger = this.#ledgers[policy] ?? this.#open({ ...this.#terms, policies, scopes }, this.#whole)
-    this.#ledgers[policy] = ledger
-    return ledger
+  async #request(scope: string, command: Command): Promise<void> {
+    let ledger = this.#ledgers.get(scope)
+    if (ledger === undefined) {
+      const policies = this.#terms.policies.filter((policy) => policy.scope === scope)
+      ledger = this.#open({ ...this.#terms, policies, scopes: [scope] }, this.#whole)
+      this.#ledgers.set(scope, ledger)
+    }
+    await this.#link.request(ledger, command)
   }
 }

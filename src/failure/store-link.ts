@@ -3,8 +3,9 @@ import { type Clock, monotonicClock } from '../clock.ts'
 import { HeadgateError, isBrokenRecord } from '../errors.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
 import type { Sleeper } from '../sleeper.ts'
+import type { Command, OutcomeOf, Verb } from '../stores/command.ts'
 import { DeadlineItem, Deadlines } from '../stores/deadlines.ts'
-import type { Store } from '../stores/store.ts'
+import type { Ledger, Store } from '../stores/store.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
 /** The event of the channel `headgate:store:call`: a call to a store that does not answer at once, after its end. */
@@ -29,8 +30,8 @@ const defaultTimeout = 100
 /** Milliseconds on top of a store's own timeout: the store itself may be able to withdraw the request. */
 const grace = 10
 
-/** One request to the store. The caller gets the result of `succeeded` or of `failed`. */
-export abstract class StoreRequest<T> extends DeadlineItem {
+/** One command to the store. The caller gets the result of `succeeded` or of `failed`. */
+export class StoreRequest<V extends Verb> extends DeadlineItem {
   /** True once the request was sent: from then on, a failure is the store's. */
   override sent = true
   /** How many failures of the store had counted when the request was sent. */
@@ -38,13 +39,30 @@ export abstract class StoreRequest<T> extends DeadlineItem {
   /** The error of a request that failed. */
   failure: unknown
   declare link: StoreLink
-  declare resolve: (result: MaybePromise<T>) => void
+  declare resolve: (result: MaybePromise<OutcomeOf<V>>) => void
+  readonly #ledger: Ledger
+  protected readonly command: Command<V>
 
-  abstract send(): MaybePromise<T>
-  abstract succeeded(response: T): T
-  abstract failed(error: unknown): MaybePromise<T>
-  /** Called with a response that came after the request had failed. */
-  abstract late(response: T): void
+  constructor(ledger: Ledger, command: Command<V>) {
+    super()
+    this.#ledger = ledger
+    this.command = command
+  }
+
+  send(): MaybePromise<OutcomeOf<V>> {
+    return this.#ledger.run(this.command)
+  }
+
+  succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
+    return outcome
+  }
+
+  failed(error: unknown): MaybePromise<OutcomeOf<V>> {
+    return Promise.reject(error)
+  }
+
+  /** Called with an outcome that came after the request had failed. */
+  late(_outcome: OutcomeOf<V>): void {}
 
   /** Called when the deadline has passed. */
   expire(error: HeadgateError): void {
@@ -88,8 +106,8 @@ export class StoreLink {
   }
 
   /** Sends the request. */
-  send<T>(request: StoreRequest<T>): MaybePromise<T> {
-    let response: MaybePromise<T>
+  send<V extends Verb>(request: StoreRequest<V>): MaybePromise<OutcomeOf<V>> {
+    let response: MaybePromise<OutcomeOf<V>>
     request.failuresBefore = this.breaker.counted
     try {
       response = request.send()
@@ -108,7 +126,7 @@ export class StoreLink {
   }
 
   /** Publishes the end of the request before its caller gets the result, in the caller's asynchronous context. */
-  #observed<T>(request: StoreRequest<T>, result: Promise<T>): Promise<T> {
+  #observed<V extends Verb>(request: StoreRequest<V>, result: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     if (!calls.hasSubscribers) return result
     const { store, limiter, breaker } = this
     const startedAt = monotonicClock() / 1000
@@ -122,7 +140,7 @@ export class StoreLink {
   }
 
   /** Sends the request after `before`, both within one deadline. A failure of `before` was counted already. */
-  sendAfter<T>(before: Promise<unknown>, request: StoreRequest<T>): Promise<T> {
+  sendAfter<V extends Verb>(before: Promise<unknown>, request: StoreRequest<V>): Promise<OutcomeOf<V>> {
     request.sent = false
     const send = () => {
       if (!request.waits) throw new Error('the deadline has passed')
@@ -133,22 +151,22 @@ export class StoreLink {
     return this.#observed(request, this.#bounded(request, before.then(send)))
   }
 
-  /** Sends a request. A failure rejects the promise. */
-  request<T>(send: () => MaybePromise<T>): Promise<T> {
-    return Promise.resolve(this.send(new PlainRequest(send)))
+  /** Sends a command. A failure rejects the promise. */
+  request<V extends Verb>(ledger: Ledger, command: Command<V>): Promise<OutcomeOf<V>> {
+    return Promise.resolve(this.send(new StoreRequest(ledger, command)))
   }
 
   /** Sends a probe if one is due. No caller waits for it. */
-  probe(send: () => MaybePromise<unknown>): void {
+  probe(ledger: Ledger, command: Command): void {
     const { breaker, limiter } = this
     if (!breaker.startProbe(limiter)) return
-    this.request(send).then(
+    this.request(ledger, command).then(
       () => breaker.endProbe(true, undefined, limiter),
       (error) => breaker.endProbe(!isFailure(error), error, limiter),
     )
   }
 
-  #bounded<T>(request: StoreRequest<T>, response: Promise<T>): Promise<T> {
+  #bounded<V extends Verb>(request: StoreRequest<V>, response: Promise<OutcomeOf<V>>): Promise<OutcomeOf<V>> {
     const deadlines = this.#deadlines
     return new Promise((resolve) => {
       request.link = this
@@ -161,12 +179,12 @@ export class StoreLink {
     })
   }
 
-  #succeeded<T>(request: StoreRequest<T>, response: T): T {
+  #succeeded<V extends Verb>(request: StoreRequest<V>, response: OutcomeOf<V>): OutcomeOf<V> {
     this.breaker.succeeded()
     return request.succeeded(response)
   }
 
-  failed<T>(request: StoreRequest<T>, error: unknown): MaybePromise<T> {
+  failed<V extends Verb>(request: StoreRequest<V>, error: unknown): MaybePromise<OutcomeOf<V>> {
     request.failure = error
     if (isBrokenRecord(error)) this.breaker.succeeded()
     else if (request.sent && !isMisuse(error)) {
@@ -175,29 +193,6 @@ export class StoreLink {
     }
     return request.failed(error)
   }
-}
-
-class PlainRequest<T> extends StoreRequest<T> {
-  readonly #send: () => MaybePromise<T>
-
-  constructor(send: () => MaybePromise<T>) {
-    super()
-    this.#send = send
-  }
-
-  send(): MaybePromise<T> {
-    return this.#send()
-  }
-
-  succeeded(response: T): T {
-    return response
-  }
-
-  failed(error: unknown): MaybePromise<T> {
-    return Promise.reject(error)
-  }
-
-  late(): void {}
 }
 
 /** True if the store itself failed. A mistake of the caller, or a broken record of one key, shows that it works. */

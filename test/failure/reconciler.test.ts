@@ -229,7 +229,7 @@ test.each([
   store.openBare = (terms) => {
     const ledger = open(terms)
     const run: typeof ledger.run = (command) => {
-      if (command.verb === 'charge' && command.costs === 7 && !broken) {
+      if (command.verb === 'charge' && `${command.costs}` === '7' && !broken) {
         broken = true
         store.mode = mode
       }
@@ -438,7 +438,7 @@ describe('a reset by one of several limiters of a name', () => {
     store.openBare = (terms) => {
       const ledger = open(terms)
       const run: typeof ledger.run = (command) => {
-        if (command.verb !== 'charge' || command.costs !== 7) return ledger.run(command)
+        if (command.verb !== 'charge' || `${command.costs}` !== '7') return ledger.run(command)
         return new Promise((_, reject) => {
           fail = reject
         })

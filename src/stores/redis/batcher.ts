@@ -1,22 +1,17 @@
 import { setImmediate, setTimeout } from 'node:timers'
 import { Deadlines } from '../deadlines.ts'
-import { exchanged, exchangeStart } from '../exchange.ts'
 import { Batch } from './batch.ts'
-import type { BatcherOptions } from './batcher-options.ts'
-import type { Message } from './message.ts'
-import { OpenBatches } from './open-batches.ts'
-import { causeOf, isReadOnly } from './redis-error.ts'
-import { RedisNode } from './redis-node.ts'
-import { RoundTrips } from './round-trips.ts'
+import type { Connection } from './client.ts'
+import { slotOf } from './keys.ts'
+import type { Call } from './message.ts'
 import type { ScriptRequest } from './script-request.ts'
-
-/** How many calls Redis is trusted to decide in a millisecond, to find out how many may be under way at once. */
-const trustedRate = 5
+import type { ScriptResponse } from './script-response.ts'
+import { type BatcherOptions, UnderWay } from './under-way.ts'
 
 /** How many timeouts a call waits for its turn at most, as long as Redis answers others in time. */
 const mostTurns = 10
 
-/** A batch of fewer requests stays whole. A larger one that follows an answer leaves in two halves, if nothing is under way. */
+/** A batch of fewer requests stays whole. */
 const many = 8
 
 /** After a batch of at most this many requests, the next one does not wait for all calls of the turn. */
@@ -27,55 +22,65 @@ const reconnectPoll = 2
 
 /** Collects requests into batches, sends them to Redis, and settles each request within the timeout. */
 export class Batcher {
-  readonly options: BatcherOptions
-  readonly problem: () => unknown
-  readonly nodeProblem: (slot: number) => unknown
+  readonly #options: BatcherOptions
+  readonly connection: Connection
   readonly #deadlines: Deadlines
-  readonly #open: OpenBatches
+  /** The batches that still grow, by limiter and slot: requests of one limiter keep their order. */
+  #open = new Map<string, Batch>()
   /** Batches that are ready to be sent, in their order. They wait if there is no connection. */
   #ready: Batch[] = []
-  readonly #sent: Batch[] = []
-  readonly #nodes = new Map<string, RedisNode>()
-  /** The batch that may have to bring its script: those behind it would overtake it. */
-  #loading: Batch | undefined
-  /** How many requests the batches have that are sent. */
-  #underWay = 0
-  /** How many requests the last batch had that was settled. */
-  #lastSize = 0
-  readonly #roundTrips = new RoundTrips()
-  /** How many batches were answered in time. */
-  #answers = 0
+  readonly #underWay: UnderWay
   #flushing = false
   #polling = false
 
   constructor(options: BatcherOptions) {
-    this.options = options
-    this.problem = () => (options.connection.ready() ? undefined : options.connection.problem())
-    this.nodeProblem = options.connection.nodeProblem
-    const { connection, timeout, ttlMargin } = options
-    const { cluster } = connection
-    this.#deadlines = new Deadlines('Redis', timeout)
-    const begin = (message: Message, slot: number) => this.#begin(message, slot)
-    this.#open = new OpenBatches({ cluster, ttlMargin, begin, close: (batch) => this.#ready.push(batch) })
-    connection.onLost(() => {
-      for (const batch of this.#sent) batch.withdraw()
+    this.#options = options
+    this.connection = options.connection
+    this.#deadlines = new Deadlines('Redis', options.timeout)
+    this.#underWay = new UnderWay(options)
+  }
+
+  /** Requests of one limiter and one turn of the event loop travel together. Resolves to what `read` makes of the response. */
+  send<T>(request: ScriptRequest, read: (response: ScriptResponse) => T): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const batch = this.#batchFor(request)
+      batch.calls.push({ request, receive: (response) => resolve(read(response)), reject })
+      if (batch.calls.length >= this.#fullSize) {
+        this.#shut(batch)
+        this.#ready.push(batch)
+      }
+      if (this.#options.size === 1) this.#sendReady()
+      else this.#flushLater()
     })
   }
 
-  /** Requests of one turn of the event loop travel together. */
-  send(request: ScriptRequest): void {
-    const batch = this.#open.add(request)
-    if (batch.size >= this.#fullSize) {
-      this.#open.remove(batch)
-      this.#ready.push(batch)
+  #batchFor({ plan, keys }: ScriptRequest): Batch {
+    const slot = this.connection.cluster ? slotOf(keys[0] as string) : 0
+    const name = slot === 0 ? plan.limiter : `${slot} ${plan.limiter}`
+    let batch = this.#open.get(name)
+    if (batch === undefined) {
+      batch = this.#begin(name, slot, [])
+      this.#open.set(name, batch)
     }
-    if (this.options.size === 1) this.#sendReady()
-    else this.#flushLater()
+    return batch
+  }
+
+  /** Lets a batch grow no more. */
+  #shut(batch: Batch): void {
+    if (this.#open.get(batch.name) === batch) this.#open.delete(batch.name)
+  }
+
+  #shutAll(): void {
+    if (this.#open.size === 0) return
+    this.#ready.push(...this.#open.values())
+    // A new Map: one that is cleared or grows replaces its table, and the old table, once in V8's old generation, would
+    // keep the new one and all it refers to alive until the next full collection.
+    this.#open = new Map()
   }
 
   /** A burst must not wait for itself: the more batches wait for their turn, the larger is the next one. */
   get #fullSize(): number {
-    const { size, most } = this.options
+    const { size, most } = this.#options
     const waiting = this.#ready.length
     return waiting === 0 ? size : Math.min(most, size * 2 ** waiting)
   }
@@ -90,10 +95,10 @@ export class Batcher {
     return this.#deadlines.reading(answer)
   }
 
-  #begin(message: Message, slot: number): Batch {
-    this.options.connection.checkListener()
-    const batch = new Batch(this, message, slot)
-    batch.answersBefore = this.#answers
+  #begin(name: string, slot: number, calls: Call[]): Batch {
+    this.connection.checkListener()
+    const batch = new Batch(this, name, slot, calls)
+    batch.answersBefore = this.#underWay.answers
     this.#deadlines.add(batch)
     return batch
   }
@@ -101,59 +106,33 @@ export class Batcher {
   #flushLater(): void {
     if (this.#flushing) return
     this.#flushing = true
+    const { requests, lastSize, isNear } = this.#underWay
     // With few calls at once, there is little to collect.
-    if (this.#lastSize <= some && (this.#underWay === 0 || this.#near)) queueMicrotask(this.#flush)
+    if (lastSize <= some && (requests === 0 || isNear)) queueMicrotask(this.#flush)
     else setImmediate(this.#flush)
   }
 
-  /**
-   * True if so many calls are under way that more would time out behind them. They wait here instead, where batches grow.
-   * Not in a Cluster, where each node has its own calls, and not for batches of a fixed size.
-   */
-  get #busy(): boolean {
-    const { connection, size, most, timeout } = this.options
-    return size < most && !connection.cluster && this.#underWay >= timeout * trustedRate
-  }
-
-  /** Called when a batch was not answered in time. */
-  unanswered({ slot }: Batch): void {
-    const { connection, reconnectAfter } = this.options
-    if (this.#nodeOf(slot).isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot)
+  unanswered(batch: Batch): void {
+    this.#underWay.unanswered(batch)
   }
 
   /** True if a batch that was not sent may wait on: others were answered since it began to wait. */
   postpone(batch: Batch): boolean {
-    const { connection, timeout } = this.options
-    if (!connection.ready() || this.#answers === batch.answersBefore || ++batch.turns > mostTurns) return false
+    const { connection, timeout } = this.#options
+    if (!connection.ready() || this.#underWay.answers === batch.answersBefore || ++batch.turns > mostTurns) return false
     if (timeout === Infinity) return false
-    batch.answersBefore = this.#answers
+    batch.answersBefore = this.#underWay.answers
     this.#deadlines.add(batch)
     return true
   }
 
-  /**
-   * True if Redis has one batch to decide while another one is on its way. A third would wait there for both, so it grows here
-   * instead. It costs a call at most the way to Redis, so that has to be short.
-   */
-  get #overlaps(): boolean {
-    return this.#near && this.#sent.length >= 2
-  }
-
-  /** True if the one batch that is under way left so short a time ago that another should wait. */
-  get #tooEarly(): boolean {
-    return this.#sent.length === 1 && this.#underWay >= many / 2 && this.#near && this.#roundTrips.tooEarly
-  }
-
-  get #near(): boolean {
-    const { connection, size } = this.options
-    return this.#roundTrips.short && size > 1 && !connection.cluster
-  }
-
   readonly #flush = (): void => {
-    this.#flushing = this.#tooEarly
-    if (this.#flushing) setImmediate(this.#flush)
-    if (this.#flushing || this.#busy) return
-    if (!this.#overlaps) this.#open.closeAll()
+    this.#flushing = false
+    const { size, isNear, isBusy } = this.#underWay
+    if (isBusy) return
+    // If Redis has one batch to decide while another one is on its way, a third would wait there for both, so it grows here
+    // instead. It costs a call at most the way to Redis, so that has to be short.
+    if (size < 2 || !isNear) this.#shutAll()
     this.#sendReady()
   }
 
@@ -162,29 +141,34 @@ export class Batcher {
    * the client puts all commands of a turn into one write.
    */
   #sendReady(): void {
-    const { connection, size } = this.options
+    const { connection, size } = this.#options
     if (!connection.ready()) {
       this.#awaitConnection()
       return
     }
-    if (this.#busy) return
+    if (this.#underWay.isBusy) return
     const together = connection.cluster || size === 1
     let left = together ? Infinity : 1
-    while (left-- > 0 && this.#ready.length > 0 && !this.#loading) {
+    while (left-- > 0 && this.#ready.length > 0 && !this.#underWay.isLoading) {
       const batch = this.#ready.shift() as Batch
       if (batch.settled) continue
       const half = this.#halfOf(batch)
-      this.#run(batch)
+      // If it had to wait for its turn behind others that were answered, its time begins now.
+      if (batch.turns > 0 || this.#underWay.answers !== batch.answersBefore) this.#deadlines.restart(batch)
+      this.#underWay.send(batch)
       if (half !== undefined) this.#ready.push(half)
     }
-    if (this.#ready.length > 0 && !this.#loading) this.#flushLater()
+    if (this.#ready.length > 0 && !this.#underWay.isLoading) this.#flushLater()
   }
 
-  /** Redis decides one half while this process handles the answers of the other, and the calls that follow them. */
-  #halfOf({ message, slot }: Batch): Batch | undefined {
-    const alone = this.#sent.length + this.#ready.length === 0 && this.#near
-    const half = alone && message.size >= many && this.#roundTrips.continuous ? message.split() : undefined
-    return half && this.#begin(half, slot)
+  /**
+   * The later half of a batch that follows an answer at once, if nothing else is under way: Redis decides one half while this
+   * process handles the answers of the other, and the calls that follow them.
+   */
+  #halfOf({ name, slot, calls }: Batch): Batch | undefined {
+    const { size, isNear, isContinuous } = this.#underWay
+    if (calls.length < many || size + this.#ready.length > 0 || !isNear || !isContinuous) return undefined
+    return this.#begin(name, slot, calls.splice(Math.ceil(calls.length / 2)))
   }
 
   #awaitConnection(): void {
@@ -197,53 +181,14 @@ export class Batcher {
     }, reconnectPoll)
   }
 
-  #run(batch: Batch): void {
-    const { script = this.options.script, size } = batch.message
-    // If it had to wait for its turn behind others that were answered, its time begins now.
-    if (batch.turns > 0 || this.#answers !== batch.answersBefore) this.#deadlines.restart(batch)
-    batch.sent = true
-    batch.sentAt = exchangeStart()
-    const node = this.#nodeOf(batch.slot)
-    const begin = this.#roundTrips.sent()
-    node.asked(begin)
-    this.#sent.push(batch)
-    this.#underWay += size
-    if (!node.has(script)) this.#loading = batch
-    const failed = (error: unknown) => {
-      node.answered()
-      if (isReadOnly(error)) this.options.connection.leaveReplica(this.options.reconnectAfter)
-      batch.fail(causeOf(error, this.options.connection))
-    }
-    const answered = (reply: unknown) => {
-      this.#roundTrips.answered(begin)
-      node.answered(script)
-      if (!batch.settled) this.#answers++
-      batch.receive(reply)
-    }
-    batch.evaluate(this.options.connection, script, node, { answered, failed })
-  }
-
-  #nodeOf(slot: number): RedisNode {
-    const name = this.options.connection.nodeOf(slot)
-    const node = this.#nodes.get(name) ?? new RedisNode()
-    this.#nodes.set(name, node)
-    return node
-  }
-
   /** Called by a batch that is settled. */
   settled(batch: Batch, size: number, error?: unknown): void {
     this.#deadlines.remove(batch)
-    if (this.#loading === batch) this.#loading = undefined
-    const at = this.#sent.indexOf(batch)
-    if (at < 0) {
-      this.#open.remove(batch)
+    if (!batch.sent) {
+      this.#shut(batch)
       return
     }
-    const last = this.#sent.pop() as Batch
-    if (last !== batch) this.#sent[at] = last
-    this.#underWay -= size
-    this.#lastSize = size
-    exchanged('redis', batch.sentAt, size, error)
-    if (this.#ready.length > 0 || !this.#open.none) this.#flushLater()
+    this.#underWay.remove(batch, size, error)
+    if (this.#ready.length > 0 || this.#open.size > 0) this.#flushLater()
   }
 }

@@ -4,7 +4,7 @@
  */
 import { Deadlines } from '../deadlines.ts'
 import type { Connection } from './client.ts'
-import { type KeyScan, keyScanOf, type ScanKeys } from './key-scan.ts'
+import { keyScanOf, nextKeys } from './key-scan.ts'
 
 /** How many keys of the server one step looks at. */
 const scannedAtOnce = 1000
@@ -19,24 +19,12 @@ const stepTimeout = 10_000
 export async function clearKeys(connection: Connection, start: string): Promise<void> {
   const keyScan = keyScanOf(connection)
   const deadlines = new Deadlines('Redis', stepTimeout, 'Some keys may be left. Call clear again.')
-  const within = <T>(answer: Promise<T>): Promise<T> => deadlines.bound(answer)
-  const scans = await within(keyScan.masters())
-  await Promise.all([...scans.values()].map((scan) => clearMaster(keyScan, scan, start, connection.cluster, within)))
-}
-
-async function clearMaster(
-  { unlink }: KeyScan,
-  scan: ScanKeys,
-  start: string,
-  cluster: boolean,
-  within: <T>(answer: Promise<T>) => Promise<T>,
-): Promise<void> {
-  let cursor = '0'
+  let from: unknown
   do {
-    const page = await within(scan(cursor, `${start}*`, scannedAtOnce))
+    const { keys, next } = await deadlines.bound(nextKeys(keyScan, `${start}*`, scannedAtOnce, from))
     // In Redis Cluster, the keys of one command have to be in one slot.
-    if (cluster) await within(Promise.all(page.keys.map((key) => unlink([key]))))
-    else if (page.keys.length > 0) await within(unlink(page.keys))
-    cursor = page.cursor
-  } while (cursor !== '0')
+    const groups = connection.cluster ? keys.map((key) => [key]) : [keys]
+    await deadlines.bound(Promise.all(groups.map((group) => group.length > 0 && keyScan.unlink(group))))
+    from = next
+  } while (from !== undefined)
 }

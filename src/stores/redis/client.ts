@@ -157,16 +157,14 @@ function nodeRedis(client: NodeRedisLike): Connection {
 
 function nodeRedisSentinel(client: NodeRedisSentinel, connection: Connection): Connection {
   const master = new SentinelMaster(client)
-  const { ready, reconnect, evalSha, eval: evalText } = master
-  const problem = () => connection.problem() ?? master.problem
   return {
     ...connection,
-    problem,
-    ready,
-    reconnect,
+    problem: () => connection.problem() ?? master.problem,
+    ready: master.ready,
+    reconnect: master.reconnect,
     leaveReplica: () => {},
-    evalSha: withBytes(evalSha),
-    eval: withBytes(evalText),
+    evalSha: withBytes((sha, keys, args) => master.run('evalSha', sha, keys, args)),
+    eval: withBytes((script, keys, args) => master.run('eval', script, keys, args)),
   }
 }
 

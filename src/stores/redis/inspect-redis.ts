@@ -5,13 +5,13 @@ import { encodeName } from '../encode.ts'
 import { prefixOf } from '../shared-options.ts'
 import { type EncodedParts, inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
 import { Batcher } from './batcher.ts'
-import { connectionOf, type RedisClient } from './client.ts'
+import { type Connection, connectionOf, type RedisClient } from './client.ts'
 import { hashesOf } from './kept-keys.ts'
 import { script } from './lua/script.ts'
 import { packPlan } from './packed-plan.ts'
-import { RecordReader } from './record-reader.ts'
+import { scanRecords } from './record-reader.ts'
+import type { Publisher } from './resets.ts'
 import { Script } from './script.ts'
-import { ScriptRequest } from './script-request.ts'
 import { unpackRecords } from './unpack-records.ts'
 
 export interface InspectRedisOptions {
@@ -35,18 +35,18 @@ export function inspectRedis(client: RedisClient, options: InspectRedisOptions =
   knownOptions('inspectRedis', options, ['prefix', 'names'])
   const prefix = prefixOf('inspectRedis', options.prefix)
   const connection = connectionOf(client)
-  const reader = new RecordReader(connection)
   const names = hashesOf([...usualNames, ...(options.names ?? [])])
   let batcher: Batcher | undefined
   /** By the script that decides, as the limiter does. */
   const change = async (verb: 'reset' | 'unban', storeKey: string) => {
     batcher ??= new Batcher({ connection, ...batching })
-    await new ScriptRequest(packPlan([], [''], 'keep'), verb, [storeKey], 1, -1).sendBy(batcher)
+    const plan = packPlan('', [], [''], 'keep')
+    await batcher.send({ plan, verb, keys: [storeKey], costs: 1, now: -1 }, () => undefined)
     // Processes without a subscriber hear of it when their deny cache asks again.
     await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
   }
   const store = {
-    records: (id = '*') => recordsOf(reader, `${prefix}:*{${id}}`, names),
+    records: (id = '*') => recordsOf(connection, `${prefix}:*{${id}}`, names),
     partsOf,
     remove: (storeKey: string) => change('reset', storeKey),
     unblock: (storeKey: string) => change('unban', storeKey),
@@ -64,22 +64,18 @@ const batching = {
   reconnectAfter: Infinity,
 }
 
-interface Publisher {
-  publish(channel: string, message: string): Promise<unknown>
-}
-
 /** SCAN may return a key twice. So many are remembered. */
 const mostSeen = 1_000_000
 
 async function* recordsOf(
-  reader: RecordReader,
+  connection: Connection,
   pattern: string,
   names: ReadonlyMap<string, string>,
 ): AsyncGenerator<StoredRecord, void, undefined> {
   let from: unknown
   const seen = new Set<string>()
   do {
-    const { values, next } = await reader.scan(pattern, from)
+    const { values, next } = await scanRecords(connection, pattern, from)
     for (const { key: storeKey, now, value } of values) {
       if (seen.has(storeKey)) continue
       if (seen.size < mostSeen) seen.add(storeKey)

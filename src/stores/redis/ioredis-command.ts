@@ -2,15 +2,17 @@
  * A command of ioredis keeps its arguments and encodes them whenever it sends them. So a call whose arguments are short texts is
  * withdrawn by another text: bytes among the arguments of a command take the client some 10 us more.
  */
-import { type ScriptCall, type SendScript, withBytes } from './script-call.ts'
+import { type Args, type SendScript, withBytes } from './script-call.ts'
 
 interface Command {
   readonly args?: unknown[]
 }
 
+type EvalCommand = (script: string, numberOfKeys: number, ...keysAndArguments: Args) => Promise<unknown>
+
 interface CommandClient {
-  evalsha(sha: string, numberOfKeys: number, ...keysAndArguments: (string | number | Uint8Array)[]): Promise<unknown>
-  eval(script: string, numberOfKeys: number, ...keysAndArguments: (string | number | Uint8Array)[]): Promise<unknown>
+  readonly evalsha: EvalCommand
+  readonly eval: EvalCommand
 }
 
 interface CommandSender {
@@ -38,20 +40,26 @@ export function sendByIoredis(client: CommandClient, name: 'evalsha' | 'eval'): 
       },
     },
   })
-  const asBytes = withBytes((script, keys, args) => client[name](script, keys.length, ...keys, ...args))
-  const tryOut = withBytes((script, keys, args) => {
-    const reply = seen[name](script, keys.length, ...keys, ...args)
-    keepsArguments = args[0] !== undefined && command?.args?.[firstKey + keys.length] === args[0]
+  const send = (by: CommandClient, script: string, keys: string[], args: Args): Promise<unknown> => {
+    command = undefined
+    return by[name](script, keys.length, ...keys, ...args)
+  }
+  const sendBytes = withBytes((script, keys, args) => {
+    const reply = send(keepsArguments === undefined ? seen : client, script, keys, args)
+    if (args[0] !== undefined) keepsArguments ??= command?.args?.[firstKey + keys.length] === args[0]
     return reply
   })
   return (script, keys, args) => {
-    if (keepsArguments === undefined)
-      return args.length === 0 ? asBytes(script, keys, args) : tryOut(script, keys, args)
-    if (!keepsArguments) return asBytes(script, keys, args)
-    command = undefined
-    const reply = seen[name](script, keys.length, ...keys, ...args)
+    if (keepsArguments !== true) return sendBytes(script, keys, args)
+    const reply = send(seen, script, keys, args)
     keepsArguments = command !== undefined // false if it gathers commands since then
-    return new CommandCall(reply, command ?? {}, firstKey + keys.length)
+    const { args: sent = [] } = command ?? {}
+    return {
+      reply,
+      withdraw: () => {
+        sent[firstKey + keys.length] = '0'
+      },
+    }
   }
 }
 
@@ -62,20 +70,4 @@ function isOverridden(client: CommandClient, name: 'evalsha' | 'eval'): boolean 
     if (Object.hasOwn(object, name)) count++
   }
   return count > 1
-}
-
-class CommandCall implements ScriptCall {
-  readonly reply: Promise<unknown>
-  readonly #args: unknown[]
-  readonly #at: number
-
-  constructor(reply: Promise<unknown>, { args = [] }: Command, at: number) {
-    this.reply = reply
-    this.#args = args
-    this.#at = at
-  }
-
-  withdraw(): void {
-    this.#args[this.#at] = '0'
-  }
 }

@@ -3,7 +3,7 @@ import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import { decodeId } from '../encode.ts'
 import type { LedgerTerms } from '../store.ts'
 import { type PackedPlan, policyId } from './packed-plan.ts'
-import { brokenValue } from './record-reader.ts'
+import { brokenValue, readRecord, scanRecords } from './record-reader.ts'
 import type { RedisContext } from './redis-context.ts'
 import { unpackRecords } from './unpack-records.ts'
 
@@ -23,14 +23,16 @@ export class KeptKeys {
 
   /** @param keys of the states, one for each scope */
   async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
-    const found = await this.#context.batcher.reading(Promise.all(keys.map((key) => this.#context.reader.read(key))))
+    const { batcher, connection } = this.#context
+    const found = await batcher.reading(Promise.all(keys.map((key) => readRecord(connection, key))))
     const notes = this.#notes(keys)
     return found.map(({ now, value }, n) => ({ ...this.#keptOf(keys[n] as string, value, now), notes }))
   }
 
   /** @param start what the keys of the scope begin with */
   async list(start: string, from: unknown): Promise<KeyPage> {
-    const { values, next } = await this.#context.batcher.reading(this.#context.reader.scan(`${start}*}`, from))
+    const { batcher, connection } = this.#context
+    const { values, next } = await batcher.reading(scanRecords(connection, `${start}*}`, from))
     const keys = values.flatMap(({ key, now, value }) => {
       if (value === undefined) return []
       try {

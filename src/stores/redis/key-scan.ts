@@ -1,7 +1,7 @@
 import { HeadgateError } from '../../errors.ts'
 
 /** Looks at the next keys of a server. The cursor begins and ends with `'0'`. */
-export type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyPage>
+type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyPage>
 
 /** The commands that find and delete keys. */
 export interface KeyScan {
@@ -15,6 +15,12 @@ interface KeyPage {
   readonly keys: readonly string[]
 }
 
+/** Where a scan goes on: on the first of these servers. */
+interface Position {
+  readonly servers: readonly string[]
+  readonly cursor: string
+}
+
 /** @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys */
 export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }): KeyScan {
   if (keyScan !== undefined) return keyScan
@@ -22,6 +28,27 @@ export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }
     'HEADGATE_UNSUPPORTED',
     'This Redis client has no commands scan and unlink, so the keys of a limiter cannot be found. Inspect or reset single keys.',
   )
+}
+
+/**
+ * Some keys of all servers.
+ * @param pattern of SCAN, without the client's own prefix
+ * @param count how many keys the server looks at
+ * @param from `next` of the page before
+ */
+export async function nextKeys(
+  keyScan: KeyScan,
+  pattern: string,
+  count: number,
+  from?: unknown,
+): Promise<{ readonly keys: readonly string[]; readonly next: Position | undefined }> {
+  const masters = await keyScan.masters()
+  const { servers, cursor } = (from as Position | undefined) ?? { servers: [...masters.keys()], cursor: '0' }
+  const [server = '', ...others] = servers
+  // A server that is gone has no more keys.
+  const page = (await masters.get(server)?.(cursor, pattern, count)) ?? { keys: [], cursor: '0' }
+  if (page.cursor !== '0') return { keys: page.keys, next: { servers, cursor: page.cursor } }
+  return { keys: page.keys, next: others.length === 0 ? undefined : { servers: others, cursor: '0' } }
 }
 
 interface IoredisKeys {

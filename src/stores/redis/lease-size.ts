@@ -19,92 +19,75 @@ const leastDemand = 10
 const maxKeys = 10_000
 const mostByDefault = 1000
 
-/** How many units one key may have ahead. */
-interface KeyLeaseSize {
-  /**
-   * The units to hold beyond those of a call that is about to be sent.
-   * @param cost of that call
-   * @param roundTrip to Redis and back, in microseconds
-   */
-  ahead(cost: number, now: number, roundTrip: number): number
-  /** Notes that a call wants units. */
-  wants(cost: number, now: number): void
-  /** Notes that the key gives no lease now: until then, its calls would only wait for one. */
-  pause(until: number): void
-}
-
-/** How long a lease has to be valid, in microseconds: one that ends sooner is not taken. */
-type ShortestLife = (roundTrip: number) => number
-
-export interface LeaseSize {
-  of(name: string): KeyLeaseSize
-  /** True if the next lease is requested before this one is used up. */
-  readonly prefetches: boolean
-  readonly shortestLife: ShortestLife
-}
-
 /** @throws HeadgateError `HEADGATE_OPTION` */
 export function leaseSizeOf(leases: LeasesOption): LeaseSize {
-  if (leases === 'auto') return leaseSizeByDemand(mostByDefault)
+  if (leases === 'auto') return new LeaseSize('auto', mostByDefault)
   if (typeof leases !== 'object') {
     throw wrongOption('redisStore', 'leases', leases, "Give 'auto' or { units: 100 }.")
   }
   if (leases.units !== 'auto') {
     knownOptions('redisStore: leases', leases, ['units'])
-    return fixedLeaseSize(positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION'))
+    return new LeaseSize(positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION'), Infinity)
   }
   knownOptions('redisStore: leases', leases, ['units', 'most'])
-  return leaseSizeByDemand(positiveInteger(leases.most ?? mostByDefault, 'redisStore: leases.most', 'HEADGATE_OPTION'))
+  const most = positiveInteger(leases.most ?? mostByDefault, 'redisStore: leases.most', 'HEADGATE_OPTION')
+  return new LeaseSize('auto', most)
 }
 
-/** Each request takes so many units. */
-function fixedLeaseSize(units: number): LeaseSize {
-  const size = { ahead: (cost: number) => units - cost, wants: () => {}, pause: () => {} }
-  return { of: () => size, prefetches: false, shortestLife: (roundTrip) => roundTrip }
+/** The demand for a key that has leases by demand. */
+interface KeyDemand {
+  readonly demand: Demand
+  /** The key gives no lease until then: its calls would only wait for one. */
+  pausedUntil: number
 }
 
-/** @param most units of one key ahead */
-function leaseSizeByDemand(most: number): LeaseSize {
-  const sizes = new LRUCache<string, KeyDemand>({ max: maxKeys })
-  return {
-    of(name) {
-      let size = sizes.get(name)
-      if (size === undefined) {
-        size = new KeyDemand(most)
-        sizes.set(name, size)
-      }
-      return size
-    },
-    prefetches: true,
-    shortestLife: spanOf,
-  }
-}
-
-/** How long a lease by demand is for. */
-function spanOf(roundTrip: number): number {
-  return Math.max(demandWindow, roundTrips * roundTrip)
-}
-
-class KeyDemand implements KeyLeaseSize {
+/** How many units keys may have ahead. The name of a key is the text that `nameOf` makes. Times are in microseconds. */
+export class LeaseSize {
+  readonly #units: number | 'auto'
   readonly #most: number
-  readonly #demand = new Demand(demandWindow)
-  #pausedUntil = 0
+  readonly #keys = new LRUCache<string, KeyDemand>({ max: maxKeys })
 
-  constructor(most: number) {
+  /** @param units of each request, or by demand @param most units of one key ahead */
+  constructor(units: number | 'auto', most: number) {
+    this.#units = units
     this.#most = most
   }
 
-  ahead(cost: number, now: number, roundTrip: number): number {
-    const demand = this.#demand.at(now)
-    if (demand < leastDemand || now < this.#pausedUntil) return 0
-    return Math.min(this.#most, Math.floor(((demand - cost) * spanOf(roundTrip)) / demandWindow))
+  /** True if the next lease is requested before this one is used up. */
+  get prefetches(): boolean {
+    return this.#units === 'auto'
   }
 
-  wants(cost: number, now: number): void {
-    this.#demand.add(cost, now)
+  /** How long a lease has to be valid: one that ends sooner is not taken. @param roundTrip to Redis and back */
+  shortestLife(roundTrip: number): number {
+    return this.#units === 'auto' ? Math.max(demandWindow, roundTrips * roundTrip) : roundTrip
   }
 
-  pause(until: number): void {
-    this.#pausedUntil = until
+  /** The units to hold beyond those of a call of this cost that is about to be sent. */
+  ahead(name: string, cost: number, now: number, roundTrip: number): number {
+    if (this.#units !== 'auto') return this.#units - cost
+    const { demand, pausedUntil } = this.#of(name)
+    const wanted = demand.at(now)
+    if (wanted < leastDemand || now < pausedUntil) return 0
+    return Math.min(this.#most, Math.floor(((wanted - cost) * this.shortestLife(roundTrip)) / demandWindow))
+  }
+
+  /** Notes that a call wants units. */
+  wants(name: string, cost: number, now: number): void {
+    if (this.prefetches) this.#of(name).demand.add(cost, now)
+  }
+
+  /** Notes that the key gives no lease now. */
+  pause(name: string, until: number): void {
+    if (this.prefetches) this.#of(name).pausedUntil = until
+  }
+
+  #of(name: string): KeyDemand {
+    let known = this.#keys.get(name)
+    if (known === undefined) {
+      known = { demand: new Demand(demandWindow), pausedUntil: 0 }
+      this.#keys.set(name, known)
+    }
+    return known
   }
 }

@@ -18,7 +18,6 @@ import type { Clock } from '../../clock.ts'
 import { type CacheEntry, KeyCache, nameOf } from './key-cache.ts'
 import type { LeaseSize } from './lease-size.ts'
 import type { PackedPlan } from './packed-plan.ts'
-import { PendingLease, type SpentUnits } from './pending-lease.ts'
 import type { ScriptResponse } from './script-response.ts'
 
 export interface Lease extends CacheEntry {
@@ -28,6 +27,22 @@ export interface Lease extends CacheEntry {
   units: number
   /** Units spent since the response, less those that were leased before it and not spent then. */
   spent: number
+}
+
+/** What decides a call by leased units. */
+interface SpentUnits {
+  readonly response: ScriptResponse
+  /** Microseconds since the response. */
+  readonly elapsed: number
+}
+
+/** A request for a lease that is under way. */
+interface PendingLease {
+  readonly plan: PackedPlan
+  /** The units that no caller waits for yet. */
+  room: number
+  /** Settles as the request does. Those who wait for its units are served in their order. */
+  readonly arrival: Promise<unknown>
 }
 
 /** How much of a new sample the average round trip takes. */
@@ -52,7 +67,7 @@ export class Leases extends KeyCache<Lease> {
 
   /** Notes that a call wants units, once for each call. */
   wants(keys: readonly string[], cost: number): void {
-    this.#size.of(nameOf(keys)).wants(cost, this.clock())
+    this.#size.wants(nameOf(keys), cost, this.clock())
   }
 
   /** Spends leased units, if there are enough of them here. */
@@ -76,7 +91,9 @@ export class Leases extends KeyCache<Lease> {
   waitFor(plan: PackedPlan, keys: readonly string[], cost: number): Promise<SpentUnits | undefined> | undefined {
     if (this.#pending.size === 0) return undefined
     const pending = this.#pending.get(nameOf(keys))
-    return pending?.plan === plan && pending.room >= cost ? pending.claim(cost) : undefined
+    if (pending?.plan !== plan || pending.room < cost) return undefined
+    pending.room -= cost
+    return pending.arrival.then(() => this.spend(plan, keys, cost))
   }
 
   /** How many units a request of this cost takes; undefined for no lease. */
@@ -98,35 +115,23 @@ export class Leases extends KeyCache<Lease> {
     const held = this.find(keys)
     const pending = this.#pending.get(name)
     const room = pending?.plan === plan ? pending.room : 0
-    return this.#size.of(name).ahead(cost, now, this.#roundTrip) - (held?.units ?? 0) - room
+    return this.#size.ahead(name, cost, now, this.#roundTrip) - (held?.units ?? 0) - room
   }
 
   /**
    * Registers a request for a lease.
    * @param units how many it takes beyond its own cost
+   * @param arrival settles as the request does, after the call of `add`
    */
-  request(plan: PackedPlan, keys: readonly string[], units: number): PendingLease {
+  request(plan: PackedPlan, keys: readonly string[], units: number, arrival: Promise<unknown>): void {
     const name = nameOf(keys)
     const before = this.#pending.get(name)
-    const pending = new PendingLease(plan, units + (before?.plan === plan ? before.room : 0))
+    const pending = { plan, room: units + (before?.plan === plan ? before.room : 0), arrival }
     this.#pending.set(name, pending)
-    return pending
-  }
-
-  /** Settles those who wait for this lease, with the units that are here now. To be called after `add`. */
-  arrived(pending: PendingLease, keys: readonly string[]): void {
-    this.#end(pending, keys)
-    pending.settle((cost) => this.spend(pending.plan, keys, cost))
-  }
-
-  failed(pending: PendingLease, keys: readonly string[], error: unknown): void {
-    this.#end(pending, keys)
-    pending.fail(error)
-  }
-
-  #end(pending: PendingLease, keys: readonly string[]): void {
-    const name = nameOf(keys)
-    if (this.#pending.get(name) === pending) this.#pending.delete(name)
+    const end = () => {
+      if (this.#pending.get(name) === pending) this.#pending.delete(name)
+    }
+    arrival.then(end, end)
   }
 
   /**
@@ -137,7 +142,7 @@ export class Leases extends KeyCache<Lease> {
   add(plan: PackedPlan, keys: readonly string[], response: ScriptResponse, sent: number, version: number): void {
     const now = this.clock()
     this.#roundTrip += (now - sent - this.#roundTrip) * (this.#roundTrip === 0 ? 1 : smoothing)
-    if (response.lease === undefined) this.#size.of(nameOf(keys)).pause(now + this.shortestLife)
+    if (response.lease === undefined) this.#size.pause(nameOf(keys), now + this.shortestLife)
     if (response.lease === undefined || version !== this.version) return
     const held = this.find(keys)
     const before = held?.plan === plan ? held.units : 0

@@ -4,15 +4,13 @@
  *
  * A script may have run before the connection broke, so it is sent only once here.
  */
+import type { Args } from './script-call.ts'
 
-interface Script {
-  keys: (string | Uint8Array)[]
-  arguments: (string | Uint8Array)[]
-}
+type Run = (script: string, options: { keys: Args; arguments: Args }) => Promise<unknown>
 
 interface MasterClient {
-  evalSha(sha: string, script: Script): Promise<unknown>
-  eval(text: string, script: Script): Promise<unknown>
+  readonly evalSha: Run
+  readonly eval: Run
   destroy(): void
 }
 
@@ -28,8 +26,6 @@ export interface NodeRedisSentinel {
 export function isSentinel(client: object): client is NodeRedisSentinel {
   return 'getMasterNode' in client && '_execute' in client && 'isReady' in client
 }
-
-type RunScript = (script: string, keys: string[], args: (string | Uint8Array)[]) => Promise<unknown>
 
 /** What a store needs from a sentinel client. */
 export class SentinelMaster {
@@ -58,11 +54,10 @@ export class SentinelMaster {
     this.#client._execute(false, async (master) => master.destroy()).catch(() => undefined)
   }
 
-  readonly evalSha: RunScript = (sha, keys, args) =>
-    this.#runOnce((master) => master.evalSha(sha, { keys: this.#prefixed(keys), arguments: args }))
-
-  readonly eval: RunScript = (text, keys, args) =>
-    this.#runOnce((master) => master.eval(text, { keys: this.#prefixed(keys), arguments: args }))
+  /** @param name of the client's method */
+  run(name: 'evalSha' | 'eval', script: string, keys: string[], args: Args): Promise<unknown> {
+    return this.#runOnce((master) => master[name](script, { keys: this.#prefixed(keys), arguments: args }))
+  }
 
   #prefixed(keys: string[]): (string | Uint8Array)[] {
     const { _keyPrefix: prefix = '' } = this.#client

@@ -3,7 +3,7 @@ import type { Algorithm, Policy } from '../../algorithms/algorithm.ts'
 import type { StateRule } from '../../algorithms/carry.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import { kinds } from './lua/kinds.ts'
-import type { PlainScript } from './script.ts'
+import type { Script } from './script.ts'
 
 /** Every key has the id once for each policy. The few names of one limiter do not collide in this many bytes. */
 const idBytes = 4
@@ -16,11 +16,13 @@ const narrowLog = 254
 
 /** The policies of a ledger as the script reads them (see lua/script.ts). A request has one key for each scope. */
 export interface PackedPlan {
+  /** What the keys of its limiter begin with. All plans of the limiter share its states. */
+  readonly limiter: string
   readonly policies: readonly Policy[]
   readonly scopes: readonly string[]
   readonly bytes: Buffer
   /** The script of this plan alone, for the calls that are most. */
-  plain?: PlainScript | undefined
+  plain?: Script | undefined
 }
 
 /** The id of a policy's state in the value of a key. It depends on the name alone: other numbers find the state. */
@@ -29,7 +31,12 @@ export function policyId({ name }: { readonly name: string }): Buffer {
 }
 
 /** @throws HeadgateError `HEADGATE_POLICY` for a policy with too many numbers */
-export function packPlan(policies: readonly Policy[], scopes: readonly string[], onChange: StateRule): PackedPlan {
+export function packPlan(
+  limiter: string,
+  policies: readonly Policy[],
+  scopes: readonly string[],
+  onChange: StateRule,
+): PackedPlan {
   const head = Buffer.alloc(4)
   head.writeUInt16LE(policies.length, 0)
   head.writeUInt16LE(scopes.length, 2)
@@ -37,7 +44,7 @@ export function packPlan(policies: readonly Policy[], scopes: readonly string[],
     head,
     ...policies.map((policy) => packPolicy(policy, scopes.indexOf(policy.scope) + 1, onChange)),
   ])
-  return { policies, scopes, bytes }
+  return { limiter, policies, scopes, bytes }
 }
 
 function packPolicy(policy: Policy, scope: number, onChange: StateRule): Buffer {

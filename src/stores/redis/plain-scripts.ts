@@ -1,6 +1,6 @@
 import { isPlain, plainScript } from './lua/plain/script.ts'
 import { type PackedPlan, plainHead } from './packed-plan.ts'
-import { PlainScript } from './script.ts'
+import { Script } from './script.ts'
 
 /** Each takes some 300 KB of the server's memory. Plans beyond that are decided by the whole script. */
 const most = 32
@@ -19,11 +19,11 @@ export class PlainScripts {
   }
 
   /** Undefined if only the whole script can decide the plan, or if there are too many plans. */
-  of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean, limiter: string): PlainScript | undefined {
+  of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean): Script | undefined {
     const made = `${cacheable} ${bytes.toString('latin1')}`
     if (!isPlain(policies, scopes) || (this.#made.size === most && !this.#made.has(made))) return undefined
     this.#made.add(made)
     const terms = { policies, heads: policies.map(plainHead), bytes, ttlMargin: this.#ttlMargin, cacheable }
-    return new PlainScript(this.#change(plainScript(terms)), cacheable, limiter)
+    return new Script(this.#change(plainScript(terms)))
   }
 }

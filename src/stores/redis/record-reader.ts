@@ -1,6 +1,6 @@
 import { HeadgateError, shown } from '../../errors.ts'
 import type { Connection } from './client.ts'
-import { keyScanOf } from './key-scan.ts'
+import { keyScanOf, nextKeys } from './key-scan.ts'
 import { redisError } from './redis-error.ts'
 
 /**
@@ -39,65 +39,41 @@ interface FoundValue extends StoredValue {
   readonly mistyped: boolean
 }
 
-/** Where a scan goes on: on the first of these servers. */
-interface Position {
-  readonly servers: readonly string[]
-  readonly cursor: string
-}
-
 export interface ScanPage {
   readonly values: readonly StoredValue[]
-  readonly next: Position | undefined
+  readonly next: unknown
 }
 
-/** Reads records without changing anything. */
-export class RecordReader {
-  readonly #connection: Connection
-
-  constructor(connection: Connection) {
-    this.#connection = connection
-  }
-
-  /** @param key without the client's own prefix @throws HeadgateError of Redis, or for a value of another type */
-  async read(key: string): Promise<StoredValue> {
-    const [found] = await this.#read([key])
-    if (found?.mistyped) throw brokenValue(key, new TypeError('it is no text'))
-    return found as FoundValue
-  }
-
-  /** @param pattern of SCAN, without the client's own prefix @param from `next` of the page before */
-  async scan(pattern: string, from: unknown): Promise<ScanPage> {
-    const masters = await failingAs('', keyScanOf(this.#connection).masters())
-    const { servers, cursor } = (from as Position | undefined) ?? { servers: [...masters.keys()], cursor: '0' }
-    const [server = '', ...others] = servers
-    const scan = masters.get(server)
-    if (scan === undefined) return { values: [], next: after('0', server, others) }
-    const page = await failingAs('', scan(cursor, pattern, scanned))
-    // In Redis Cluster, the keys of one command have to be in one slot.
-    const groups = this.#connection.cluster ? page.keys.map((key) => [key]) : [page.keys]
-    const found = (await Promise.all(groups.map((keys) => this.#read(keys)))).flat()
-    return {
-      values: found.filter(({ value, mistyped }) => value !== undefined || mistyped),
-      next: after(page.cursor, server, others),
-    }
-  }
-
-  async #read(keys: readonly string[]): Promise<FoundValue[]> {
-    if (keys.length === 0) return []
-    const reply = await failingAs(readScript, this.#connection.eval(readScript, [...keys], []).reply)
-    const [time, ...found] = reply as [number | string, ...(string | Buffer | number | null)[]]
-    return keys.map((key, n) => {
-      const value = found[2 * n]
-      // A client may be configured to return buffers.
-      const text = value == null ? undefined : Buffer.from(String(value), 'latin1')
-      return { key, now: Number(time), value: text, mistyped: Number(found[2 * n + 1]) === 1 }
-    })
-  }
+/**
+ * Reads a record without changing anything.
+ * @param key without the client's own prefix
+ * @throws HeadgateError of Redis, or for a value of another type
+ */
+export async function readRecord(connection: Connection, key: string): Promise<StoredValue> {
+  const [found] = await read(connection, [key])
+  if (found?.mistyped) throw brokenValue(key, new TypeError('it is no text'))
+  return found as FoundValue
 }
 
-function after(cursor: string, server: string, others: readonly string[]): Position | undefined {
-  if (cursor !== '0') return { servers: [server, ...others], cursor }
-  return others.length === 0 ? undefined : { servers: others, cursor: '0' }
+/** @param pattern of SCAN, without the client's own prefix @param from `next` of the page before */
+export async function scanRecords(connection: Connection, pattern: string, from: unknown): Promise<ScanPage> {
+  const { keys, next } = await failingAs('', nextKeys(keyScanOf(connection), pattern, scanned, from))
+  // In Redis Cluster, the keys of one command have to be in one slot.
+  const groups = connection.cluster ? keys.map((key) => [key]) : [keys]
+  const found = (await Promise.all(groups.map((group) => read(connection, group)))).flat()
+  return { values: found.filter(({ value, mistyped }) => value !== undefined || mistyped), next }
+}
+
+async function read(connection: Connection, keys: readonly string[]): Promise<FoundValue[]> {
+  if (keys.length === 0) return []
+  const reply = await failingAs(readScript, connection.eval(readScript, [...keys], []).reply)
+  const [time, ...found] = reply as [number | string, ...(string | Buffer | number | null)[]]
+  return keys.map((key, n) => {
+    const value = found[2 * n]
+    // A client may be configured to return buffers.
+    const text = value == null ? undefined : Buffer.from(String(value), 'latin1')
+    return { key, now: Number(time), value: text, mistyped: Number(found[2 * n + 1]) === 1 }
+  })
 }
 
 async function failingAs<T>(script: string, answer: Promise<T>): Promise<T> {

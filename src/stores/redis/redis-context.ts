@@ -4,17 +4,13 @@ import type { Connection } from './client.ts'
 import type { DenyCache } from './deny-cache.ts'
 import type { Leases } from './leases.ts'
 import type { PlainScripts } from './plain-scripts.ts'
-import type { RecordReader } from './record-reader.ts'
 import type { Resets } from './resets.ts'
 
 /** The parts and settings that the ledgers of one Redis store share. */
 export interface RedisContext {
   readonly batcher: Batcher
   readonly connection: Connection
-  readonly reader: RecordReader
   readonly prefix: string
-  /** True if keys in different slots need two phases. */
-  readonly cluster: boolean
   /** The time of decisions; undefined for the time of Redis. */
   readonly clock: Clock | undefined
   readonly plainScripts: PlainScripts

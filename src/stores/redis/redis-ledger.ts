@@ -1,4 +1,5 @@
 import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation.ts'
+import { monotonicClock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
 import type { KeyPage } from '../../inspection/kept-key.ts'
 import type { MaybePromise } from '../../maybe-promise.ts'
@@ -14,13 +15,12 @@ import {
 } from '../command.ts'
 import type { Ledger, LedgerTerms } from '../store.ts'
 import { clearKeys } from './clear-keys.ts'
-import { ConsumeRequest } from './consume-request.ts'
 import { KeptKeys } from './kept-keys.ts'
 import { encodeId, keyStart, limiterStart, reportKey } from './keys.ts'
 import { type PackedPlan, packPlan } from './packed-plan.ts'
 import type { RedisContext } from './redis-context.ts'
 import { redisError } from './redis-error.ts'
-import { type RequestExtras, ScriptRequest } from './script-request.ts'
+import type { RequestExtras, ScriptRequest } from './script-request.ts'
 import { decisionOf, type ScriptResponse } from './script-response.ts'
 import { type SlotGroup, SlotGroups } from './slot-groups.ts'
 import { sendInTwoPhases } from './two-phase.ts'
@@ -37,13 +37,12 @@ export class RedisLedger implements Ledger {
   readonly #scopes: readonly string[]
   /** True if a refusal changes no state, so that the deny cache can repeat it. */
   readonly #cacheable: boolean
-  readonly #plainExtras: RequestExtras
 
   constructor(terms: LedgerTerms, context: RedisContext) {
     const { name, policies, scopes, onChange = 'keep' } = terms
     this.#context = context
-    this.#plan = packPlan(policies, scopes, onChange)
     this.#start = limiterStart(context.prefix, name)
+    this.#plan = packPlan(this.#start, policies, scopes, onChange)
     this.#keyStarts = scopes.map((scope) => keyStart(context.prefix, name, scope))
     this.#scopes = scopes
     this.#kept = new KeptKeys(terms, this.#plan, context)
@@ -51,8 +50,7 @@ export class RedisLedger implements Ledger {
     this.#cacheable =
       context.denyCache !== undefined &&
       !policies.some(({ countRefused, algorithm }) => countRefused && (!algorithm.punishes || algorithm.countsAlways))
-    this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable, this.#start)
-    this.#plainExtras = { cacheable: this.#cacheable }
+    this.#plan.plain = context.plainScripts.of(this.#plan, this.#cacheable)
   }
 
   run<V extends Verb>(command: Command<V>): MaybePromise<OutcomeOf<V>> {
@@ -89,14 +87,14 @@ export class RedisLedger implements Ledger {
   /** Changes each key by itself. */
   async #changeBan({ verb, keys, ban }: Command<'ban' | 'unban'>): Promise<undefined> {
     const stateKeys: string[] = []
-    const requests = keys.flatMap((key, n) => {
-      if (key === undefined) return []
+    const sent = keys.map((key, n) => {
+      if (key === undefined) return undefined
       const stateKey = `${this.#keyStarts[n]}${encodeId(key)}}`
       stateKeys.push(stateKey)
       const plan = this.#slotGroups.part([this.#plan.scopes[n] as string])
-      return new ScriptRequest(plan, verb, [stateKey], 1, this.#context.clock?.() ?? -1, { ban })
+      return this.#sendOther({ ...this.#request(verb, [stateKey], 1, { ban }), plan })
     })
-    await Promise.all(requests.map((request) => this.#sendOther(request)))
+    await Promise.all(sent)
     this.#context.resets?.publish(stateKeys)
   }
 
@@ -158,45 +156,46 @@ export class RedisLedger implements Ledger {
 
   /** @param prefetched units to take ahead; by default as many as the leases want */
   #sendConsume(keys: readonly string[], cost: number, details?: Details, prefetched?: number): Promise<Decision> {
-    const { batcher, clock, leases } = this.#context
+    const { batcher, clock, denyCache, leases } = this.#context
+    const plan = this.#plan
     const groups = this.#groups(keys)
-    const units = groups === undefined ? (prefetched ?? leases?.unitsFor(this.#plan, keys, cost)) : undefined
-    const extras = details === undefined && units === undefined ? this.#plainExtras : this.#extras(details, units)
-    const request = new ConsumeRequest(this.#context, this.#plan, keys, cost, clock?.() ?? -1, extras)
-    if (groups !== undefined) {
-      return this.#send(request, groups).then((response) => request.decide(response))
+    const units = groups === undefined ? (prefetched ?? leases?.unitsFor(plan, keys, cost)) : undefined
+    const request: ScriptRequest = {
+      ...{ plan, verb: 'consume', keys, costs: cost, now: clock?.() ?? -1, details, cacheable: this.#cacheable },
+      lease: units === undefined ? undefined : { units, shortestLife: leases?.shortestLife ?? 0 },
     }
-    const lease = units === undefined ? undefined : leases?.request(this.#plan, keys, units - cost)
-    request.lease = lease
-    return new Promise<Decision>((resolve, reject) => {
-      request.decided = resolve
-      request.reject = (error) => {
-        if (lease !== undefined) leases?.failed(lease, keys, error)
-        reject(error)
+    const sentAt = (clock ?? monotonicClock)()
+    denyCache?.forgetOtherPlans(plan, keys)
+    const denyCacheVersion = denyCache?.version ?? 0
+    const leasesVersion = leases?.version ?? 0
+    /** Caches what decides later calls here: a refusal, or leased units. */
+    const decide = (response: ScriptResponse): Decision => {
+      denyCache?.forgetOtherPlans(plan, keys)
+      if (!response.allowed && this.#cacheable) {
+        denyCache?.add(plan, keys, cost, response, sentAt, denyCacheVersion)
       }
-      batcher.send(request)
-    })
+      if (units !== undefined) leases?.add(plan, keys, response, sentAt, leasesVersion)
+      return decisionOf(plan.policies, response, details)
+    }
+    if (groups !== undefined) return this.#send(request, groups).then(decide)
+    const decision = batcher.send(request, decide)
+    if (units !== undefined) leases?.request(plan, keys, units - cost, decision)
+    return decision
   }
 
-  #extras(details: Details | undefined, units: number | undefined): RequestExtras {
-    const lease = units === undefined ? undefined : { units, shortestLife: this.#context.leases?.shortestLife ?? 0 }
-    return { details, cacheable: this.#cacheable, lease }
-  }
-
-  #request(verb: ScriptRequest['verb'], keys: readonly string[], costs: Costs, extras?: RequestExtras): ScriptRequest {
+  #request(verb: ScriptRequest['verb'], keys: readonly string[], cost: Costs, extras?: RequestExtras): ScriptRequest {
     // The script asks of a cost under each policy whether it is 0, and of one number it does not.
-    const each = costs === 0 ? this.#plan.policies.map(() => 0) : costs
-    return new ScriptRequest(this.#plan, verb, keys, each, this.#context.clock?.() ?? -1, extras)
+    const costs = cost === 0 ? this.#plan.policies.map(() => 0) : cost
+    return { plan: this.#plan, verb, keys, costs, now: this.#context.clock?.() ?? -1, ...extras }
   }
 
   /** Sends a request other than a plain `consume`. It may raise what is left of a key, which outdates what is cached. */
   async #sendOther(request: ScriptRequest): Promise<ScriptResponse> {
     const { verb, keys } = request
-    const groups = this.#groups(keys)
-    if (verb === 'peek') return this.#send(request, groups)
+    if (verb === 'peek') return this.#send(request)
     this.#forget(verb, keys)
     try {
-      return await this.#send(request, groups)
+      return await this.#send(request)
     } finally {
       this.#forget(verb, keys)
     }
@@ -208,14 +207,17 @@ export class RedisLedger implements Ledger {
     if (verb === 'reset' || verb === 'ban') this.#context.leases?.forget(keys)
   }
 
-  #send(request: ScriptRequest, groups: readonly SlotGroup[] | undefined): Promise<ScriptResponse> {
+  #send(
+    request: ScriptRequest,
+    groups: readonly SlotGroup[] | undefined = this.#groups(request.keys),
+  ): Promise<ScriptResponse> {
     const { batcher } = this.#context
-    if (groups === undefined) return request.sendBy(batcher)
-    return batcher.within(sendInTwoPhases((each) => each.sendBy(batcher), request, groups))
+    const send = (each: ScriptRequest) => batcher.send(each, (response) => response)
+    return groups === undefined ? send(request) : batcher.within(sendInTwoPhases(send, request, groups))
   }
 
   /** The keys by slot, if they are in several and one script call can touch only one. */
   #groups(keys: readonly string[]): readonly SlotGroup[] | undefined {
-    return this.#context.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
+    return this.#context.connection.cluster && keys.length > 1 ? this.#slotGroups.of(keys) : undefined
   }
 }

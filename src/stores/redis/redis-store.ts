@@ -14,10 +14,8 @@ import { type LeasesOption, leaseSizeOf } from './lease-size.ts'
 import { Leases } from './leases.ts'
 import { script } from './lua/script.ts'
 import { PlainScripts } from './plain-scripts.ts'
-import { RecordReader } from './record-reader.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
-import { reportPeriod } from './report-period.ts'
 import { Resets } from './resets.ts'
 import { Script } from './script.ts'
 
@@ -118,14 +116,7 @@ export class RedisStore implements Store {
     this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
     const denyCache = longest === 0 ? undefined : new DenyCache(localClock, longest)
     const leased = size === undefined ? undefined : new Leases(size, localClock)
-    const onReset = (keys: readonly string[]) => {
-      denyCache?.forget(keys)
-      leased?.forget(keys)
-    }
-    const onClear = (start: string) => {
-      denyCache?.forgetAll(start)
-      leased?.forgetAll(start)
-    }
+    const caches = [denyCache, leased].filter((cache) => cache !== undefined)
     this.#context = {
       connection,
       batcher: new Batcher({
@@ -136,15 +127,12 @@ export class RedisStore implements Store {
         reconnectAfter: reconnectTime(options),
         ...batchSizeOf(options.batch),
       }),
-      reader: new RecordReader(connection),
       prefix,
-      cluster: connection.cluster,
       clock,
       plainScripts: new PlainScripts(ttlMargin, changePlain),
       denyCache,
       leases: leased,
-      resets:
-        subscriber === undefined ? undefined : new Resets(client, subscriber, `${prefix}:resets`, onReset, onClear),
+      resets: subscriber && new Resets(client, subscriber, `${prefix}:resets`, caches),
     }
   }
 
@@ -190,6 +178,27 @@ function batchSizeOf(batch: RedisStoreOptions['batch'] = true): { size: number; 
   const { size } = batch
   if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return { size, most: size }
   throw wrong('batch.size', size, `Give at most ${largestBatch}.`)
+}
+
+/** The longest period of reports, in milliseconds. */
+const longestPeriod = 3_600_000
+
+/**
+ * How often a process reports, in milliseconds; undefined for the mode `'strict'`.
+ * @throws HeadgateError `HEADGATE_OPTION`
+ */
+function reportPeriod({ mode = 'strict', report, leases }: RedisStoreOptions): number | undefined {
+  if (mode !== 'strict' && mode !== 'optimistic') throw wrong('mode', mode, "Give 'strict' or 'optimistic'.")
+  if (mode === 'strict') {
+    if (report === undefined) return undefined
+    throw wrong('report', report, "Give mode: 'optimistic' too, or leave report out.")
+  }
+  if (leases !== undefined) {
+    throw wrong('leases', leases, "Leave leases out in the mode 'optimistic', which asks for no units ahead.")
+  }
+  const period = milliseconds(report ?? 100, 'redisStore: report', 'HEADGATE_OPTION')
+  if (period <= longestPeriod) return period
+  throw wrong('report', report, 'Give at most 1 hour.')
 }
 
 /** In milliseconds. */

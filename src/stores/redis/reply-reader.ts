@@ -24,8 +24,7 @@ export class ReplyReader {
 
   /** Undefined if the value of one of the request's keys is broken. */
   read(request: ScriptRequest): ScriptResponse | undefined {
-    const { plan, verb, now: requestTime, extras } = request
-    const { details, cacheable, lease } = extras
+    const { plan, verb, now: requestTime, details, cacheable, lease } = request
     const now = requestTime < 0 ? this.#now : requestTime
     const first = this.#next()
     if (first === 5) return undefined
@@ -67,9 +66,9 @@ export class ReplyReader {
   }
 
   /** A policy that takes nothing in a renewal keeps its ticket. */
-  #tickets({ plan, costs, extras }: ScriptRequest): Tickets {
+  #tickets({ plan, costs, tickets }: ScriptRequest): Tickets {
     return plan.policies.map((_, n) => {
-      if (this.#next() === 0) return extras.tickets?.[n]
+      if (this.#next() === 0) return tickets?.[n]
       return [this.#next(), this.#next(), typeof costs === 'number' ? costs : (costs[n] as number)] as const
     })
   }

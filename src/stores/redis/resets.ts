@@ -5,8 +5,9 @@
 import { invalidOption } from '../../errors.ts'
 import { reason, warnOnce } from '../../warn.ts'
 import type { RedisClient } from './client.ts'
+import type { CacheEntry, KeyCache } from './key-cache.ts'
 
-interface Publisher {
+export interface Publisher {
   publish(channel: string, message: string): Promise<unknown>
 }
 
@@ -33,21 +34,23 @@ export class Resets {
 
   /**
    * @param subscriber a connection of its own, since one that subscribes can do nothing else
+   * @param caches those that forget what was reset
    * @throws HeadgateError `HEADGATE_OPTION` if it is no client
    */
   constructor(
     client: RedisClient,
     subscriber: RedisClient,
     channel: string,
-    onReset: (keys: readonly string[]) => void,
-    onClear: (start: string) => void,
+    caches: readonly Pick<KeyCache<CacheEntry>, 'forget' | 'forgetAll'>[],
   ) {
     checkSubscriber(client, subscriber)
     this.#publisher = client as unknown as Publisher
     this.#channel = channel
     const listener: Listener = (message) => {
-      if (message.endsWith(all)) onClear(message.slice(0, -all.length))
-      else onReset(message.split(separator))
+      for (const cache of caches) {
+        if (message.endsWith(all)) cache.forgetAll(message.slice(0, -all.length))
+        else cache.forget(message.split(separator))
+      }
     }
     listen(subscriber, channel, listener).catch((error: unknown) => {
       warnOnce(

@@ -8,32 +8,22 @@ export interface ScriptCall {
   withdraw(): void
 }
 
-type Arg = string | Uint8Array
+export type Args = (string | Uint8Array)[]
 
-export type SendScript = (script: string, keys: string[], args: Arg[]) => ScriptCall
+export type SendScript = (script: string, keys: string[], args: Args) => ScriptCall
 
 const withdrawn = 0x30 // '0'
 
 /** For clients that keep the very bytes that they were given until they send them. */
-export function withBytes(send: (script: string, keys: string[], args: Arg[]) => Promise<unknown>): SendScript {
-  return (script, keys, args) => {
-    const [first = '', ...others] = args
-    if (args.length === 0) return new BytesCall(send(script, keys, args), undefined)
+export function withBytes(send: (script: string, keys: string[], args: Args) => Promise<unknown>): SendScript {
+  return (script, keys, [first, ...others]) => {
+    if (first === undefined) return { reply: send(script, keys, []), withdraw: () => {} }
     const bytes = typeof first === 'string' ? Buffer.from(first) : first
-    return new BytesCall(send(script, keys, [bytes, ...others]), bytes)
-  }
-}
-
-class BytesCall implements ScriptCall {
-  readonly reply: Promise<unknown>
-  readonly #bytes: Uint8Array | undefined
-
-  constructor(reply: Promise<unknown>, bytes: Uint8Array | undefined) {
-    this.reply = reply
-    this.#bytes = bytes
-  }
-
-  withdraw(): void {
-    if (this.#bytes !== undefined) this.#bytes[0] = withdrawn
+    return {
+      reply: send(script, keys, [bytes, ...others]),
+      withdraw: () => {
+        bytes[0] = withdrawn
+      },
+    }
   }
 }

@@ -11,20 +11,6 @@ export class Script {
   }
 }
 
-/** The script of one plan (see lua/plain/script.ts). */
-export class PlainScript extends Script {
-  /** True if a refusal tells when `remaining` grows. */
-  readonly cacheable: boolean
-  /** The same for all plans of one limiter. */
-  readonly limiter: string
-
-  constructor(text: string, cacheable: boolean, limiter: string) {
-    super(text)
-    this.cacheable = cacheable
-    this.limiter = limiter
-  }
-}
-
 /** True if Redis does not have the script, so it certainly did not run. */
 export function isMissing(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('NOSCRIPT')

@@ -44,7 +44,7 @@ export class SlotGroups {
     let plan = this.#parts.get(name)
     if (plan === undefined) {
       const policies = this.#whole.policies.filter(({ scope }) => scopes.includes(scope))
-      plan = packPlan(policies, scopes, this.#onChange)
+      plan = packPlan(this.#whole.limiter, policies, scopes, this.#onChange)
       this.#parts.set(name, plan)
     }
     return plan

@@ -15,7 +15,7 @@
 import { isBlockable } from '../../algorithms/block.ts'
 import { type Costs, type Tickets, unitsBack, type Verb } from '../../algorithms/evaluation.ts'
 import { allOf } from '../../maybe-promise.ts'
-import { type RequestExtras, ScriptRequest } from './script-request.ts'
+import type { RequestExtras, ScriptRequest } from './script-request.ts'
 import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
 import type { SlotGroup } from './slot-groups.ts'
 
@@ -49,22 +49,22 @@ export async function sendInTwoPhases(
 }
 
 function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
-  const { verb, now, extras } = whole
+  const { verb, tickets } = whole
   const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
     return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
   })
   // Only a single policy can promise a future time: see Evaluation.
-  const maxWait = enforced.length === 1 ? (extras.maxWait ?? 0) : 0
-  const tickets = extras.tickets && group.places.map((place) => extras.tickets?.[place])
-  const own: RequestExtras = { ...extras, maxWait, tickets, countsLater: countsLater(whole, group) }
-  return new ScriptRequest(
-    group.plan,
-    verb === 'consume' ? 'reserve' : verb,
-    group.keys,
-    costsIn(whole, group),
-    now,
-    own,
-  )
+  const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
+  return {
+    ...whole,
+    plan: group.plan,
+    verb: verb === 'consume' ? 'reserve' : verb,
+    keys: group.keys,
+    costs: costsIn(whole, group),
+    maxWait,
+    tickets: tickets && group.places.map((place) => tickets[place]),
+    countsLater: countsLater(whole, group),
+  }
 }
 
 /** True if penalties of the group count a refusal in the second phase. */
@@ -115,7 +115,7 @@ async function giveBack(
   const { allowed, repeats, block } = response
   if (!allowed && (punish === undefined || !countsLater(whole, group))) return response
   const tickets = allowed ? response.tickets : group.places.map(() => undefined)
-  const details = { nextAfter: whole.extras.details?.nextAfter === true || whole.extras.cacheable === true }
+  const details = { nextAfter: whole.details?.nextAfter === true || whole.cacheable === true }
   const after = await send(undo(whole, group, tickets, { details, punish }))
   const reports = after.reports.map((report, n) => ({
     ...report,
@@ -134,13 +134,13 @@ function undo(
   const { plan, keys } = group
   const costs = costsIn(whole, group)
   if (tickets === undefined) {
-    return new ScriptRequest(plan, 'refund', keys, costs, whole.now, { ...extras, punish: undefined })
+    return { plan, verb: 'refund', keys, costs, now: whole.now, details: extras.details }
   }
   const back = unitsBack(tickets)
   // Where refusals count, the cost of the refused call: the script then says when the next one is admitted.
   const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
   const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
-  return new ScriptRequest(plan, 'settle', keys, settled, whole.now, { ...extras, tickets })
+  return { plan, verb: 'settle', keys, costs: settled, now: whole.now, tickets, ...extras }
 }
 
 function joined(

@@ -1,105 +1,120 @@
-import type { Message } from './message.ts'
+import { forever } from '../../algorithms/block.ts'
+import type { Tickets } from '../../algorithms/evaluation.ts'
+import { newReservationId } from '../../algorithms/reservation-id.ts'
+import type { BanTerms } from '../command.ts'
 import type { PackedPlan } from './packed-plan.ts'
-import {
-  isRepeatable,
-  largestSizeOf,
-  type ScriptRequest,
-  verbAndFlags,
-  writeExtras,
-  writeHead,
-} from './script-request.ts'
+import { cacheableFlag, nextFlag } from './request-flags.ts'
+import type { ScriptRequest } from './script-request.ts'
 
-/** The size of the header: a byte that is `0` if the message was withdrawn, and the TTL margin. */
-const headBytes = 9
 const wanted = 0x31 // '1'
 
-/** Any requests for the whole script (see lua/main.ts), with each of their keys and plans once. */
-export class WholeMessage implements Message {
-  readonly script = undefined
-  readonly keys: string[] = []
-  readonly requests: ScriptRequest[] = []
-  readonly #keyIndexes = new Map<string, number>()
-  readonly #plans: PackedPlan[] = []
-  #bytes = Buffer.allocUnsafe(1024)
-  #end = headBytes
-  /** The last request that was written, if it can be repeated; its repetitions, and the step between their keys. */
-  #last: ScriptRequest | undefined
-  #lastVerb = 0
-  #lastKey = 0
-  #repeats = 0
-  #stride = 0
+/** The numbers that stand for the verbs in the script. */
+const verbs = {
+  ...{ consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 },
+  // A reset with a flag, because three bits have no more verbs.
+  ...{ ban: 5 + 8, unban: 5 + 16 },
+} as const
+const leaseFlag = 32
+const costsFlag = 64
+/** Of a settlement or a reservation. */
+const punishFlag = 128
+/** Of a charge. */
+const reportFlag = 128
 
-  /** @param ttlMargin in milliseconds */
-  constructor(ttlMargin: number) {
-    this.#bytes.writeUInt8(wanted, 0)
-    this.#bytes.writeDoubleLE(ttlMargin, 1)
-  }
+/** A list that has each value once. Places count from 1. */
+class Places<T> {
+  readonly values: T[] = []
+  readonly #places = new Map<T, number>()
 
-  get size(): number {
-    return this.requests.length
-  }
-
-  /** Its requests refer to its keys and plans, so it stays whole. */
-  split(): undefined {
-    return undefined
-  }
-
-  add(request: ScriptRequest): boolean {
-    this.requests.push(request)
-    const verb = verbAndFlags(request)
-    const key = this.#keyIndex(request.keys[0] as string)
-    if (!this.#countAsRepeat(request, verb, key)) this.#write(request, verb, key)
-    this.#last = isRepeatable(request, verb) ? request : undefined
-    this.#lastVerb = verb
-    this.#lastKey = key
-    return true
-  }
-
-  /** A request that equals the last one, with the same key or the next, is only counted. */
-  #countAsRepeat({ plan, now, costs }: ScriptRequest, verb: number, key: number): boolean {
-    const last = this.#last
-    if (last?.plan !== plan || verb !== this.#lastVerb || now !== last.now || costs !== last.costs) return false
-    const stride = key - this.#lastKey
-    if (this.#repeats === 0 ? stride !== 0 && stride !== 1 : stride !== this.#stride) return false
-    this.#stride = stride
-    this.#bytes.writeUInt16LE(++this.#repeats, this.#end - 3)
-    this.#bytes.writeUInt8(stride, this.#end - 1)
-    return true
-  }
-
-  #write(request: ScriptRequest, verb: number, key: number): void {
-    const size = largestSizeOf(request)
-    if (this.#end + size > this.#bytes.length) {
-      this.#bytes = Buffer.concat([this.#bytes], 2 * (this.#bytes.length + size))
+  of(value: T): number {
+    let place = this.#places.get(value)
+    if (place === undefined) {
+      place = this.values.push(value)
+      this.#places.set(value, place)
     }
-    const { keys, plan } = request
-    const bytes = this.#bytes
-    let at = writeHead(bytes, this.#end, request, verb, this.#planIndex(plan))
-    at = bytes.writeUInt16LE(key, at)
-    at = bytes.writeUInt16LE(0, at)
-    at = bytes.writeUInt8(0, at)
-    for (let n = 1; n < keys.length; n++) at = bytes.writeUInt16LE(this.#keyIndex(keys[n] as string), at)
-    this.#end = writeExtras(bytes, at, request, (key) => this.#keyIndex(key))
-    this.#repeats = 0
+    return place
   }
+}
 
-  #keyIndex(key: string): number {
-    let index = this.#keyIndexes.get(key)
-    if (index === undefined) {
-      index = this.keys.push(key)
-      this.#keyIndexes.set(key, index)
-    }
-    return index
-  }
+/**
+ * The keys and arguments of any requests for the whole script (see lua/main.ts), with each of their keys and plans once.
+ * @param ttlMargin in milliseconds
+ */
+export function wholeArgs(
+  calls: readonly { readonly request: ScriptRequest }[],
+  ttlMargin: number,
+): { keys: string[]; args: Buffer[] } {
+  const keys = new Places<string>()
+  const plans = new Places<PackedPlan>()
+  const size = calls.reduce((sum, { request }) => sum + largestSizeOf(request), 9)
+  const bytes = Buffer.allocUnsafe(size)
+  let at = bytes.writeDoubleLE(ttlMargin, bytes.writeUInt8(wanted))
+  for (const { request } of calls) at = writeRequest(bytes, at, request, keys, plans.of(request.plan))
+  const [only, ...more] = plans.values.map((plan) => plan.bytes) as [Buffer, ...Buffer[]]
+  return { keys: keys.values, args: [bytes.subarray(0, at), more.length === 0 ? only : Buffer.concat([only, ...more])] }
+}
 
-  #planIndex(plan: PackedPlan): number {
-    const index = this.#plans.indexOf(plan)
-    return index < 0 ? this.#plans.push(plan) : index + 1
-  }
+/** The most bytes that a request takes on the wire. */
+function largestSizeOf({ plan, ban }: ScriptRequest): number {
+  const banBytes = ban === undefined ? 0 : 10 + Buffer.byteLength(ban.reason ?? '')
+  return 64 + 2 * plan.scopes.length + 33 * plan.policies.length + banBytes
+}
 
-  /** The requests and the plans. */
-  args(): Buffer[] {
-    const only = this.#plans.length === 1 ? (this.#plans[0] as PackedPlan).bytes : undefined
-    return [this.#bytes.subarray(0, this.#end), only ?? Buffer.concat(this.#plans.map(({ bytes }) => bytes))]
+/** The verb, and a flag for each extra. */
+function verbAndFlags(request: ScriptRequest): number {
+  const { verb, costs, details, cacheable, lease, punish, countsLater, report } = request
+  let number: number = verbs[verb]
+  if (details?.nextAfter === true) number += nextFlag
+  if (cacheable === true) number += cacheableFlag
+  if (lease !== undefined) number += leaseFlag
+  if (typeof costs !== 'number') number += costsFlag
+  if (punish !== undefined || countsLater === true) number += punishFlag
+  if (report !== undefined) number += reportFlag
+  return number
+}
+
+/** Writes a request, and returns where the next one begins. */
+function writeRequest(
+  buffer: Buffer,
+  at: number,
+  request: ScriptRequest,
+  keyPlaces: Places<string>,
+  planPlace: number,
+): number {
+  const { plan, verb, keys, costs, now, maxWait = 0, tickets, punish, report, lease, ban } = request
+  at = buffer.writeUInt16LE(planPlace, at)
+  at = buffer.writeUInt8(verbAndFlags(request), at)
+  at = buffer.writeDoubleLE(now, at)
+  at = buffer.writeDoubleLE(typeof costs === 'number' ? costs : 0, at)
+  for (const key of keys) at = buffer.writeUInt16LE(keyPlaces.of(key), at)
+  if (typeof costs !== 'number') for (const cost of costs) at = buffer.writeDoubleLE(cost, at)
+  if (verb === 'settle' || verb === 'renew') {
+    for (const n of plan.policies.keys()) at = writeTicket(buffer, at, tickets?.[n])
   }
+  if (punish !== undefined) at = buffer.writeDoubleLE(punish, at)
+  if (report !== undefined) {
+    at = buffer.writeUInt16LE(keyPlaces.of(report.key), at)
+    at = buffer.writeDoubleLE(report.number, at)
+    at = buffer.writeDoubleLE(report.life, at)
+  }
+  if (verb === 'reserve' || verb === 'renew') {
+    at = buffer.writeDoubleLE(maxWait, at)
+    at = buffer.writeDoubleLE(newReservationId(), at)
+  }
+  if (ban !== undefined) at = writeBan(buffer, at, ban)
+  if (lease === undefined) return at
+  at = buffer.writeDoubleLE(lease.units, at)
+  return buffer.writeDoubleLE(lease.shortestLife, at)
+}
+
+function writeBan(buffer: Buffer, at: number, { duration, reason = '' }: BanTerms): number {
+  at = buffer.writeDoubleLE(duration >= forever ? Infinity : duration, at)
+  const bytes = buffer.write(reason, at + 2)
+  return buffer.writeUInt16LE(bytes, at) + bytes
+}
+
+function writeTicket(buffer: Buffer, at: number, ticket: Tickets[number]): number {
+  at = buffer.writeUInt8(ticket === undefined ? 0 : 1, at)
+  for (const number of ticket ?? []) at = buffer.writeDoubleLE(number, at)
+  return at
 }

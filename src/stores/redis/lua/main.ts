@@ -9,12 +9,10 @@ import { luaNames } from './kinds.ts'
  * policy "<HBBddB" scope, kind, flags, burst, tolerance, number of definition numbers; "Hc0" texts that records of the policy begin
  * with, and their formats; the definition numbers as doubles.
  *
- * Requests, packed by ../script-request.ts: "<Bd" 48 (`0`) if the response is no longer wanted, TTL margin in ms. Then for
- * each request "<HBddHHB" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key, how many more
- * requests like it follow, by how much the number of their key grows each time; "<H" a key for each further scope; "<d" a
+ * Requests, packed by ../whole-message.ts: "<Bd" 48 (`0`) if the response is no longer wanted, TTL margin in ms. Then for
+ * each request "<HBddH" plan, verb and flags, time in microseconds (-1: Redis TIME), cost, key; "<H" a key for each further scope; "<d" a
  * cost for each policy, if they differ; the tickets of a settlement or a renewal; how long a refused call has to wait, if its
- * settlement counts the refusal; "<Hdd" the key, the number and the life in
- * microseconds of a numbered report; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
+ * settlement counts the refusal; "<Hdd" the key, the number and the life in microseconds of a numbered report; the maxWait of a reservation or renewal and the id for its tickets; "<dHc0" the duration and the reason of a block; the units of a lease and how many microseconds it has to last.
  */
 
 export const main: string = `
@@ -90,27 +88,21 @@ repeat
   read, written, readExpiry, writtenExpiry = call('MGET', spread(KEYS)), {}, {}, {}
   if #plans > 1 then loadedBy = {} end
   reply, size = {}, 1
-  local position, length, more = 10, #requests, 0
-  local planIndex, verbAndFlags, policies, key, stride, broken, blocked
-  while more > 0 or position <= length do
-    local maxWait, id, units, shortestLife, refusedFor
-    if more > 0 then
-      more, key = more - 1, key + stride
-    else
-      planIndex, verbAndFlags, now, cost, key, more, stride, position = unpack('<HBddHHB', requests, position)
-      policies, verb = plans[planIndex], verbAndFlags % 8
-      plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
-      countsLater = verbAndFlags >= 128 and verb == RESERVE
-      if now < 0 then now = timeNow() end
-    end
-    broken, blocked = false, false
+  local position, length = 10, #requests
+  while position <= length do
+    local planIndex, verbAndFlags, key, maxWait, id, units, shortestLife, refusedFor, broken, blocked
+    planIndex, verbAndFlags, now, cost, key, position = unpack('<HBddH', requests, position)
+    local policies = plans[planIndex]
+    verb = verbAndFlags % 8
+    plain = verbAndFlags % 128 < 64 and (verb == CONSUME or verb == RESERVE or verb == PEEK)
+    countsLater = verbAndFlags >= 128 and verb == RESERVE
+    if now < 0 then now = timeNow() end
     for n, scope in ipairs(policies.scopes) do
-      local id = key
-      if n > 1 then id, position = unpack('<H', requests, position) end
+      if n > 1 then key, position = unpack('<H', requests, position) end
       if verb == RESET then
-        if verbAndFlags == RESET then forget(scope, id) end
+        if verbAndFlags == RESET then forget(scope, key) end
       else
-        if (scope.key ~= id or scope.provisional) and load(scope, id, now, verb == PEEK) then broken = true end
+        if (scope.key ~= key or scope.provisional) and load(scope, key, now, verb == PEEK) then broken = true end
         if scope.block then blocked = true end
       end
     end
@@ -159,8 +151,6 @@ repeat
           lease(policies, units, shortestLife)
         end
       end
-      -- The next request may be a repetition of this one on another key.
-      if blocked then verb = verbAndFlags % 8 end
     end
   end
 

@@ -149,7 +149,8 @@ end
 local requests = { pack('<Bd', 49, ${ttlMargin}) }
 for key = 1, #KEYS do
   local calls = repeats and repeats[key] or 1
-  requests[key + 1] = pack('<HBddHHB', 1, form == '2' and ${nextFlag + (cacheable ? cacheableFlag : 0)} or ${cacheable ? cacheableFlag : 0}, tonumber(ARGV[3]) or -1, cost, key, calls - 1, 0)
+  local flags = form == '2' and ${nextFlag + (cacheable ? cacheableFlag : 0)} or ${cacheable ? cacheableFlag : 0}
+  requests[key + 1] = string.rep(pack('<HBddH', 1, flags, tonumber(ARGV[3]) or -1, cost, key), calls)
 end
 ARGV[1], ARGV[2] = table.concat(requests), ${quoted(bytes)}
 end
