@@ -50,8 +50,8 @@ export const slidingLog: PlainSteps<SlidingLog> = {
       numbers: ['last', 'before', 'base'],
       isUsual: 'size >= 21 and (size - 21) % 9 == 0',
       entries: `
-log, first, stop, newest, total = value, 0, (size - 21) / 9, -1, 0
-if stop > 0 then newest, total = ${timeOf('stop - 1')}, ${totalOf('stop - 1')} else before = 0 end
+log, first, stop, newest, total = value, 0, (size - 21) / 9, -1, before
+if stop > 0 then newest, total = ${timeOf('stop - 1')}, ${totalOf('stop - 1')} end
 stored = total
 `,
       isPlain: 'last - now < tolerance and newest <= last and before < largestTotal',
@@ -88,7 +88,9 @@ or (function(target)
   ${firstAbove(totalOf, 'first', 'stop - 1', 'target - 1')}
   return ${timeOf('low')} + span - at
 end)(total + cost - limit)`,
+    // A log without entries starts its totals from 0 again, when it gets one.
     take: `
+if first == stop and total == before then before, total, stored = 0, 0, 0 end
 total = total + cost
 last = at
 `,
