@@ -38,8 +38,8 @@ export class MemoryLedger implements Ledger {
   private readonly scopeNames: readonly string[]
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
-  /** The only scope, as most ledgers have one: it needs no loop. */
-  private readonly only: Scope | undefined
+  /** The only scope under the only plan, as most ledgers have one: it needs no loop. */
+  private only: Scope | undefined
   private readonly blocks: Blocks
   readonly keys: LimiterKeys
 
@@ -52,7 +52,7 @@ export class MemoryLedger implements Ledger {
     this.keys = keys ?? { tables: new Map(), blocks: new Blocks(), shared: false }
     this.blocks = this.keys.blocks
     this.scopes = terms.scopes.map((scope) => this.newScope(scope, terms))
-    this.only = this.scopes.length === 1 ? this.scopes[0] : undefined
+    this.only = this.scopes.length === 1 && !this.keys.shared ? this.scopes[0] : undefined
   }
 
   private newScope(name: string, { policies, onChange = 'keep' }: LedgerTerms): Scope {
@@ -101,13 +101,13 @@ export class MemoryLedger implements Ledger {
   private decide({ verb, keys, costs = 1, maxWait = 0, tickets, details }: Command<DecidingVerb>): Decision {
     const { evaluation, only } = this
     const now = this.clock()
-    const found = only === undefined ? this.find(keys, now) : only.find(keys[0] as string, now)
+    const found = only === undefined ? this.find(keys, now) : only.findAlone(keys[0] as string, now)
     evaluation.evaluate(verb, now, costs, maxWait, tickets)
     if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now)
     if (!found) this.claim(keys, now)
     if (verb === 'reserve') this.openBookings()
     const decision = evaluation.commit('store', details)
-    if (this.keys.shared) this.keep(now)
+    if (only === undefined) this.keep(now)
     if (!evaluation.allowed) this.noteRefused()
     return decision
   }
@@ -139,6 +139,7 @@ export class MemoryLedger implements Ledger {
   }
 
   private keep(now: number): void {
+    if (!this.keys.shared) return
     for (const scope of this.scopes) scope.keep(now)
   }
 
@@ -194,7 +195,10 @@ export class MemoryLedger implements Ledger {
   /** The same states under other policies, beside the policies of this ledger or in place of them. */
   joined(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()
-    if (!terms.replaces) this.keys.shared = true
+    if (!terms.replaces) {
+      this.keys.shared = true
+      this.only = undefined
+    }
     for (const [scope, table] of this.keys.tables) {
       if (this.keys.shared) table.share(now)
       else table.retune(policiesOf(scope, terms.policies), now)

@@ -24,9 +24,13 @@ export class Scope {
 
   /** Points the policies to the states of the key. Returns true if the key has a row that a commit can write to. */
   find(key: string, now: number): boolean {
+    return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
+  }
+
+  /** `find` under the only plan. */
+  findAlone(key: string, now: number): boolean {
     const row = this.table.find(key)
     this.row = row
-    if (this.states.shared) return this.findShared(key, now)
     this.states.point(this.policies, row)
     return row !== blank || this.recall(key, now)
   }
@@ -43,6 +47,7 @@ export class Scope {
   }
 
   private findShared(key: string, now: number): boolean {
+    this.row = this.table.find(key)
     this.found = this.row === blank ? this.table.recall(key) : nothing
     this.pointShared(now)
     return this.row !== blank
