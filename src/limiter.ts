@@ -4,8 +4,8 @@ import type { PenaltyOptions } from './algorithms/penalty-options.ts'
 import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
+import { HeadgateError } from './errors.ts'
 import type { HeavyKeys } from './heavy-keys.ts'
-import { needsPromise } from './limiter-errors.ts'
 import { calls, type Load, watch } from './limiter-events.ts'
 import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { MaybePromise } from './maybe-promise.ts'
@@ -38,7 +38,7 @@ export interface ReserveOptions extends CostOptions {
 }
 
 /*
- * For adapters and the pacer only: these functions return a promise only if the store does, take details, and throw on
+ * For adapters only: these functions return a promise only if the store does, take details, and throw on
  * misuse. The class defines them below, because they use its private fields.
  */
 /** `consume` for adapters. */
@@ -219,6 +219,13 @@ export class RateLimiter extends Operations {
 
 function weightOf(heavyKeys: HeavyKeys | undefined): number {
   return heavyKeys === undefined ? 0 : heavyKeys.weigh()
+}
+
+function needsPromise(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_ASYNC_STORE',
+    'consumeSync needs a synchronous store, such as memoryStore(). Use await limiter.consume(key).',
+  )
 }
 
 /** The limiter of a plan, made if there is none. */

@@ -1,9 +1,9 @@
 import { type BlockOptions, blockKeys } from './block-keys.ts'
 import { type Key, keysOf, someKeysOf } from './call-arguments.ts'
 import type { Duration } from './duration.ts'
+import { HeadgateError } from './errors.ts'
 import type { HeavyKey, HeavyKeys, TopOptions } from './heavy-keys.ts'
 import { type Inspection, inspectionOf } from './inspection/inspection.ts'
-import { countsNone } from './limiter-errors.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
 import { type Health, noCalls } from './stores/health.ts'
 
@@ -104,7 +104,10 @@ export abstract class Operations {
    */
   top(count = 20, options: TopOptions = {}): readonly HeavyKey[] {
     const { heavyKeys } = this
-    if (heavyKeys === undefined) throw countsNone()
-    return heavyKeys.top(count, options)
+    if (heavyKeys !== undefined) return heavyKeys.top(count, options)
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      'This limiter does not count the calls of its keys. Write new RateLimiter({ top: 1000, ... }).',
+    )
   }
 }

@@ -1,6 +1,6 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
 import { PolicyEvaluation } from '../../algorithms/evaluation.ts'
-import { copyState, isBooked, isUnused, numbersOf, quotaLeft, type State, timeOf } from './state.ts'
+import { copyState, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, timeOf } from './state.ts'
 
 /** The most bytes of an overflow table, including the four bytes in each row that identify its key; and under plans. */
 const maxBytes = 64 * 2 ** 20
@@ -35,12 +35,10 @@ export class StateRows {
   #numbers = new Float64Array(0)
   readonly #width: number
   readonly #offsets: number[] = []
-  /** The log of policy n is `#logs[row * #logsPerRow + #offsets[n]]`. */
-  #logs: number[][] = []
-  readonly #logsPerRow: number
-  /** The state of policy n with open reservations is `#booked[row * policies + n]`. */
-  #booked: (number[] | undefined)[] = []
-  #bookedStates = 0
+  /** The log of policy n, or its state with open reservations, is `#arrays[row * policies + n]`. */
+  #arrays: (number[] | undefined)[] = []
+  #arrayed = 0
+  readonly #hasLogs: boolean
   /** By row, if they are shared. */
   readonly #lists: (readonly State[] | undefined)[] = []
   /** What condensed lists take. */
@@ -51,15 +49,18 @@ export class StateRows {
     this.#found = policies.map((policy) => new PolicyEvaluation(policy))
     this.#target = policies.map((policy) => new PolicyEvaluation(policy))
     this.#condensed = condensed
+    this.#hasLogs = policies.some((policy) => this.#isLog(policy))
     let width = 0
-    let logs = 0
-    for (const { algorithm } of policies) {
-      const log = algorithm.grows && !condensed
-      this.#offsets.push(log ? logs++ : width)
-      if (!log) width += algorithm.condensed
+    for (const policy of policies) {
+      this.#offsets.push(width)
+      if (!this.#isLog(policy)) width += policy.algorithm.condensed
     }
     this.#width = width
-    this.#logsPerRow = logs
+  }
+
+  /** True for a policy whose states are logs in arrays of their own. */
+  #isLog({ algorithm }: Policy): boolean {
+    return algorithm.grows && !this.#condensed
   }
 
   /** How many rows the bytes are enough for: under plans, with one bucket in each row. */
@@ -96,19 +97,18 @@ export class StateRows {
   share(now: number): void {
     if (this.shared) return
     const lists = Array.from({ length: this.#begun }, (_, row) => {
-      return this.#isUsed(row) ? this.#listOf(this.read(row), now) : undefined
+      return this.#isUsed(row) ? listOf(this.read(row), now, this.#condensed) : undefined
     })
     this.shared = true
     this.#numbers = new Float64Array(0)
-    this.#logs = []
-    this.#booked = []
+    this.#arrays = []
     this.#resizeLists(this.#rows)
     for (const [row, list] of lists.entries()) this.#setList(row, list)
   }
 
   /** How many rows may be in use. A row has its logs since it was first cleared. */
   get #begun(): number {
-    return this.#logsPerRow === 0 ? this.#rows : this.#logs.length / this.#logsPerRow
+    return this.#hasLogs ? Math.ceil(this.#arrays.length / this.#offsets.length) : this.#rows
   }
 
   #isUsed(row: number): boolean {
@@ -140,31 +140,31 @@ export class StateRows {
       policy.s = this.#numbers
       policy.i = start + (this.#offsets[n] as number)
     }
-    if (this.#logsPerRow > 0) this.#pointToLogs(policies, row)
-    if (this.#bookedStates > 0) this.#pointToBooked(policies, row)
+    if (this.#arrayed > 0) this.#pointToArrays(policies, row)
   }
 
   /** A state whose reservations are all settled goes back to its row. */
-  #pointToBooked(policies: readonly PolicyEvaluation[], row: number): void {
+  #pointToArrays(policies: readonly PolicyEvaluation[], row: number): void {
     for (let n = 0; n < policies.length; n++) {
-      const booked = this.#booked[row * policies.length + n]
-      if (booked === undefined) continue
+      const own = this.#arrays[row * policies.length + n]
+      if (own === undefined) continue
       const policy = policies[n] as PolicyEvaluation
-      if (booked[policy.algorithm.idSlot as number] === 0) {
-        for (let k = 0; k < booked.length; k++) policy.s[policy.i + k] = booked[k] as number
-        this.#setBooked(row, n, undefined)
-      } else {
-        policy.s = booked
+      const { grows, idSlot } = policy.algorithm
+      if (grows || own[idSlot as number] !== 0) {
+        policy.s = own
         policy.i = 0
+      } else {
+        for (let k = 0; k < own.length; k++) policy.s[policy.i + k] = own[k] as number
+        this.#setArray(row, n, undefined)
       }
     }
   }
 
-  #setBooked(row: number, n: number, numbers: number[] | undefined): void {
+  #setArray(row: number, n: number, numbers: number[] | undefined): void {
     const index = row * this.#offsets.length + n
-    if ((this.#booked[index] === undefined) === (numbers === undefined)) return
-    this.#bookedStates += numbers === undefined ? -1 : 1
-    this.#booked[index] = numbers
+    if (this.#arrays[index] === numbers) return
+    this.#arrayed += Number(numbers !== undefined) - Number(this.#arrays[index] !== undefined)
+    this.#arrays[index] = numbers
   }
 
   /** Gives the states of the row arrays of their own where a reservation needs one. */
@@ -174,17 +174,8 @@ export class StateRows {
       const { algorithm, s, i } = policy
       if (algorithm.bookingNumbers === 0 || Array.isArray(s)) continue
       const booked = Array.from(s.subarray(i, i + algorithm.slots))
-      this.#setBooked(row, n, booked)
+      this.#setArray(row, n, booked)
       policy.s = booked
-      policy.i = 0
-    }
-  }
-
-  #pointToLogs(policies: readonly PolicyEvaluation[], row: number): void {
-    for (let n = 0; n < policies.length; n++) {
-      const policy = policies[n] as PolicyEvaluation
-      if (!policy.algorithm.grows) continue
-      policy.s = this.#logs[row * this.#logsPerRow + (this.#offsets[n] as number)] as number[]
       policy.i = 0
     }
   }
@@ -202,24 +193,22 @@ export class StateRows {
       return
     }
     this.#numbers.fill(0, row * this.#width, (row + 1) * this.#width)
-    if (this.#bookedStates > 0) for (let n = 0; n < this.#offsets.length; n++) this.#setBooked(row, n, undefined)
-    if (this.#logsPerRow === 0) return
-    for (const [n, { algorithm }] of this.#found.entries()) {
-      if (!algorithm.grows) continue
-      this.#logs[row * this.#logsPerRow + (this.#offsets[n] as number)] = new Array(algorithm.slots).fill(0)
+    if (this.#arrayed === 0 && !this.#hasLogs) return
+    for (const [n, { policy }] of this.#found.entries()) {
+      this.#setArray(row, n, this.#isLog(policy) ? new Array(policy.algorithm.slots).fill(0) : undefined)
     }
   }
 
   /** Copies the states to a row that is clear. */
   copy(states: readonly State[], row: number, now: number): void {
     if (this.shared) {
-      this.#setList(row, this.#listOf(states, now))
+      this.#setList(row, listOf(states, now, this.#condensed))
       return
     }
     this.point(this.#target, row)
     for (const [n, state] of states.entries()) {
       if (!this.#condensed && isBooked(state)) {
-        this.#setBooked(row, n, numbersOf(state))
+        this.#setArray(row, n, numbersOf(state))
         continue
       }
       const { s, i } = this.#target[n] as PolicyEvaluation
@@ -236,19 +225,6 @@ export class StateRows {
       const others = states.filter((state) => state.policy.name !== policy.name && isWanted(state, policies, now))
       this.#setList(row, [...others, { policy, s, i: 0 }])
     }
-  }
-
-  /** Copies of the states in arrays of their own. */
-  #listOf(states: readonly State[], now: number): readonly State[] {
-    return states
-      .filter((state) => !isUnused(state))
-      .map((state) => {
-        const { policy } = state
-        if (!this.#condensed || !policy.algorithm.grows) return { policy, s: numbersOf(state), i: 0 }
-        const s: number[] = new Array(policy.algorithm.condensed).fill(0)
-        copyState(state, s, 0, now, true)
-        return { policy, s, i: 0 }
-      })
   }
 
   #setList(row: number, list: readonly State[] | undefined): void {

@@ -47,6 +47,19 @@ export function copyState(state: State, t: Numbers, j: number, now: number, cond
   else for (let k = 0, length = lengthOf(state); k < length; k++) t[j + k] = s[i + k] as number
 }
 
+/** Copies of those states that are in use, in arrays of their own. @param condensed true to condense logs */
+export function listOf(states: readonly State[], now: number, condensed: boolean): readonly State[] {
+  return states
+    .filter((state) => !isUnused(state))
+    .map((state) => {
+      const { policy } = state
+      if (!condensed || !policy.algorithm.grows) return { policy, s: numbersOf(state), i: 0 }
+      const s: number[] = new Array(policy.algorithm.condensed).fill(0)
+      copyState(state, s, 0, now, true)
+      return { policy, s, i: 0 }
+    })
+}
+
 /** The part of the quota that is left under the tightest policy: 1 is the full quota, 0 is nothing. */
 export function quotaLeft(states: readonly State[], now: number): number {
   let least = 1
