@@ -114,8 +114,9 @@ export class MemoryLedger implements Ledger {
 
   /** Points the evaluation to the states of the keys. Returns true if each key has a row. */
   private find(keys: readonly string[], now: number): boolean {
+    const { scopes } = this
     let found = true
-    for (const [n, scope] of this.scopes.entries()) if (!scope.find(keys[n] as string, now)) found = false
+    for (let n = 0; n < scopes.length; n++) if (!(scopes[n] as Scope).find(keys[n] as string, now)) found = false
     return found
   }
 
