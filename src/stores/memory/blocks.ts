@@ -17,6 +17,7 @@ const maxBlocks = 100_000
 /** How often all of them are looked at, in microseconds, if there is no space for another. */
 const sweepEvery = 1_000_000
 
+type Scopes = readonly { readonly name: string }[]
 type Keys = readonly (string | undefined)[]
 
 /**
@@ -37,14 +38,14 @@ export class Blocks {
    * @param keys one for each scope; undefined for a scope that is left alone
    * @throws HeadgateError `HEADGATE_BLOCK` if too many keys are blocked
    */
-  set(scopes: readonly string[], keys: Keys, now: number, { duration, reason }: BanTerms): void {
+  set(scopes: Scopes, keys: Keys, now: number, { duration, reason }: BanTerms): void {
     const ids = idsOf(scopes, keys)
     this.#makeSpace(ids.filter((id) => !this.#blocks.has(id)).length, now)
     const block = newBlock(now, duration, reason)
     for (const id of ids) this.#blocks.set(id, block)
   }
 
-  delete(scopes: readonly string[], keys: Keys): void {
+  delete(scopes: Scopes, keys: Keys): void {
     if (this.size > 0) for (const id of idsOf(scopes, keys)) this.#blocks.delete(id)
   }
 
@@ -53,11 +54,11 @@ export class Blocks {
   }
 
   /** The longest block of these keys; undefined if none is blocked. @param writes false for a call that may write nothing */
-  find(scopes: readonly string[], keys: readonly string[], now: number, writes: boolean): CallBlock | undefined {
+  find(scopes: Scopes, keys: readonly string[], now: number, writes: boolean): CallBlock | undefined {
     let longest: CallBlock | undefined
-    for (const [n, scope] of scopes.entries()) {
-      const block = this.#find(idOf(scope, keyName(keys[n] as string)), now, writes)
-      if (block !== undefined) longest = longerBlock(longest, callBlock(scope, block, now))
+    for (const [n, { name }] of scopes.entries()) {
+      const block = this.#find(idOf(name, keyName(keys[n] as string)), now, writes)
+      if (block !== undefined) longest = longerBlock(longest, callBlock(name, block, now))
     }
     return longest
   }
@@ -98,10 +99,10 @@ export class Blocks {
   }
 }
 
-function idsOf(scopes: readonly string[], keys: Keys): readonly string[] {
-  return scopes.flatMap((scope, n) => {
+function idsOf(scopes: Scopes, keys: Keys): readonly string[] {
+  return scopes.flatMap(({ name }, n) => {
     const key = keys[n]
-    return key === undefined ? [] : idOf(scope, keyName(key))
+    return key === undefined ? [] : idOf(name, keyName(key))
   })
 }
 

@@ -17,7 +17,7 @@ import {
 } from '../command.ts'
 import type { Ledger, LedgerTerms } from '../store.ts'
 import { Blocks } from './blocks.ts'
-import { keptKey, keptPage, type ScopeBlocks } from './kept-keys.ts'
+import { keptKey, keptPage } from './kept-keys.ts'
 import { type Capacity, KeyTable } from './key-table.ts'
 import { Scope } from './scope.ts'
 
@@ -35,7 +35,6 @@ export interface LimiterKeys {
 export class MemoryLedger implements Ledger {
   private readonly clock: Clock
   private readonly capacity: Capacity
-  private readonly scopeNames: readonly string[]
   private readonly evaluation: Evaluation
   private readonly scopes: readonly Scope[]
   /** The only scope under the only plan, as most ledgers have one: it needs no loop. */
@@ -47,7 +46,6 @@ export class MemoryLedger implements Ledger {
   constructor(terms: LedgerTerms, capacity: Capacity, clock: Clock, keys?: LimiterKeys) {
     this.clock = clock
     this.capacity = capacity
-    this.scopeNames = terms.scopes
     this.evaluation = new Evaluation(terms.policies)
     this.keys = keys ?? { tables: new Map(), blocks: new Blocks(), shared: false }
     this.blocks = this.keys.blocks
@@ -61,7 +59,7 @@ export class MemoryLedger implements Ledger {
     tables.set(name, table)
     if (this.keys.shared) table.share(this.clock())
     const own = this.evaluation.policies.filter(({ policy }) => policy.scope === name)
-    return new Scope(own, table, onChange)
+    return new Scope(name, own, table, onChange)
   }
 
   run<V extends Verb>(command: Command<V>): OutcomeOf<V> {
@@ -92,7 +90,7 @@ export class MemoryLedger implements Ledger {
   private decideUnlessBlocked(command: Command<DecidingVerb>): Decision {
     const { verb, keys } = command
     const { blocks } = this
-    const block = blocks.size === 0 ? undefined : blocks.find(this.scopeNames, keys, this.clock(), verb !== 'peek')
+    const block = blocks.size === 0 ? undefined : blocks.find(this.scopes, keys, this.clock(), verb !== 'peek')
     if (block === undefined) return this.decide(command)
     const refuses = isBlockable(verb)
     return withBlock(this.decide(refuses ? { ...command, verb: 'peek' } : command), block, refuses)
@@ -157,16 +155,16 @@ export class MemoryLedger implements Ledger {
   private reset(keys: readonly string[]): undefined {
     const now = this.clock()
     for (const [n, scope] of this.scopes.entries()) scope.table.forget(keys[n] as string, now)
-    this.blocks.delete(this.scopeNames, keys)
+    this.blocks.delete(this.scopes, keys)
   }
 
   private ban({ keys, ban }: Command<'ban'>): undefined {
-    this.blocks.set(this.scopeNames, keys, this.clock(), ban as BanTerms)
+    this.blocks.set(this.scopes, keys, this.clock(), ban as BanTerms)
   }
 
   private unban(keys: readonly (string | undefined)[]): undefined {
     const now = this.clock()
-    this.blocks.delete(this.scopeNames, keys)
+    this.blocks.delete(this.scopes, keys)
     for (const [n, { table }] of this.scopes.entries()) {
       const key = keys[n]
       if (key !== undefined) table.unblock(key, now)
@@ -175,17 +173,12 @@ export class MemoryLedger implements Ledger {
 
   private inspect(keys: readonly string[]): readonly KeptKey[] {
     const now = this.clock()
-    return this.scopes.map(({ table }, n) => keptKey(table, this.blocksOf(n), keys[n] as string, now))
+    return this.scopes.map((scope, n) => keptKey(scope, this.blocks, keys[n] as string, now))
   }
 
   private scan({ scope, from }: ScanTerms): KeyPage {
-    const n = this.scopeNames.indexOf(scope)
-    return keptPage((this.scopes[n] as Scope).table, this.blocksOf(n), from, this.clock())
-  }
-
-  private blocksOf(n: number): ScopeBlocks {
-    const scope = this.scopeNames[n] as string
-    return { look: (name) => this.blocks.look(scope, name), names: () => this.blocks.names(scope) }
+    const found = this.scopes.find(({ name }) => name === scope) as Scope
+    return keptPage(found, this.blocks, from, this.clock())
   }
 
   private clear(): undefined {

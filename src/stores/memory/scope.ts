@@ -7,6 +7,7 @@ import type { StateRows } from './state-rows.ts'
 
 /** The keys of one scope under one plan: the policies of a ledger that limit by this scope. */
 export class Scope {
+  readonly name: string
   readonly table: KeyTable
   private readonly states: StateRows
   private readonly policies: readonly PolicyEvaluation[]
@@ -15,7 +16,8 @@ export class Scope {
   private found: OverflowLocation = nothing
 
   /** @param rule how states are carried over, if several plans share the table */
-  constructor(policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
+  constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
+    this.name = name
     this.policies = policies
     this.table = table
     this.states = table.states
