@@ -27,9 +27,8 @@ export class StateRows {
   /** True if several plans share the rows. */
   shared = false
   readonly #condensed: boolean
-  /** Point to what `read` returned last, and to the row that `copy` writes to. */
+  /** Point to what `read` returned last, or to the row that `copy` writes to. */
   readonly #found: readonly PolicyEvaluation[]
-  readonly #target: readonly PolicyEvaluation[]
   #rows = 0
   /** `#width` numbers for each row. `#offsets[n]` is where the state of policy n begins in a row. */
   #numbers = new Float64Array(0)
@@ -47,7 +46,6 @@ export class StateRows {
   /** @param condensed true if logs are condensed, and the rows have a bounded number of bytes */
   constructor(policies: readonly Policy[], condensed: boolean) {
     this.#found = policies.map((policy) => new PolicyEvaluation(policy))
-    this.#target = policies.map((policy) => new PolicyEvaluation(policy))
     this.#condensed = condensed
     this.#hasLogs = policies.some((policy) => this.#isLog(policy))
     let width = 0
@@ -199,19 +197,19 @@ export class StateRows {
     }
   }
 
-  /** Copies the states to a row that is clear. */
+  /** Copies states of other rows to a row that is clear. */
   copy(states: readonly State[], row: number, now: number): void {
     if (this.shared) {
       this.#setList(row, listOf(states, now, this.#condensed))
       return
     }
-    this.point(this.#target, row)
+    const own = this.read(row)
     for (const [n, state] of states.entries()) {
       if (!this.#condensed && isBooked(state)) {
         this.#setArray(row, n, numbersOf(state))
         continue
       }
-      const { s, i } = this.#target[n] as PolicyEvaluation
+      const { s, i } = own[n] as State
       copyState(state, s, i, now, this.#condensed)
     }
   }
