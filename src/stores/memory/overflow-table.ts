@@ -93,7 +93,7 @@ export class OverflowTable {
     let place = this.#freePlace()
     if (place === nothing || !this.#places.fits(states)) place = this.#vacate(quotaLeft(states, now), now)
     if (place === nothing || !this.#places.fits(states)) {
-      this.#giveUp(states, this.#one, this.#other, now)
+      this.#giveUp(states, this.#one, tag, now)
       return
     }
     this.#tags[place] = tag
@@ -173,7 +173,7 @@ export class OverflowTable {
       }
     }
     if (found === nothing) return nothing
-    if (most < 1) this.#giveUpPlace(this.#places.read(found), found, this.#tags[found] as number, now)
+    if (most < 1) this.#giveUp(this.#places.read(found), Math.floor(found / width), this.#tags[found] as number, now)
     this.#free(found)
     return found
   }
@@ -182,20 +182,15 @@ export class OverflowTable {
     return quotaLeft(this.#places.read(place), now)
   }
 
-  #giveUpPlace(states: readonly State[], place: number, tag: number, now: number): void {
-    const bucket = Math.floor(place / width)
-    this.#giveUp(states, bucket, this.#pairOf(bucket, tag), now)
-  }
-
-  /** Merges a key without a place into the cells of its buckets, or forgets it. */
-  #giveUp(states: readonly State[], one: number, other: number, now: number): void {
+  /** Merges a key without a place into the cells of its buckets, or forgets it. @param bucket one of the two */
+  #giveUp(states: readonly State[], bucket: number, tag: number, now: number): void {
     if (this.#cells === undefined) {
       this.forgotten++
       return
     }
     this.merged++
-    this.#cells.merge(states, one, now)
-    this.#cells.merge(states, other, now)
+    this.#cells.merge(states, bucket, now)
+    this.#cells.merge(states, this.#pairOf(bucket, tag), now)
   }
 
   #free(place: number): void {
