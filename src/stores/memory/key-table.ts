@@ -8,7 +8,7 @@
  * overflow table.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Seed } from './key-hash.ts'
+import { randomSeed, type Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
 import { nothing, type OverflowLocation, OverflowTable } from './overflow-table.ts'
 import { idleTime, quotaLeft, type State, timeOf } from './state.ts'
@@ -17,7 +17,9 @@ import { StateRows } from './state-rows.ts'
 /** How many keys a table holds. */
 export interface Capacity {
   readonly maxKeys: number
-  /** The seed of its overflow table. Without one, an evicted key is forgotten. */
+  /** False if an evicted key is forgotten. */
+  readonly remembers: boolean
+  /** For tests. Default: each overflow table has a seed of its own. */
   readonly seed: Seed | undefined
 }
 
@@ -69,7 +71,7 @@ export class KeyTable {
   }
 
   get forgotten(): number {
-    return this.#capacity.seed === undefined ? this.evictions : (this.#overflow?.forgotten ?? 0)
+    return this.#capacity.remembers ? (this.#overflow?.forgotten ?? 0) : this.evictions
   }
 
   /** The key's row, or `blank`. */
@@ -207,10 +209,15 @@ export class KeyTable {
 
   #evict(row: number, now: number): void {
     this.evictions++
-    const { maxKeys, seed } = this.#capacity
-    this.#overflow ??= seed && new OverflowTable(this.#policies, this.states.shared, maxKeys, seed)
+    if (this.#capacity.remembers) this.#overflow ??= this.#newOverflow()
     this.#overflow?.remember(this.#keyOf[row] as string, this.states.read(row), now)
     this.#release(row)
+  }
+
+  /** The seed is drawn when it is first needed: workers allow no random numbers while a module loads. */
+  #newOverflow(): OverflowTable {
+    const { maxKeys, seed = randomSeed() } = this.#capacity
+    return new OverflowTable(this.#policies, this.states.shared, maxKeys, seed)
   }
 
   #release(row: number): void {

@@ -1,7 +1,7 @@
 import { type Clock, checkClock, monotonicClock } from '../../clock.ts'
 import { knownOptions, type Names, oneOf, positiveInteger } from '../../options.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
-import { randomSeed, type Seed } from './key-hash.ts'
+import type { Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
 import { type LimiterKeys, MemoryLedger } from './memory-ledger.ts'
 
@@ -73,7 +73,7 @@ export class MemoryStore implements Store {
     const maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
     this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
     const onFull = oneOf(options.onFull, ['remember', 'forget'], 'memoryStore: onFull')
-    this.#capacity = onFull === 'remember' ? remembering(maxKeys, seed) : { maxKeys, seed: undefined }
+    this.#capacity = { maxKeys, remembers: onFull === 'remember', seed }
   }
 
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
@@ -96,17 +96,5 @@ export class MemoryStore implements Store {
       merged: sum(({ merged }) => merged),
       forgotten: sum(({ forgotten }) => forgotten),
     }
-  }
-}
-
-/** The seed is drawn when a table first needs it: workers allow no random numbers while a module loads. */
-function remembering(maxKeys: number, given: Seed | undefined): Capacity {
-  let drawn = given
-  return {
-    maxKeys,
-    get seed() {
-      drawn ??= randomSeed()
-      return drawn
-    },
   }
 }
