@@ -81,19 +81,18 @@ function published<Result extends Decision | Booking>(
   call: WatchedCall,
   run: () => MaybePromise<Result>,
 ): MaybePromise<Result> {
-  let result: MaybePromise<Result>
   try {
-    result = run()
+    const result = run()
+    if (!isPromise(result)) return succeeded(call, result)
+    result.then(
+      (value) => void succeeded(call, value),
+      (error) => failed(call, error),
+    )
+    return result
   } catch (error) {
     failed(call, error)
     throw error
   }
-  if (!isPromise(result)) return succeeded(call, result)
-  result.then(
-    (value) => void succeeded(call, value),
-    (error) => failed(call, error),
-  )
-  return result
 }
 
 function succeeded<Result extends Decision | Booking>(call: WatchedCall, result: Result): Result {

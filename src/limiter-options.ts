@@ -65,7 +65,7 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
   /** @throws HeadgateError `HEADGATE_OPTION` for a plan with another member than its policies and its penalty */
   constructor(plan: PlanLike, plans: Plans<Limiter>) {
     if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'], ['policies'])
-    const { policies, penalty = plans.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
+    const { policies, penalty = plans.options.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
     this.policies = policies
     if (penalty !== undefined && penalty !== false) this.penalty = penalty
     this.plans = plans

@@ -4,8 +4,8 @@ import type { PenaltyOptions } from './algorithms/penalty-options.ts'
 import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
 import type { Decision } from './decision.ts'
 import { type Duration, milliseconds } from './duration.ts'
+import { HeadgateError } from './errors.ts'
 import type { HeavyKeys } from './heavy-keys.ts'
-import { needsPromise } from './limiter-errors.ts'
 import { calls, type Load, watch } from './limiter-events.ts'
 import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { MaybePromise } from './maybe-promise.ts'
@@ -17,12 +17,11 @@ import type { ShownLimiter } from './shown-keys.ts'
 import type { SpaceSaving } from './space-saving.ts'
 import type { CheckedLedger } from './stores/health.ts'
 import type { OnFailure } from './stores/on-store-error.ts'
-import type { Store } from './stores/store.ts'
 
-export type { BlockOptions } from './block-keys.ts'
 export type { CostOptions, Key, Units } from './call-arguments.ts'
 export type { HeavyKey, TopOptions } from './heavy-keys.ts'
 export { calls } from './limiter-events.ts'
+export type { BlockOptions } from './operations.ts'
 
 /** What an adapter adds to a call. */
 export interface CallExtras {
@@ -38,7 +37,7 @@ export interface ReserveOptions extends CostOptions {
 }
 
 /*
- * For adapters and the pacer only: these functions return a promise only if the store does, take details, and throw on
+ * For adapters only: these functions return a promise only if the store does, take details, and throw on
  * misuse. The class defines them below, because they use its private fields.
  */
 /** `consume` for adapters. */
@@ -59,18 +58,15 @@ export let book: (
  * then nothing is changed. If the store fails, `onStoreError` decides what happens. With `'deny'` the call rejects with
  * `HEADGATE_STORE_UNAVAILABLE`; its `cause` is the store's error, such as `HEADGATE_STORE_TIMEOUT` or `HEADGATE_STORE`.
  */
-export class RateLimiter extends Operations {
-  readonly name: string
+export class RateLimiter extends Operations<RateLimiter> {
   readonly policies: readonly Policy[]
   /** The scopes of the policies, each once. A record of keys needs a key for each of them. */
   readonly scopes: readonly string[]
-  readonly store: Store
   /** The options of the penalty; undefined if there is none. */
   readonly penalty: PenaltyOptions | undefined
   /** What this process holds now, under every plan: `{ inFlight: 3, waiting: 0 }`. */
   readonly load: Readonly<Load>
   readonly #ledger: CheckedLedger
-  readonly #plans: Plans<RateLimiter>
   /** Of the heavy keys, one for each scope. */
   readonly #counts: readonly SpaceSaving[] | undefined
 
@@ -79,26 +75,19 @@ export class RateLimiter extends Operations {
    *   another limiter has on this store (`HEADGATE_DUPLICATE_LIMITER`)
    */
   constructor(options: RateLimiterOptions) {
-    super()
     const plans = readPlans<RateLimiter>(options)
-    this.name = plans.name
-    this.store = plans.store
+    super(plans)
     this.penalty = options.penalty
     this.load = plans.load
     this.policies = policiesOf(options.policies, options.penalty)
     plans.registerName()
     this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
-    this.#plans = plans
-    this.#counts = plans.heavyKeys?.of(this.scopes)
+    this.#counts = plans.options.heavyKeys?.of(this.scopes)
     this.#ledger = plans.open(this.policies, this.scopes)
   }
 
   protected get opened(): ShownLimiter {
-    return { ledger: this.#ledger, policies: this.policies, scopes: this.scopes, onChange: this.#plans.onChange }
-  }
-
-  protected get heavyKeys(): HeavyKeys | undefined {
-    return this.#plans.heavyKeys
+    return { ledger: this.#ledger, policies: this.policies, scopes: this.scopes, onChange: this.plans.options.onChange }
   }
 
   /**
@@ -110,7 +99,7 @@ export class RateLimiter extends Operations {
    * @throws HeadgateError for an invalid policy, or two policies of one name
    */
   under(plan: PlanLike): RateLimiter {
-    return limiterUnder(this.#plans, plan)
+    return limiterUnder(this.plans, plan)
   }
 
   /**
@@ -191,7 +180,7 @@ export class RateLimiter extends Operations {
       const keys = keysOf(key, limiter.scopes)
       const costs = costsOf(cost, limiter.policies)
       const ledger = limiter.#ledger
-      const weight = weightOf(limiter.heavyKeys)
+      const weight = weightOf(limiter.plans.options.heavyKeys)
       const command = { verb: 'consume', keys, costs, details: extras?.details } as const
       if (weight > 0 || calls.hasSubscribers) {
         const call = { limiter, key, cost, keys, enforced: extras?.enforced, counts: limiter.#counts, weight }
@@ -207,8 +196,8 @@ export class RateLimiter extends Operations {
       const costs = costsOf(cost, policies)
       const { details, onFailure, enforced } = extras ?? {}
       const run: ReservedCall['run'] = (command) => ledger.run(command, onFailure)
-      const call = { run, policies, keys, costs, load: limiter.#plans.load }
-      const weight = weightOf(limiter.heavyKeys)
+      const call = { run, policies, keys, costs, load: limiter.plans.load }
+      const weight = weightOf(limiter.plans.options.heavyKeys)
       const watched = { limiter, key, cost, keys, enforced, counts: limiter.#counts, weight }
       const booking = watch(watched, () => run({ verb: 'reserve', keys, costs, maxWait: maxWait * 1000, details }))
       if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
@@ -219,6 +208,13 @@ export class RateLimiter extends Operations {
 
 function weightOf(heavyKeys: HeavyKeys | undefined): number {
   return heavyKeys === undefined ? 0 : heavyKeys.weigh()
+}
+
+function needsPromise(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_ASYNC_STORE',
+    'consumeSync needs a synchronous store, such as memoryStore(). Use await limiter.consume(key).',
+  )
 }
 
 /** The limiter of a plan, made if there is none. */

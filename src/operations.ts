@@ -1,18 +1,33 @@
-import { type BlockOptions, blockKeys } from './block-keys.ts'
+import { forever } from './algorithms/block.ts'
 import { type Key, keysOf, someKeysOf } from './call-arguments.ts'
-import type { Duration } from './duration.ts'
-import type { HeavyKey, HeavyKeys, TopOptions } from './heavy-keys.ts'
+import { type Duration, milliseconds, warnOfSeconds } from './duration.ts'
+import { HeadgateError, invalidOption } from './errors.ts'
+import type { HeavyKey, TopOptions } from './heavy-keys.ts'
 import { type Inspection, inspectionOf } from './inspection/inspection.ts'
-import { countsNone } from './limiter-errors.ts'
+import { knownOptions } from './options.ts'
+import type { Plans } from './plans.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
-import { type Health, noCalls } from './stores/health.ts'
+import type { Health } from './stores/health.ts'
+import type { Store } from './stores/store.ts'
+
+export interface BlockOptions {
+  /** Why the key is blocked, in at most 200 characters. It is told in `decision.blocked`, and in no response. */
+  reason?: string
+}
 
 /** The verbs of an operator: they show, block and forget keys. */
-export abstract class Operations {
+export abstract class Operations<Limiter extends object> {
+  readonly name: string
+  readonly store: Store
+  protected readonly plans: Plans<Limiter>
   /** What the verbs work on. */
   protected abstract get opened(): ShownLimiter
-  /** Undefined unless the option `top` is given. */
-  protected abstract get heavyKeys(): HeavyKeys | undefined
+
+  constructor(plans: Plans<Limiter>) {
+    this.name = plans.options.name
+    this.store = plans.options.store
+    this.plans = plans
+  }
 
   /**
    * What the store has of the key now, under each policy, in words and numbers: why it is refused, and for how long. Changes
@@ -62,7 +77,10 @@ export abstract class Operations {
    * as it decides by itself (`onStoreError: 'local'`).
    */
   async block(key: Key, duration: Duration, options?: BlockOptions): Promise<void> {
-    return blockKeys(this.opened.ledger, someKeysOf(key, this.opened.scopes), duration, options)
+    const keys = someKeysOf(key, this.opened.scopes)
+    const reason = reasonOf(options)
+    const ban = { duration: blockTime(duration), ...(reason !== undefined && { reason }) }
+    return this.opened.ledger.run({ verb: 'ban', keys, ban })
   }
 
   /**
@@ -90,7 +108,7 @@ export abstract class Operations {
    * The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made.
    */
   health(): Health {
-    return this.opened.ledger.health?.() ?? noCalls()
+    return this.plans.health()
   }
 
   /**
@@ -103,8 +121,33 @@ export abstract class Operations {
    * @throws HeadgateError `HEADGATE_OPTION` for a limiter without the option `top`, or an invalid argument
    */
   top(count = 20, options: TopOptions = {}): readonly HeavyKey[] {
-    const { heavyKeys } = this
-    if (heavyKeys === undefined) throw countsNone()
-    return heavyKeys.top(count, options)
+    const { heavyKeys } = this.plans.options
+    if (heavyKeys !== undefined) return heavyKeys.top(count, options)
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      'This limiter does not count the calls of its keys. Write new RateLimiter({ top: 1000, ... }).',
+    )
   }
+}
+
+/** In microseconds. */
+function blockTime(duration: Duration): number {
+  if (duration === Infinity) return forever
+  const time = milliseconds(duration, 'block: duration', 'HEADGATE_BLOCK')
+  warnOfSeconds(duration, 'block: duration')
+  return time * 1000
+}
+
+function reasonOf(options: BlockOptions | undefined): string | undefined {
+  if (options === undefined) return undefined
+  knownOptions('block', options, ['reason'])
+  const { reason } = options
+  if (reason === undefined || (typeof reason === 'string' && reason !== '' && reason.length <= 200)) return reason
+  throw invalidOption(
+    'block: reason',
+    'a text of 1 to 200 characters',
+    reason,
+    'Shorten it, or leave it out.',
+    'HEADGATE_BLOCK',
+  )
 }

@@ -1,14 +1,9 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import { toPolicy } from './algorithms/shorthand.ts'
-import { monotonicClock } from './clock.ts'
-import type { HeavyKeys } from './heavy-keys.ts'
 import { limiterUnder, type RateLimiter } from './limiter.ts'
 import { type PlanLike, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import { Operations } from './operations.ts'
-import type { Plans } from './plans.ts'
 import type { ShownLimiter } from './shown-keys.ts'
-import { type Health, noCalls } from './stores/health.ts'
-import type { Store } from './stores/store.ts'
 
 /** The most policies whose names are remembered, so that a store which keeps hashes of names can show them. */
 const mostNames = 100
@@ -22,13 +17,9 @@ const mostNames = 100
  *     await limit.limiter.inspect('ann') // what the store has of ann, under whichever plans she called
  *     await limit.limiter.block('ann', '1h') // under every plan
  */
-export class PlanLimiter extends Operations {
-  readonly name: string
-  readonly store: Store
+export class PlanLimiter extends Operations<RateLimiter> {
   /** The scopes of the keys. A record of keys needs a key for each of them. */
   readonly scopes: readonly string[]
-  readonly #plans: Plans<RateLimiter>
-  readonly #since = Math.floor(monotonicClock() / 1000)
   /** One policy for each scope and name, of the plans so far. */
   readonly #policies = new Map<string, Policy>()
   /** Made at the first verb of an operator, and again if a plan brings a policy of another name. */
@@ -36,11 +27,8 @@ export class PlanLimiter extends Operations {
 
   /** @throws HeadgateError if an option is invalid, or if another limiter on this store has the name */
   constructor(options: Omit<RateLimiterOptions, 'policies'>, scopes: readonly string[]) {
-    super()
-    this.#plans = readPlans<RateLimiter>(options)
-    this.#plans.registerName()
-    this.name = this.#plans.name
-    this.store = this.#plans.store
+    super(readPlans<RateLimiter>(options))
+    this.plans.registerName()
     this.scopes = scopes
   }
 
@@ -50,12 +38,7 @@ export class PlanLimiter extends Operations {
    * @throws HeadgateError if a policy is invalid, or if two policies have the same name
    */
   under(plan: PlanLike): RateLimiter {
-    return this.#plans.find(plan) ?? this.#made(plan)
-  }
-
-  /** As `RateLimiter.health`, for all plans together. */
-  override health(): Health {
-    return this.#plans.health() ?? noCalls(this.#since)
+    return this.plans.find(plan) ?? this.#made(plan)
   }
 
   protected get opened(): ShownLimiter {
@@ -63,12 +46,8 @@ export class PlanLimiter extends Operations {
     return this.#shown
   }
 
-  protected get heavyKeys(): HeavyKeys | undefined {
-    return this.#plans.heavyKeys
-  }
-
   #made(plan: PlanLike): RateLimiter {
-    const limiter = limiterUnder(this.#plans, plan)
+    const limiter = limiterUnder(this.plans, plan)
     for (const each of limiter.policies) {
       const name = `${each.scope}\n${each.name}`
       if (this.#policies.has(name) || this.#policies.size === mostNames) continue
@@ -84,7 +63,7 @@ export class PlanLimiter extends Operations {
     const known = [...this.#policies.values()].filter(({ scope }) => scopes.includes(scope))
     const missing = scopes.filter((scope) => !known.some((each) => each.scope === scope))
     const standIns = missing.map((scope) => toPolicy({ name: `no plan of ${scope}`, limit: 1, window: '1s', scope }))
-    const ledger = this.#plans.open([...known, ...standIns], scopes)
-    return { ledger, scopes, policies: undefined, onChange: this.#plans.onChange }
+    const ledger = this.plans.open([...known, ...standIns], scopes)
+    return { ledger, scopes, policies: undefined, onChange: this.plans.options.onChange }
   }
 }

@@ -6,7 +6,7 @@ import type { PolicyLike } from './algorithms/shorthand.ts'
 import { HeadgateError, shown } from './errors.ts'
 import type { HeavyKeys } from './heavy-keys.ts'
 import type { Load } from './limiter-events.ts'
-import { type CheckedLedger, type Health, openLedger } from './stores/health.ts'
+import { type CheckedLedger, type Health, noCalls, openLedger } from './stores/health.ts'
 import type { FailureTerms } from './stores/on-store-error.ts'
 import type { Store } from './stores/store.ts'
 
@@ -52,27 +52,16 @@ interface KnownPlan<Limiter> {
  * each plan has one limiter.
  */
 export class Plans<Limiter extends object> {
-  readonly name: string
-  readonly store: Store
-  readonly penalty: PenaltyOptions | undefined
-  readonly onChange: CarryRule
+  readonly options: PlansOptions
   readonly load: Load = { inFlight: 0, waiting: 0 }
-  readonly heavyKeys: HeavyKeys | undefined
-  readonly #failure: FailureTerms
-  #nameToRegister: boolean
+  #isRegistered = false
   #first: CheckedLedger | undefined
   readonly #byIdentity = new WeakMap<object, KnownPlan<Limiter>>()
   /** Made at first use: most limiters have one plan. */
   #byText: LRUCache<string, Limiter> | undefined
 
-  constructor({ name, uniqueName, store, onChange, penalty, failure, heavyKeys }: PlansOptions) {
-    this.heavyKeys = heavyKeys
-    this.name = name
-    this.store = store
-    this.penalty = penalty
-    this.onChange = onChange
-    this.#failure = failure
-    this.#nameToRegister = uniqueName
+  constructor(options: PlansOptions) {
+    this.options = options
   }
 
   /**
@@ -80,21 +69,22 @@ export class Plans<Limiter extends object> {
    * @throws HeadgateError `HEADGATE_DUPLICATE_LIMITER` if another limiter on this store has it
    */
   registerName(): void {
-    if (this.#nameToRegister) registerName(this.store, this.name)
-    this.#nameToRegister = false
+    const { uniqueName, store, name } = this.options
+    if (uniqueName && !this.#isRegistered) registerName(store, name)
+    this.#isRegistered = true
   }
 
   /** Opens a ledger for the policies. All ledgers of the name reach the same states. */
   open(policies: readonly Policy[], scopes: readonly string[]): CheckedLedger {
-    const terms = { name: this.name, policies, scopes, onChange: this.onChange, failure: this.#failure }
-    const ledger = openLedger(this.store, terms, this.#first)
+    const { name, store, onChange, failure } = this.options
+    const ledger = openLedger(store, { name, policies, scopes, onChange, failure }, this.#first)
     this.#first ??= ledger
     return ledger
   }
 
-  /** The health that all ledgers of the name share; undefined if none is open, or if the store cannot fail. */
-  health(): Health | undefined {
-    return this.#first?.health?.()
+  /** The health that all ledgers of the name share. */
+  health(): Health {
+    return this.#first?.health?.() ?? noCalls()
   }
 
   /** The limiter of a plan, by the identity of its object, else by its text; undefined if none is kept. */

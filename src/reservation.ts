@@ -5,7 +5,6 @@ import type { Decision } from './decision.ts'
 import { HeadgateError, invalidOption } from './errors.ts'
 import type { Load } from './limiter-events.ts'
 import type { MaybePromise } from './maybe-promise.ts'
-import { Settlement } from './settlement.ts'
 import type { Booking, Command, OutcomeOf } from './stores/command.ts'
 
 /** What a reservation was made with. */
@@ -18,11 +17,17 @@ export interface ReservedCall {
   readonly load?: Load
 }
 
-/** For adapters: `settle`, but units in flight stay held until `release`. */
+/** For adapters: `settle`, but units in flight stay held until `release`. The class defines it. */
 export let settleAndHold: (reservation: Reservation, actual: Units) => MaybePromise<unknown>
 
-/** Units taken from a limiter before the call's true cost is known. */
-export class Reservation extends Settlement<Units> {
+/**
+ * Units taken from a limiter before the call's true cost is known. They are settled once: the first `settle` or `cancel`
+ * counts, and later ones do nothing. On a refused reservation, both do nothing. Units that are never settled stay taken in
+ * full.
+ */
+export class Reservation {
+  /** True if the units were taken. */
+  readonly allowed: boolean
   /**
    * How long to wait before acting, in whole milliseconds. 0 if the units are available now. With `maxWait: '2s'` and a
    * unit that comes in 200 ms, it is 200. Also 0 if refused: then `decision.retryAfter` says when to try again.
@@ -32,6 +37,8 @@ export class Reservation extends Settlement<Units> {
   readonly decision: Decision
   readonly #call: ReservedCall
   #tickets: Tickets | undefined
+  /** True once it is settled or cancelled, and if it was refused. */
+  #settled: boolean
   /** True once the units in flight are free. */
   #released: boolean
   /** True once the actual cost is corrected, with the units in flight still held. */
@@ -40,13 +47,31 @@ export class Reservation extends Settlement<Units> {
   #renewal: Promise<boolean> | undefined
 
   constructor(call: ReservedCall, { decision, wait, tickets }: Booking) {
-    super(decision.allowed)
+    this.allowed = decision.allowed
+    this.#settled = !decision.allowed
     this.wait = wait
     this.decision = decision
     this.#call = call
     this.#tickets = tickets
     this.#released = !decision.allowed || !call.policies.some(({ algorithm }) => algorithm.leases)
     if (!this.#released && call.load !== undefined) call.load.inFlight++
+  }
+
+  /**
+   * Corrects the reservation to the true cost: gives the rest back, or charges what goes beyond. Reservations can be
+   * settled in any order. Units that time has given back already are not given back twice.
+   *
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers by
+   * the names of policies; then it can be settled again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if the store fails and
+   * `onStoreError` is `'deny'`.
+   */
+  async settle(actual: Units): Promise<void> {
+    await this.#settle(actual)
+  }
+
+  /** Gives everything back, as if the call had never been made. Rejects as `settle` does. */
+  async cancel(): Promise<void> {
+    await this.#settle(0)
   }
 
   /**
@@ -62,7 +87,7 @@ export class Reservation extends Settlement<Units> {
    * had ended and others have taken its place, and once the reservation is settled. Rejects as `settle` does.
    */
   async renew(): Promise<boolean> {
-    if (this.settled) return false
+    if (this.#settled) return false
     if (this.#released) return this.allowed
     // Calls at the same time share one renewal: a second one would not find the ticket, and take more units.
     this.#renewal ??= this.#renew().finally(() => {
@@ -79,20 +104,34 @@ export class Reservation extends Settlement<Units> {
     return decision.allowed
   }
 
-  protected correction(actual: Units | 0): () => MaybePromise<unknown> {
+  #settle(actual: Units): MaybePromise<unknown> {
+    const corrections = this.#corrections(actual)
+    if (this.#settled) return undefined
+    this.#settled = true
+    const corrected = this.#corrected // then only the units in flight are left to free
+    return this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : corrected ? 0 : (corrections[n] as number)), true)
+  }
+
+  static {
+    settleAndHold = (reservation, actual) => {
+      const corrections = reservation.#corrections(actual)
+      if (reservation.#settled || reservation.#corrected) return undefined
+      reservation.#corrected = true
+      return reservation.#apply((n) => corrections[n] as number, false)
+    }
+  }
+
+  /** For each policy. @throws HeadgateError `HEADGATE_COST` */
+  #corrections(actual: Units): readonly number[] {
     const { policies, costs } = this.#call
     if (typeof actual === 'object' && actual !== null) checkNames(actual, policies, 'The actual cost')
     else if (!Number.isSafeInteger(actual) || (actual as number) < 0) throw wrongActual(actual)
     else if (typeof costs !== 'number' && (actual as number) > 0) throw oneForAll(actual as number)
-    const corrections = policies.map((policy, n) => this.#correction(policy, n, actual))
-    return () => {
-      const corrected = this.#corrected // then only the units in flight are left to free
-      return this.#apply((n) => (this.#holds(n) ? -this.#cost(n) : corrected ? 0 : (corrections[n] as number)), true)
-    }
+    return policies.map((policy, n) => this.#correction(policy, n, actual))
   }
 
   /** What a policy is charged, or given back if it is below 0. */
-  #correction({ name, algorithm }: Policy, n: number, actual: Units | 0): number {
+  #correction({ name, algorithm }: Policy, n: number, actual: Units): number {
     const reserved = this.#cost(n)
     if (typeof actual === 'object' && !Object.hasOwn(actual, name)) return 0
     const units = typeof actual === 'object' ? checkUnits(actual[name] as number, name) : actual
@@ -117,21 +156,6 @@ export class Reservation extends Settlement<Units> {
     if (corrections.every((units) => units === 0)) return undefined
     const settle = () => run({ verb: 'settle', keys, costs: corrections, tickets: this.#tickets })
     return this.#renewal === undefined ? settle() : this.#renewal.then(settle, settle)
-  }
-
-  static {
-    settleAndHold = (reservation, actual) => {
-      const correct = reservation.#correctionOnly(actual)
-      if (reservation.settled || reservation.#corrected) return undefined
-      reservation.#corrected = true
-      return correct()
-    }
-  }
-
-  #correctionOnly(actual: Units): () => MaybePromise<unknown> {
-    const { policies } = this.#call
-    this.correction(actual) // validates
-    return () => this.#apply((n) => this.#correction(policies[n] as Policy, n, actual), false)
   }
 }
 

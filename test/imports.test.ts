@@ -13,7 +13,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ['telemetry', /^src\/telemetry\//],
   [
     'limiter',
-    /^src\/(limiter|plan-limiter|limiter-options|call-arguments|plans|reservation|settlement|limiter-events|limiter-errors|heavy-keys|call-sampler|space-saving|block-keys|shown-keys|operations)\.ts$/,
+    /^src\/(limiter|plan-limiter|limiter-options|call-arguments|plans|reservation|limiter-events|heavy-keys|call-sampler|space-saving|shown-keys|operations)\.ts$/,
   ],
   [
     'stores that can fail',

@@ -1,11 +1,8 @@
 import { afterPendingEvents } from '#platform'
 import { type Clock, monotonicClock } from '../clock.ts'
 import { HeadgateError } from '../errors.ts'
-import { LinkedList } from '../linked-list.ts'
+import { LinkedList, type ListNode } from '../linked-list.ts'
 import { realSleeper, type Sleeper } from '../sleeper.ts'
-import { type DeadlineItem, PendingCall } from './pending-call.ts'
-
-export { DeadlineItem, PendingCall } from './pending-call.ts'
 
 const ignore = (): void => {}
 
@@ -19,6 +16,21 @@ const standstill = 20_000
 const longestNap = 20
 
 const defaultFix = 'Check the connection, or set a longer timeout.'
+
+/** An item with a deadline. It is its own list node, linked to its neighbours while it waits. */
+export abstract class DeadlineItem implements ListNode<DeadlineItem> {
+  due = 0
+  waits = false
+  /** False as long as the store cannot have counted anything. */
+  sent = true
+  /** True once the deadline was moved because this process stood still. That happens once. */
+  moved = false
+  before: DeadlineItem | undefined
+  after: DeadlineItem | undefined
+
+  /** Called when the deadline has passed. */
+  abstract expire(error: HeadgateError): void
+}
 
 /**
  * Deadlines with one common timeout. The item that is added first is due first. One timer serves them all. It is not cancelled
@@ -92,8 +104,9 @@ export class Deadlines {
    * Resolves as `answer` does, or rejects with `error` at the deadline.
    * @param late gets a result that comes after the rejection
    */
-  bound<T>(answer: Promise<T>, late: (answer: T) => void = ignore): Promise<T> {
+  bound<T>(answer: Promise<T>, late: (answer: T) => void = ignore, sent = true): Promise<T> {
     return this.promise((call) => {
+      call.sent = sent
       answer.then(
         (value) => (call.settled ? late(value) : call.resolve(value)),
         (error) => call.reject(error),
@@ -103,13 +116,7 @@ export class Deadlines {
 
   /** The same for an answer to a question that counts nothing. */
   reading<T>(answer: Promise<T>): Promise<T> {
-    return this.promise((call) => {
-      call.sent = false
-      answer.then(
-        (value) => call.resolve(value),
-        (error) => call.reject(error),
-      )
-    })
+    return this.bound(answer, ignore, false)
   }
 
   /** A promise for a new pending call, which `start` gets. */
@@ -182,5 +189,47 @@ export class Deadlines {
       item.due = Math.min(item.due + stoodStill, latest)
       item.moved = true
     }
+  }
+}
+
+/**
+ * A call that waits for its result. It is settled once: by the result, a failure or its deadline. Then it drops its
+ * reference to the caller, because a queue may keep the call for longer.
+ */
+export class PendingCall<T> extends DeadlineItem {
+  /** True once the caller has a result or an error. */
+  settled = false
+  #resolve: (result: T) => void
+  #reject: (error: unknown) => void
+  readonly #deadlines: Deadlines
+
+  constructor(deadlines: Deadlines, resolve: (result: T) => void, reject: (error: unknown) => void) {
+    super()
+    this.#deadlines = deadlines
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  resolve(result: T): void {
+    const resolve = this.#resolve
+    if (this.#settle()) resolve(result)
+  }
+
+  reject(error: unknown): void {
+    const reject = this.#reject
+    if (this.#settle()) reject(error)
+  }
+
+  expire(error: HeadgateError): void {
+    this.reject(error)
+  }
+
+  #settle(): boolean {
+    if (this.settled) return false
+    this.settled = true
+    this.#resolve = ignore
+    this.#reject = ignore
+    this.#deadlines.remove(this)
+    return true
   }
 }

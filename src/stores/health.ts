@@ -41,9 +41,9 @@ export interface Health {
 const startedAt = Math.floor(monotonicClock() / 1000)
 
 /** The health of a store that no call has asked through a breaker. */
-export function noCalls(since: number = startedAt): Health {
+export function noCalls(): Health {
   const sources = { store: 0, fallback: 0, open: 0 }
-  return { state: 'closed', since, sources, denied: 0, errors: 0, lastError: undefined, owing: 0 }
+  return { state: 'closed', since: startedAt, sources, denied: 0, errors: 0, lastError: undefined, owing: 0 }
 }
 
 /** What a limiter opens: a ledger that cannot fail, or one that decides every call although its store can (`withFailover`). */

@@ -119,6 +119,29 @@ test.each(['json', 'advanced'] as const)(
   },
 )
 
+test.each(['json', 'advanced'] as const)(
+  'what a command leaves out stays left out on its way to the primary, by %s',
+  async (serialization) => {
+    const name = `left-out-${serialization}`
+    const policies = [
+      slidingLog({ name: 'a', limit: 9, window: '1m' }),
+      slidingLog({ name: 'b', limit: 1, window: '1m', scope: 'user', shadow: true }),
+    ]
+    const own = new RateLimiter({ name: 'api', policies, store: primary({ name }) })
+    const worker = new RateLimiter({ name: 'api', policies, store: (await started(serialization)).store(name) })
+    const [ann, bob] = [
+      { default: 'k', user: 'ann' },
+      { default: 'k', user: 'bob' },
+    ]
+    await worker.block({ user: 'ann' }, '1h')
+    expect(await Promise.all([ann, bob].map(async (key) => (await own.peek(key)).allowed))).toEqual([false, true])
+    await worker.unblock({ user: 'ann' })
+    const reservation = await worker.reserve(ann, { cost: 3 }) // more than the shadow has, so it gives no ticket
+    await reservation.cancel()
+    expect((await own.peek(ann)).policies.map(({ used }) => used)).toEqual([0, 0])
+  },
+)
+
 test('a call to a primary without the store rejects at the timeout, and the error says what to do', async () => {
   const store = (await started()).store('nobody', 100)
   const limiter = new BareLimiter({ name: 'api', policies: [hundred], store })

@@ -2,11 +2,9 @@
  * The messages between a worker and the primary: plain values that JSON can hold, which is the default of node:cluster.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
-import type { Tickets } from '../../algorithms/evaluation.ts'
 import { revive } from '../../algorithms/kinds.ts'
-import type { Decision, Verdict } from '../../decision.ts'
 import { type ErrorCode, HeadgateError, shown } from '../../errors.ts'
-import type { Command, Outcome, Verb } from '../command.ts'
+import type { Command, Outcome } from '../command.ts'
 import type { LedgerTerms } from '../store.ts'
 
 /** The requests of a worker in one turn of the event loop. */
@@ -69,35 +67,17 @@ function unpackPolicy(packed: Policy): Policy {
   )
 }
 
-/** Restores what JSON turns into null: a key and a ticket that are undefined. */
-export function unpackCommand<V extends Verb>(command: Command<V>): Command<V> {
-  const keys = command.keys.map((key) => key ?? undefined) as unknown as Command<V>['keys']
-  return { ...command, keys, tickets: unpackTickets(command.tickets) }
-}
-
-/** Restores what JSON turns into null: Infinity, and a ticket that is undefined. */
-export function unpackOutcome(outcome: Outcome): Outcome {
-  if (typeof outcome !== 'object' || Array.isArray(outcome) || 'keys' in outcome) return outcome
-  if (!('decision' in outcome)) return unpackDecision(outcome as Decision)
-  const { decision, tickets } = outcome
-  return { ...outcome, decision: unpackDecision(decision), tickets: unpackTickets(tickets) }
-}
-
-function unpackTickets(tickets: Tickets | undefined): Tickets | undefined {
-  return tickets?.map((ticket) => ticket ?? undefined)
-}
-
-function unpackDecision(decision: Decision): Decision {
-  const { blocked } = decision
-  const retryAfter = decision.retryAfter ?? Infinity
-  const policies = decision.policies.map(unpackVerdict)
-  if (blocked === undefined) return { ...decision, retryAfter, policies }
-  const resetAfter = decision.resetAfter ?? Infinity
-  return { ...decision, retryAfter, resetAfter, policies, blocked: { ...blocked, until: blocked.until ?? Infinity } }
-}
-
-function unpackVerdict(verdict: Verdict): Verdict {
-  const retryAfter = verdict.retryAfter ?? Infinity
-  if (!('nextAfter' in verdict)) return { ...verdict, retryAfter }
-  return { ...verdict, retryAfter, nextAfter: verdict.nextAfter ?? Infinity }
+/**
+ * Restores what JSON turns into null, in the message itself: undefined in a list, such as a key or a ticket that is left out,
+ * and Infinity elsewhere, such as a wait without an end.
+ */
+export function restore<T>(value: T): T {
+  if (typeof value !== 'object' || value === null) return value
+  const members = value as Record<string, unknown>
+  const missing = Array.isArray(value) ? undefined : Infinity
+  for (const [name, member] of Object.entries(members)) {
+    if (member === null) members[name] = missing
+    else restore(member)
+  }
+  return value
 }

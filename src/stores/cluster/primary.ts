@@ -9,7 +9,7 @@ import {
   packTerms,
   type RequestMessage,
   type ResponseMessage,
-  unpackCommand,
+  restore,
   unpackTerms,
 } from './messages.ts'
 
@@ -78,7 +78,7 @@ export class PrimaryStore implements Store {
 
   async #call(id: number, terms: string | undefined, command: Command): Promise<LedgerResponse> {
     try {
-      return [id, (await this.#ledgerOf(terms ?? '').run(unpackCommand(command))) ?? null]
+      return [id, (await this.#ledgerOf(terms ?? '').run(restore(command))) ?? null]
     } catch (error) {
       const code = error instanceof HeadgateError ? error.code : 'HEADGATE_STORE'
       return [id, null, { code, message: error instanceof Error ? error.message : String(error) }]

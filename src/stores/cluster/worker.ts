@@ -5,7 +5,7 @@ import type { Command, Outcome, OutcomeOf, Verb } from '../command.ts'
 import { Deadlines, type PendingCall } from '../deadlines.ts'
 import { exchanged, exchangeStart } from '../exchange.ts'
 import type { BreakerTerms, Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
-import { isResponseMessage, packTerms, type RequestMessage, unpackOutcome } from './messages.ts'
+import { isResponseMessage, packTerms, type RequestMessage, restore } from './messages.ts'
 
 type PendingRequest = PendingCall<Outcome>
 
@@ -92,7 +92,7 @@ export class WorkerStore implements Store {
     for (const [id, outcome, failure] of message.responses) {
       const pending = this.#remove(id)
       if (failure !== undefined) pending?.reject(new HeadgateError(failure.code, failure.message))
-      else pending?.resolve(outcome === null ? undefined : unpackOutcome(outcome))
+      else pending?.resolve(outcome === null ? undefined : restore(outcome))
     }
   }
 

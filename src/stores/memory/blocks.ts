@@ -17,6 +17,7 @@ const maxBlocks = 100_000
 /** How often all of them are looked at, in microseconds, if there is no space for another. */
 const sweepEvery = 1_000_000
 
+type Scopes = readonly { readonly name: string }[]
 type Keys = readonly (string | undefined)[]
 
 /**
@@ -24,83 +25,62 @@ type Keys = readonly (string | undefined)[]
  * removed when its key comes, or when there is no space.
  */
 export class Blocks {
-  readonly #byScope = new Map<string, Map<string, Block>>()
-  /** How many there are. Test it first: most limiters have none. */
-  size = 0
+  /** By scope and key. */
+  readonly #blocks = new Map<string, Block>()
   #sweptAt = -Infinity
+
+  /** How many there are. Test it first: most limiters have none. */
+  get size(): number {
+    return this.#blocks.size
+  }
 
   /**
    * @param keys one for each scope; undefined for a scope that is left alone
    * @throws HeadgateError `HEADGATE_BLOCK` if too many keys are blocked
    */
-  set(scopes: readonly string[], keys: Keys, now: number, { duration, reason }: BanTerms): void {
-    if (this.size + keys.length > maxBlocks) this.#makeSpace(this.#newOf(scopes, keys), now)
+  set(scopes: Scopes, keys: Keys, now: number, { duration, reason }: BanTerms): void {
+    const ids = idsOf(scopes, keys)
+    this.#makeSpace(ids.filter((id) => !this.#blocks.has(id)).length, now)
     const block = newBlock(now, duration, reason)
-    this.#each(scopes, keys, (blocks, name) => {
-      if (!blocks.has(name)) this.size++
-      blocks.set(name, block)
-    })
+    for (const id of ids) this.#blocks.set(id, block)
   }
 
-  delete(scopes: readonly string[], keys: Keys): void {
-    if (this.size === 0) return
-    this.#each(scopes, keys, (blocks, name) => {
-      if (blocks.delete(name)) this.size--
-    })
+  delete(scopes: Scopes, keys: Keys): void {
+    if (this.size > 0) for (const id of idsOf(scopes, keys)) this.#blocks.delete(id)
   }
 
   clear(): void {
-    this.#byScope.clear()
-    this.size = 0
+    this.#blocks.clear()
   }
 
   /** The longest block of these keys; undefined if none is blocked. @param writes false for a call that may write nothing */
-  find(scopes: readonly string[], keys: readonly string[], now: number, writes: boolean): CallBlock | undefined {
-    if (this.size === 0) return undefined
+  find(scopes: Scopes, keys: readonly string[], now: number, writes: boolean): CallBlock | undefined {
     let longest: CallBlock | undefined
-    for (const [n, scope] of scopes.entries()) {
-      const block = this.#find(scope, keyName(keys[n] as string), now, writes)
-      if (block !== undefined) longest = longerBlock(longest, callBlock(scope, block, now))
+    for (const [n, { name }] of scopes.entries()) {
+      const block = this.#find(idOf(name, keyName(keys[n] as string)), now, writes)
+      if (block !== undefined) longest = longerBlock(longest, callBlock(name, block, now))
     }
     return longest
   }
 
   /** The block of a key, for those who only look. @param name what `keyName` gives for the key */
   look(scope: string, name: string): Block | undefined {
-    return this.#byScope.get(scope)?.get(name)
+    return this.#blocks.get(idOf(scope, name))
   }
 
   /** The names of the blocked keys. */
   names(scope: string): readonly string[] {
-    return [...(this.#byScope.get(scope)?.keys() ?? [])]
+    const start = idOf(scope, '')
+    return [...this.#blocks.keys()].filter((id) => id.startsWith(start)).map((id) => id.slice(start.length))
   }
 
-  #find(scope: string, name: string, now: number, writes: boolean): Block | undefined {
-    const blocks = this.#byScope.get(scope)
-    const known = blocks?.get(name)
-    if (blocks === undefined || known === undefined) return undefined
+  #find(id: string, now: number, writes: boolean): Block | undefined {
+    const known = this.#blocks.get(id)
+    if (known === undefined) return undefined
     const block = blockAt(known, now)
-    if (isPast(known, now) && blocks.delete(name)) this.size--
-    else if (block !== undefined && writes) blocks.set(name, block)
+    if (isPast(known, now)) this.#blocks.delete(id)
+    else if (block !== undefined && writes) this.#blocks.set(id, block)
     return block
-  }
-
-  #each(scopes: readonly string[], keys: Keys, change: (blocks: Map<string, Block>, name: string) => void): void {
-    for (const [n, scope] of scopes.entries()) {
-      const key = keys[n]
-      if (key === undefined) continue
-      const blocks = this.#byScope.get(scope) ?? new Map<string, Block>()
-      this.#byScope.set(scope, blocks)
-      change(blocks, keyName(key))
-    }
-  }
-
-  #newOf(scopes: readonly string[], keys: Keys): number {
-    let added = 0
-    this.#each(scopes, keys, (blocks, name) => {
-      if (!blocks.has(name)) added++
-    })
-    return added
   }
 
   #makeSpace(keys: number, now: number): void {
@@ -115,6 +95,18 @@ export class Blocks {
 
   #sweep(now: number): void {
     this.#sweptAt = now
-    for (const [scope, blocks] of this.#byScope) for (const name of blocks.keys()) this.#find(scope, name, now, true)
+    for (const id of this.#blocks.keys()) this.#find(id, now, true)
   }
+}
+
+function idsOf(scopes: Scopes, keys: Keys): readonly string[] {
+  return scopes.flatMap(({ name }, n) => {
+    const key = keys[n]
+    return key === undefined ? [] : idOf(name, keyName(key))
+  })
+}
+
+/** The length keeps the ids of two scopes apart, whatever characters are in them. */
+function idOf(scope: string, name: string): string {
+  return `${scope.length}:${scope}${name}`
 }

@@ -1,23 +1,17 @@
 /* What a memory store shows of keys (the verbs `inspect` and `scan`): copies of the states, wherever they are. */
-import type { Block } from '../../algorithms/block.ts'
 import type { KeptKey, KeptState, KeyPage } from '../../inspection/kept-key.ts'
+import type { Blocks } from './blocks.ts'
 import { keyName, keyOfName } from './key-name.ts'
 import { blank, type KeyTable } from './key-table.ts'
 import { cells, nothing } from './overflow-table.ts'
+import type { Scope } from './scope.ts'
 import { isUnused, numbersOf, type State, timeOf } from './state.ts'
 
 /** How many rows are listed at once. */
 const pageSize = 200
 
-/** The blocks of a scope. */
-export interface ScopeBlocks {
-  /** That of the key which a table keeps under this name. */
-  look(name: string): Block | undefined
-  names(): readonly string[]
-}
-
-export function keptKey(table: KeyTable, blocks: ScopeBlocks, key: string, now: number): KeptKey {
-  return { ...statesOf(table, key, now), block: blocks.look(keyName(key)) }
+export function keptKey({ table, name }: Scope, blocks: Blocks, key: string, now: number): KeptKey {
+  return { ...statesOf(table, key, now), block: blocks.look(name, keyName(key)) }
 }
 
 function statesOf(table: KeyTable, key: string, now: number): KeptKey {
@@ -41,23 +35,24 @@ const condensed =
  * First the keys that have a row, then those that have only a block.
  * @param from the row where the page before ended, or the names of blocked keys that are left
  */
-export function keptPage(table: KeyTable, blocks: ScopeBlocks, from: unknown, now: number): KeyPage {
-  if (Array.isArray(from)) return blockedPage(table, blocks, from, now)
+export function keptPage(scope: Scope, blocks: Blocks, from: unknown, now: number): KeyPage {
+  if (Array.isArray(from)) return blockedPage(scope, blocks, from, now)
+  const { table } = scope
   const { rows, next } = table.rowsFrom((from as number | undefined) ?? 0, pageSize)
   const keys = rows.map(({ name, row }) => ({
     ...keyOfName(name),
-    kept: { now, states: keptStates(table.states.read(row)), block: blocks.look(name) },
+    kept: { now, states: keptStates(table.states.read(row)), block: blocks.look(scope.name, name) },
   }))
   if (next !== undefined) return { keys, next }
-  const names = blocks.names().filter((name) => !table.has(name))
+  const names = blocks.names(scope.name).filter((name) => !table.has(name))
   return { keys, next: names.length === 0 ? undefined : names }
 }
 
-function blockedPage(table: KeyTable, blocks: ScopeBlocks, names: readonly string[], now: number): KeyPage {
+function blockedPage(scope: Scope, blocks: Blocks, names: readonly string[], now: number): KeyPage {
   const keys = names.slice(0, pageSize).map((name) => {
     const key = keyOfName(name)
-    const { states } = 'key' in key ? statesOf(table, key.key, now) : { states: [] }
-    return { ...key, kept: { now, states, block: blocks.look(name) } }
+    const { states } = 'key' in key ? statesOf(scope.table, key.key, now) : { states: [] }
+    return { ...key, kept: { now, states, block: blocks.look(scope.name, name) } }
   })
   return { keys, next: names.length > pageSize ? names.slice(pageSize) : undefined }
 }

@@ -7,20 +7,21 @@
  * the refused keys that wait, and give them their full quota.) A key that is evicted below its full quota goes to the
  * overflow table.
  */
-import type { Seed } from './key-hash.ts'
+import type { Policy } from '../../algorithms/algorithm.ts'
+import { randomSeed, type Seed } from './key-hash.ts'
 import { keyName } from './key-name.ts'
-import { nothing, type OverflowLocation, type OverflowTable } from './overflow-table.ts'
-import { idleTime, quotaLeft, type State, type StateRows, timeOf } from './state.ts'
+import { nothing, type OverflowLocation, OverflowTable } from './overflow-table.ts'
+import { idleTime, quotaLeft, type State, timeOf } from './state.ts'
+import { StateRows } from './state-rows.ts'
 
 /** How many keys a table holds. */
 export interface Capacity {
   readonly maxKeys: number
-  /** The seed of its overflow table. Without one, an evicted key is forgotten. */
+  /** False if an evicted key is forgotten. */
+  readonly remembers: boolean
+  /** For tests. Default: each overflow table has a seed of its own. */
   readonly seed: Seed | undefined
 }
-
-/** Makes the overflow table when it is first needed. @param replaced the overflow of a table that is taken over */
-export type MakeOverflow = (maxKeys: number, seed: Seed, replaced?: OverflowTable) => OverflowTable
 
 /** Row 0 stays zero: the state of every key without a row. */
 export const blank = 0
@@ -33,10 +34,10 @@ const grace = 10_000_000
 
 const none: readonly State[] = []
 
-export class KeyTable<Rows extends StateRows = StateRows> {
-  readonly states: Rows
+export class KeyTable {
+  states: StateRows
+  #policies: readonly Policy[]
   readonly #capacity: Capacity
-  readonly #makeOverflow: MakeOverflow
   readonly #rowOf = new Map<string, number>()
   /** By row: its key; undefined if it is free. */
   readonly #keyOf: (string | undefined)[] = [undefined]
@@ -44,16 +45,17 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   readonly #free: number[] = []
   /** The row that the next new key looks at first, like the hand of a clock. */
   #hand = 0
+  /** Made when it is first needed. */
   #overflow: OverflowTable | undefined
   /** How often a key had to give way while it still counted. */
   evictions = 0
 
-  constructor(states: Rows, capacity: Capacity, makeOverflow: MakeOverflow) {
-    this.states = states
+  constructor(policies: readonly Policy[], capacity: Capacity) {
+    this.states = new StateRows(policies, false)
+    this.#policies = policies
     this.#capacity = capacity
-    this.#makeOverflow = makeOverflow
     this.#resize(Math.min(1024, capacity.maxKeys + 2))
-    states.clear(blank)
+    this.states.clear(blank)
   }
 
   get size(): number {
@@ -69,7 +71,7 @@ export class KeyTable<Rows extends StateRows = StateRows> {
   }
 
   get forgotten(): number {
-    return this.#capacity.seed === undefined ? this.evictions : (this.#overflow?.forgotten ?? 0)
+    return this.#capacity.remembers ? (this.#overflow?.forgotten ?? 0) : this.evictions
   }
 
   /** The key's row, or `blank`. */
@@ -155,23 +157,17 @@ export class KeyTable<Rows extends StateRows = StateRows> {
     this.#overflow = undefined
   }
 
-  /** Takes over the keys of another table. @param change makes the new states of the old ones */
-  takeOver(from: KeyTable, now: number, change: (states: readonly State[]) => readonly State[]): void {
-    for (const [name, row] of from.#rowOf) {
-      const to = this.#nextRow()
-      this.states.copy(change(from.states.read(row)), to, now)
-      this.#refused[to] = from.#refused[row] as number
-      this.#enter(name, to)
-    }
-    this.evictions = from.evictions
-    if (from.#overflow === undefined) return
-    this.#overflow = this.#newOverflow(from.#overflow)
-    this.#overflow?.takeOver(from.#overflow, now, change)
+  /** Lets several plans share the states. */
+  share(now: number): void {
+    this.states.share(now)
+    this.#overflow?.share(now)
   }
 
-  #newOverflow(replaced?: OverflowTable): OverflowTable | undefined {
-    const { maxKeys, seed } = this.#capacity
-    return seed && this.#makeOverflow(maxKeys, seed, replaced)
+  /** Goes on under the same policies of one plan with other limits. */
+  retune(policies: readonly Policy[], now: number): void {
+    this.#policies = policies
+    this.states = this.states.retuned(policies, now)
+    this.#overflow?.retune(policies, now)
   }
 
   /** Notes that the key was refused, so that it is evicted last. */
@@ -213,9 +209,15 @@ export class KeyTable<Rows extends StateRows = StateRows> {
 
   #evict(row: number, now: number): void {
     this.evictions++
-    this.#overflow ??= this.#newOverflow()
+    if (this.#capacity.remembers) this.#overflow ??= this.#newOverflow()
     this.#overflow?.remember(this.#keyOf[row] as string, this.states.read(row), now)
     this.#release(row)
+  }
+
+  /** The seed is drawn when it is first needed: workers allow no random numbers while a module loads. */
+  #newOverflow(): OverflowTable {
+    const { maxKeys, seed = randomSeed() } = this.#capacity
+    return new OverflowTable(this.#policies, this.states.shared, maxKeys, seed)
   }
 
   #release(row: number): void {

@@ -1,6 +1,6 @@
+import type { Policy } from '../../algorithms/algorithm.ts'
 import { isBlockable, withBlock } from '../../algorithms/block.ts'
-import type { StateRule } from '../../algorithms/carry.ts'
-import { type Verb as DecidingVerb, Evaluation, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
+import { type Verb as DecidingVerb, Evaluation } from '../../algorithms/evaluation.ts'
 import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { Clock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
@@ -17,64 +17,49 @@ import {
 } from '../command.ts'
 import type { Ledger, LedgerTerms } from '../store.ts'
 import { Blocks } from './blocks.ts'
-import { keptKey, keptPage, type ScopeBlocks } from './kept-keys.ts'
-import type { Capacity, KeyTable } from './key-table.ts'
-import { MultiPlanScope, multiPlanTable } from './multi-plan-scope.ts'
-import type { MultiPlanStates } from './multi-plan-states.ts'
-import type { Scope } from './scope.ts'
-import { SinglePlanScope } from './single-plan-scope.ts'
+import { keptKey, keptPage } from './kept-keys.ts'
+import { type Capacity, KeyTable } from './key-table.ts'
+import { Scope } from './scope.ts'
 
-/** By scope, the keys that several plans share. */
-type SharedTables = Map<string, KeyTable<MultiPlanStates>>
+/** What the ledgers of all plans of a limiter share. */
+export interface LimiterKeys {
+  /** By scope. */
+  readonly tables: Map<string, KeyTable>
+  /** The keys that are blocked by hand. */
+  readonly blocks: Blocks
+  /** True if there are several plans. */
+  shared: boolean
+}
 
 /** Every request takes this path: CONTRIBUTING.md says why fields are `private` and not `#`. */
 export class MemoryLedger implements Ledger {
   private readonly clock: Clock
   private readonly capacity: Capacity
-  private readonly rule: StateRule
-  private readonly scopeNames: readonly string[]
   private readonly evaluation: Evaluation
-  private scopes: readonly Scope[]
-  /** The only scope, as most ledgers have one: it needs no loop. */
+  private readonly scopes: readonly Scope[]
+  /** The only scope under the only plan, as most ledgers have one: it needs no loop. */
   private only: Scope | undefined
-  /** Undefined while there is one plan. */
-  private tables: SharedTables | undefined
-  /** The keys that are blocked by hand, under any plan. */
   private readonly blocks: Blocks
+  readonly keys: LimiterKeys
 
-  /** @param joined the keys and blocks of a ledger whose plans this one joins */
-  constructor(
-    terms: LedgerTerms,
-    capacity: Capacity,
-    clock: Clock,
-    joined?: { readonly tables: SharedTables | undefined; readonly blocks: Blocks },
-  ) {
+  /** @param keys those of a ledger that this one joins */
+  constructor(terms: LedgerTerms, capacity: Capacity, clock: Clock, keys?: LimiterKeys) {
     this.clock = clock
     this.capacity = capacity
-    this.rule = terms.onChange ?? 'keep'
-    this.scopeNames = terms.scopes
     this.evaluation = new Evaluation(terms.policies)
-    this.tables = joined?.tables
-    this.blocks = joined?.blocks ?? new Blocks()
-    this.scopes = terms.scopes.map((scope) => this.newScope(scope))
-    this.only = onlyOf(this.scopes)
+    this.keys = keys ?? { tables: new Map(), blocks: new Blocks(), shared: false }
+    this.blocks = this.keys.blocks
+    this.scopes = terms.scopes.map((scope) => this.newScope(scope, terms))
+    this.only = this.scopes.length === 1 && !this.keys.shared ? this.scopes[0] : undefined
   }
 
-  private newScope(name: string): Scope {
-    const policies = this.policiesOf(name)
-    if (this.tables === undefined) return new SinglePlanScope(policies, this.capacity)
-    const table = this.tables.get(name) ?? multiPlanTable(this.capacity)
-    this.tables.set(name, table)
-    return new MultiPlanScope(policies, table, this.rule)
-  }
-
-  private policiesOf(scope: string): readonly PolicyEvaluation[] {
-    return this.evaluation.policies.filter(({ policy }) => policy.scope === scope)
-  }
-
-  /** The tables of all keys, of other plans too. */
-  get keyTables(): readonly KeyTable[] {
-    return this.tables === undefined ? this.scopes.map(({ table }) => table) : [...this.tables.values()]
+  private newScope(name: string, { policies, onChange = 'keep' }: LedgerTerms): Scope {
+    const { tables } = this.keys
+    const table = tables.get(name) ?? new KeyTable(policiesOf(name, policies), this.capacity)
+    tables.set(name, table)
+    if (this.keys.shared) table.share(this.clock())
+    const own = this.evaluation.policies.filter(({ policy }) => policy.scope === name)
+    return new Scope(name, own, table, onChange)
   }
 
   run<V extends Verb>(command: Command<V>): OutcomeOf<V> {
@@ -105,7 +90,7 @@ export class MemoryLedger implements Ledger {
   private decideUnlessBlocked(command: Command<DecidingVerb>): Decision {
     const { verb, keys } = command
     const { blocks } = this
-    const block = blocks.size === 0 ? undefined : blocks.find(this.scopeNames, keys, this.clock(), verb !== 'peek')
+    const block = blocks.size === 0 ? undefined : blocks.find(this.scopes, keys, this.clock(), verb !== 'peek')
     if (block === undefined) return this.decide(command)
     const refuses = isBlockable(verb)
     return withBlock(this.decide(refuses ? { ...command, verb: 'peek' } : command), block, refuses)
@@ -114,21 +99,22 @@ export class MemoryLedger implements Ledger {
   private decide({ verb, keys, costs = 1, maxWait = 0, tickets, details }: Command<DecidingVerb>): Decision {
     const { evaluation, only } = this
     const now = this.clock()
-    const found = only === undefined ? this.find(keys, now) : only.find(keys[0] as string, now)
+    const found = only === undefined ? this.find(keys, now) : only.findAlone(keys[0] as string, now)
     evaluation.evaluate(verb, now, costs, maxWait, tickets)
     if (verb === 'refund' || verb === 'settle') this.giveBack(keys, now)
     if (!found) this.claim(keys, now)
     if (verb === 'reserve') this.openBookings()
     const decision = evaluation.commit('store', details)
-    if (this.tables !== undefined) this.keep(now)
+    if (only === undefined) this.keep(now)
     if (!evaluation.allowed) this.noteRefused()
     return decision
   }
 
   /** Points the evaluation to the states of the keys. Returns true if each key has a row. */
   private find(keys: readonly string[], now: number): boolean {
+    const { scopes } = this
     let found = true
-    for (const [n, scope] of this.scopes.entries()) if (!scope.find(keys[n] as string, now)) found = false
+    for (let n = 0; n < scopes.length; n++) if (!(scopes[n] as Scope).find(keys[n] as string, now)) found = false
     return found
   }
 
@@ -152,6 +138,7 @@ export class MemoryLedger implements Ledger {
   }
 
   private keep(now: number): void {
+    if (!this.keys.shared) return
     for (const scope of this.scopes) scope.keep(now)
   }
 
@@ -167,17 +154,17 @@ export class MemoryLedger implements Ledger {
 
   private reset(keys: readonly string[]): undefined {
     const now = this.clock()
-    for (const [n, scope] of this.scopes.entries()) scope.forget(keys[n] as string, now)
-    this.blocks.delete(this.scopeNames, keys)
+    for (const [n, scope] of this.scopes.entries()) scope.table.forget(keys[n] as string, now)
+    this.blocks.delete(this.scopes, keys)
   }
 
   private ban({ keys, ban }: Command<'ban'>): undefined {
-    this.blocks.set(this.scopeNames, keys, this.clock(), ban as BanTerms)
+    this.blocks.set(this.scopes, keys, this.clock(), ban as BanTerms)
   }
 
   private unban(keys: readonly (string | undefined)[]): undefined {
     const now = this.clock()
-    this.blocks.delete(this.scopeNames, keys)
+    this.blocks.delete(this.scopes, keys)
     for (const [n, { table }] of this.scopes.entries()) {
       const key = keys[n]
       if (key !== undefined) table.unblock(key, now)
@@ -186,52 +173,34 @@ export class MemoryLedger implements Ledger {
 
   private inspect(keys: readonly string[]): readonly KeptKey[] {
     const now = this.clock()
-    return this.scopes.map(({ table }, n) => keptKey(table, this.blocksOf(n), keys[n] as string, now))
+    return this.scopes.map((scope, n) => keptKey(scope, this.blocks, keys[n] as string, now))
   }
 
   private scan({ scope, from }: ScanTerms): KeyPage {
-    const n = this.scopeNames.indexOf(scope)
-    return keptPage((this.scopes[n] as Scope).table, this.blocksOf(n), from, this.clock())
-  }
-
-  private blocksOf(n: number): ScopeBlocks {
-    const scope = this.scopeNames[n] as string
-    return { look: (name) => this.blocks.look(scope, name), names: () => this.blocks.names(scope) }
+    const found = this.scopes.find(({ name }) => name === scope) as Scope
+    return keptPage(found, this.blocks, from, this.clock())
   }
 
   private clear(): undefined {
-    for (const table of this.keyTables) table.clear()
+    for (const table of this.keys.tables.values()) table.clear()
     this.blocks.clear()
   }
 
-  /** The same states under other policies, which both ledgers share. */
+  /** The same states under other policies, beside the policies of this ledger or in place of them. */
   joined(terms: LedgerTerms): MemoryLedger {
-    this.tables ??= this.shareTables()
-    return new MemoryLedger(terms, this.capacity, this.clock, { tables: this.tables, blocks: this.blocks })
-  }
-
-  /** The ledger that goes on in place of this one. */
-  replaced(terms: LedgerTerms): MemoryLedger {
     const now = this.clock()
-    const next = new MemoryLedger(terms, this.capacity, this.clock, { tables: this.tables, blocks: this.blocks })
-    next.setScopes(this.scopes.map((scope, n) => scope.retuned(next.policiesOf(this.scopeNames[n] as string), now)))
-    this.setScopes([])
-    return next
-  }
-
-  private shareTables(): SharedTables {
-    const now = this.clock()
-    const scopes = this.scopes.map((scope) => scope.shared(this.rule, now))
-    this.setScopes(scopes)
-    return new Map(scopes.map(({ table }, n) => [this.scopeNames[n] as string, table]))
-  }
-
-  private setScopes(scopes: readonly Scope[]): void {
-    this.scopes = scopes
-    this.only = onlyOf(scopes)
+    if (!terms.replaces) {
+      this.keys.shared = true
+      this.only = undefined
+    }
+    for (const [scope, table] of this.keys.tables) {
+      if (this.keys.shared) table.share(now)
+      else table.retune(policiesOf(scope, terms.policies), now)
+    }
+    return new MemoryLedger(terms, this.capacity, this.clock, this.keys)
   }
 }
 
-function onlyOf(scopes: readonly Scope[]): Scope | undefined {
-  return scopes.length === 1 ? scopes[0] : undefined
+function policiesOf(scope: string, policies: readonly Policy[]): readonly Policy[] {
+  return policies.filter((policy) => policy.scope === scope)
 }

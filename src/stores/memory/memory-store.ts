@@ -1,9 +1,9 @@
 import { type Clock, checkClock, monotonicClock } from '../../clock.ts'
 import { knownOptions, type Names, oneOf, positiveInteger } from '../../options.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
-import { randomSeed, type Seed } from './key-hash.ts'
+import type { Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
-import { MemoryLedger } from './memory-ledger.ts'
+import { type LimiterKeys, MemoryLedger } from './memory-ledger.ts'
 
 export interface MemoryStoreOptions {
   /**
@@ -64,8 +64,8 @@ export class MemoryStore implements Store {
   readonly #clock: Clock
   readonly #capacity: Capacity
   /** Weak references: a limiter that is no longer used is garbage-collected with its states. */
-  readonly #ledgers = new Set<WeakRef<MemoryLedger>>()
-  readonly #collected = new FinalizationRegistry<WeakRef<MemoryLedger>>((ledger) => this.#ledgers.delete(ledger))
+  readonly #limiters = new Set<WeakRef<LimiterKeys>>()
+  readonly #collected = new FinalizationRegistry<WeakRef<LimiterKeys>>((keys) => this.#limiters.delete(keys))
 
   /** @param seed for tests: the same places in every run */
   constructor(options: MemoryStoreOptions, seed?: Seed) {
@@ -73,22 +73,21 @@ export class MemoryStore implements Store {
     const maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
     this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
     const onFull = oneOf(options.onFull, ['remember', 'forget'], 'memoryStore: onFull')
-    this.#capacity = onFull === 'remember' ? remembering(maxKeys, seed) : { maxKeys, seed: undefined }
+    this.#capacity = { maxKeys, remembers: onFull === 'remember', seed }
   }
 
   open(terms: LedgerTerms, joins?: Ledger): Ledger {
-    const joined = joins instanceof MemoryLedger ? joins : undefined
-    if (joined !== undefined && !terms.replaces) return joined.joined(terms) // its keys are counted already
-    const ledger = joined?.replaced(terms) ?? new MemoryLedger(terms, this.#capacity, this.#clock)
-    const reference = new WeakRef(ledger)
-    this.#ledgers.add(reference)
-    this.#collected.register(ledger, reference)
+    if (joins instanceof MemoryLedger) return joins.joined(terms)
+    const ledger = new MemoryLedger(terms, this.#capacity, this.#clock)
+    const keys = new WeakRef(ledger.keys)
+    this.#limiters.add(keys)
+    this.#collected.register(ledger.keys, keys)
     return ledger
   }
 
   /** Counts the keys of every limiter: cheap enough for a gauge that is read each second. */
   stats(): MemoryStoreStats {
-    const tables = Array.from(this.#ledgers, (ledger) => ledger.deref()?.keyTables ?? []).flat()
+    const tables = [...this.#limiters].flatMap((keys) => [...(keys.deref()?.tables.values() ?? [])])
     const sum = (count: (table: KeyTable) => number) => tables.reduce((total, table) => total + count(table), 0)
     return {
       keys: sum(({ size }) => size),
@@ -97,17 +96,5 @@ export class MemoryStore implements Store {
       merged: sum(({ merged }) => merged),
       forgotten: sum(({ forgotten }) => forgotten),
     }
-  }
-}
-
-/** The seed is drawn when a table first needs it: workers allow no random numbers while a module loads. */
-function remembering(maxKeys: number, given: Seed | undefined): Capacity {
-  let drawn = given
-  return {
-    maxKeys,
-    get seed() {
-      drawn ??= randomSeed()
-      return drawn
-    },
   }
 }

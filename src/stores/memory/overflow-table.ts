@@ -16,9 +16,11 @@
  * The hash has a secret seed, so an attacker cannot choose keys that share a bucket.
  */
 
+import type { Policy } from '../../algorithms/algorithm.ts'
 import { KeyHash, type Seed } from './key-hash.ts'
-import type { SharedCells } from './shared-cells.ts'
-import { type BoundedRows, quotaLeft, type State } from './state.ts'
+import { SharedCells } from './shared-cells.ts'
+import { quotaLeft, type State } from './state.ts'
+import { StateRows } from './state-rows.ts'
 
 /** A bucket's places. With its cell they are eight. */
 const width = 7
@@ -35,8 +37,9 @@ export const nothing = -1
 export const cells = -2
 
 export class OverflowTable {
-  readonly #places: BoundedRows
-  readonly #cells: SharedCells | undefined
+  #places: StateRows
+  /** Undefined under several plans. */
+  #cells: SharedCells | undefined
   readonly #buckets: number
   /** By place: the tag of its key; 0 if it is free. */
   readonly #tags: Uint32Array
@@ -52,25 +55,15 @@ export class OverflowTable {
   /** How often a key was forgotten. */
   forgotten = 0
 
-  /**
-   * @param sharedCells left out if keys without a place are forgotten
-   * @param replaced a table that this one takes over from: it has as many buckets
-   */
-  constructor(
-    places: BoundedRows,
-    sharedCells: SharedCells | undefined,
-    maxKeys: number,
-    seed: Seed,
-    replaced?: OverflowTable,
-  ) {
-    this.#places = places
-    this.#cells = sharedCells
-    const most = Math.min(placesPerKey * maxKeys, places.maxRows)
-    this.#buckets = replaced === undefined ? Math.ceil(most / (width + 1)) : replaced.#buckets
+  /** @param shared true if several plans share the states */
+  constructor(policies: readonly Policy[], shared: boolean, maxKeys: number, seed: Seed) {
+    this.#places = new StateRows(policies, true)
+    if (shared) this.#places.share(0)
+    this.#buckets = Math.ceil(Math.min(placesPerKey * maxKeys, this.#places.maxRows) / (width + 1))
     this.#tags = new Uint32Array(this.#buckets * width)
     this.#hash = new KeyHash(seed)
-    places.resize(this.#tags.length)
-    sharedCells?.resize(this.#buckets)
+    this.#places.resize(this.#tags.length)
+    this.#cells = shared ? undefined : new SharedCells(policies, this.#buckets)
   }
 
   find(key: string): OverflowLocation {
@@ -99,11 +92,10 @@ export class OverflowTable {
     const { tag } = this.#hash
     let place = this.#freePlace()
     if (place === nothing || !this.#places.fits(states)) place = this.#vacate(quotaLeft(states, now), now)
-    if (place === nothing || !this.#places.fits(states)) this.#giveUp(states, this.#one, this.#other, now)
-    else this.#keep(states, place, tag, now)
-  }
-
-  #keep(states: readonly State[], place: number, tag: number, now: number): void {
+    if (place === nothing || !this.#places.fits(states)) {
+      this.#giveUp(states, this.#one, tag, now)
+      return
+    }
     this.#tags[place] = tag
     this.remembered++
     this.#places.copy(states, place, now)
@@ -120,17 +112,15 @@ export class OverflowTable {
     }
   }
 
-  /** Takes over from a table of as many buckets. @param change makes the new states of the old ones */
-  takeOver(from: OverflowTable, now: number, change: (states: readonly State[]) => readonly State[]): void {
-    this.merged = from.merged
-    this.forgotten = from.forgotten
-    if (from.#cells !== undefined) this.#cells?.takeOver(from.#cells, now, change)
-    for (const [place, tag] of from.#tags.entries()) {
-      if (tag === 0) continue
-      const states = change(from.#places.read(place))
-      if (this.#places.fits(states)) this.#keep(states, place, tag, now)
-      else this.#giveUpPlace(states, place, tag, now)
-    }
+  /** Lets several plans share the states. Keys that were merged are forgotten. */
+  share(now: number): void {
+    this.#places.share(now)
+    this.#cells = undefined
+  }
+
+  retune(policies: readonly Policy[], now: number): void {
+    this.#places = this.#places.retuned(policies, now)
+    this.#cells?.retune(policies, now)
   }
 
   #locate(key: string): void {
@@ -183,7 +173,7 @@ export class OverflowTable {
       }
     }
     if (found === nothing) return nothing
-    if (most < 1) this.#giveUpPlace(this.#places.read(found), found, this.#tags[found] as number, now)
+    if (most < 1) this.#giveUp(this.#places.read(found), Math.floor(found / width), this.#tags[found] as number, now)
     this.#free(found)
     return found
   }
@@ -192,20 +182,15 @@ export class OverflowTable {
     return quotaLeft(this.#places.read(place), now)
   }
 
-  #giveUpPlace(states: readonly State[], place: number, tag: number, now: number): void {
-    const bucket = Math.floor(place / width)
-    this.#giveUp(states, bucket, this.#pairOf(bucket, tag), now)
-  }
-
-  /** Merges a key without a place into the cells of its buckets, or forgets it. */
-  #giveUp(states: readonly State[], one: number, other: number, now: number): void {
+  /** Merges a key without a place into the cells of its buckets, or forgets it. @param bucket one of the two */
+  #giveUp(states: readonly State[], bucket: number, tag: number, now: number): void {
     if (this.#cells === undefined) {
       this.forgotten++
       return
     }
     this.merged++
-    this.#cells.merge(states, one, now)
-    this.#cells.merge(states, other, now)
+    this.#cells.merge(states, bucket, now)
+    this.#cells.merge(states, this.#pairOf(bucket, tag), now)
   }
 
   #free(place: number): void {

@@ -1,32 +1,112 @@
-import type { StateRule } from '../../algorithms/carry.ts'
+import { pointTo, type StateRule } from '../../algorithms/carry.ts'
 import type { PolicyEvaluation } from '../../algorithms/evaluation.ts'
-import type { KeyTable } from './key-table.ts'
-import type { MultiPlanStates } from './multi-plan-states.ts'
+import { blank, type KeyTable } from './key-table.ts'
+import { cells, nothing, type OverflowLocation } from './overflow-table.ts'
+import { numbersOf, type State, timeOf } from './state.ts'
+import type { StateRows } from './state-rows.ts'
 
 /** The keys of one scope under one plan: the policies of a ledger that limit by this scope. */
-export interface Scope {
+export class Scope {
+  readonly name: string
   readonly table: KeyTable
+  private readonly states: StateRows
+  private readonly policies: readonly PolicyEvaluation[]
+  private readonly rule: StateRule
+  private row = blank
+  private found: OverflowLocation = nothing
+
+  /** @param rule how states are carried over, if several plans share the table */
+  constructor(name: string, policies: readonly PolicyEvaluation[], table: KeyTable, rule: StateRule) {
+    this.name = name
+    this.policies = policies
+    this.table = table
+    this.states = table.states
+    this.rule = rule
+  }
+
   /** Points the policies to the states of the key. Returns true if the key has a row that a commit can write to. */
-  find(key: string, now: number): boolean
+  find(key: string, now: number): boolean {
+    return this.states.shared ? this.findShared(key, now) : this.findAlone(key, now)
+  }
+
+  /** `find` under the only plan. */
+  findAlone(key: string, now: number): boolean {
+    const row = this.table.find(key)
+    this.row = row
+    this.states.point(this.policies, row)
+    return row !== blank || this.recall(key, now)
+  }
+
+  private recall(key: string, now: number): boolean {
+    this.found = this.table.recall(key)
+    if (this.found === nothing) return false
+    for (const [n, { s, i }] of this.table.recalled(this.found, now).entries()) {
+      const policy = this.policies[n] as PolicyEvaluation
+      policy.s = s
+      policy.i = i
+    }
+    return false
+  }
+
+  private findShared(key: string, now: number): boolean {
+    this.row = this.table.find(key)
+    this.found = this.row === blank ? this.table.recall(key) : nothing
+    this.pointShared(now)
+    return this.row !== blank
+  }
+
+  /** Points the policies to the states of their names, which other plans may have left. */
+  private pointShared(now: number): void {
+    const { table, states, row, found } = this
+    const known = row === blank ? table.recalled(found, now) : states.read(row)
+    for (const evaluation of this.policies) {
+      const left = known.find(({ policy }) => policy.name === evaluation.policy.name)
+      pointTo(evaluation, left && { definition: left.policy.algorithm, s: left.s }, now, this.rule, () =>
+        numbersOf(left as State),
+      )
+    }
+  }
+
   /** Gives a row to the key that `find` found last, if it has none. Called before states are written. */
-  claim(key: string, now: number): void
+  claim(key: string, now: number): void {
+    if (this.row === blank) this.claimRow(key, now)
+  }
+
+  private claimRow(key: string, now: number): void {
+    const { table, states, policies, found } = this
+    this.row = table.claim(key, found, now)
+    if (states.shared) {
+      this.pointShared(now)
+      return
+    }
+    states.point(policies, this.row)
+    if (found !== cells) return
+    for (const policy of policies) policy.algorithm.reopen?.(policy.s, policy.i, timeOf(policy, now))
+  }
+
   /** As `claim`, for a refund: an unknown key gets no row, because it has nothing to give back. */
-  claimKnown(key: string, now: number): void
+  claimKnown(key: string, now: number): void {
+    if (this.found !== nothing) this.claim(key, now)
+  }
+
   /** Prepares the states of the key for a reservation, which may be settled later. Called after `claim`. */
-  openBookings(): void
+  openBookings(): void {
+    this.states.openBookings(this.policies, this.row)
+  }
+
   /** Keeps what the commit wrote. A state that was only carried over for this evaluation is dropped. */
-  keep(now: number): void
-  forget(key: string, now: number): void
+  keep(now: number): void {
+    if (this.row !== blank) this.states.keep(this.policies, this.row, now)
+  }
+
   /** Notes that a policy of this scope refused the key. A refusal by another scope is no reason to keep it. */
-  noteRefused(): void
-  /** The same keys under the same policies with other limits. Every state is adopted. */
-  retuned(policies: readonly PolicyEvaluation[], now: number): Scope
-  /** The same keys, ready for several plans. @param rule how states are carried over from plan to plan */
-  shared(rule: StateRule, now: number): Scope & { readonly table: KeyTable<MultiPlanStates> }
+  noteRefused(): void {
+    const { table, row } = this
+    if (row !== blank && !table.isRefused(row) && refuses(this.policies)) table.noteRefused(row)
+  }
 }
 
-/** True if one of these policies refused. */
-export function refuses(policies: readonly PolicyEvaluation[]): boolean {
+function refuses(policies: readonly PolicyEvaluation[]): boolean {
   for (let n = 0; n < policies.length; n++) {
     const { wait, policy } = policies[n] as PolicyEvaluation
     if (wait > 0 && !policy.shadow) return true

@@ -6,30 +6,26 @@
  */
 import { type Policy, Report } from '../../algorithms/algorithm.ts'
 import { PolicyEvaluation } from '../../algorithms/evaluation.ts'
-import { FlatStates } from './flat-states.ts'
 import { copyState, isUnused, quotaLeft, type State, timeOf } from './state.ts'
+import { StateRows } from './state-rows.ts'
 
 const report = new Report()
 const otherReport = new Report()
 
 export class SharedCells {
-  readonly #states: FlatStates
-  readonly #found: readonly PolicyEvaluation[]
-  readonly #other: readonly PolicyEvaluation[]
+  #states: StateRows
+  #found: readonly PolicyEvaluation[]
+  #other: readonly PolicyEvaluation[]
   /** By cell: 1 if any key was merged into it. */
-  #inUse = new Uint8Array(0)
+  readonly #inUse: Uint8Array
   /** How many cells are in use. */
   used = 0
 
-  constructor(policies: readonly Policy[]) {
-    this.#states = new FlatStates(policies, true)
-    this.#found = policies.map((policy) => new PolicyEvaluation(policy))
-    this.#other = policies.map((policy) => new PolicyEvaluation(policy))
-  }
-
-  /** Makes that many cells. */
-  resize(cells: number): void {
+  constructor(policies: readonly Policy[], cells: number) {
+    this.#states = new StateRows(policies, true)
     this.#states.resize(cells)
+    this.#found = evaluationsOf(policies)
+    this.#other = evaluationsOf(policies)
     this.#inUse = new Uint8Array(cells)
   }
 
@@ -73,10 +69,13 @@ export class SharedCells {
     this.used--
   }
 
-  /** Copies what as many other cells have. @param change makes the new states of the old ones */
-  takeOver(from: SharedCells, now: number, change: (states: readonly State[]) => readonly State[]): void {
-    for (const [cell, inUse] of from.#inUse.entries()) {
-      if (inUse === 1) this.merge(change(from.#states.read(cell)), cell, now)
-    }
+  retune(policies: readonly Policy[], now: number): void {
+    this.#states = this.#states.retuned(policies, now)
+    this.#found = evaluationsOf(policies)
+    this.#other = evaluationsOf(policies)
   }
+}
+
+function evaluationsOf(policies: readonly Policy[]): readonly PolicyEvaluation[] {
+  return policies.map((policy) => new PolicyEvaluation(policy))
 }

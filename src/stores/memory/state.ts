@@ -8,25 +8,6 @@ export interface State {
   readonly i: number
 }
 
-/** Where the states of a table's keys are kept: one row for each key. A clear row is that of a new key. */
-export interface StateRows {
-  /** Makes space for that many rows. */
-  resize(rows: number): void
-  clear(row: number): void
-  /** The states in a row. The array may be reused by the next call. */
-  read(row: number): readonly State[]
-  /** Copies the states to a row that is clear. */
-  copy(states: readonly State[], row: number, now: number): void
-}
-
-/** Rows in a bounded number of bytes. Logs are condensed. */
-export interface BoundedRows extends StateRows {
-  /** How many rows the bytes are enough for. */
-  readonly maxRows: number
-  /** True if there are bytes left for these states as well. */
-  fits(states: readonly State[]): boolean
-}
-
 const report = new Report()
 
 /** The time that the state goes by when the clock shows `now`: see `effectiveTime`. */
@@ -64,6 +45,19 @@ export function copyState(state: State, t: Numbers, j: number, now: number, cond
   const { policy, s, i } = state
   if (condensed) policy.algorithm.condense(s, i, timeOf(state, now), t, j)
   else for (let k = 0, length = lengthOf(state); k < length; k++) t[j + k] = s[i + k] as number
+}
+
+/** Copies of those states that are in use, in arrays of their own. @param condensed true to condense logs */
+export function listOf(states: readonly State[], now: number, condensed: boolean): readonly State[] {
+  return states
+    .filter((state) => !isUnused(state))
+    .map((state) => {
+      const { policy } = state
+      if (!condensed || !policy.algorithm.grows) return { policy, s: numbersOf(state), i: 0 }
+      const s: number[] = new Array(policy.algorithm.condensed).fill(0)
+      copyState(state, s, 0, now, true)
+      return { policy, s, i: 0 }
+    })
 }
 
 /** The part of the quota that is left under the tightest policy: 1 is the full quota, 0 is nothing. */

@@ -3,6 +3,7 @@
  */
 import { longestSleep } from '../../sleeper.ts'
 import { wrongOption } from '../shared-options.ts'
+import { errorOf } from './error.ts'
 
 export interface PostgresClient {
   /** Sends text without parameters: several statements in one round trip, by the simple protocol. */
@@ -32,7 +33,7 @@ export function checkPool(pool: unknown): PostgresPool {
 
 /**
  * Lends a connection of the pool to `use`. If `use` takes longer than the limit, or leaves a transaction that cannot
- * be ended, the connection is closed and never used again.
+ * be ended, the connection is closed and never used again. Rejects with a HeadgateError: see `errorOf`.
  * @param longest in milliseconds
  */
 export async function withClient<T>(
@@ -58,7 +59,7 @@ export async function withClient<T>(
   } catch (error) {
     const ended = lent && (await client.query('rollback').then(yes, no))
     giveBack(!ended)
-    throw error
+    throw errorOf(error)
   }
 }
 
@@ -87,6 +88,8 @@ async function connected(pool: PostgresPool, longest: number): Promise<PostgresC
   })
   try {
     return await Promise.race([connecting, tooLong])
+  } catch (cause) {
+    throw errorOf(cause)
   } finally {
     clearTimeout(timer)
     connecting.catch(ignore)

@@ -35,6 +35,7 @@ function reasonOf(cause: unknown): string {
   return cause instanceof Error ? cause.message || String(codeOf(cause) ?? cause.name) : String(cause)
 }
 
-function codeOf(cause: unknown): unknown {
+/** The code of an error of Postgres, or of the connection. */
+export function codeOf(cause: unknown): unknown {
   return cause instanceof Error && 'code' in cause ? cause.code : undefined
 }

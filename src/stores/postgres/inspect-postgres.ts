@@ -6,8 +6,7 @@ import { keptRecord } from '../records/key-record.ts'
 import { ScopedEvaluation } from '../records/scoped-evaluation.ts'
 import { prefixOf } from '../shared-options.ts'
 import { type InspectedStore, inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
-import { checkPool, type PostgresPool, withClient } from './client.ts'
-import { errorOf } from './error.ts'
+import { checkPool, type PostgresClient, type PostgresPool, withClient } from './client.ts'
 import { RowReader } from './row-reader.ts'
 import { Sql } from './sql.ts'
 import { TransactionRunner } from './transaction-runner.ts'
@@ -50,13 +49,9 @@ function inspectedTable(pool: PostgresPool, sql: Sql, start: string): InspectedS
       return limiter === undefined || scope === undefined || id === undefined ? { hash: rest } : { limiter, scope, id }
     },
     async remove(storeKey) {
-      try {
-        await withClient(pool, timeout, (client) =>
-          client.query(sql.remove(storeKey, (each) => client.escapeLiteral(each))),
-        )
-      } catch (cause) {
-        throw errorOf(cause)
-      }
+      const statement = (client: PostgresClient) =>
+        client.query(sql.remove(storeKey, (each) => client.escapeLiteral(each)))
+      await withClient(pool, timeout, statement)
     },
     /** In a transaction that locks the row, as `limiter.unblock` does. */
     async unblock(storeKey) {

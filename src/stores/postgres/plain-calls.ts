@@ -10,12 +10,33 @@ import type { Policy } from '../../algorithms/algorithm.ts'
 import type { Job, RecordCall } from '../records/job.ts'
 import { recordHead } from '../records/key-record.ts'
 import type { ScopedEvaluation } from '../records/scoped-evaluation.ts'
-import { Attempts } from './attempts.ts'
 import type { PostgresClient, Rows } from './client.ts'
 import { differentRecord, errorOf } from './error.ts'
-import { hasPlainStep } from './plain/statement.ts'
+import { hasPlainStep } from './plain/step.ts'
 import { isDataError, isUnusable, PreparedStatement } from './prepared-statement.ts'
 import type { Sql } from './sql.ts'
+
+/** Says when to try a short way again that did not work: once 2, 4, 8 and up to 1024 others have gone the long way. */
+class Attempts {
+  #failures = 0
+  #left = 0
+
+  /** True if it is to be tried now. */
+  next(): boolean {
+    if (this.#left === 0) return true
+    this.#left--
+    return false
+  }
+
+  worked(): void {
+    if (this.#failures > 0) this.#failures--
+  }
+
+  failed(): void {
+    this.#failures = Math.min(10, this.#failures + 1)
+    this.#left = 2 ** this.#failures
+  }
+}
 
 /** The calls under one policy of a limiter, which are decided together. */
 export interface PlainGroup {

@@ -1,11 +1,12 @@
 import { type Clock, checkClock, wallClock } from '../../clock.ts'
+import type { HeadgateError } from '../../errors.ts'
 import { knownOptions, type Names, positiveInteger } from '../../options.ts'
 import { Deadlines } from '../deadlines.ts'
 import { KeyQueue } from '../records/key-queue.ts'
 import { RecordStore } from '../records/record-store.ts'
 import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
-import { errorOf, migrationError } from './error.ts'
+import { migrationError } from './error.ts'
 import { RowReader } from './row-reader.ts'
 import { Sql } from './sql.ts'
 import { TransactionRunner } from './transaction-runner.ts'
@@ -88,10 +89,7 @@ export class PostgresStore extends RecordStore {
       page: (start, after) => reader.page(start, after),
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),
       deadlines: new Deadlines('Postgres', timeout),
-      clear: (start) =>
-        runner.clear(start).catch((cause) => {
-          throw errorOf(cause)
-        }),
+      clear: (start) => runner.clear(start),
     })
     this.#pool = pool
     this.#table = table
@@ -106,7 +104,7 @@ export class PostgresStore extends RecordStore {
     try {
       await withClient(this.#pool, migrationTimeout, (client) => client.query(this.#sql.migrate()))
     } catch (cause) {
-      throw migrationError(this.#table, cause)
+      throw migrationError(this.#table, (cause as HeadgateError).cause)
     }
   }
 }

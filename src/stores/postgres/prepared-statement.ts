@@ -1,5 +1,6 @@
 import { digest } from '../encode.ts'
 import type { PostgresClient, Rows } from './client.ts'
+import { codeOf } from './error.ts'
 import type { PlainStatement } from './plain/statement.ts'
 
 /** `duplicate_prepared_statement` (PostgreSQL, appendix A) */
@@ -62,8 +63,4 @@ export function isUnusable(error: unknown): boolean {
 /** True if a value in the table is no number, or too large for one. */
 export function isDataError(error: unknown): boolean {
   return /^22/.test(String(codeOf(error)))
-}
-
-function codeOf(error: unknown): unknown {
-  return error instanceof Error && 'code' in error ? error.code : undefined
 }

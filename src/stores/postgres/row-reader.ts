@@ -1,6 +1,5 @@
 import type { ReadTexts, TextPage } from '../records/record-context.ts'
 import { type PostgresPool, type Rows, withClient } from './client.ts'
-import { errorOf } from './error.ts'
 import { pageSize, type Sql } from './sql.ts'
 
 /** Reads rows for those who only look: without locks, in read-only transactions. */
@@ -33,15 +32,11 @@ export class RowReader {
     return { keys, texts: rows.map(({ record }) => record as string), now, more: rows.length === pageSize }
   }
 
-  async #query(textOf: (quote: (text: string) => string) => string): Promise<{ rows: Rows['rows']; now: number }> {
-    try {
-      return await withClient(this.#pool, 2 * this.#timeout, async (client) => {
-        const text = textOf((each) => client.escapeLiteral(each))
-        const [found, time] = ((await client.query(text)) as Rows[]).slice(-3) as [Rows, Rows]
-        return { rows: found.rows, now: this.#clock?.() ?? Number(time.rows[0]?.now) }
-      })
-    } catch (cause) {
-      throw errorOf(cause)
-    }
+  #query(textOf: (quote: (text: string) => string) => string): Promise<{ rows: Rows['rows']; now: number }> {
+    return withClient(this.#pool, 2 * this.#timeout, async (client) => {
+      const text = textOf((each) => client.escapeLiteral(each))
+      const [found, time] = ((await client.query(text)) as Rows[]).slice(-3) as [Rows, Rows]
+      return { rows: found.rows, now: this.#clock?.() ?? Number(time.rows[0]?.now) }
+    })
   }
 }

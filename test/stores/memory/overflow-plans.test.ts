@@ -13,7 +13,7 @@ import {
 } from '../../../src/index.ts'
 import type { Booking, Ledger } from '../../../src/store.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
-import { MultiPlanPlaces } from '../../../src/stores/memory/multi-plan-places.ts'
+import { StateRows } from '../../../src/stores/memory/state-rows.ts'
 import type { LedgerTerms, Store } from '../../../src/stores/store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { rounds } from '../../support/depth.ts'
@@ -177,7 +177,8 @@ describe('under plans, when more keys are evicted than there are places', () => 
 
 test('places are given until their bytes are used up', () => {
   const now = 1_767_225_600_000_000
-  const places = new MultiPlanPlaces()
+  const places = new StateRows([], true)
+  places.share(now)
   places.resize(3000)
   const states = Array.from({ length: 400 }, (_, n) => {
     const large = segmentedWindow({ name: `${n}`, limit: 9, window: '10m', segments: 20 })

@@ -19,23 +19,9 @@
  * Two statements never wait for each other. Only `added` waits: for others who add the same keys, in the same order, or who are
  * changing them. No row is added that is there and locked by others, and no row is changed before all are added.
  */
-import type { Algorithm, Kind } from '../../../algorithms/algorithm.ts'
+import type { Kind } from '../../../algorithms/algorithm.ts'
 import { emptyRecord } from '../../records/key-record.ts'
-import { bucketStep } from './bucket.ts'
-import { intervalBucketStep } from './interval-bucket.ts'
-import { slidingWindowStep } from './sliding-window.ts'
-import type { MakeStep, PlainStep } from './step.ts'
-
-/** How to make the step of an algorithm, and how many parameters the algorithm has. */
-const makers: Readonly<Partial<Record<Kind, readonly [make: MakeStep, parameters: number]>>> = {
-  bucket: [bucketStep, 3],
-  intervalBucket: [intervalBucketStep, 4],
-  slidingWindow: [slidingWindowStep, 1],
-}
-
-export function hasPlainStep({ kind }: Algorithm): boolean {
-  return Object.hasOwn(makers, kind)
-}
+import { type MakeStep, makers, type PlainStep } from './step.ts'
 
 /** A statement to be prepared. */
 export interface PlainStatement {

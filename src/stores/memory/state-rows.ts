@@ -1,0 +1,244 @@
+import type { Policy } from '../../algorithms/algorithm.ts'
+import { PolicyEvaluation } from '../../algorithms/evaluation.ts'
+import { copyState, isBooked, isUnused, listOf, numbersOf, quotaLeft, type State, timeOf } from './state.ts'
+
+/** The most bytes of an overflow table, including the four bytes in each row that identify its key; and under plans. */
+const maxBytes = 64 * 2 ** 20
+const maxListBytes = 128 * 2 ** 20
+
+/** Bytes of a place with its tag, of a list in use, of a state, and of each number of a state, as V8 lays them out. */
+const placeBytes = 16
+const listBytes = 48
+const stateBytes = 104
+const numberBytes = 8
+
+const none: readonly State[] = []
+
+/**
+ * Where the states of a table's keys are kept: one row for each key. A clear row is that of a new key.
+ *
+ * Under one plan every row has the same layout, one state for each policy, so all rows are one array of numbers. A log,
+ * which grows, is an array of its own, unless it is condensed. So is a state with open reservations.
+ *
+ * Several plans share rows that have no common layout (`share`). Then each row is a list of states, at most one by the name
+ * of a policy, with the numbers that each was written under.
+ */
+export class StateRows {
+  /** True if several plans share the rows. */
+  shared = false
+  readonly #condensed: boolean
+  /** Point to what `read` returned last, or to the row that `copy` writes to. */
+  readonly #found: readonly PolicyEvaluation[]
+  #rows = 0
+  /** `#width` numbers for each row. `#offsets[n]` is where the state of policy n begins in a row. */
+  #numbers = new Float64Array(0)
+  readonly #width: number
+  readonly #offsets: number[] = []
+  /** The log of policy n, or its state with open reservations, is `#arrays[row * policies + n]`. */
+  #arrays: (number[] | undefined)[] = []
+  #arrayed = 0
+  readonly #hasLogs: boolean
+  /** By row, if they are shared. */
+  readonly #lists: (readonly State[] | undefined)[] = []
+  /** What condensed lists take. */
+  #bytes = 0
+
+  /** @param condensed true if logs are condensed, and the rows have a bounded number of bytes */
+  constructor(policies: readonly Policy[], condensed: boolean) {
+    this.#found = policies.map((policy) => new PolicyEvaluation(policy))
+    this.#condensed = condensed
+    this.#hasLogs = policies.some((policy) => this.#isLog(policy))
+    let width = 0
+    for (const policy of policies) {
+      this.#offsets.push(width)
+      if (!this.#isLog(policy)) width += policy.algorithm.condensed
+    }
+    this.#width = width
+  }
+
+  /** True for a policy whose states are logs in arrays of their own. */
+  #isLog({ algorithm }: Policy): boolean {
+    return algorithm.grows && !this.#condensed
+  }
+
+  /** How many rows the bytes are enough for: under plans, with one bucket in each row. */
+  get maxRows(): number {
+    return this.shared ? maxListBytes / (placeBytes + listBytes + bytesOf(3)) : maxBytes / (8 * this.#width + 4)
+  }
+
+  /** True if there are bytes left for these states as well. Under one plan, every row is allocated in full. */
+  fits(states: readonly State[]): boolean {
+    if (!this.shared) return true
+    const lengths = states.map(({ policy: { algorithm }, s }) => (algorithm.grows ? algorithm.condensed : s.length))
+    return this.#bytes + lengths.reduce((bytes, length) => bytes + bytesOf(length), listBytes) <= maxListBytes
+  }
+
+  /** Makes space for that many rows. */
+  resize(rows: number): void {
+    this.#rows = rows
+    if (this.shared) {
+      this.#resizeLists(rows)
+      return
+    }
+    const numbers = new Float64Array(rows * this.#width)
+    numbers.set(this.#numbers)
+    this.#numbers = numbers
+  }
+
+  /** Every list is there from the start, so that V8 keeps the array dense. */
+  #resizeLists(rows: number): void {
+    if (this.#condensed) this.#bytes += (rows - this.#lists.length) * placeBytes
+    while (this.#lists.length < rows) this.#lists.push(undefined)
+  }
+
+  /** Makes lists of all rows, for several plans. */
+  share(now: number): void {
+    if (this.shared) return
+    const lists = Array.from({ length: this.#begun }, (_, row) => {
+      return this.#isUsed(row) ? listOf(this.read(row), now, this.#condensed) : undefined
+    })
+    this.shared = true
+    this.#numbers = new Float64Array(0)
+    this.#arrays = []
+    this.#resizeLists(this.#rows)
+    for (const [row, list] of lists.entries()) this.#setList(row, list)
+  }
+
+  /** How many rows may be in use. A row has its logs since it was first cleared. */
+  get #begun(): number {
+    return this.#hasLogs ? Math.ceil(this.#arrays.length / this.#offsets.length) : this.#rows
+  }
+
+  #isUsed(row: number): boolean {
+    return !this.read(row).every(isUnused)
+  }
+
+  /** The rows under the same policies with other limits. Every state is adopted. */
+  retuned(policies: readonly Policy[], now: number): StateRows {
+    const next = new StateRows(policies, this.#condensed)
+    next.resize(this.#rows)
+    for (let row = 0; row < this.#begun; row++) {
+      next.clear(row)
+      if (!this.#isUsed(row)) continue
+      const states = this.read(row)
+      for (const [n, state] of states.entries()) {
+        const { algorithm } = policies[n] as Policy
+        algorithm.adopt?.(state.s, state.i, timeOf(state, now), state.policy.algorithm)
+      }
+      next.copy(states, row, now)
+    }
+    return next
+  }
+
+  /** Points each evaluation, one for each policy of the only plan, to its state in that row. */
+  point(policies: readonly PolicyEvaluation[], row: number): void {
+    const start = row * this.#width
+    for (let n = 0; n < policies.length; n++) {
+      const policy = policies[n] as PolicyEvaluation
+      policy.s = this.#numbers
+      policy.i = start + (this.#offsets[n] as number)
+    }
+    if (this.#arrayed > 0) this.#pointToArrays(policies, row)
+  }
+
+  /** A state whose reservations are all settled goes back to its row. */
+  #pointToArrays(policies: readonly PolicyEvaluation[], row: number): void {
+    for (let n = 0; n < policies.length; n++) {
+      const own = this.#arrays[row * policies.length + n]
+      if (own === undefined) continue
+      const policy = policies[n] as PolicyEvaluation
+      const { grows, idSlot } = policy.algorithm
+      if (grows || own[idSlot as number] !== 0) {
+        policy.s = own
+        policy.i = 0
+      } else {
+        for (let k = 0; k < own.length; k++) policy.s[policy.i + k] = own[k] as number
+        this.#setArray(row, n, undefined)
+      }
+    }
+  }
+
+  #setArray(row: number, n: number, numbers: number[] | undefined): void {
+    const index = row * this.#offsets.length + n
+    if (this.#arrays[index] === numbers) return
+    this.#arrayed += Number(numbers !== undefined) - Number(this.#arrays[index] !== undefined)
+    this.#arrays[index] = numbers
+  }
+
+  /** Gives the states of the row arrays of their own where a reservation needs one. */
+  openBookings(policies: readonly PolicyEvaluation[], row: number): void {
+    for (let n = 0; n < policies.length; n++) {
+      const policy = policies[n] as PolicyEvaluation
+      const { algorithm, s, i } = policy
+      if (algorithm.bookingNumbers === 0 || Array.isArray(s)) continue
+      const booked = Array.from(s.subarray(i, i + algorithm.slots))
+      this.#setArray(row, n, booked)
+      policy.s = booked
+      policy.i = 0
+    }
+  }
+
+  /** The states in a row. The array may be reused by the next call. */
+  read(row: number): readonly State[] {
+    if (this.shared) return this.#lists[row] ?? none
+    this.point(this.#found, row)
+    return this.#found
+  }
+
+  clear(row: number): void {
+    if (this.shared) {
+      this.#setList(row, undefined)
+      return
+    }
+    this.#numbers.fill(0, row * this.#width, (row + 1) * this.#width)
+    if (this.#arrayed === 0 && !this.#hasLogs) return
+    for (const [n, { policy }] of this.#found.entries()) {
+      this.#setArray(row, n, this.#isLog(policy) ? new Array(policy.algorithm.slots).fill(0) : undefined)
+    }
+  }
+
+  /** Copies states of other rows to a row that is clear. */
+  copy(states: readonly State[], row: number, now: number): void {
+    if (this.shared) {
+      this.#setList(row, listOf(states, now, this.#condensed))
+      return
+    }
+    const own = this.read(row)
+    for (const [n, state] of states.entries()) {
+      if (!this.#condensed && isBooked(state)) {
+        this.#setArray(row, n, numbersOf(state))
+        continue
+      }
+      const { s, i } = own[n] as State
+      copyState(state, s, i, now, this.#condensed)
+    }
+  }
+
+  /** Keeps what a commit wrote. States of policies that this plan does not have go once they have their full quota. */
+  keep(policies: readonly PolicyEvaluation[], row: number, now: number): void {
+    for (const { policy, s, wrote } of policies) {
+      if (!wrote) continue
+      const states = this.read(row)
+      if (states.some((state) => state.s === s)) continue
+      const others = states.filter((state) => state.policy.name !== policy.name && isWanted(state, policies, now))
+      this.#setList(row, [...others, { policy, s, i: 0 }])
+    }
+  }
+
+  #setList(row: number, list: readonly State[] | undefined): void {
+    if (this.#condensed) this.#bytes += bytesOfList(list) - bytesOfList(this.#lists[row])
+    this.#lists[row] = list
+  }
+}
+
+function bytesOf(numbers: number): number {
+  return stateBytes + numberBytes * numbers
+}
+
+function bytesOfList(list: readonly State[] | undefined): number {
+  return list === undefined ? 0 : list.reduce((bytes, { s }) => bytes + bytesOf(s.length), listBytes)
+}
+
+function isWanted(state: State, policies: readonly PolicyEvaluation[], now: number): boolean {
+  return policies.some(({ policy }) => policy.name === state.policy.name) || quotaLeft([state], now) < 1
+}
