@@ -1,8 +1,8 @@
 import { forever } from './algorithms/block.ts'
 import { type Duration, milliseconds, warnOfSeconds } from './duration.ts'
-import { invalidOption } from './errors.ts'
 import type { MaybePromise } from './maybe-promise.ts'
-import { knownOptions } from './options.ts'
+import { check, optional } from './option-readers.ts'
+import { readOptions } from './options.ts'
 import type { Command } from './stores/command.ts'
 import type { Ledger } from './stores/store.ts'
 
@@ -35,14 +35,15 @@ function blockTime(duration: Duration): number {
 
 function reasonOf(options: BlockOptions | undefined): string | undefined {
   if (options === undefined) return undefined
-  knownOptions('block', options, ['reason'])
-  const { reason } = options
-  if (reason === undefined || (typeof reason === 'string' && reason !== '' && reason.length <= 200)) return reason
-  throw invalidOption(
-    'block: reason',
-    'a text of 1 to 200 characters',
-    reason,
-    'Shorten it, or leave it out.',
-    'HEADGATE_BLOCK',
-  )
+  return readOptions('block', options, { reason }).reason
 }
+
+const reason = optional(
+  check<string>(
+    (given) => typeof given === 'string' && given !== '' && given.length <= 200,
+    'a text of 1 to 200 characters',
+    "'abuse'",
+    undefined,
+    'HEADGATE_BLOCK',
+  ),
+)

@@ -1,6 +1,7 @@
 import { type Duration, durationText, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
-import { flag, knownOptions, positiveInteger, text } from './options.ts'
+import { flag, text, whole } from './option-readers.ts'
+import { knownOptions } from './options.ts'
 
 /** The default scope. */
 export const defaultScope = 'default'
@@ -56,19 +57,19 @@ export function policySettings(
   options: BurstOptions,
   extra: readonly string[] = [],
 ): PolicySettings {
-  checkPolicyOptions(algorithm, options, [...common, ...extra], "limit: 100, window: '15m'", ['limit', 'window'])
-  const limit = positiveInteger(options.limit, `${algorithm}: limit`, 'HEADGATE_LIMIT', 0)
+  checkPolicyOptions(algorithm, options, [...common, ...extra], "limit: 100, window: '15m'")
+  const limit = whole(undefined, { least: 0, code: 'HEADGATE_LIMIT' })(options.limit, `${algorithm}: limit`)
   const window = milliseconds(options.window, `${algorithm}: window`, 'HEADGATE_WINDOW')
-  const name = text(options.name ?? durationText(window), `${algorithm}: name`, 'HEADGATE_NAME')
+  const name = text(durationText(window), 'HEADGATE_NAME')(options.name, `${algorithm}: name`)
   return {
     name,
-    label: text(options.label ?? name, `${algorithm}: label`, 'HEADGATE_NAME'),
-    scope: text(options.scope ?? defaultScope, `${algorithm}: scope`, 'HEADGATE_SCOPE'),
+    label: text(name, 'HEADGATE_NAME')(options.label, `${algorithm}: label`),
+    scope: text(defaultScope, 'HEADGATE_SCOPE')(options.scope, `${algorithm}: scope`),
     limit,
     window,
     burst: burstOf(options, limit, algorithm),
-    countRefused: flag(options.countRefused, `${algorithm}: countRefused`),
-    shadow: flag(options.shadow, `${algorithm}: shadow`),
+    countRefused: flag()(options.countRefused, `${algorithm}: countRefused`),
+    shadow: flag()(options.shadow, `${algorithm}: shadow`),
   }
 }
 
@@ -78,10 +79,9 @@ export function checkPolicyOptions(
   options: object,
   known: readonly string[],
   example: string,
-  required: readonly string[],
 ): void {
   if (typeof options === 'object' && options !== null && !Array.isArray(options)) {
-    knownOptions(algorithm, options, known, required)
+    knownOptions(algorithm, options, known)
     return
   }
   const fix = `Write ${algorithm}({ ${example} }).`
@@ -89,9 +89,8 @@ export function checkPolicyOptions(
 }
 
 function burstOf({ burst }: BurstOptions, limit: number, algorithm: string): number {
-  if (limit > 0 || burst === undefined) {
-    return burst === undefined ? limit : positiveInteger(burst, `${algorithm}: burst`, 'HEADGATE_BURST')
-  }
+  if (burst === undefined) return limit
+  if (limit > 0) return whole(undefined, { code: 'HEADGATE_BURST' })(burst, `${algorithm}: burst`)
   throw new HeadgateError(
     'HEADGATE_BURST',
     `${algorithm}: a policy with a limit of 0 admits nobody, so it has no burst, got ${shown(burst)}. Leave the burst out.`,

@@ -11,7 +11,8 @@ import { scopeExtractors } from '../../src/http/keys/scope-extractors.ts'
 import { book, type Key, type RateLimiter } from '../../src/limiter.ts'
 import type { PolicyLikes } from '../../src/limiter-options.ts'
 import { isPromise, type MaybePromise } from '../../src/maybe-promise.ts'
-import { flag, knownOptions } from '../../src/options.ts'
+import { flag } from '../../src/option-readers.ts'
+import { knownOptions } from '../../src/options.ts'
 import type { Reservation } from '../../src/reservation.ts'
 import { reason, warnOnce } from '../../src/warn.ts'
 import { checkServer } from './check-server.ts'
@@ -64,7 +65,7 @@ export function limitConnections(
   checkServer(server)
   const limiter = sharedLimiter(policies)
   const extractors = scopeExtractors(options.keys, limiter.scopes, true)
-  const releases = flag(options.releaseOnClose, 'releaseOnClose')
+  const releases = flag()(options.releaseOnClose, 'limitConnections: releaseOnClose')
   const settings = { limiter, extractors, releases, inFlight: InFlight.of(limiter.policies) }
   const emit: (name: string, ...values: unknown[]) => boolean = server.emit.bind(server)
   server.emit = (name: string, ...values: unknown[]): boolean => {

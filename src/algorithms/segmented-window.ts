@@ -14,7 +14,8 @@
  * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first, and the id of the
  * reservations.
  */
-import { HeadgateError, invalidOption } from '../errors.ts'
+import { HeadgateError } from '../errors.ts'
+import { whole } from '../option-readers.ts'
 import type { PolicyOptions } from '../policy.ts'
 import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
@@ -164,11 +165,7 @@ export interface SegmentedWindowOptions extends PolicyOptions {
  */
 export function segmentedWindow(options: SegmentedWindowOptions): Policy {
   return definePolicy('segmentedWindow', options, ['segments'], (settings, window) => {
-    const segments = options.segments ?? 10
-    if (!Number.isInteger(segments) || segments < 1 || segments > 1000) {
-      const expected = 'a whole number from 1 to 1000'
-      throw invalidOption('segmentedWindow: segments', expected, segments, 'Leave it out for 10.', 'HEADGATE_SEGMENTS')
-    }
-    return new SegmentedWindow(settings.limit, window, segments)
+    const read = whole(10, { most: 1000, code: 'HEADGATE_SEGMENTS' })
+    return new SegmentedWindow(settings.limit, window, read(options.segments, 'segmentedWindow: segments'))
   })
 }

@@ -1,4 +1,4 @@
-import { callback } from '../options.ts'
+import { hook } from '../option-readers.ts'
 import { warnOnce } from '../warn.ts'
 import type { Framework, RequestDecision } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'
@@ -13,7 +13,7 @@ export class Attachment<Request, Response> {
   /** @throws HeadgateError `HEADGATE_OPTION` if the option is no function */
   constructor(framework: Framework<Request, Response>, attach: GuardOptions<Request, Response>['attach']) {
     this.#framework = framework
-    this.#attach = callback(attach, 'attach', '(decision, request) => ...')
+    this.#attach = hook('(decision, request) => ...')(attach, 'attach')
   }
 
   put(decision: RequestDecision, request: Request, response: Response): void {

@@ -1,5 +1,5 @@
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { callback } from '../options.ts'
+import { hook } from '../option-readers.ts'
 import type { Framework } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { AddressList } from './keys/address-list.ts'
@@ -23,7 +23,7 @@ export class Exemptions<Request, Response> {
     this.#denied = typeof deny === 'function' ? undefined : addressList(deny, 'deny')
     this.#deny = typeof deny === 'function' ? deny : undefined
     this.#allow = addressList(options.allow, 'allow')
-    this.#skip = callback(options.skip, 'skip', `(request) => request.url === '/health'`)
+    this.#skip = hook(`(request) => request.url === '/health'`)(options.skip, 'skip')
   }
 
   /** False if every request is limited. */

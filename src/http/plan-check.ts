@@ -68,7 +68,8 @@ export class PlanCheck<Request, Response> {
     this.#deadline = deadline
     const heldUnits = new HeldUnits(limiter, framework, options, (...failure) => this.#settleFailed(...failure))
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
-    this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
+    const { headers = options.shadow ? false : 'legacy' } = options
+    this.#headers = new Headers(headers, limiter.policies)
     const { details } = this.#headers
     this.#extras = limiter.store.synchronous ? { details } : { details, ...events.choice }
     this.#enforcement = enforcement

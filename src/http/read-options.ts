@@ -24,9 +24,6 @@ const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
 /** Without `shadow`: beside these options, it is an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
-/** Null for these options is an error of their own checks, which have codes of their own. */
-const checkedLater = ['policies', 'limiter', 'limit', 'window', 'cost']
-
 /** The options that nested limits inherit. */
 export function inheritedOf<Request, Response>(
   options: GuardOptions<Request, Response>,
@@ -50,13 +47,13 @@ export function readOptions<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
 ): Read<Request, Response> {
-  knownOptions('rateLimit', defaults, guardOptions, checkedLater)
+  knownOptions('rateLimit', defaults, guardOptions)
   const policies = policyFunctionOf(argument)
   if (policies === undefined) {
     const limiter = limiterOf(argument as RateLimitArgument<never, never>)
     return { limiter, policies, options: guardOptionsOf(argument, defaults) }
   }
-  knownOptions('rateLimit', argument as object, policiesOptions, checkedLater)
+  knownOptions('rateLimit', argument as object, policiesOptions)
   const options = guardOptionsOf(argument, defaults)
   const parts = pick(argument as object, ['name', ...limiterParts])
   return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
@@ -87,16 +84,16 @@ function limiterOf(argument: RateLimitArgument<never, never>): RateLimiter {
     )
   }
   if ('limiter' in argument) {
-    knownOptions('rateLimit', argument, ['limiter', ...guardOptions], checkedLater)
+    knownOptions('rateLimit', argument, ['limiter', ...guardOptions])
     if (argument.limiter instanceof RateLimiter) return argument.limiter
     throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
   }
   if ('policies' in argument) {
-    knownOptions('rateLimit', argument, policiesOptions, checkedLater)
+    knownOptions('rateLimit', argument, policiesOptions)
     return new RateLimiter({ policies: argument.policies as PolicyLikes, ...pick(argument, ['name', ...limiterParts]) })
   }
   const known = [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions]
-  knownOptions('rateLimit', argument, known, checkedLater)
+  knownOptions('rateLimit', argument, known)
   return new RateLimiter({ policies: pick(argument, policyOptions) as PolicyOptions, ...pick(argument, limiterParts) })
 }
 

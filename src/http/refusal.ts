@@ -2,7 +2,7 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { RateLimiter } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { callback, flag } from '../options.ts'
+import { flag, hook } from '../option-readers.ts'
 import type { Framework } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'
 import {
@@ -36,9 +36,9 @@ export class Refusal<Request, Response> {
     this.#framework = framework
     this.#penaltyName = penalty === undefined ? undefined : (penalty.name ?? 'penalty')
     this.#blockStatus = penalty?.status ?? 429
-    this.#problem = flag(options.problem, 'problem')
+    this.#problem = flag()(options.problem, 'problem')
     this.#labels = labelsOf(limiter?.policies ?? [])
-    this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
+    this.#refuse = hook('(decision, request, response) => ...')(options.refuse, 'refuse')
   }
 
   /**

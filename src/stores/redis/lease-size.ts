@@ -2,9 +2,9 @@
  * How many units of a key a process holds ahead of its calls: a fixed number, or by demand, as many as it has used lately.
  */
 import { LRUCache } from 'lru-cache'
-import { knownOptions, positiveInteger } from '../../options.ts'
+import { anything, whole, wordOr } from '../../option-readers.ts'
+import { type Reader, readOptions } from '../../options.ts'
 import { Demand } from '../optimistic/demand.ts'
-import { wrongOption } from '../shared-options.ts'
 
 /** How many units of a key one call takes ahead: so many, or by demand. `most` is how many are held ahead then, at most: 1000. */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
@@ -43,18 +43,16 @@ export interface LeaseSize {
   readonly shortestLife: ShortestLife
 }
 
+const fixed = wordOr(['auto'], { units: whole() }, '{ units: 100 }')
+
 /** @throws HeadgateError `HEADGATE_OPTION` */
-export function leaseSizeOf(leases: LeasesOption): LeaseSize {
-  if (leases === 'auto') return leaseSizeByDemand(mostByDefault)
-  if (typeof leases !== 'object') {
-    throw wrongOption('redisStore', 'leases', leases, "Give 'auto' or { units: 100 }.")
+export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
+  if ((leases as { units?: unknown } | null)?.units === 'auto') {
+    const { most } = readOptions(name, leases as object, { units: anything, most: whole(mostByDefault) })
+    return leaseSizeByDemand(most)
   }
-  if (leases.units !== 'auto') {
-    knownOptions('redisStore: leases', leases, ['units'])
-    return fixedLeaseSize(positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION'))
-  }
-  knownOptions('redisStore: leases', leases, ['units', 'most'])
-  return leaseSizeByDemand(positiveInteger(leases.most ?? mostByDefault, 'redisStore: leases.most', 'HEADGATE_OPTION'))
+  const read = fixed(leases, name)
+  return read === 'auto' ? leaseSizeByDemand(mostByDefault) : fixedLeaseSize(read.units)
 }
 
 /** Each request takes so many units. */

@@ -1,10 +1,10 @@
-import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.ts'
-import { type Duration, milliseconds } from '../../duration.ts'
-import type { HeadgateError } from '../../errors.ts'
+import { type Clock, monotonicClock, wallClock } from '../../clock.ts'
+import type { Duration } from '../../duration.ts'
 import { withFailover } from '../../failure/failover-ledger.ts'
-import { knownOptions, type Names, positiveInteger } from '../../options.ts'
+import { anything, clockOr, duration, oneOf, optional, unbounded, whole, wordOr } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
 import { OptimisticStore } from '../optimistic/optimistic-store.ts'
-import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
+import { type SharedStoreOptions, sharedOptions } from '../shared-options.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
 import { Batcher } from './batcher.ts'
 import { type Connection, connectionOf, type RedisClient } from './client.ts'
@@ -17,7 +17,7 @@ import { PlainScripts } from './plain-scripts.ts'
 import { RecordReader } from './record-reader.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
-import { reportPeriod } from './report-period.ts'
+import { modeOptions, reportPeriod } from './report-period.ts'
 import { Resets } from './resets.ts'
 import { Script } from './script.ts'
 
@@ -64,22 +64,21 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   report?: Duration
 }
 
-const known: Names<RedisStoreOptions> = [
-  'client',
-  'time',
-  'clock',
-  'batch',
-  'denyCache',
-  'subscriber',
-  'leases',
-  'reconnectAfter',
-  'mode',
-  'report',
-  ...sharedNames,
-]
-
 /** The wire counts the keys and plans of a batch in 16 bits. And while Redis decides one batch, all others wait. */
 const largestBatch = 1000
+
+const readers = {
+  client: connectionOf,
+  time: oneOf('redis', 'client'),
+  clock: clockOr(undefined),
+  batch: wordOr([true, false], { size: whole(undefined, { most: largestBatch }) }, '{ size: 32 }'),
+  denyCache: wordOr([true, false], { longest: duration() }, "{ longest: '1s' }"),
+  subscriber: optional(anything),
+  leases: optional(leaseSizeOf),
+  reconnectAfter: unbounded(duration('5s')),
+  ...modeOptions,
+  ...sharedOptions,
+}
 
 /**
  * A store in Redis or Valkey: one limit for many processes, where each decision is one atomic script call.
@@ -105,19 +104,15 @@ export class RedisStore implements Store {
   readonly #context: RedisContext
 
   constructor(options: RedisStoreOptions, { whole, changePlain }: Scripts = scripts) {
-    knownOptions('redisStore', options, known)
-    const { client, leases, subscriber } = options
-    const connection = connectionOf(client)
-    const clock = clockOf(options)
-    const longest = longestDenial(options.denyCache)
-    const { prefix, timeout, ttlMargin, breaker } = sharedOptions('redisStore', options)
-    const size = leases === undefined ? undefined : leaseSizeOf(leases)
+    const read = readOptions('redisStore', options, readers)
+    const { client: connection, prefix, timeout, ttlMargin, breaker, subscriber } = read
+    const clock = read.clock ?? (read.time === 'client' ? wallClock : undefined)
     const localClock = clock ?? monotonicClock
     // The nodes of a cluster fail apart from each other.
     const shardOf = (keys: readonly string[]) => nodesOf(connection, keys)
     this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
-    const denyCache = longest === 0 ? undefined : new DenyCache(localClock, longest)
-    const leased = size === undefined ? undefined : new Leases(size, localClock)
+    const denyCache = read.denyCache === false ? undefined : new DenyCache(localClock, longestDenial(read.denyCache))
+    const leased = read.leases === undefined ? undefined : new Leases(read.leases, localClock)
     const onReset = (keys: readonly string[]) => {
       denyCache?.forget(keys)
       leased?.forget(keys)
@@ -133,8 +128,8 @@ export class RedisStore implements Store {
         script: whole,
         timeout,
         ttlMargin,
-        reconnectAfter: reconnectTime(options),
-        ...batchSizeOf(options.batch),
+        reconnectAfter: read.reconnectAfter,
+        ...batchSizeOf(read.batch),
       }),
       reader: new RecordReader(connection),
       prefix,
@@ -144,7 +139,9 @@ export class RedisStore implements Store {
       denyCache,
       leases: leased,
       resets:
-        subscriber === undefined ? undefined : new Resets(client, subscriber, `${prefix}:resets`, onReset, onClear),
+        subscriber === undefined
+          ? undefined
+          : new Resets(options.client, subscriber, `${prefix}:resets`, onReset, onClear),
     }
   }
 
@@ -163,41 +160,13 @@ function nodesOf(connection: Connection, keys: readonly string[]): string {
   return nodes.length === 1 ? (nodes[0] as string) : [...new Set(nodes)].sort().join('+')
 }
 
-/** Undefined for the time of Redis. */
-function clockOf({ time, clock }: RedisStoreOptions): Clock | undefined {
-  if (time !== undefined && time !== 'redis' && time !== 'client')
-    throw wrong('time', time, "Give 'redis' or 'client'.")
-  if (clock !== undefined) return checkClock(clock)
-  return time === 'client' ? wallClock : undefined
+/** How long a refusal is repeated at most, in microseconds. */
+function longestDenial(denyCache: true | { longest: number }): number {
+  return denyCache === true ? 1_000_000 : denyCache.longest * 1000
 }
 
-/** How long a refusal is repeated at most, in microseconds; 0 for never. */
-function longestDenial(denyCache: RedisStoreOptions['denyCache'] = true): number {
-  if (denyCache === false) return 0
-  if (denyCache === true) return 1_000_000
-  if (typeof denyCache !== 'object' || denyCache === null) {
-    throw wrong('denyCache', denyCache, "Give true, false or { longest: '1s' }.")
-  }
-  knownOptions('redisStore: denyCache', denyCache, ['longest'])
-  return milliseconds(denyCache.longest, 'redisStore: denyCache.longest', 'HEADGATE_OPTION') * 1000
-}
-
-function batchSizeOf(batch: RedisStoreOptions['batch'] = true): { size: number; most: number } {
+function batchSizeOf(batch: boolean | { size: number }): { size: number; most: number } {
   if (batch === true) return { size: 32, most: largestBatch }
-  if (batch === false) return { size: 1, most: 1 }
-  if (typeof batch !== 'object' || batch === null) throw wrong('batch', batch, 'Give true, false or { size: 32 }.')
-  knownOptions('redisStore: batch', batch, ['size'])
-  const { size } = batch
-  if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return { size, most: size }
-  throw wrong('batch.size', size, `Give at most ${largestBatch}.`)
-}
-
-/** In milliseconds. */
-function reconnectTime({ reconnectAfter = 5000 }: RedisStoreOptions): number {
-  if (reconnectAfter === Infinity) return Infinity
-  return milliseconds(reconnectAfter, 'redisStore: reconnectAfter', 'HEADGATE_OPTION')
-}
-
-function wrong(option: string, value: unknown, fix: string): HeadgateError {
-  return wrongOption('redisStore', option, value, fix)
+  const { size } = batch === false ? { size: 1 } : batch
+  return { size, most: size }
 }

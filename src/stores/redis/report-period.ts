@@ -1,5 +1,7 @@
-import { type Duration, milliseconds } from '../../duration.ts'
-import { wrongOption } from '../shared-options.ts'
+import type { Duration } from '../../duration.ts'
+import { invalidOption } from '../../errors.ts'
+import { duration, oneOf, optional } from '../../option-readers.ts'
+import type { Reader } from '../../options.ts'
 
 /** The options that decide it. */
 interface ModeOptions {
@@ -8,27 +10,23 @@ interface ModeOptions {
   leases?: unknown
 }
 
-/** In milliseconds. */
-const longest = 3_600_000
+const reports: Reader<number> = duration('100ms', { most: 3_600_000 })
+
+export const modeOptions: { mode: Reader<'strict' | 'optimistic'>; report: Reader<number | undefined> } = {
+  mode: oneOf('strict', 'optimistic'),
+  report: optional(reports),
+}
 
 /**
  * How often a process reports, in milliseconds; undefined for the mode `'strict'`.
  * @throws HeadgateError `HEADGATE_OPTION`
  */
-export function reportPeriod({ mode = 'strict', report, leases }: ModeOptions): number | undefined {
-  if (mode !== 'strict' && mode !== 'optimistic') throw wrong('mode', mode, "Give 'strict' or 'optimistic'.")
-  if (mode === 'strict') {
-    if (report === undefined) return undefined
-    throw wrong('report', report, "Give mode: 'optimistic' too, or leave report out.")
+export function reportPeriod({ mode, report, leases }: ModeOptions): number | undefined {
+  if (mode === 'optimistic' && leases === undefined) return reports(report, 'redisStore: report')
+  if (mode === 'optimistic') {
+    const fix = "Leave leases out in the mode 'optimistic', which asks for no units ahead."
+    throw invalidOption('redisStore: leases', 'left out', leases, fix)
   }
-  if (leases !== undefined) {
-    throw wrong('leases', leases, "Leave leases out in the mode 'optimistic', which asks for no units ahead.")
-  }
-  const period = milliseconds(report ?? 100, 'redisStore: report', 'HEADGATE_OPTION')
-  if (period <= longest) return period
-  throw wrong('report', report, 'Give at most 1 hour.')
-}
-
-function wrong(option: string, value: unknown, fix: string): Error {
-  return wrongOption('redisStore', option, value, fix)
+  if (report === undefined) return undefined
+  throw invalidOption('redisStore: report', 'left out', report, "Give mode: 'optimistic' too, or leave report out.")
 }
