@@ -1,8 +1,8 @@
 import cluster from 'node:cluster'
 import type { Duration } from '../../duration.ts'
-import { text } from '../../option-readers.ts'
+import { anything, text } from '../../option-readers.ts'
 import { readOptions } from '../../options.ts'
-import { type MemoryStoreOptions, memoryOptions, memoryStore } from '../memory/memory-store.ts'
+import { type MemoryStoreOptions, memoryStore } from '../memory/memory-store.ts'
 import { type BreakerOptions, sharedOptions } from '../shared-options.ts'
 import { PrimaryStore } from './primary.ts'
 import { WorkerStore } from './worker.ts'
@@ -14,6 +14,14 @@ export interface ClusterStoreOptions extends MemoryStoreOptions {
   timeout?: Duration
   /** When a worker's circuit breaker opens, and how often it probes the primary then. */
   breaker?: BreakerOptions
+}
+
+const readers = {
+  name: text('default', 'HEADGATE_NAME'),
+  timeout: sharedOptions.timeout,
+  breaker: sharedOptions.breaker,
+  // The memory store of the primary checks its options.
+  ...{ maxKeys: anything, onFull: anything, clock: anything },
 }
 
 /** The primary's store has the states, and is synchronous as a memory store is. A worker's store is not. */
@@ -29,9 +37,7 @@ export type ClusterStore = PrimaryStore | WorkerStore
  * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_NAME` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function clusterStore(options: ClusterStoreOptions = {}): ClusterStore {
-  const { timeout, breaker } = sharedOptions
-  const readers = { name: text('default', 'HEADGATE_NAME'), timeout, breaker, ...memoryOptions }
-  const { name, ...terms } = readOptions('clusterStore', options, readers)
-  if (!cluster.isPrimary) return new WorkerStore(name, terms.timeout, terms.breaker)
-  return new PrimaryStore(name, memoryStore({ maxKeys: terms.maxKeys, onFull: terms.onFull, clock: terms.clock }))
+  const { name, timeout, breaker, ...ofMemory } = readOptions('clusterStore', options, readers)
+  if (!cluster.isPrimary) return new WorkerStore(name, timeout, breaker)
+  return new PrimaryStore(name, memoryStore(ofMemory as MemoryStoreOptions))
 }

@@ -1,6 +1,6 @@
 import { type Clock, monotonicClock } from '../../clock.ts'
 import { clockOr, oneOf, whole } from '../../option-readers.ts'
-import { type Readers, readOptions } from '../../options.ts'
+import { readOptions } from '../../options.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
 import { randomSeed, type Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
@@ -28,7 +28,7 @@ export interface MemoryStoreOptions {
   clock?: Clock
 }
 
-export const memoryOptions: Readers<Required<MemoryStoreOptions>> = {
+const readers = {
   maxKeys: whole(1_000_000),
   onFull: oneOf('remember', 'forget'),
   clock: clockOr(monotonicClock),
@@ -74,7 +74,7 @@ export class MemoryStore implements Store {
 
   /** @param seed for tests: the same places in every run */
   constructor(options: MemoryStoreOptions, seed?: Seed) {
-    const { maxKeys, onFull, clock } = readOptions('memoryStore', options, memoryOptions)
+    const { maxKeys, onFull, clock } = readOptions('memoryStore', options, readers)
     this.#clock = clock
     this.#capacity = onFull === 'remember' ? remembering(maxKeys, seed) : { maxKeys, seed: undefined }
   }
