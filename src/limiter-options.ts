@@ -64,7 +64,7 @@ const readers = {
   store: storeOption,
   name: optional(text(undefined, 'HEADGATE_NAME')),
   penalty: anything,
-  onChange: carryRule,
+  onChange: oneOf(...carryRules),
   top: optional(whole(undefined, { most: mostCounters })),
   ...failureOptions,
 }
@@ -105,15 +105,6 @@ export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptio
     failure,
     heavyKeys: top === undefined ? undefined : new HeavyKeys(top),
   })
-}
-
-function carryRule(rule: unknown, option: string): CarryRule {
-  if (rule !== 'reset') return oneOf(...carryRules)(rule, option)
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    "onChange: 'reset' is no rule any more: two plans by turns would admit everything. " +
-      'A policy with a new name is a new quota. To give one key its full quota, call limiter.reset(key).',
-  )
 }
 
 /** Two services that forget the name would share a quota. */

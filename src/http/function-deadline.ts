@@ -1,10 +1,10 @@
-import { type Duration, milliseconds } from '../duration.ts'
+import type { Duration } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
+import { duration, unbounded } from '../option-readers.ts'
 import { longestSleep } from '../sleeper.ts'
 import { DeadlineItem, Deadlines } from '../stores/deadlines.ts'
 
-/** In milliseconds. */
-const defaultTimeout = 5000
+const timeoutOf = unbounded(duration('5s'))
 
 /**
  * How long a request waits for a function in the options. Without it, a look-up that never answers would hold the
@@ -17,8 +17,8 @@ export class FunctionDeadline {
   readonly #deadlines: Deadlines | undefined
 
   /** @throws HeadgateError `HEADGATE_OPTION` */
-  constructor(timeout: Duration | undefined = defaultTimeout) {
-    this.#timeout = timeout === Infinity ? Infinity : milliseconds(timeout, 'functionTimeout', 'HEADGATE_OPTION')
+  constructor(timeout: Duration | undefined) {
+    this.#timeout = timeoutOf(timeout, 'functionTimeout')
     if (this.#timeout < Infinity) this.#deadlines = new Deadlines('A function', Math.min(this.#timeout, longestSleep))
   }
 

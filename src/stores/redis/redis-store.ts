@@ -1,5 +1,6 @@
 import { type Clock, monotonicClock, wallClock } from '../../clock.ts'
 import type { Duration } from '../../duration.ts'
+import { invalidOption } from '../../errors.ts'
 import { withFailover } from '../../failure/failover-ledger.ts'
 import { anything, clockOr, duration, oneOf, optional, unbounded, whole, wordOr } from '../../option-readers.ts'
 import { readOptions } from '../../options.ts'
@@ -17,7 +18,6 @@ import { PlainScripts } from './plain-scripts.ts'
 import { RecordReader } from './record-reader.ts'
 import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
-import { modeOptions, reportPeriod } from './report-period.ts'
 import { Resets } from './resets.ts'
 import { Script } from './script.ts'
 
@@ -67,16 +67,19 @@ export interface RedisStoreOptions extends SharedStoreOptions {
 /** The wire counts the keys and plans of a batch in 16 bits. And while Redis decides one batch, all others wait. */
 const largestBatch = 1000
 
+const reportTime = duration('100ms', { most: 3_600_000 })
+
 const readers = {
   client: connectionOf,
   time: oneOf('redis', 'client'),
   clock: clockOr(undefined),
   batch: wordOr([true, false], { size: whole(undefined, { most: largestBatch }) }, '{ size: 32 }'),
   denyCache: wordOr([true, false], { longest: duration() }, "{ longest: '1s' }"),
-  subscriber: optional(anything),
+  subscriber: anything,
   leases: optional(leaseSizeOf),
   reconnectAfter: unbounded(duration('5s')),
-  ...modeOptions,
+  mode: oneOf('strict', 'optimistic'),
+  report: optional(reportTime),
   ...sharedOptions,
 }
 
@@ -88,6 +91,17 @@ export function redisStore(options: RedisStoreOptions): Store {
   const store = new RedisStore(options)
   const period = reportPeriod(options)
   return period === undefined ? store : new OptimisticStore(store, period)
+}
+
+/** How often a process reports, in milliseconds; undefined for the mode `'strict'`. */
+function reportPeriod({ mode, report, leases }: RedisStoreOptions): number | undefined {
+  if (mode !== 'optimistic') {
+    if (report === undefined) return undefined
+    throw invalidOption('redisStore: report', 'left out', report, "Give mode: 'optimistic' too, or leave report out.")
+  }
+  if (leases === undefined) return reportTime(report, 'redisStore: report')
+  const fix = "Leave leases out in the mode 'optimistic', which asks for no units ahead."
+  throw invalidOption('redisStore: leases', 'left out', leases, fix)
 }
 
 /** The scripts of a store; the tests change them. */
