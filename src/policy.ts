@@ -1,6 +1,6 @@
 import { type Duration, durationText, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
-import { flag, text, whole } from './option-readers.ts'
+import { flag, optional, text, whole } from './option-readers.ts'
 import { knownOptions } from './options.ts'
 
 /** The default scope. */
@@ -45,6 +45,12 @@ export interface PolicySettings {
   readonly shadow: boolean
 }
 
+const limitReader = whole(undefined, { least: 0, code: 'HEADGATE_LIMIT' })
+const burstReader = whole(undefined, { code: 'HEADGATE_BURST' })
+const nameReader = optional(text(undefined, 'HEADGATE_NAME'))
+const scopeReader = text(defaultScope, 'HEADGATE_SCOPE')
+const flagReader = flag()
+
 const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow', 'label']
 
 /**
@@ -58,18 +64,18 @@ export function policySettings(
   extra: readonly string[] = [],
 ): PolicySettings {
   checkPolicyOptions(algorithm, options, [...common, ...extra], "limit: 100, window: '15m'")
-  const limit = whole(undefined, { least: 0, code: 'HEADGATE_LIMIT' })(options.limit, `${algorithm}: limit`)
+  const limit = limitReader(options.limit, `${algorithm}: limit`)
   const window = milliseconds(options.window, `${algorithm}: window`, 'HEADGATE_WINDOW')
-  const name = text(durationText(window), 'HEADGATE_NAME')(options.name, `${algorithm}: name`)
+  const name = nameReader(options.name, `${algorithm}: name`) ?? durationText(window)
   return {
     name,
-    label: text(name, 'HEADGATE_NAME')(options.label, `${algorithm}: label`),
-    scope: text(defaultScope, 'HEADGATE_SCOPE')(options.scope, `${algorithm}: scope`),
+    label: nameReader(options.label, `${algorithm}: label`) ?? name,
+    scope: scopeReader(options.scope, `${algorithm}: scope`),
     limit,
     window,
     burst: burstOf(options, limit, algorithm),
-    countRefused: flag()(options.countRefused, `${algorithm}: countRefused`),
-    shadow: flag()(options.shadow, `${algorithm}: shadow`),
+    countRefused: flagReader(options.countRefused, `${algorithm}: countRefused`),
+    shadow: flagReader(options.shadow, `${algorithm}: shadow`),
   }
 }
 
@@ -90,7 +96,7 @@ export function checkPolicyOptions(
 
 function burstOf({ burst }: BurstOptions, limit: number, algorithm: string): number {
   if (burst === undefined) return limit
-  if (limit > 0) return whole(undefined, { code: 'HEADGATE_BURST' })(burst, `${algorithm}: burst`)
+  if (limit > 0) return burstReader(burst, `${algorithm}: burst`)
   throw new HeadgateError(
     'HEADGATE_BURST',
     `${algorithm}: a policy with a limit of 0 admits nobody, so it has no burst, got ${shown(burst)}. Leave the burst out.`,

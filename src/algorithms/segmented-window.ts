@@ -159,13 +159,14 @@ export interface SegmentedWindowOptions extends PolicyOptions {
   segments?: number
 }
 
+const segmentsReader = whole(10, { most: 1000, code: 'HEADGATE_SEGMENTS' })
+
 /**
  * Never more than `limit` units in any span of one window, with `segments + 1` counters per key.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function segmentedWindow(options: SegmentedWindowOptions): Policy {
   return definePolicy('segmentedWindow', options, ['segments'], (settings, window) => {
-    const read = whole(10, { most: 1000, code: 'HEADGATE_SEGMENTS' })
-    return new SegmentedWindow(settings.limit, window, read(options.segments, 'segmentedWindow: segments'))
+    return new SegmentedWindow(settings.limit, window, segmentsReader(options.segments, 'segmentedWindow: segments'))
   })
 }

@@ -13,6 +13,8 @@ export interface TokenBucketOptions extends BurstOptions {
   refill?: 'continuous' | 'interval'
 }
 
+const refillReader = oneOf('continuous', 'interval')
+
 /**
  * Tokens come back at `limit` per `window`. The bucket holds `burst` of them and starts full. See bucket.ts, and
  * interval-bucket.ts for `refill: 'interval'`.
@@ -20,7 +22,7 @@ export interface TokenBucketOptions extends BurstOptions {
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {
   return definePolicy('tokenBucket', options, ['burst', 'refill'], (settings, window) => {
-    const refill = oneOf('continuous', 'interval')(options.refill, 'tokenBucket: refill')
+    const refill = refillReader(options.refill, 'tokenBucket: refill')
     if (refill === 'continuous') return new Bucket(settings.limit, window, settings.burst)
     return new IntervalBucket(settings.limit, window, settings.burst, false)
   })
