@@ -4,7 +4,7 @@
 import { type Clock, checkClock } from './clock.ts'
 import { type Duration, milliseconds } from './duration.ts'
 import { type ErrorCode, invalidOption, shown } from './errors.ts'
-import { type Reader, type Readers, readOptions } from './options.ts'
+import type { Reader } from './options.ts'
 
 /** What options are read as: durations in milliseconds, and every default filled in. @template LeftOut those without a default */
 export type Settled<Options, LeftOut extends keyof Options = never> = {
@@ -105,25 +105,6 @@ export function callback<Callback>(example: string, otherwise?: Callback): Reade
 export function hook(example: string): <Given>(given: Given, name: string) => Given {
   const read = callback(example)
   return (given, name) => (given === undefined ? given : (read(given, name) as typeof given))
-}
-
-/** One of these words, or an object of options. The first word is the default. @param example of such an object, for the error message */
-export function wordOr<const Word, Values extends object>(
-  words: readonly Word[],
-  readers: Readers<Values>,
-  example: string,
-): Reader<Word | Values> {
-  const isObject = (given: unknown) => typeof given === 'object' && given !== null
-  const known = check<Word | Values>(
-    (given) => words.includes(given as Word) || isObject(given),
-    `${words.map(shown).join(', ')} or ${example}`,
-    example,
-    words[0],
-  )
-  return (given, name) => {
-    const read = known(given, name)
-    return isObject(read) ? (readOptions(name, read as Values, readers) as Values) : read
-  }
 }
 
 /** Whole microseconds since the epoch. */

@@ -2,9 +2,10 @@
  * How many units of a key a process holds ahead of its calls: a fixed number, or by demand, as many as it has used lately.
  */
 import { LRUCache } from 'lru-cache'
-import { anything, whole, wordOr } from '../../option-readers.ts'
+import { anything, whole } from '../../option-readers.ts'
 import { type Reader, readOptions } from '../../options.ts'
 import { Demand } from '../optimistic/demand.ts'
+import { wordOr } from './word-or.ts'
 
 /** How many units of a key one call takes ahead: so many, or by demand. `most` is how many are held ahead then, at most: 1000. */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }

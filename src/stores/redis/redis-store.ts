@@ -2,7 +2,7 @@ import { type Clock, monotonicClock, wallClock } from '../../clock.ts'
 import type { Duration } from '../../duration.ts'
 import { invalidOption } from '../../errors.ts'
 import { withFailover } from '../../failure/failover-ledger.ts'
-import { anything, clockOr, duration, oneOf, optional, unbounded, whole, wordOr } from '../../option-readers.ts'
+import { anything, clockOr, duration, oneOf, optional, unbounded, whole } from '../../option-readers.ts'
 import { readOptions } from '../../options.ts'
 import { OptimisticStore } from '../optimistic/optimistic-store.ts'
 import { type SharedStoreOptions, sharedOptions } from '../shared-options.ts'
@@ -20,6 +20,7 @@ import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 import { Resets } from './resets.ts'
 import { Script } from './script.ts'
+import { wordOr } from './word-or.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. You close it yourself. */
