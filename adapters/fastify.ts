@@ -11,7 +11,7 @@ import {
   type RateLimitOptions,
   type RequestDecision,
 } from '../src/http/index.ts'
-import { text } from '../src/options.ts'
+import { text } from '../src/option-readers.ts'
 import {
   type Checked,
   checkRegistered,
@@ -113,7 +113,7 @@ export function rateLimit(
   return Object.assign(installed, { limiter: guard.limiter, hook })
 }
 
-const checks = { configKey: (value: unknown, option: string) => text(value, option, 'HEADGATE_OPTION') }
+const checks = { configKey: text() }
 
 function readOwn(
   first: GivenArgument | false,

@@ -1,7 +1,7 @@
 import type { Policy } from './algorithms/algorithm.ts'
 import type { Costs } from './algorithms/evaluation.ts'
 import { HeadgateError, invalidOption, shown } from './errors.ts'
-import { callOptions, type Names } from './options.ts'
+import { callOptions } from './options.ts'
 
 /** Who is limited: one string for all scopes, or a record with a string for each scope of the limiter. */
 export type Key = string | Readonly<Record<string, string>>
@@ -17,7 +17,7 @@ export interface CostOptions {
   cost?: Units
 }
 
-const costNames: Names<CostOptions> = ['cost']
+const costNames = ['cost']
 
 // The functions that every call runs stay small enough to be inlined. Errors and rare cases have functions of their own.
 export function keysOf(key: Key, scopes: readonly string[]): readonly string[] {

@@ -15,12 +15,18 @@ export const longestWindow: number = 366 * 24 * 60 * 60 * 1000
 /**
  * A duration in whole milliseconds.
  * @param what its name in the error message
- * @throws HeadgateError with `code` if it is not a whole number of milliseconds from `least` to 366 days
+ * @throws HeadgateError with `code` if it is not a whole number of milliseconds from `least` to `most`, by default 366 days
  */
-export function milliseconds(duration: unknown, what: string, code: ErrorCode, least = 1): number {
+export function milliseconds(
+  duration: unknown,
+  what: string,
+  code: ErrorCode,
+  least = 1,
+  most: number = longestWindow,
+): number {
   const value = typeof duration === 'string' ? textMilliseconds(duration) : duration
-  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > longestWindow) {
-    const expected = `from ${least} ms to 366 days in whole milliseconds`
+  if (typeof value !== 'number' || !Number.isSafeInteger(value) || value < least || value > most) {
+    const expected = `from ${least} ms to ${most === longestWindow ? '366 days' : durationText(most)} in whole milliseconds`
     throw invalidOption(what, expected, duration, fixOf(duration), code)
   }
   return value

@@ -1,8 +1,8 @@
 import { CallSampler } from './call-sampler.ts'
 import type { Decision } from './decision.ts'
-import { HeadgateError, invalidOption, shown } from './errors.ts'
 import { isPromise, type MaybePromise } from './maybe-promise.ts'
-import { flag, knownOptions, positiveInteger } from './options.ts'
+import { flag, scopeOf, whole } from './option-readers.ts'
+import { readOptions } from './options.ts'
 import { SpaceSaving } from './space-saving.ts'
 import type { Booking } from './stores/command.ts'
 import { keyName, longestKey } from './stores/memory/key-name.ts'
@@ -37,7 +37,7 @@ export interface TopOptions {
   reset?: boolean
 }
 
-const mostCounters = 1_000_000
+export const mostCounters = 1_000_000
 
 /** Counts the calls of each key of each scope, under every plan of a limiter. */
 export class HeavyKeys {
@@ -45,11 +45,8 @@ export class HeavyKeys {
   readonly #byScope = new Map<string, SpaceSaving>()
   readonly #sampler = new CallSampler()
 
-  /** @throws HeadgateError `HEADGATE_OPTION` */
   constructor(counters: number) {
-    this.#counters = positiveInteger(counters, 'RateLimiter: top', 'HEADGATE_OPTION')
-    if (counters <= mostCounters) return
-    throw invalidOption('RateLimiter: top', `at most ${mostCounters}`, counters, 'Write top: 1000.')
+    this.#counters = counters
   }
 
   /** The counts of these scopes, in their order. A ledger looks them up once. */
@@ -68,18 +65,9 @@ export class HeavyKeys {
 
   /** @throws HeadgateError `HEADGATE_OPTION` if the count or an option is invalid */
   top(count: number, options: TopOptions): readonly HeavyKey[] {
-    positiveInteger(count, 'top: count', 'HEADGATE_OPTION')
-    knownOptions('top', options, ['scope', 'reset'])
-    const { scope = [...this.#byScope.keys()][0] as string } = options
-    const reset = flag(options.reset, 'top: reset')
-    const counted = this.#byScope.get(scope)
-    if (counted === undefined) {
-      const scopes = [...this.#byScope.keys()].map(shown).join(', ')
-      throw new HeadgateError(
-        'HEADGATE_OPTION',
-        `top: scope ${shown(scope)} is none of this limiter. It has ${scopes}.`,
-      )
-    }
+    whole()(count, 'top: count')
+    const { scope, reset } = readOptions('top', options, { scope: scopeOf([...this.#byScope.keys()]), reset: flag() })
+    const counted = this.#byScope.get(scope) as SpaceSaving
     const { total } = counted
     const keys = counted.top(count).map(({ key, calls, error, variance, refused }) => {
       const standardError = Math.ceil(Math.sqrt(variance))

@@ -3,13 +3,14 @@ import { type CarryRule, carryRules } from './algorithms/carry.ts'
 import { type PenaltyOptions, penalty } from './algorithms/penalty-options.ts'
 import { type PolicyLike, toPolicy } from './algorithms/shorthand.ts'
 import type { Duration } from './duration.ts'
-import { HeadgateError, invalidOption, shown } from './errors.ts'
-import { HeavyKeys } from './heavy-keys.ts'
-import { knownOptions, type Names, oneOf, text } from './options.ts'
+import { HeadgateError, shown } from './errors.ts'
+import { HeavyKeys, mostCounters } from './heavy-keys.ts'
+import { anything, check, oneOf, optional, text, whole } from './option-readers.ts'
+import { knownOptions, type Reader, readOptions } from './options.ts'
 import { isPlan, type Plan, type PlanLike, Plans, type PolicyLikes } from './plans.ts'
 import { defaultScope } from './policy.ts'
 import { memoryStore } from './stores/memory/memory-store.ts'
-import { failureOptions, type OnStoreError, readFailureOptions } from './stores/on-store-error.ts'
+import { failureOptions, type OnStoreError } from './stores/on-store-error.ts'
 import type { Store } from './stores/store.ts'
 
 export type { Plan, PlanLike, PolicyLikes } from './plans.ts'
@@ -54,7 +55,19 @@ export interface RateLimiterOptions {
   top?: number
 }
 
-const known: Names<RateLimiterOptions> = ['policies', 'store', 'name', 'penalty', 'onChange', 'top', ...failureOptions]
+const isStore = (given: unknown) => typeof Reflect.get(Object(given), 'open') === 'function'
+/** The reader of an option `store`. */
+export const storeOption: Reader<Store | undefined> = optional(check(isStore, 'a store', 'memoryStore()'))
+
+const readers = {
+  policies: anything,
+  store: storeOption,
+  name: optional(text(undefined, 'HEADGATE_NAME')),
+  penalty: anything,
+  onChange: oneOf(...carryRules),
+  top: optional(whole(undefined, { most: mostCounters })),
+  ...failureOptions,
+}
 
 /** The options of a limiter for one plan: its policies, and what it shares with the limiters of other plans. */
 export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
@@ -64,7 +77,7 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a plan with another member than its policies and its penalty */
   constructor(plan: PlanLike, plans: Plans<Limiter>) {
-    if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'], ['policies'])
+    if (isPlan(plan)) knownOptions('a plan', plan, ['policies', 'penalty'])
     const { policies, penalty = plans.options.penalty }: Plan = isPlan(plan) ? plan : { policies: plan }
     this.policies = policies
     if (penalty !== undefined && penalty !== false) this.penalty = penalty
@@ -78,35 +91,20 @@ export class PlanOptions<Limiter extends object> implements RateLimiterOptions {
  */
 export function readPlans<Limiter extends object>(options: Omit<RateLimiterOptions, 'policies'>): Plans<Limiter> {
   if (options instanceof PlanOptions) return options.plans
-  knownOptions('RateLimiter', options, known, ['policies'])
-  const { penalty: punishment } = options
+  const read = readOptions('RateLimiter', options as RateLimiterOptions, readers)
+  const { store = memoryStore(), name, top, onChange, penalty: punishment, policies: _, ...failure } = read
   if (punishment !== undefined) penalty(punishment, defaultScope, false)
-  const store: Store = options.store ?? memoryStore()
-  if (typeof store.open !== 'function') {
-    throw invalidOption('store', 'a store', options.store, 'Give memoryStore(), or leave it out.')
-  }
-  if (options.name === undefined && store.traits?.prefix !== undefined) throw unnamed(store.traits.prefix)
-  const name = text(options.name ?? 'default', 'RateLimiter: name', 'HEADGATE_NAME')
+  if (name === undefined && store.traits?.prefix !== undefined) throw unnamed(store.traits.prefix)
   return new Plans({
-    name,
+    name: name ?? 'default',
     // On a synchronous store, each limiter without a name has its own states.
-    uniqueName: options.name !== undefined || !store.synchronous,
+    uniqueName: name !== undefined || !store.synchronous,
     store,
-    onChange: carryRuleOf(options.onChange),
+    onChange,
     penalty: punishment,
-    failure: readFailureOptions(options, 'RateLimiter'),
-    heavyKeys: options.top === undefined ? undefined : new HeavyKeys(options.top),
+    failure,
+    heavyKeys: top === undefined ? undefined : new HeavyKeys(top),
   })
-}
-
-/** @throws HeadgateError `HEADGATE_OPTION` if the rule is neither left out nor one of them */
-function carryRuleOf(rule: CarryRule | 'reset' | undefined): CarryRule {
-  if (rule !== 'reset') return oneOf(rule, carryRules, 'onChange')
-  throw new HeadgateError(
-    'HEADGATE_OPTION',
-    "onChange: 'reset' is no rule any more: two plans by turns would admit everything. " +
-      'A policy with a new name is a new quota. To give one key its full quota, call limiter.reset(key).',
-  )
 }
 
 /** Two services that forget the name would share a quota. */

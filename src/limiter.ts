@@ -10,7 +10,7 @@ import { calls, type Load, watch } from './limiter-events.ts'
 import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
 import type { MaybePromise } from './maybe-promise.ts'
 import { Operations } from './operations.ts'
-import { knownOptions } from './options.ts'
+import { callOptions } from './options.ts'
 import type { Plans } from './plans.ts'
 import { Reservation, type ReservedCall } from './reservation.ts'
 import type { ShownLimiter } from './shown-keys.ts'
@@ -165,7 +165,7 @@ export class RateLimiter extends Operations<RateLimiter> {
    * Rejects as `consume` does, and with `HEADGATE_MAX_WAIT` for an invalid `maxWait`.
    */
   async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
-    if (options !== undefined) knownOptions('reserve', options, ['cost', 'maxWait'], ['cost', 'maxWait'])
+    if (options !== undefined) callOptions('reserve', options, ['cost', 'maxWait'])
     const { cost = 1, maxWait = 0 } = options ?? {}
     return book(this, key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
   }

@@ -1,10 +1,11 @@
 import { forever } from './algorithms/block.ts'
 import { type Key, keysOf, someKeysOf } from './call-arguments.ts'
 import { type Duration, milliseconds, warnOfSeconds } from './duration.ts'
-import { HeadgateError, invalidOption } from './errors.ts'
+import { HeadgateError } from './errors.ts'
 import type { HeavyKey, TopOptions } from './heavy-keys.ts'
 import { type Inspection, inspectionOf } from './inspection/inspection.ts'
-import { knownOptions } from './options.ts'
+import { check, optional } from './option-readers.ts'
+import { readOptions } from './options.ts'
 import type { Plans } from './plans.ts'
 import { type ListedKey, type ListOptions, list, type ShownLimiter } from './shown-keys.ts'
 import type { Health } from './stores/health.ts'
@@ -140,14 +141,15 @@ function blockTime(duration: Duration): number {
 
 function reasonOf(options: BlockOptions | undefined): string | undefined {
   if (options === undefined) return undefined
-  knownOptions('block', options, ['reason'])
-  const { reason } = options
-  if (reason === undefined || (typeof reason === 'string' && reason !== '' && reason.length <= 200)) return reason
-  throw invalidOption(
-    'block: reason',
-    'a text of 1 to 200 characters',
-    reason,
-    'Shorten it, or leave it out.',
-    'HEADGATE_BLOCK',
-  )
+  return readOptions('block', options, { reason: blockReason }).reason
 }
+
+const blockReason = optional(
+  check<string>(
+    (given) => typeof given === 'string' && given !== '' && given.length <= 200,
+    'a text of 1 to 200 characters',
+    "'abuse'",
+    undefined,
+    'HEADGATE_BLOCK',
+  ),
+)

@@ -1,6 +1,7 @@
 import { type Duration, durationText, milliseconds } from './duration.ts'
 import { HeadgateError, shown } from './errors.ts'
-import { flag, knownOptions, positiveInteger, text } from './options.ts'
+import { flag, optional, text, whole } from './option-readers.ts'
+import { knownOptions } from './options.ts'
 
 /** The default scope. */
 export const defaultScope = 'default'
@@ -44,6 +45,12 @@ export interface PolicySettings {
   readonly shadow: boolean
 }
 
+const limitReader = whole(undefined, { least: 0, code: 'HEADGATE_LIMIT' })
+const burstReader = whole(undefined, { code: 'HEADGATE_BURST' })
+const nameReader = optional(text(undefined, 'HEADGATE_NAME'))
+const scopeReader = text(defaultScope, 'HEADGATE_SCOPE')
+const flagReader = flag()
+
 const common = ['limit', 'window', 'name', 'scope', 'countRefused', 'shadow', 'label']
 
 /**
@@ -56,19 +63,19 @@ export function policySettings(
   options: BurstOptions,
   extra: readonly string[] = [],
 ): PolicySettings {
-  checkPolicyOptions(algorithm, options, [...common, ...extra], "limit: 100, window: '15m'", ['limit', 'window'])
-  const limit = positiveInteger(options.limit, `${algorithm}: limit`, 'HEADGATE_LIMIT', 0)
+  checkPolicyOptions(algorithm, options, [...common, ...extra], "limit: 100, window: '15m'")
+  const limit = limitReader(options.limit, `${algorithm}: limit`)
   const window = milliseconds(options.window, `${algorithm}: window`, 'HEADGATE_WINDOW')
-  const name = text(options.name ?? durationText(window), `${algorithm}: name`, 'HEADGATE_NAME')
+  const name = nameReader(options.name, `${algorithm}: name`) ?? durationText(window)
   return {
     name,
-    label: text(options.label ?? name, `${algorithm}: label`, 'HEADGATE_NAME'),
-    scope: text(options.scope ?? defaultScope, `${algorithm}: scope`, 'HEADGATE_SCOPE'),
+    label: nameReader(options.label, `${algorithm}: label`) ?? name,
+    scope: scopeReader(options.scope, `${algorithm}: scope`),
     limit,
     window,
     burst: burstOf(options, limit, algorithm),
-    countRefused: flag(options.countRefused, `${algorithm}: countRefused`),
-    shadow: flag(options.shadow, `${algorithm}: shadow`),
+    countRefused: flagReader(options.countRefused, `${algorithm}: countRefused`),
+    shadow: flagReader(options.shadow, `${algorithm}: shadow`),
   }
 }
 
@@ -78,10 +85,9 @@ export function checkPolicyOptions(
   options: object,
   known: readonly string[],
   example: string,
-  required: readonly string[],
 ): void {
   if (typeof options === 'object' && options !== null && !Array.isArray(options)) {
-    knownOptions(algorithm, options, known, required)
+    knownOptions(algorithm, options, known)
     return
   }
   const fix = `Write ${algorithm}({ ${example} }).`
@@ -89,9 +95,8 @@ export function checkPolicyOptions(
 }
 
 function burstOf({ burst }: BurstOptions, limit: number, algorithm: string): number {
-  if (limit > 0 || burst === undefined) {
-    return burst === undefined ? limit : positiveInteger(burst, `${algorithm}: burst`, 'HEADGATE_BURST')
-  }
+  if (burst === undefined) return limit
+  if (limit > 0) return burstReader(burst, `${algorithm}: burst`)
   throw new HeadgateError(
     'HEADGATE_BURST',
     `${algorithm}: a policy with a limit of 0 admits nobody, so it has no burst, got ${shown(burst)}. Leave the burst out.`,

@@ -1,8 +1,8 @@
 import { LRUCache } from 'lru-cache'
-import { invalidOption, shown } from './errors.ts'
 import { type InspectedLimiter, type Inspection, inspectionOf } from './inspection/inspection.ts'
 import type { KeptListing } from './inspection/kept-key.ts'
-import { flag, knownOptions, type Names, positiveInteger } from './options.ts'
+import { flag, optional, scopeOf, whole } from './option-readers.ts'
+import { readOptions } from './options.ts'
 import type { CheckedLedger } from './stores/health.ts'
 
 export interface ListOptions {
@@ -33,20 +33,12 @@ export interface ShownLimiter extends InspectedLimiter {
 /** The most keys that are remembered, so that none of them is listed twice. */
 const remembered = 100_000
 
-const known: Names<ListOptions> = ['refused', 'limit', 'scope']
-
 /** @throws HeadgateError `HEADGATE_OPTION` for an invalid option */
 export function list(limiter: ShownLimiter, options: ListOptions = {}): AsyncGenerator<ListedKey, void, undefined> {
-  knownOptions('list', options, known)
-  const { scope, limit = Number.MAX_SAFE_INTEGER } = options
-  const refused = flag(options.refused, 'list: refused')
-  positiveInteger(limit, 'list: limit', 'HEADGATE_OPTION')
-  if (scope !== undefined && !limiter.scopes.includes(scope)) {
-    const names = limiter.scopes.map(shown).join(', ')
-    throw invalidOption('list: scope', 'a scope of the limiter', scope, `It has ${names}.`)
-  }
-  const scopes = scope === undefined ? limiter.scopes : [scope]
-  return listed(limiter, scopes, refused, limit)
+  const scopes = optional(scopeOf(limiter.scopes))
+  const readers = { refused: flag(), limit: whole(Number.MAX_SAFE_INTEGER), scope: scopes }
+  const { refused, limit, scope } = readOptions('list', options, readers)
+  return listed(limiter, scope === undefined ? limiter.scopes : [scope], refused, limit)
 }
 
 async function* listed(

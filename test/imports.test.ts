@@ -23,7 +23,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ['stores', /^src\/stores\//],
   ['inspection', /^src\/inspection\//],
   ['algorithms', /^src\/algorithms\//],
-  ['policy, decision, clock', /^src\/(policy|decision|clock|duration)\.ts$/],
+  ['policy, decision, clock', /^src\/(policy|decision|clock|duration|option-readers)\.ts$/],
   ['errors', /^src\/(errors|warn|options|maybe-promise|base64|linked-list|sleeper)\.ts$/],
   ['platform', /^src\/platform\//],
 ]

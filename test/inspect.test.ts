@@ -437,7 +437,7 @@ describe('list', () => {
       [{ limits: 5 }, 'list has no option "limits"'],
       [{ limit: 0 }, 'list: limit'],
       [{ refused: 1 }, 'list: refused'],
-      [{ scope: 'user' }, 'It has "default".'],
+      [{ scope: 'user' }, 'scope must be a scope of the limiter ("default"), got "user"'],
       [5 as never, 'list takes an object'],
     ]
     for (const [options, text] of wrong) expect(() => limiter.list(options)).toThrow(text)

@@ -161,7 +161,9 @@ describe('limiter.top', () => {
   test('refuses invalid arguments, and a limiter that does not count', () => {
     const limiter = new RateLimiter({ policies: '2/1h', top: 5 })
     expect(() => limiter.top(0)).toThrow('count')
-    expect(() => limiter.top(5, { scope: 'user' })).toThrow('scope "user" is none of this limiter. It has "default".')
+    expect(() => limiter.top(5, { scope: 'user' })).toThrow(
+      'scope must be a scope of the limiter ("default"), got "user"',
+    )
     expect(() => limiter.top(5, { reset: 'yes' } as never)).toThrow('reset must be true or false')
     expect(() => limiter.top(5, { resets: true } as never)).toThrow('no option "resets"')
     expect(() => new RateLimiter({ policies: '2/1h' }).top()).toThrow('Write new RateLimiter({ top: 1000, ... })')

@@ -1,6 +1,6 @@
 import { shown } from '../../src/errors.ts'
 import type { RateLimiter } from '../../src/index.ts'
-import { text } from '../../src/options.ts'
+import { text } from '../../src/option-readers.ts'
 import { type Count, countersIn, hit, isHeadgateStore, read } from './counters.ts'
 
 /** The hits of a client in its window, and when that ends. */
@@ -59,7 +59,7 @@ export function undoOf(
 export function counterStoreOf(given: unknown, windowMs: number, name: string | undefined): CounterStore | undefined {
   if (given === undefined) return new MemoryStore()
   if (!isHeadgateStore(given)) return undefined
-  if (name !== undefined) text(name, 'name', 'HEADGATE_NAME')
+  if (name !== undefined) text(undefined, 'HEADGATE_NAME')(name, 'name')
   return new CounterStore(countersIn(windowMs, given, name))
 }
 

@@ -4,7 +4,8 @@ import type { Duplex } from 'node:stream'
 import { createGuard, type Framework, type Guard, type KeyExtractor } from '../../src/http/index.ts'
 import type { RateLimiter } from '../../src/limiter.ts'
 import type { PolicyLikes } from '../../src/limiter-options.ts'
-import { flag, knownOptions } from '../../src/options.ts'
+import { flag } from '../../src/option-readers.ts'
+import { knownOptions } from '../../src/options.ts'
 import { reason, warnOnce } from '../../src/warn.ts'
 import { checkServer } from './check-server.ts'
 import { refuseUpgrade } from './refuse-upgrade.ts'
@@ -47,7 +48,7 @@ export function limitConnections(
   knownOptions('limitConnections', options, ['keys', 'releaseOnClose'])
   checkServer(server)
   const limiter = sharedLimiter(policies)
-  const releases = flag(options.releaseOnClose, 'releaseOnClose')
+  const releases = flag()(options.releaseOnClose, 'limitConnections: releaseOnClose')
   const holds = releases || limiter.policies.some(({ algorithm }) => algorithm.leases)
   // A connection that was never opened gives its unit back too.
   const count = (_request: IncomingMessage, upgrade: Upgrade) => upgrade.opens && !releases

@@ -1,9 +1,10 @@
 import type { Decision } from '../../src/decision.ts'
-import { type Duration, milliseconds } from '../../src/duration.ts'
+import type { Duration } from '../../src/duration.ts'
 import { HeadgateError, invalidOption } from '../../src/errors.ts'
 import type { RateLimiter } from '../../src/limiter.ts'
 import type { MaybePromise } from '../../src/maybe-promise.ts'
-import { callback, knownOptions, type Names, oneOf, positiveInteger } from '../../src/options.ts'
+import { anything, callback, duration, hook, oneOf, type Settled, whole } from '../../src/option-readers.ts'
+import { readOptions } from '../../src/options.ts'
 import { type Sleeper, timerSleeper } from '../../src/sleeper.ts'
 
 /** A message that was not delivered, and why. */
@@ -59,43 +60,28 @@ export interface MessageOptions<Message> {
   sleeper?: Sleeper
 }
 
-const known: Names<MessageOptions<unknown>> = [
-  ...(['key', 'overLimit', 'cost', 'notify', 'maxWait', 'maxQueue', 'sleeper'] as const),
-]
-
-/** The validated options. */
-export interface MessageSettings<Message> {
-  readonly overLimit: 'drop' | 'close' | 'delay'
-  readonly cost: number | ((message: Message) => number)
-  readonly notify: ((refusal: MessageRefusal<Message>) => MaybePromise<unknown>) | undefined
-  /** In milliseconds. */
-  readonly maxWait: number
-  readonly maxQueue: number
-  readonly sleeper: Sleeper
+const readers = {
+  key: anything,
+  overLimit: oneOf('drop', 'close', 'delay'),
+  cost: anything,
+  notify: hook('({ retryAfter }) => ...'),
+  maxWait: duration('1m'),
+  maxQueue: whole(1000),
+  sleeper: callback('(milliseconds, wake) => cancel', timerSleeper()),
 }
 
-const ordinarySleeper = timerSleeper()
+/** The validated options, in milliseconds. */
+export type MessageSettings<Message> = Settled<Omit<MessageOptions<Message>, 'key'>, 'notify'>
 
 /** @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid, or does not fit the policies */
 export function readMessageOptions<Message>(
   options: MessageOptions<Message>,
   limiter: RateLimiter,
 ): MessageSettings<Message> {
-  knownOptions('limitMessages', options, known, ['key', 'cost'])
-  const overLimit = oneOf(options.overLimit, ['drop', 'close', 'delay'], 'overLimit')
-  if (overLimit === 'delay') checkDelay(limiter)
-  else checkUnused(options, overLimit)
-  return {
-    overLimit,
-    cost:
-      typeof options.cost === 'function'
-        ? options.cost
-        : checkedCost(options.cost === undefined ? 1 : options.cost, 'cost'),
-    notify: callback(options.notify, 'notify', '({ retryAfter }) => ...'),
-    maxWait: milliseconds(options.maxWait ?? '1m', 'maxWait', 'HEADGATE_OPTION'),
-    maxQueue: positiveInteger(options.maxQueue ?? 1000, 'maxQueue', 'HEADGATE_OPTION'),
-    sleeper: callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel') ?? ordinarySleeper,
-  }
+  const { cost = 1, ...settings } = readOptions('limitMessages', options, readers)
+  if (settings.overLimit === 'delay') checkDelay(limiter)
+  else checkUnused(options, settings.overLimit)
+  return { ...settings, cost: typeof cost === 'function' ? cost : checkedCost(cost, 'cost') }
 }
 
 /** @throws HeadgateError `HEADGATE_COST` */

@@ -33,7 +33,7 @@ export function socketKey(
   }
   const given = typeof key === 'string' ? recordOf(key, scopes, shared) : (key as Readonly<Record<string, string>>)
   if (typeof given !== 'object' || given === null) throw missing(shared, key)
-  knownOptions('key', given, scopes, scopes)
+  knownOptions('key', given, scopes)
   const isOwn = (scope: string) => scope === connectionScope && !Object.hasOwn(given, scope)
   const keys = scopes.map((scope) => {
     const part = isOwn(scope) ? own.text : given[scope]

@@ -69,7 +69,7 @@ const known = ['limit', 'lease', 'name', 'label', 'scope', 'shadow']
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function concurrency(options: ConcurrencyOptions): Policy {
-  checkPolicyOptions('concurrency', options, known, 'limit: 4', ['limit'])
+  checkPolicyOptions('concurrency', options, known, 'limit: 4')
   const { lease = '1m', name = 'at-once', ...rest } = options
   milliseconds(lease, 'concurrency: lease', 'HEADGATE_WINDOW')
   warnOfSeconds(lease, 'concurrency: lease')

@@ -20,7 +20,7 @@ const known = ['window', 'name', 'label', 'scope', 'align']
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function counter(options: CounterOptions): Policy {
-  checkPolicyOptions('counter', options, known, "window: '1h'", ['window'])
+  checkPolicyOptions('counter', options, known, "window: '1h'")
   const { align = 'first-request', name = 'counter', ...rest } = options
   const all: FixedWindowOptions = { ...rest, name, align, limit: unreached, countRefused: true }
   return definePolicy('counter', all, ['align'], windowBuilder('counter', align))

@@ -25,7 +25,7 @@ export function defineSmoothPolicy<Options extends SmoothOptions>(
   extra: readonly string[],
   build: (rate: number, per: number) => Smooth,
 ): Policy {
-  checkPolicyOptions(name, options, [...common, ...extra], 'rate: 5', ['rate'])
+  checkPolicyOptions(name, options, [...common, ...extra], 'rate: 5')
   const { rate, per = '1s', ...rest } = options
   if (typeof rate !== 'number' || !(rate > 0) || rate === Infinity) {
     const fix = 'Give one such as 5 or 0.5.'

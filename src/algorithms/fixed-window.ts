@@ -1,4 +1,4 @@
-import { oneOf } from '../options.ts'
+import { oneOf } from '../option-readers.ts'
 import type { PolicyOptions, PolicySettings } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
@@ -19,11 +19,13 @@ export function fixedWindow(options: FixedWindowOptions): Policy {
   )
 }
 
+const alignReader = oneOf('clock', 'first-request')
+
 /** Makes the arithmetic of a window. @throws HeadgateError `HEADGATE_OPTION` for an unknown `align` */
 export function windowBuilder(
   name: string,
   align: FixedWindowOptions['align'],
 ): (settings: PolicySettings, window: number) => IntervalBucket {
-  const aligned = oneOf(align, ['clock', 'first-request'], `${name}: align`) === 'clock'
+  const aligned = alignReader(align, `${name}: align`) === 'clock'
   return ({ limit }, window) => new IntervalBucket(limit, window, limit, aligned)
 }

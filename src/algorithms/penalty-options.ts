@@ -1,6 +1,7 @@
-import { type Duration, milliseconds, warnOfSeconds } from '../duration.ts'
+import { type Duration, warnOfSeconds } from '../duration.ts'
 import { HeadgateError, invalidOption } from '../errors.ts'
-import { flag, knownOptions, type Names, positiveInteger, text } from '../options.ts'
+import { anything, check, duration, flag, optional, text, whole } from '../option-readers.ts'
+import { readOptions } from '../options.ts'
 import type { Policy } from './algorithm.ts'
 import { makePolicy } from './define-policy.ts'
 import { Penalty, unlimited } from './penalty.ts'
@@ -40,7 +41,20 @@ export interface PenaltyOptions {
 /** What a block without durations cannot have. */
 const untimed = ['forget', 'extend', 'restart'] as const
 
-const known: Names<PenaltyOptions> = ['after', 'within', 'block', 'until', ...untimed, 'scope', 'name', 'status']
+const code = 'HEADGATE_PENALTY'
+const blockTime = duration(undefined, { code })
+const readers = {
+  after: whole(undefined, { code }),
+  within: duration(undefined, { code }),
+  block: anything,
+  until: optional(check((given) => given === 'window', "'window'", "'window'", undefined, code)),
+  forget: optional(duration(undefined, { code })),
+  extend: flag(),
+  restart: flag(),
+  scope: optional(text(undefined, 'HEADGATE_SCOPE')),
+  name: text('penalty', 'HEADGATE_NAME'),
+  status: check((given) => given === 403 || given === 429, '403 or 429', '429', 429, code),
+}
 
 /**
  * A policy that blocks keys which the other policies refuse again and again. Not public: it is the `penalty` option of a
@@ -48,28 +62,16 @@ const known: Names<PenaltyOptions> = ['after', 'within', 'block', 'until', ...un
  * @throws HeadgateError `HEADGATE_PENALTY` if an option is out of range, `HEADGATE_NAME`, `HEADGATE_SCOPE`, `HEADGATE_OPTION`
  */
 export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
-  knownOptions('penalty', options, known, ['after', 'within', 'block'])
-  const after = positiveInteger(options.after, 'penalty: after', 'HEADGATE_PENALTY')
-  const within = milliseconds(options.within, 'penalty: within', 'HEADGATE_PENALTY')
-  const list = options.until === undefined ? durationsOf(options) : noDurations(options)
-  const blocks = list.map((block) => milliseconds(block, 'penalty: block', 'HEADGATE_PENALTY'))
-  if (options.status !== undefined && options.status !== 403 && options.status !== 429) {
-    const fix = 'Leave it out for 429.'
-    throw invalidOption('penalty: status', '403 or 429', options.status, fix, 'HEADGATE_PENALTY')
-  }
-  const longest = Math.max(0, ...blocks)
-  const forget = longest === 0 ? 0 : milliseconds(options.forget ?? longest, 'penalty: forget', 'HEADGATE_PENALTY')
-  const rules = {
-    extend: flag(options.extend, 'penalty: extend'),
-    restart: flag(options.restart, 'penalty: restart'),
-  }
+  const { after, within, name, ...read } = readOptions('penalty', options, readers)
+  const list = read.until === undefined ? durationsOf(options) : noDurations(options)
+  const blocks = list.map((block) => blockTime(block, 'penalty: block'))
+  const forget = read.forget ?? Math.max(0, ...blocks)
   warnOfSeconds(options.within, 'penalty: within')
   for (const block of list) warnOfSeconds(block, 'penalty: block')
-  const name = text(options.name ?? 'penalty', 'penalty: name', 'HEADGATE_NAME')
   const settings = {
     name,
     label: name,
-    scope: text(options.scope ?? scope, 'penalty: scope', 'HEADGATE_SCOPE'),
+    scope: read.scope ?? scope,
     limit: after,
     window: within,
     burst: unlimited,
@@ -77,7 +79,7 @@ export function penalty(options: PenaltyOptions, scope: string, shadow: boolean)
     shadow,
   }
   const micros = blocks.map((block) => block * 1000)
-  const algorithm = new Penalty(after, within * 1000, forget * 1000, micros, rules)
+  const algorithm = new Penalty(after, within * 1000, forget * 1000, micros, read)
   const policy: Policy = makePolicy(settings, algorithm, () => policy)
   return policy
 }
@@ -86,21 +88,11 @@ function durationsOf({ block }: PenaltyOptions): readonly Duration[] {
   const list = Array.isArray(block) ? (block as readonly Duration[]) : [block as Duration]
   if (block !== undefined && list.length >= 1 && list.length <= 20) return list
   const fix = "Write block: ['1m', '10m', '1h'], or until: 'window'."
-  throw invalidOption('penalty: block', '1 to 20 durations', block, fix, 'HEADGATE_PENALTY')
+  throw invalidOption('penalty: block', '1 to 20 durations', block, fix, code)
 }
 
 /** A block that ends with the window. */
 function noDurations(options: PenaltyOptions): readonly Duration[] {
-  const { until } = options
-  if (until !== 'window') {
-    throw invalidOption(
-      'penalty: until',
-      "'window'",
-      until,
-      "Write until: 'window', or block: '10m'.",
-      'HEADGATE_PENALTY',
-    )
-  }
   const misfit = (['block', ...untimed] as const).find((option) => options[option] !== undefined)
   if (misfit === undefined) return []
   throw new HeadgateError(

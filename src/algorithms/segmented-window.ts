@@ -14,7 +14,8 @@
  * State: last (us), index of the segment that holds `last`, then k + 1 counters, the newest first, and the id of the
  * reservations.
  */
-import { HeadgateError, invalidOption } from '../errors.ts'
+import { HeadgateError } from '../errors.ts'
+import { whole } from '../option-readers.ts'
 import type { PolicyOptions } from '../policy.ts'
 import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from './algorithm.ts'
 import { definePolicy } from './define-policy.ts'
@@ -158,17 +159,14 @@ export interface SegmentedWindowOptions extends PolicyOptions {
   segments?: number
 }
 
+const segmentsReader = whole(10, { most: 1000, code: 'HEADGATE_SEGMENTS' })
+
 /**
  * Never more than `limit` units in any span of one window, with `segments + 1` counters per key.
  * @throws HeadgateError if an option is unknown or out of range
  */
 export function segmentedWindow(options: SegmentedWindowOptions): Policy {
   return definePolicy('segmentedWindow', options, ['segments'], (settings, window) => {
-    const segments = options.segments ?? 10
-    if (!Number.isInteger(segments) || segments < 1 || segments > 1000) {
-      const expected = 'a whole number from 1 to 1000'
-      throw invalidOption('segmentedWindow: segments', expected, segments, 'Leave it out for 10.', 'HEADGATE_SEGMENTS')
-    }
-    return new SegmentedWindow(settings.limit, window, segments)
+    return new SegmentedWindow(settings.limit, window, segmentsReader(options.segments, 'segmentedWindow: segments'))
   })
 }

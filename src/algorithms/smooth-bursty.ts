@@ -11,8 +11,9 @@
  *
  * Bound: in any span t, max + rate * t permits, plus the cost of the last call, which the next call pays for.
  */
-import { type Duration, milliseconds } from '../duration.ts'
+import type { Duration } from '../duration.ts'
 import { invalidOption } from '../errors.ts'
+import { duration } from '../option-readers.ts'
 import type { Policy } from './algorithm.ts'
 import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
 import { Smooth } from './smooth.ts'
@@ -52,7 +53,7 @@ export function smoothBursty(options: SmoothBurstyOptions): Policy {
   return defineSmoothPolicy('smoothBursty', options, ['maxBurst', 'maxStored'], (rate, per) => {
     const { maxBurst, maxStored } = options
     if (maxStored === undefined) {
-      const burst = milliseconds(maxBurst ?? '1s', 'smoothBursty: maxBurst', 'HEADGATE_BURST', 0)
+      const burst = duration('1s', { least: 0, code: 'HEADGATE_BURST' })(maxBurst, 'smoothBursty: maxBurst')
       return new SmoothBursty((per * 1000) / rate, (burst / per) * rate, per * 1000)
     }
     if (maxBurst === undefined && typeof maxStored === 'number' && maxStored >= 0 && maxStored < Infinity) {

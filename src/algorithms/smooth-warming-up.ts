@@ -82,7 +82,7 @@ export interface SmoothWarmingUpOptions extends SmoothOptions {
 export function smoothWarmingUp(options: SmoothWarmingUpOptions): Policy {
   return defineSmoothPolicy('smoothWarmingUp', options, ['warmup', 'coldFactor'], (rate, per) => {
     const warmup = milliseconds(options.warmup, 'smoothWarmingUp: warmup', 'HEADGATE_WINDOW')
-    const coldFactor = options.coldFactor ?? 3
+    const { coldFactor = 3 } = options
     if (typeof coldFactor !== 'number' || !(coldFactor > 0) || coldFactor > 1e6) {
       const fix = 'Leave it out for 3.'
       throw invalidOption('smoothWarmingUp: coldFactor', 'a number above 0, at most 1e6', coldFactor, fix)

@@ -1,4 +1,4 @@
-import { oneOf } from '../options.ts'
+import { oneOf } from '../option-readers.ts'
 import type { BurstOptions } from '../policy.ts'
 import type { Policy } from './algorithm.ts'
 import { Bucket } from './bucket.ts'
@@ -13,6 +13,8 @@ export interface TokenBucketOptions extends BurstOptions {
   refill?: 'continuous' | 'interval'
 }
 
+const refillReader = oneOf('continuous', 'interval')
+
 /**
  * Tokens come back at `limit` per `window`. The bucket holds `burst` of them and starts full. See bucket.ts, and
  * interval-bucket.ts for `refill: 'interval'`.
@@ -20,7 +22,7 @@ export interface TokenBucketOptions extends BurstOptions {
  */
 export function tokenBucket(options: TokenBucketOptions): Policy {
   return definePolicy('tokenBucket', options, ['burst', 'refill'], (settings, window) => {
-    const refill = oneOf(options.refill, ['continuous', 'interval'], 'tokenBucket: refill')
+    const refill = refillReader(options.refill, 'tokenBucket: refill')
     if (refill === 'continuous') return new Bucket(settings.limit, window, settings.burst)
     return new IntervalBucket(settings.limit, window, settings.burst, false)
   })

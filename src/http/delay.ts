@@ -1,8 +1,9 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import { type Duration, milliseconds } from '../duration.ts'
+import type { Duration } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
 import type { Key, Units } from '../limiter.ts'
-import { knownOptions, positiveInteger } from '../options.ts'
+import { duration, whole } from '../option-readers.ts'
+import { readOptions } from '../options.ts'
 import type { Reservation } from '../reservation.ts'
 import { type Booked, BookedSlots } from './booked-slots.ts'
 
@@ -30,15 +31,10 @@ export class Delay {
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a wrong option, and if the policies cannot promise a future time */
   constructor(options: DelayOptions, policies: readonly Policy[]) {
-    knownOptions('delay', options, ['max', 'queue'])
-    this.#max = milliseconds(options.max, 'delay: max', 'HEADGATE_OPTION')
-    this.#queue = positiveInteger(options.queue ?? 100, 'delay: queue', 'HEADGATE_OPTION')
-    if (this.#max > anHour) {
-      throw new HeadgateError(
-        'HEADGATE_OPTION',
-        `delay: max must be at most 1 hour. Give a time that a client waits: '2s'.`,
-      )
-    }
+    const readers = { max: duration(undefined, { most: anHour }), queue: whole(100) }
+    const { max, queue } = readOptions('delay', options, readers)
+    this.#max = max
+    this.#queue = queue
     const enforced = policies.filter(({ shadow, algorithm }) => !shadow && !algorithm.punishes && !algorithm.leases)
     if (enforced.length === 1 && enforced[0]?.algorithm.promises) return
     throw new HeadgateError(

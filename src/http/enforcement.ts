@@ -1,6 +1,8 @@
-import { invalidOption } from '../errors.ts'
 import type { Key } from '../limiter.ts'
-import { flag } from '../options.ts'
+import { check, flag } from '../option-readers.ts'
+
+const isShare = (given: unknown) => typeof given === 'number' && given >= 0 && given <= 1
+const shareOf = check(isShare, 'a share of the keys from 0 to 1', '0.1', 1)
 
 /** Which keys refusals are enforced for: all, none (`shadow`), or a share that always has the same keys (`enforce`). */
 export class Enforcement {
@@ -8,12 +10,8 @@ export class Enforcement {
 
   /** @throws HeadgateError `HEADGATE_OPTION` for a share outside 0 to 1 */
   constructor(shadow: boolean | undefined, enforce: number | undefined) {
-    const share = enforce ?? 1
-    if (typeof share !== 'number' || !(share >= 0 && share <= 1)) {
-      const fix = 'Write enforce: 0.1 for a tenth of them.'
-      throw invalidOption('enforce', 'a share of the keys from 0 to 1', share, fix)
-    }
-    this.#share = flag(shadow, 'shadow') ? 0 : share
+    const share = shareOf(enforce, 'enforce')
+    this.#share = flag()(shadow, 'shadow') ? 0 : share
   }
 
   /** True if a refusal of this key is enforced. */

@@ -2,11 +2,11 @@ import { channel } from '#platform'
 import type { Decision } from '../decision.ts'
 import type { CallExtras, Key } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { callback } from '../options.ts'
+import { hook } from '../option-readers.ts'
 import type { Channel } from '../platform/platform.ts'
 import {
-  checkChoice,
   choose,
+  failureOptions,
   type OnFailure,
   type OnStoreError,
   type StoreErrorAction,
@@ -95,10 +95,10 @@ export class Events<Request, Response> {
 
   constructor(limiter: string, { onDecision, onRefused, onDenied, onStoreError }: Hooks<Request, Response>) {
     this.#limiter = limiter
-    callback(onDecision, 'onDecision', '({ decision, key }) => ...')
-    callback(onRefused, 'onRefused', '({ decision, key }) => ...')
-    callback(onDenied, 'onDenied', '({ address }) => ...')
-    checkChoice(onStoreError, 'onStoreError')
+    hook('({ decision, key }) => ...')(onDecision, 'onDecision')
+    hook('({ decision, key }) => ...')(onRefused, 'onRefused')
+    hook('({ address }) => ...')(onDenied, 'onDenied')
+    failureOptions.onStoreError(onStoreError, 'onStoreError')
     this.choice = typeof onStoreError === 'string' ? { onFailure: () => onStoreError } : {}
     this.#hooks = { onDecision, onRefused, onDenied, onStoreError }
   }

@@ -1,5 +1,5 @@
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { callback } from '../options.ts'
+import { hook } from '../option-readers.ts'
 import type { Framework } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'
 import { AddressList } from './keys/address-list.ts'
@@ -21,7 +21,7 @@ export class Exemptions<Request, Response> {
     this.#framework = framework
     this.#deny = deny === undefined || typeof deny === 'function' ? deny : listRule(framework, deny)
     this.#allow = allow === undefined ? undefined : new AddressList(allow, 'allow')
-    this.#skip = callback(skip, 'skip', `(request) => request.url === '/health'`)
+    this.#skip = hook(`(request) => request.url === '/health'`)(skip, 'skip')
   }
 
   /** False if every request is limited. */

@@ -1,11 +1,11 @@
 import { afterPendingEvents } from '#platform'
 import { monotonicClock } from '../clock.ts'
-import { type Duration, milliseconds } from '../duration.ts'
+import type { Duration } from '../duration.ts'
 import { HeadgateError } from '../errors.ts'
+import { duration, unbounded } from '../option-readers.ts'
 import { longestSleep, realSleeper } from '../sleeper.ts'
 
-/** In milliseconds. */
-const defaultTimeout = 5000
+const timeoutOf = unbounded(duration('5s'))
 
 /** A process whose timer fires this much later than due stood still, in microseconds. Less is the noise of timers. */
 const standstill = 20_000
@@ -19,8 +19,8 @@ export class FunctionDeadline {
   readonly #timeout: number
 
   /** @throws HeadgateError `HEADGATE_OPTION` */
-  constructor(timeout: Duration | undefined = defaultTimeout) {
-    this.#timeout = timeout === Infinity ? Infinity : milliseconds(timeout, 'functionTimeout', 'HEADGATE_OPTION')
+  constructor(timeout: Duration | undefined) {
+    this.#timeout = timeoutOf(timeout, 'functionTimeout')
   }
 
   /**

@@ -2,7 +2,7 @@ import { HeadgateError } from '../errors.ts'
 import { book, type CallExtras, type Key, type RateLimiter, type Units } from '../limiter.ts'
 import type { Load } from '../limiter-events.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { flag } from '../options.ts'
+import { flag } from '../option-readers.ts'
 import { type Reservation, settleAndHold } from '../reservation.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { type CountRule, countRule } from './count.ts'
@@ -46,7 +46,7 @@ export class HeldUnits<Request, Response> {
     this.#events = events
     this.#counts = countRule(options.count)
     this.#delay = options.delay === undefined ? undefined : new Delay(options.delay, limiter.policies)
-    this.#settles = flag(options.settle, 'settle')
+    this.#settles = flag()(options.settle, 'settle')
     this.#inFlight = InFlight.of(limiter.policies)
   }
 

@@ -1,5 +1,5 @@
 import { RateLimiter } from '../limiter.ts'
-import { callback } from '../options.ts'
+import { callback } from '../option-readers.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { RateLimitArgument } from './rate-limit-options.ts'
 
@@ -18,7 +18,7 @@ export type OptionCheck = (value: never, option: string) => unknown
  * @param example how to write one, for the error message
  */
 export function functionOption(example: string): OptionCheck {
-  return (value, option) => callback(value, option, example)
+  return callback(example)
 }
 
 /**

@@ -2,7 +2,7 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import { type CallExtras, calls, decide, type Key, type RateLimiter, type Units } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { callback } from '../options.ts'
+import { hook } from '../option-readers.ts'
 import type { Reservation } from '../reservation.ts'
 import { warnOnce } from '../warn.ts'
 import { type Cost, checkedCost, readCost } from './cost.ts'
@@ -62,10 +62,11 @@ export class PlanCheck<Request, Response> {
     this.#limiter = limiter
     this.#extractors = extractors
     this.#cost = readCost(options.cost, one ? limiter.policies : [])
-    this.#attach = callback(options.attach, 'attach', '(decision, request) => ...')
+    this.#attach = hook('(decision, request) => ...')(options.attach, 'attach')
     const heldUnits = new HeldUnits(limiter, parts.framework, options, events)
     this.#heldUnits = heldUnits.needed ? heldUnits : undefined
-    this.#headers = new Headers(options.headers ?? (options.shadow ? false : 'legacy'), limiter.policies)
+    const { headers = options.shadow ? false : 'legacy' } = options
+    this.#headers = new Headers(headers, limiter.policies)
     const { details } = this.#headers
     this.#extras = limiter.store.synchronous ? { details } : { details, ...events.choice }
   }

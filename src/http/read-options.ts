@@ -24,9 +24,6 @@ const policiesOptions = ['policies', 'name', ...limiterParts, ...guardOptions]
 /** Without `shadow`: beside these options, it is an option of the middleware. */
 const policyOptions = ['limit', 'window', 'name', 'scope', 'countRefused', 'label']
 
-/** Null for these options is an error of their own checks, which have codes of their own. */
-const checkedLater = ['policies', 'limiter', 'limit', 'window', 'cost']
-
 /** The options that nested limits inherit. */
 export function inheritedOf<Request, Response>(
   options: GuardOptions<Request, Response>,
@@ -38,7 +35,7 @@ export function inheritedOf<Request, Response>(
 interface Read<Request, Response> {
   readonly limiter: RateLimiter | PlanLimiter
   /** The policies, if they are a function of the request. */
-  readonly policies: PoliciesOf<Request, Response> | undefined
+  readonly policies?: PoliciesOf<Request, Response>
   readonly options: GuardOptions<Request, Response>
 }
 
@@ -50,16 +47,34 @@ export function readOptions<Request, Response>(
   argument: RateLimitArgument<Request, Response>,
   defaults: GuardOptions<Request, Response>,
 ): Read<Request, Response> {
-  knownOptions('rateLimit', defaults, guardOptions, checkedLater)
-  const policies = policyFunctionOf(argument)
-  if (policies === undefined) {
-    const limiter = limiterOf(argument as RateLimitArgument<never, never>)
-    return { limiter, policies, options: guardOptionsOf(argument, defaults) }
+  knownOptions('rateLimit', defaults, guardOptions)
+  if (argument instanceof RateLimiter) return { limiter: argument, options: defaults }
+  if (typeof argument === 'string') return { limiter: new RateLimiter({ policies: argument }), options: defaults }
+  if (typeof argument !== 'object' || argument === null) {
+    throw new HeadgateError(
+      'HEADGATE_POLICY',
+      `rateLimit takes a policy, options or a RateLimiter, got ${shown(argument)}. Write rateLimit('100/15m').`,
+    )
   }
-  knownOptions('rateLimit', argument as object, policiesOptions, checkedLater)
   const options = guardOptionsOf(argument, defaults)
-  const parts = pick(argument as object, ['name', ...limiterParts])
-  return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
+  if ('limiter' in argument) {
+    knownOptions('rateLimit', argument, ['limiter', ...guardOptions])
+    if (argument.limiter instanceof RateLimiter) return { limiter: argument.limiter, options }
+    throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
+  }
+  if (!('policies' in argument)) {
+    knownOptions('rateLimit', argument, [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions])
+    const policies = pick(argument, policyOptions) as PolicyOptions
+    return { limiter: new RateLimiter({ policies, ...pick(argument, limiterParts) }), options }
+  }
+  knownOptions('rateLimit', argument, policiesOptions)
+  const { policies } = argument
+  const parts = pick(argument, ['name', ...limiterParts])
+  // A constructor that was not called is no function of the request.
+  if (typeof policies === 'function' && policies !== policy && !isConstructor(policies)) {
+    return { limiter: new PlanLimiter(parts, scopesOf(options.keys)), policies, options }
+  }
+  return { limiter: new RateLimiter({ policies: policies as PolicyLikes, ...parts }), options }
 }
 
 /** The scopes that the plans of a function may have, as far as the keys tell. */
@@ -77,29 +92,6 @@ export function guardOptionsOf<Request, Response>(
   return { ...defaults, ...pick(argument, guardOptions) }
 }
 
-function limiterOf(argument: RateLimitArgument<never, never>): RateLimiter {
-  if (argument instanceof RateLimiter) return argument
-  if (typeof argument === 'string') return new RateLimiter({ policies: argument })
-  if (typeof argument !== 'object' || argument === null) {
-    throw new HeadgateError(
-      'HEADGATE_POLICY',
-      `rateLimit takes a policy, options or a RateLimiter, got ${shown(argument)}. Write rateLimit('100/15m').`,
-    )
-  }
-  if ('limiter' in argument) {
-    knownOptions('rateLimit', argument, ['limiter', ...guardOptions], checkedLater)
-    if (argument.limiter instanceof RateLimiter) return argument.limiter
-    throw new HeadgateError('HEADGATE_OPTION', 'limiter must be a RateLimiter. Write new RateLimiter({ policies }).')
-  }
-  if ('policies' in argument) {
-    knownOptions('rateLimit', argument, policiesOptions, checkedLater)
-    return new RateLimiter({ policies: argument.policies as PolicyLikes, ...pick(argument, ['name', ...limiterParts]) })
-  }
-  const known = [...policyOptions, 'policies', 'limiter', ...limiterParts, ...guardOptions]
-  knownOptions('rateLimit', argument, known, checkedLater)
-  return new RateLimiter({ policies: pick(argument, policyOptions) as PolicyOptions, ...pick(argument, limiterParts) })
-}
-
 /**
  * An argument of `rateLimit` with a name, a store and other parts for its limiter, unless it has its own. For a limit that
  * is declared where these are not known, such as in a decorator. A `RateLimiter` stays as it is.
@@ -114,15 +106,6 @@ export function withLimiterParts<Request, Response>(
   if ('policies' in argument) return { ...parts, ...argument }
   const others = Object.entries(argument).filter(([option]) => !policyOptions.includes(option))
   return { policies: pick(argument, policyOptions) as PolicyOptions, ...parts, ...Object.fromEntries(others) }
-}
-
-function policyFunctionOf<Request, Response>(
-  argument: RateLimitArgument<Request, Response>,
-): PoliciesOf<Request, Response> | undefined {
-  if (typeof argument !== 'object' || argument === null || argument instanceof RateLimiter) return undefined
-  const { policies } = argument
-  // A constructor that was not called is no function of the request.
-  return typeof policies === 'function' && policies !== policy && !isConstructor(policies) ? policies : undefined
 }
 
 /** The options of these names, unless they are undefined. */

@@ -2,7 +2,7 @@ import type { Decision } from '../decision.ts'
 import { HeadgateError } from '../errors.ts'
 import type { RateLimiter } from '../limiter.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { callback, flag } from '../options.ts'
+import { flag, hook } from '../option-readers.ts'
 import type { Framework } from './framework.ts'
 import type { GuardOptions } from './guard-options.ts'
 import {
@@ -24,8 +24,8 @@ export class Refusal<Request, Response> {
 
   constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
     this.#framework = framework
-    this.#problem = flag(options.problem, 'problem')
-    this.#refuse = callback(options.refuse, 'refuse', '(decision, request, response) => ...')
+    this.#problem = flag()(options.problem, 'problem')
+    this.#refuse = hook('(decision, request, response) => ...')(options.refuse, 'refuse')
   }
 
   /**

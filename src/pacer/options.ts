@@ -1,12 +1,24 @@
 import { type PolicyLike, toPolicy } from '../algorithms/shorthand.ts'
-import { type Clock, checkClock, monotonicClock } from '../clock.ts'
-import { type Duration, milliseconds } from '../duration.ts'
+import { type Clock, monotonicClock } from '../clock.ts'
+import type { Duration } from '../duration.ts'
 import { RateLimiter } from '../limiter.ts'
-import type { PolicyLikes } from '../limiter-options.ts'
-import { callback, flag, knownOptions, type Names, oneOf, positiveInteger } from '../options.ts'
+import { type PolicyLikes, storeOption } from '../limiter-options.ts'
+import {
+  anything,
+  callback,
+  clockOr,
+  duration,
+  flag,
+  hook,
+  oneOf,
+  type Settled,
+  unbounded,
+  whole,
+} from '../option-readers.ts'
+import { knownOptions, readOptions as readBy } from '../options.ts'
 import { realSleeper, type Sleeper, timerSleeper } from '../sleeper.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import { type FailureTerms, failureOptions, type OnStoreError, readFailureOptions } from '../stores/on-store-error.ts'
+import { type FailureTerms, failureOptions, type OnStoreError } from '../stores/on-store-error.ts'
 import type { Store } from '../stores/store.ts'
 import type { Progress } from './events.ts'
 import type { Polling } from './poll-times.ts'
@@ -79,91 +91,64 @@ export interface PacerOptions {
   sleeper?: Sleeper
 }
 
-/** At about 700 bytes each. */
-const defaultMaxQueue = 100_000
-
 /** Policies and options in one object. */
 export interface PacerConfig extends PacerOptions {
   /** One policy or several. A call waits for all of them. Example: `['10/1s', '1000/1h']`. */
   policies: PolicyLikes
 }
 
-const queueNames: Names<PacerOptions> = [
-  'maxQueue',
-  'horizon',
-  'order',
-  'concurrency',
-  'spacing',
-  'poll',
-  'random',
-  'onProgress',
-]
-const known: Names<PacerOptions> = ['store', 'name', 'unref', 'clock', 'sleeper', ...queueNames, ...failureOptions]
+const readers = {
+  store: storeOption,
+  name: anything,
+  unref: flag(),
+  clock: clockOr(monotonicClock),
+  sleeper: hook('(milliseconds, wake) => cancel'),
+  maxQueue: unbounded(whole(100_000, { least: 0 })),
+  horizon: unbounded(duration('2s')),
+  order: oneOf('newest', 'oldest'),
+  concurrency: unbounded(whole(), Infinity),
+  spacing: oneOf('booked', 'actual'),
+  poll: duration('50ms'),
+  random: callback('() => 0', Math.random),
+  onProgress: hook('(progress) => ...'),
+  ...failureOptions,
+  storeTimeout: unbounded(duration('5s')),
+}
 
-export interface PacerSettings {
+type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'random' | keyof typeof failureOptions>
+
+/** The horizon is in microseconds. */
+export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
   readonly limiter: RateLimiter
-  readonly clock: Clock
-  readonly sleeper: Sleeper
   /** For timers that keep no process alive. */
   readonly quietSleeper: Sleeper
   readonly polling: Polling
-  readonly maxQueue: number
-  /** In microseconds. */
-  readonly horizon: number
-  readonly order: 'oldest' | 'newest'
-  readonly concurrency: number
-  readonly spacing: 'booked' | 'actual'
   readonly failure: FailureTerms
-  readonly onProgress: ((progress: Progress) => void) | undefined
 }
 
 /** @throws HeadgateError if an option or a policy is invalid */
 export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
-  knownOptions('Pacer', more, known)
-  const { policies, ...options } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
-  knownOptions('Pacer', options, known)
-  const { name = options.store?.traits?.prefix === undefined ? 'pacer' : undefined, storeTimeout = '5s' } = options
-  const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
-  const unref = flag(options.unref, 'Pacer: unref')
-  const given = callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel')
-  const sleeper = given ?? timerSleeper(unref)
-  const failure = readFailureOptions({ ...options, storeTimeout }, 'Pacer')
+  knownOptions('Pacer', more, Object.keys(readers))
+  const { policies, ...given } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
+  const { store, name, unref, clock, sleeper, horizon, poll, random, ...read } = readBy('Pacer', given, readers)
+  const { onStoreError, instances, storeTimeout, ...queue } = read
+  const ownName = name === undefined && store?.traits?.prefix === undefined ? 'pacer' : name
   return {
     limiter: new RateLimiter({
       policies,
-      store: options.store ?? memoryStore({ clock }),
-      ...(name !== undefined && { name }),
+      store: store ?? memoryStore({ clock }),
+      ...(ownName !== undefined && { name: ownName }),
     }),
     clock,
-    sleeper,
-    quietSleeper: given ?? timerSleeper(true),
-    polling: readPolling(options),
-    maxQueue: options.maxQueue === 0 ? 0 : count(options.maxQueue ?? defaultMaxQueue, 'maxQueue'),
-    horizon: readHorizon(options.horizon),
-    order: oneOf(options.order, ['newest', 'oldest'], 'Pacer: order'),
-    concurrency: count(options.concurrency, 'concurrency'),
-    spacing: oneOf(options.spacing, ['booked', 'actual'], 'Pacer: spacing'),
-    failure: { ...failure, clock, sleeper: given ?? realSleeper(unref) },
-    onProgress: callback(options.onProgress, 'onProgress', '(progress) => ...'),
-  }
-}
-
-function readHorizon(horizon: Duration = '2s'): number {
-  return horizon === Infinity ? Infinity : milliseconds(horizon, 'Pacer: horizon', 'HEADGATE_OPTION') * 1000
-}
-
-function readPolling({ poll = '50ms', random }: PacerOptions): Polling {
-  return {
-    poll: milliseconds(poll, 'Pacer: poll', 'HEADGATE_OPTION') * 1000,
-    random: callback(random, 'Pacer: random', '() => 0') ?? Math.random,
+    sleeper: sleeper ?? timerSleeper(unref),
+    quietSleeper: sleeper ?? timerSleeper(true),
+    polling: { poll: poll * 1000, random },
+    horizon: horizon * 1000,
+    failure: { onStoreError, instances, storeTimeout, clock, sleeper: sleeper ?? realSleeper(unref) },
+    ...queue,
   }
 }
 
 function isConfig(policy: PolicyLike | PacerConfig): policy is PacerConfig {
   return typeof policy === 'object' && policy !== null && 'policies' in policy
-}
-
-function count(value: number | undefined, option: string): number {
-  if (value === undefined || value === Infinity) return Infinity
-  return positiveInteger(value, `Pacer: ${option}`, 'HEADGATE_OPTION')
 }

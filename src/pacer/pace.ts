@@ -2,7 +2,8 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { Units } from '../call-arguments.ts'
 import { type Duration, milliseconds } from '../duration.ts'
 import { HeadgateError, invalidOption } from '../errors.ts'
-import { callback, callOptions, type Names } from '../options.ts'
+import { hook } from '../option-readers.ts'
+import { callOptions } from '../options.ts'
 import type { PacerContext } from './context.ts'
 import { costOf } from './cost.ts'
 import { needsFunction } from './errors.ts'
@@ -47,9 +48,10 @@ export interface LimitedRun extends ThrottleOptions {
   runTimeout: Duration
 }
 
+const onDelayOf = hook('() => ...')
 const none: ThrottleOptions = {}
-const acquireNames: Names<AcquireOptions> = ['signal', 'timeout', 'priority', 'onDelay']
-const throttleNames: Names<ThrottleOptions> = [...acquireNames, 'permits', 'runTimeout']
+const acquireNames = ['signal', 'timeout', 'priority', 'onDelay']
+const throttleNames = [...acquireNames, 'permits', 'runTimeout']
 
 /** One queue with one pace: a pacer, or one key of it. */
 export abstract class Pace {
@@ -199,7 +201,7 @@ export abstract class Pace {
       const { permits: units = 1 } = options
       const cost = costOf(permits === undefined ? units : permits, context.permits.policies)
       const timeout = timeoutOf(options.timeout, 'timeout')
-      const onDelay = callback(options.onDelay, 'onDelay', '() => ...')
+      const onDelay = onDelayOf(options.onDelay, 'onDelay')
       const run = options.runTimeout === undefined ? given : limitedRun(given, options, context)
       const promise = new Promise(setSettlers)
       keyPacer.enter({ cost, priority, run, timeout, signal, onDelay, resolve, reject })

@@ -1,7 +1,7 @@
 import type { Policy } from '../algorithms/algorithm.ts'
 import type { PolicyLike } from '../algorithms/shorthand.ts'
 import { HeadgateError, shown } from '../errors.ts'
-import { positiveInteger } from '../options.ts'
+import { whole } from '../option-readers.ts'
 import type { Store } from '../stores/store.ts'
 import type { PacerContext } from './context.ts'
 import { Events, oncePerTick, type Progress } from './events.ts'
@@ -204,7 +204,7 @@ export class Pacer extends Pace {
    * @throws HeadgateError `HEADGATE_OPTION` unless `count` is a whole number from 1
    */
   waitingBelow(count: number): Promise<void> {
-    positiveInteger(count, 'waitingBelow', 'HEADGATE_OPTION')
+    whole()(count, 'waitingBelow')
     return this.#when(() => this.waiting < count)
   }
 

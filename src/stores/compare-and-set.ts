@@ -1,10 +1,11 @@
-import { type Clock, checkClock, wallClock } from '../clock.ts'
-import { knownOptions, type Names, positiveInteger } from '../options.ts'
+import { type Clock, wallClock } from '../clock.ts'
+import { callback, clockOr, type Settled, text, whole } from '../option-readers.ts'
+import { type Readers, readOptions } from '../options.ts'
 import { Deadlines } from './deadlines.ts'
 import { KeyQueue } from './records/key-queue.ts'
 import { RecordStore } from './records/record-store.ts'
 import { type ReadAndSwap, SwapRunner } from './records/swap-runner.ts'
-import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from './shared-options.ts'
+import { type SharedStoreOptions, type SharedTerms, sharedOptions } from './shared-options.ts'
 
 export type { ReadAndSwap, VersionedText } from './records/swap-runner.ts'
 
@@ -22,14 +23,14 @@ export interface CompareAndSetOptions<Version> extends ReadAndSwap<Version>, Sha
   name?: string
 }
 
-type Options = CompareAndSetOptions<unknown>
-export const swapNames: Names<Omit<Options, 'read' | 'swap' | 'name'>> = [
-  'retries',
-  'maxBytes',
-  'clock',
-  ...sharedNames,
-]
-const known: Names<Options> = ['read', 'swap', 'name', ...swapNames]
+type OwnOptions = Pick<CompareAndSetOptions<unknown>, 'retries' | 'maxBytes' | 'clock'>
+
+export const swapOptions: Readers<SharedTerms & Settled<OwnOptions, 'clock'>> = {
+  retries: whole(30),
+  maxBytes: whole(Number.MAX_SAFE_INTEGER),
+  clock: clockOr(undefined),
+  ...sharedOptions,
+}
 
 /**
  * Makes a store of anything that can read a text, and replace it unless others have replaced it first.
@@ -41,21 +42,16 @@ const known: Names<Options> = ['read', 'swap', 'name', ...swapNames]
  * throws `HEADGATE_STATE_SIZE`
  */
 export function compareAndSetStore<Version>(options: CompareAndSetOptions<Version>): RecordStore {
-  const store = 'compareAndSetStore'
-  knownOptions(store, options, known)
-  const { read, swap, retries = 30, maxBytes = Number.MAX_SAFE_INTEGER, name = 'The store' } = options
-  for (const [option, value] of Object.entries({ read, swap })) {
-    if (typeof value !== 'function') throw wrongOption(store, option, value, 'Give a function.')
-  }
-  const clock = options.clock === undefined ? wallClock : checkClock(options.clock)
-  const { prefix, timeout, ttlMargin, breaker } = sharedOptions(store, options)
-  const bytes = positiveInteger(maxBytes, `${store}: maxBytes`, 'HEADGATE_OPTION')
-  const size = { store: name, bytes }
+  const functions = { read: callback('(key) => ...'), swap: callback('(key, text, version, ttl) => ...') }
+  const readers = { ...functions, name: text('The store'), ...swapOptions }
+  const terms = readOptions('compareAndSetStore', options, readers)
+  const { read, swap, retries, ttlMargin, name, prefix, timeout, breaker, clock = wallClock } = terms
+  const size = { store: name, bytes: terms.maxBytes }
   const kind = options.name === undefined ? 'compare-and-set' : name.toLowerCase()
   const runner = new SwapRunner({
     read,
     swap,
-    retries: positiveInteger(retries, `${store}: retries`, 'HEADGATE_OPTION'),
+    retries,
     ttlMargin,
     clock,
     usesStoreTime: options.clock === undefined,

@@ -5,7 +5,8 @@ import { type Decision, join, type Verdict } from '../decision.ts'
 import { HeadgateError, shown, unsupported } from '../errors.ts'
 import { withFailover } from '../failure/failover-ledger.ts'
 import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { callback, flag, knownOptions } from '../options.ts'
+import { callback, flag, hook } from '../option-readers.ts'
+import { readOptions } from '../options.ts'
 import { type Booking, bookingOf, type Command, type Outcome, type OutcomeOf, type Verb } from './command.ts'
 import type { Ledger, LedgerTerms, Store } from './store.ts'
 
@@ -41,6 +42,12 @@ export interface HitStoreOptions {
 }
 
 const example = '(key, cost) => counters.add(key, cost)'
+const own = hook(example)
+const readers = {
+  hit: callback(example),
+  ...{ unhit: own, read: own, forget: own, forgetAll: own },
+  synchronous: flag(),
+}
 
 /**
  * Makes a store of anything that counts hits of a key in windows, such as the stores of other rate limiters. Its one limiter
@@ -55,17 +62,13 @@ const example = '(key, cost) => counters.add(key, cost)'
  *   `synchronous`, `HEADGATE_STORE` at a call that gets no numbers
  */
 export function hitStore(options: HitStoreOptions): Store {
-  knownOptions('hitStore', options, ['hit', 'unhit', 'read', 'forget', 'forgetAll', 'synchronous'])
-  if (options.hit === undefined) throw new HeadgateError('HEADGATE_OPTION', `hitStore needs hit: ${example}.`)
-  for (const name of ['hit', 'unhit', 'read', 'forget', 'forgetAll'] as const) {
-    callback<unknown>(options[name], `hitStore: ${name}`, example)
-  }
+  const { synchronous } = readOptions('hitStore', options, readers)
   if (options.unhit !== undefined && options.read === undefined) {
     throw new HeadgateError('HEADGATE_OPTION', 'hitStore: unhit needs read, to give back no more than was used.')
   }
   let limiter: string | undefined
   return {
-    synchronous: flag(options.synchronous, 'hitStore: synchronous'),
+    synchronous,
     traits: { kind: 'hits' },
     open(terms, joins) {
       limiter ??= terms.name

@@ -6,10 +6,10 @@
  * store is synchronous, so nothing can.
  */
 import { LRUCache } from 'lru-cache'
-import { type Clock, checkClock, monotonicClock } from '../clock.ts'
-import { HeadgateError } from '../errors.ts'
+import { type Clock, monotonicClock } from '../clock.ts'
 import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
-import { knownOptions, positiveInteger } from '../options.ts'
+import { clockOr, whole } from '../option-readers.ts'
+import { readOptions } from '../options.ts'
 import type { Command, Outcome, OutcomeOf, ScanTerms, Verb } from './command.ts'
 import { decodeId, encodeId } from './encode.ts'
 import { KeyStates, runOn, type StateVerb } from './records/key-states.ts'
@@ -37,12 +37,8 @@ const mostKeys = 2 ** 24 - 1
  * @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_CLOCK`
  */
 export function lruStore(options: LruStoreOptions = {}): Store {
-  knownOptions('lruStore', options, ['maxKeys', 'clock'])
-  const maxKeys = positiveInteger(options.maxKeys ?? 100_000, 'lruStore: maxKeys', 'HEADGATE_OPTION')
-  if (maxKeys > mostKeys) {
-    throw new HeadgateError('HEADGATE_OPTION', `lruStore: maxKeys is ${maxKeys}. Give ${mostKeys} at most.`)
-  }
-  const clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
+  const readers = { maxKeys: whole(100_000, { most: mostKeys }), clock: clockOr(monotonicClock) }
+  const { maxKeys, clock } = readOptions('lruStore', options, readers)
   return {
     synchronous: true,
     traits: { kind: 'lru' },

@@ -1,10 +1,10 @@
 import { nextTick } from 'node:process'
 import { HeadgateError } from '../errors.ts'
-import { knownOptions, type Names } from '../options.ts'
-import { type CompareAndSetOptions, compareAndSetStore, swapNames } from './compare-and-set.ts'
+import { check } from '../option-readers.ts'
+import { readOptions } from '../options.ts'
+import { type CompareAndSetOptions, compareAndSetStore, swapOptions } from './compare-and-set.ts'
 import { ReadBatcher } from './read-batcher.ts'
 import type { RecordStore } from './records/record-store.ts'
-import { sharedOptions, wrongOption } from './shared-options.ts'
 
 export type { RecordStore } from './records/record-store.ts'
 
@@ -48,7 +48,14 @@ export interface MemcachedStoreOptions
   client: MemcachedClient
 }
 
-const known: Names<MemcachedStoreOptions> = ['client', ...swapNames]
+const readers = {
+  client: check(
+    (given) => ['gets', 'cas', 'add'].every((command) => typeof Reflect.get(Object(given), command) === 'function'),
+    'a client with gets(), cas() and add()',
+    "new MemcacheClient({ server: 'localhost:11211' })",
+  ),
+  ...swapOptions,
+}
 
 /** The server's errors if another process has written first. */
 const changed = /^(EXISTS|NOT_FOUND|NOT_STORED)\b/
@@ -75,15 +82,9 @@ const longestLifetime = 30 * 24 * 60 * 60
  * throws `HEADGATE_STATE_SIZE`
  */
 export function memcachedStore(options: MemcachedStoreOptions): RecordStore {
-  knownOptions('memcachedStore', options, known)
+  const { timeout } = readOptions('memcachedStore', options, readers)
   const { client, maxBytes = 1_000_000, ...rest } = options
-  for (const command of ['gets', 'cas', 'add'] as const) {
-    if (typeof client?.[command] !== 'function') {
-      const fix = `It needs ${command}(). Write memcachedStore({ client: new MemcacheClient({ server: 'localhost:11211' }) }).`
-      throw wrongOption('memcachedStore', 'client', client, fix)
-    }
-  }
-  const read = readerOf(client, sharedOptions('memcachedStore', rest).timeout)
+  const read = readerOf(client, timeout)
   const gather = gathererOf(client)
   return compareAndSetStore<number | string>({
     ...rest,

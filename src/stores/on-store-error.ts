@@ -1,8 +1,7 @@
 import { channel } from '#platform'
 import type { Clock } from '../clock.ts'
-import { type Duration, milliseconds } from '../duration.ts'
-import { invalidOption } from '../errors.ts'
-import { positiveInteger } from '../options.ts'
+import { check, duration, optional, unbounded, whole } from '../option-readers.ts'
+import type { Readers } from '../options.ts'
 import type { Channel } from '../platform/platform.ts'
 import type { Sleeper } from '../sleeper.ts'
 import { reason, warnOnce } from '../warn.ts'
@@ -41,41 +40,19 @@ export interface FailureTerms {
   readonly sleeper?: Sleeper
 }
 
-/** The options of a limiter, or of a pacer, for a store that fails. */
-export const failureOptions = ['onStoreError', 'instances', 'storeTimeout'] as const
-
-interface FailureOptions {
-  onStoreError?: OnStoreError | undefined
-  instances?: number | undefined
-  storeTimeout?: Duration | undefined
-}
-
-/**
- * @param where the option's owner, for error messages: `'RateLimiter'`
- * @throws HeadgateError `HEADGATE_OPTION`
- */
-export function readFailureOptions(options: FailureOptions, where: string): FailureTerms {
-  const { onStoreError, instances, storeTimeout } = options
-  return {
-    onStoreError: checkChoice(onStoreError, `${where}: onStoreError`),
-    instances: positiveInteger(instances ?? 1, `${where}: instances`, 'HEADGATE_OPTION'),
-    storeTimeout: readTimeout(storeTimeout, where),
-  }
-}
-
-/** In milliseconds. Infinity waits as long as the store does. */
-function readTimeout(timeout: Duration | undefined, where: string): number | undefined {
-  if (timeout === undefined) return undefined
-  return timeout === Infinity ? Infinity : milliseconds(timeout, `${where}: storeTimeout`, 'HEADGATE_OPTION')
-}
-
 const choices: readonly unknown[] = ['deny', 'allow', 'local', 'throw']
 
-/** @throws HeadgateError `HEADGATE_OPTION` unless it is an action, a function or undefined */
-export function checkChoice<Option>(option: Option, where: string): Option {
-  if (option === undefined || typeof option === 'function' || choices.includes(option)) return option
-  const fix = "Write onStoreError: 'local', or ({ error }) => ..."
-  throw invalidOption(where, "'deny', 'allow', 'local', 'throw' or a function", option, fix)
+/** The options of a limiter, or of a pacer, for a store that fails. */
+export const failureOptions: Readers<Pick<FailureTerms, 'onStoreError' | 'instances' | 'storeTimeout'>> = {
+  onStoreError: optional(
+    check(
+      (given) => typeof given === 'function' || choices.includes(given),
+      "'deny', 'allow', 'local', 'throw' or a function",
+      "'local'",
+    ),
+  ),
+  instances: whole(1),
+  storeTimeout: optional(unbounded(duration())),
 }
 
 /** The action for one call. If the function throws or rejects, it warns once and returns undefined. */

@@ -1,6 +1,6 @@
-import { type Duration, milliseconds } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
-import { knownOptions, type Names, positiveInteger } from '../options.ts'
+import type { Duration } from '../duration.ts'
+import { check, duration, type Settled, whole } from '../option-readers.ts'
+import { type Reader, type Readers, readOptions } from '../options.ts'
 import type { BreakerTerms } from './store.ts'
 
 /** The options of every store that processes share. */
@@ -30,50 +30,25 @@ export interface BreakerOptions {
   probeEvery?: Duration
 }
 
-export const sharedNames: Names<SharedStoreOptions> = ['prefix', 'timeout', 'ttlMargin', 'breaker']
+/** What they are read as, in milliseconds. */
+export type SharedTerms = Settled<Omit<SharedStoreOptions, 'breaker'>> & { readonly breaker: BreakerTerms }
 
-/**
- * Validates them. The result has milliseconds.
- * @throws HeadgateError `HEADGATE_OPTION` if one is invalid
- */
-export function sharedOptions(
-  store: string,
-  { prefix, timeout, ttlMargin, breaker }: SharedStoreOptions,
-): {
-  prefix: string
-  timeout: number
-  ttlMargin: number
-  breaker: Partial<BreakerTerms>
-} {
-  return {
-    prefix: prefixOf(store, prefix),
-    timeout: milliseconds(timeout ?? 100, `${store}: timeout`, 'HEADGATE_OPTION'),
-    ttlMargin: milliseconds(ttlMargin ?? 1000, `${store}: ttlMargin`, 'HEADGATE_OPTION', 0),
-    breaker: breakerTerms(store, breaker),
-  }
+const prefix: Reader<string> = check(
+  (given) => typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given),
+  '1 to 128 letters, digits and _ . : -',
+  "'myapp:limits'",
+  'headgate',
+)
+
+const breaker: Reader<BreakerTerms> = (given, name) => {
+  const options: BreakerOptions = given === undefined ? {} : (given as BreakerOptions)
+  const probeEvery = duration(options?.openFor ?? '500ms')
+  return readOptions(name, options, { failures: whole(5), openFor: duration('500ms'), probeEvery })
 }
 
-const breakerNames: Names<BreakerOptions> = ['failures', 'openFor', 'probeEvery']
-
-/** @throws HeadgateError `HEADGATE_OPTION` */
-export function breakerTerms(store: string, options: BreakerOptions = {}): Partial<BreakerTerms> {
-  const name = `${store}: breaker`
-  knownOptions(name, options, breakerNames)
-  const { failures, openFor, probeEvery = openFor } = options
-  const duration = (value: Duration, option: string) => milliseconds(value, `${name}.${option}`, 'HEADGATE_OPTION')
-  return {
-    ...(failures !== undefined && { failures: positiveInteger(failures, `${name}.failures`, 'HEADGATE_OPTION') }),
-    ...(openFor !== undefined && { openFor: duration(openFor, 'openFor') }),
-    ...(probeEvery !== undefined && { probeEvery: duration(probeEvery, 'probeEvery') }),
-  }
-}
-
-/** @throws HeadgateError `HEADGATE_OPTION` */
-export function prefixOf(store: string, prefix: unknown = 'headgate'): string {
-  if (typeof prefix === 'string' && /^[\w.:-]{1,128}$/.test(prefix)) return prefix
-  throw wrongOption(store, 'prefix', prefix, "Give letters, digits and _ . : - such as 'myapp:limits'.")
-}
-
-export function wrongOption(store: string, option: string, value: unknown, fix: string): HeadgateError {
-  return new HeadgateError('HEADGATE_OPTION', `${store}: ${option} cannot be ${shown(value)}. ${fix}`)
+export const sharedOptions: Readers<SharedTerms> = {
+  prefix,
+  timeout: duration('100ms'),
+  ttlMargin: duration('1s', { least: 0 }),
+  breaker,
 }

@@ -1,8 +1,9 @@
 import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
 import * as api from '@opentelemetry/api'
 import { channel } from '#platform'
-import { invalidOption, tooOld } from '../errors.ts'
-import { flag, knownOptions, type Names } from '../options.ts'
+import { tooOld } from '../errors.ts'
+import { check, flag, optional } from '../option-readers.ts'
+import { type Reader, readOptions } from '../options.ts'
 import { Metrics } from './metrics.ts'
 import { addDecision, addStoreSpan } from './spans.ts'
 
@@ -16,7 +17,11 @@ export interface HeadgateInstrumentationConfig {
   tracerProvider?: TracerProvider
 }
 
-const known: Names<HeadgateInstrumentationConfig> = ['enabled', 'meterProvider', 'tracerProvider']
+const readers = {
+  enabled: flag(true),
+  meterProvider: provider('getMeter', 'new MeterProvider({ readers: [...] })'),
+  tracerProvider: provider('getTracer', 'provider'),
+}
 
 const scope = 'headgate'
 const version = '0.1.0'
@@ -105,15 +110,11 @@ export class HeadgateInstrumentation {
 }
 
 function checked(config: HeadgateInstrumentationConfig): HeadgateInstrumentationConfig {
-  knownOptions('HeadgateInstrumentation', config, known)
-  flag(config.enabled, 'HeadgateInstrumentation: enabled')
-  provides(config.meterProvider, 'meterProvider', 'getMeter')
-  provides(config.tracerProvider, 'tracerProvider', 'getTracer')
+  readOptions('HeadgateInstrumentation', config, readers)
   return { enabled: true, ...config }
 }
 
-function provides(provider: object | undefined, option: string, method: string): void {
-  if (provider === undefined || typeof Reflect.get(Object(provider), method) === 'function') return
-  const fix = `Write ${option}: ${option === 'meterProvider' ? 'new MeterProvider({ readers: [...] })' : 'provider'}.`
-  throw invalidOption(`HeadgateInstrumentation: ${option}`, `a provider with ${method}()`, provider, fix)
+function provider(method: string, example: string): Reader<unknown> {
+  const provides = (given: unknown) => typeof Reflect.get(Object(given), method) === 'function'
+  return optional(check(provides, `a provider with ${method}()`, example))
 }

@@ -2,12 +2,12 @@ import { LRUCache } from 'lru-cache'
 import { channel, hmacSha256, randomWords } from '#platform'
 import { base64 } from '../base64.ts'
 import type { Key, Units } from '../call-arguments.ts'
-import { type Clock, checkClock, monotonicClock } from '../clock.ts'
-import { type Duration, milliseconds } from '../duration.ts'
-import { invalidOption } from '../errors.ts'
+import { type Clock, monotonicClock } from '../clock.ts'
+import type { Duration } from '../duration.ts'
 import type { LimiterCallEvent } from '../limiter-events.ts'
 import { isPromise } from '../maybe-promise.ts'
-import { knownOptions, type Names, oneOf, positiveInteger } from '../options.ts'
+import { check, clockOr, duration, oneOf, optional, whole } from '../option-readers.ts'
+import { readOptions } from '../options.ts'
 import { keyName } from '../stores/memory/key-name.ts'
 import { reason, warnOnce } from '../warn.ts'
 import { policyOf, resultOf } from './result.ts'
@@ -55,7 +55,17 @@ export interface LogRefusalsOptions {
   clock?: Clock
 }
 
-const known: Names<LogRefusalsOptions> = ['logger', 'sample', 'maxLines', 'key', 'secret', 'clock']
+const canLog = (given: unknown) =>
+  typeof given === 'function' || typeof Reflect.get(Object(given), 'warn') === 'function'
+const isSecret = (given: unknown) => typeof given === 'string' && given !== ''
+const readers = {
+  logger: check(canLog, 'a logger with warn(), or a function', '(fields, message) => winston.warn(message, fields)'),
+  sample: duration('10s'),
+  maxLines: whole(100),
+  key: oneOf('hash', 'plain', 'none'),
+  secret: optional(check<string>(isSecret, 'a text', 'process.env.LOG_SECRET')),
+  clock: clockOr(monotonicClock),
+}
 
 /** The most keys whose last line is remembered, at about 300 bytes each. One that is forgotten is logged at once again. */
 const maxKeys = 10_000
@@ -98,16 +108,13 @@ class RefusalLog {
   #unlogged = 0
 
   constructor(options: LogRefusalsOptions) {
-    knownOptions('logRefusals', options, known, ['logger'])
-    const { logger, sample = '10s', maxLines = 100, secret = randomSecret() } = options
-    this.#write = writerOf(logger)
-    this.#interval = milliseconds(sample, 'logRefusals: sample', 'HEADGATE_OPTION') * 1000
-    this.#maxLines = positiveInteger(maxLines, 'logRefusals: maxLines', 'HEADGATE_OPTION')
-    if (typeof secret !== 'string' || secret === '') {
-      throw invalidOption('logRefusals: secret', 'a text', secret, 'Leave it out for a random one.')
-    }
-    this.#shownKey = shownBy(oneOf(options.key, ['hash', 'plain', 'none'], 'logRefusals: key'), secret)
-    this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
+    const read = readOptions('logRefusals', options, readers)
+    const { logger, sample, maxLines, key, secret = randomSecret(), clock } = read
+    this.#write = typeof logger === 'function' ? logger : (fields, message) => logger.warn(fields, message)
+    this.#interval = sample * 1000
+    this.#maxLines = maxLines
+    this.#shownKey = shownBy(key, secret)
+    this.#clock = clock
   }
 
   called(event: LimiterCallEvent): void {
@@ -193,14 +200,6 @@ const messages: Readonly<Record<RefusalFields['result'], string>> = {
 /** Long keys as their digest: they are remembered. */
 function nameOf(key: Key): string {
   return keyName(typeof key === 'string' ? key : JSON.stringify(key))
-}
-
-function writerOf(logger: LogRefusalsOptions['logger']): WriteLine {
-  if (typeof logger === 'function') return logger
-  if (typeof Reflect.get(Object(logger), 'warn') === 'function')
-    return (fields, message) => logger.warn(fields, message)
-  const fix = 'Write logger: pino(), or (fields, message) => winston.warn(message, fields).'
-  throw invalidOption('logRefusals: logger', 'a logger with warn(), or a function', logger, fix)
 }
 
 /** 72 bits of a keyed hash. Without the secret, nobody finds an address by hashing all of them. */

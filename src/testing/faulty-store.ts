@@ -9,11 +9,12 @@
  *     lost-reply     at once                    never
  *     partition      after the partition        after the partition
  */
-import { type Duration, milliseconds } from '../duration.ts'
+import type { Duration } from '../duration.ts'
 import { HeadgateError, shown } from '../errors.ts'
 import { withFailover } from '../failure/failover-ledger.ts'
 import type { MaybePromise } from '../maybe-promise.ts'
-import { knownOptions } from '../options.ts'
+import { check, duration, optional, type Settled, unbounded } from '../option-readers.ts'
+import { readOptions } from '../options.ts'
 import { Deadlines } from '../stores/deadlines.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../stores/store.ts'
 import type { ManualClock } from './manual-clock.ts'
@@ -38,18 +39,28 @@ export interface ScheduledFault extends Fault {
 }
 
 /** A checked fault, with its times in milliseconds. */
-interface TimedFault {
-  readonly kind: FaultKind
-  readonly by: number
-  readonly from: number
-  readonly to: number
-}
+type TimedFault = Settled<ScheduledFault>
 
 export interface FaultyStoreOptions {
   /** The clock of the schedule and of delays. Default: real time. */
   clock?: ManualClock
   /** The schedule. If several faults overlap, the first of the list applies. Default: no faults. */
   faults?: readonly ScheduledFault[]
+}
+
+const isClock = (given: unknown) => typeof Reflect.get(Object(given), 'sleeper') === 'function'
+const readers = {
+  clock: optional(check(isClock, 'a ManualClock', 'new ManualClock()')),
+  faults: check(Array.isArray, 'a list of faults', "[{ kind: 'hang' }]", []),
+}
+
+const isKind = (given: unknown) => kinds.includes(given as FaultKind)
+const time = duration(0, { least: 0 })
+const faultReaders = {
+  kind: check<FaultKind>(isKind, kinds.join(', '), "'hang'"),
+  by: time,
+  from: time,
+  to: unbounded(time, Infinity),
 }
 
 /**
@@ -61,7 +72,7 @@ export interface FaultyStoreOptions {
  * @throws HeadgateError `HEADGATE_OPTION`
  */
 export function faultyStore(store: Store, options: FaultyStoreOptions = {}): FaultyStore {
-  knownOptions('faultyStore', options, ['clock', 'faults'])
+  readOptions('faultyStore', options, readers)
   return new FaultyStore(store, options)
 }
 
@@ -187,20 +198,13 @@ function never(): Promise<never> {
 
 /** @throws HeadgateError `HEADGATE_OPTION` */
 function timedFault(fault: ScheduledFault): TimedFault {
-  knownOptions('A fault', fault, ['kind', 'by', 'from', 'to'])
-  const { kind, by, from = 0, to } = fault
-  if (!kinds.includes(kind)) throw wrong(`kind cannot be ${shown(kind)}`, `Give one of ${kinds.join(', ')}.`)
-  if ((kind === 'delay') !== (by !== undefined)) {
-    throw wrong(`${kind} ${by === undefined ? 'needs a' : 'takes no'} \`by\``, "Write { kind: 'delay', by: '50ms' }.")
+  const timed = readOptions('A fault', fault, faultReaders)
+  const { kind, from, to } = timed
+  if ((kind === 'delay') !== (fault.by !== undefined)) {
+    const what = fault.by === undefined ? 'needs a' : 'takes no'
+    throw wrong(`${kind} ${what} \`by\``, "Write { kind: 'delay', by: '50ms' }.")
   }
-  const read = (time: Duration, what: string) => milliseconds(time, `A fault: ${what}`, 'HEADGATE_OPTION', 0)
-  const timed = {
-    kind,
-    by: by === undefined ? 0 : read(by, 'by'),
-    from: read(from, 'from'),
-    to: to === undefined ? Infinity : read(to, 'to'),
-  }
-  if (timed.from >= timed.to) throw wrong(`from ${shown(from)} to ${shown(to)} is an empty time`, 'Give a later `to`.')
+  if (from >= to) throw wrong(`from ${shown(fault.from)} to ${shown(fault.to)} is an empty time`, 'Give a later `to`.')
   return timed
 }
 

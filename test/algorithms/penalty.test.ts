@@ -502,7 +502,7 @@ test.each<[options: object, code: string]>([
   [{ after: 3, within: '1m', block: '1m', extend: null }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', block: '1m', restart: 1 }, 'HEADGATE_OPTION'],
   [{ after: 3, within: '1m', until: 'day' }, 'HEADGATE_PENALTY'],
-  [{ after: 3, within: '1m', until: null }, 'HEADGATE_OPTION'],
+  [{ after: 3, within: '1m', until: null }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', until: 'window', block: '1m' }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', until: 'window', block: [] }, 'HEADGATE_PENALTY'],
   [{ after: 3, within: '1m', until: 'window', block: null }, 'HEADGATE_PENALTY'],

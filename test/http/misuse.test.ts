@@ -1,3 +1,5 @@
+import { Redis } from 'ioredis'
+import { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
 import { rateLimit as forFastify } from '../../adapters/fastify.ts'
@@ -24,9 +26,15 @@ import {
   smoothWarmingUp,
   tokenBucket,
 } from '../../src/index.ts'
-import { Pacer } from '../../src/pacer/index.ts'
-import { compareAndSetStore } from '../../src/store.ts'
-import { redisStore } from '../../src/stores/redis/index.ts'
+import { Pacer, pacedFetch } from '../../src/pacer/index.ts'
+import { compareAndSetStore, hitStore } from '../../src/store.ts'
+import { clusterStore } from '../../src/stores/cluster/index.ts'
+import { memcachedStore } from '../../src/stores/memcached.ts'
+import { inspectPostgres, postgresStore } from '../../src/stores/postgres/index.ts'
+import { inspectRedis, redisStore } from '../../src/stores/redis/index.ts'
+import { HeadgateInstrumentation } from '../../src/telemetry/instrumentation.ts'
+import { logRefusals } from '../../src/telemetry/log-refusals.ts'
+import { faultyStore } from '../../src/testing/faulty-store.ts'
 
 // biome-ignore lint/suspicious/noExplicitAny: misuse is what is tested
 type Unchecked = any
@@ -393,4 +401,67 @@ test('on a store that other programs reach, a limiter without a name is an error
     new Pacer('9/1h', { name: 'calls', store })
   }
   new RateLimiter({ policies: '9/1h', store: memoryStore() })
+})
+
+const read = () => undefined
+const swap = () => true
+const memcached = { gets: read, cas: read, add: read }
+const redis = new Redis({ lazyConnect: true })
+const pacer = new Pacer('9/1h')
+const emptyLimiter = new RateLimiter({ policies: '9/1h' })
+const salt = 'a secret of many letters'
+
+/** Everything that takes an object of options: valid ones, and what reads them. */
+const readers: Record<string, [valid: object, make: (options: Unchecked) => unknown]> = {
+  RateLimiter: [{ policies: '9/1h' }, (options) => new RateLimiter(options)],
+  penalty: [{ after: 5, within: '1m', block: '1m' }, (penalty) => new RateLimiter({ policies: '9/1h', penalty })],
+  list: [{}, (options) => emptyLimiter.list(options)],
+  memoryStore: [{}, memoryStore],
+  lruStore: [{}, lruStore],
+  compareAndSetStore: [{ read, swap }, compareAndSetStore],
+  hitStore: [{ hit: read }, hitStore],
+  memcachedStore: [{ client: memcached }, memcachedStore],
+  clusterStore: [{}, clusterStore],
+  redisStore: [{ client: redis }, redisStore],
+  'a breaker': [{}, (breaker) => redisStore({ client: redis, breaker })],
+  'a deny cache': [{ longest: '1s' }, (denyCache) => redisStore({ client: redis, denyCache })],
+  batches: [{ size: 5 }, (batch) => redisStore({ client: redis, batch })],
+  leases: [{ units: 5 }, (leases) => redisStore({ client: redis, leases })],
+  'leases by demand': [{ units: 'auto' }, (leases) => redisStore({ client: redis, leases })],
+  inspectRedis: [{}, (options) => inspectRedis(redis, options)],
+  postgresStore: [{ pool: new Pool() }, postgresStore],
+  inspectPostgres: [{}, (options) => inspectPostgres(new Pool(), options)],
+  faultyStore: [{}, (options) => faultyStore(memoryStore(), options)],
+  'a fault': [{ kind: 'hang' }, (fault) => faultyStore(memoryStore(), { faults: [fault] })],
+  Pacer: [{}, (options) => new Pacer('9/1h', options)],
+  pacedFetch: [{ pacer }, (options) => pacedFetch(fetch, options)],
+  quotas: [{}, (quotas) => pacedFetch(fetch, { pacer, quotas })],
+  byIp: [{ platform: 'nginx' }, byIp],
+  rateLimit: [{ policies: '9/1h' }, forExpress],
+  delay: [{ max: '1s' }, (delay) => forExpress({ policies: '9/1h token-bucket', delay })],
+  headers: [{}, (headers) => forExpress({ policies: '9/1h', headers })],
+  'legacy headers': [{}, (legacy) => forExpress({ policies: '9/1h', headers: { legacy } })],
+  'partition keys': [{ salt }, (pk) => forExpress({ policies: '9/1h', headers: { dialects: 'draft-8', pk } })],
+  logRefusals: [{ logger: console }, logRefusals],
+  HeadgateInstrumentation: [{ enabled: false }, (options) => new HeadgateInstrumentation(options)],
+}
+
+/** The names that the error for an unknown option lists. */
+function knownTo(make: Make, valid: object): string[] {
+  const { message } = errorOf(() => make({ ...valid, unknown: 1 })) as HeadgateError
+  return (/has no option "unknown"\. It takes: (.+)\.$/.exec(message) as RegExpExecArray)[1]!.split(', ')
+}
+
+describe('null is never a default', () => {
+  test.each(Object.entries(readers))('%s', (_, [valid, make]) => {
+    expect(errorOf(() => make(valid))).toBeUndefined()
+    const silent = knownTo(make, valid).filter(
+      (option) => errorOf(() => make({ ...valid, [option]: null })) === undefined,
+    )
+    expect(silent).toEqual([])
+  })
+
+  test.each(Object.entries(readers))('nor are the options of %s', (_, [, make]) => {
+    for (const all of [5, 'x', []]) expect(errorOf(() => make(all))).toBeDefined()
+  })
 })

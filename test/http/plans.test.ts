@@ -105,7 +105,7 @@ contract((app) => {
     await expect(start({ onChange: 'halve' }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })
     const noRule = {
       code: 'HEADGATE_OPTION',
-      message: expect.stringContaining('A policy with a new name is a new quota'),
+      message: expect.stringContaining("onChange must be 'keep' or 'scale', got \"reset\""),
     }
     await expect(start({ onChange: 'reset' }, byPlan)).rejects.toMatchObject(noRule)
     await expect(start({ limit: 5 }, byPlan)).rejects.toMatchObject({ code: 'HEADGATE_OPTION' })

@@ -197,7 +197,7 @@ test.each([
 )
 
 test('an invalid client throws, and a client that returns no cas unique makes calls reject', async () => {
-  expect(() => memcachedStore({ client: {} as never })).toThrow(/It needs gets\(\)/)
+  expect(() => memcachedStore({ client: {} as never })).toThrow(/must be a client with gets\(\), cas\(\) and add\(\)/)
   const client = { gets: async () => ({ value: '[1]' }), cas: async () => [], add: async () => [] }
   expect((await failure(limiterOf({ client }).consume('k'))).code).toBe('HEADGATE_STORE')
 })

@@ -148,7 +148,7 @@ test('without prepared statements a call takes two messages', async () => {
   const limiter = limiterOf(undefined, { prepare: false })
   expect(await messagesOf(async () => expect((await limiter.consume('k')).remaining).toBe(9))).toBe(2)
   expect(sent.join()).not.toMatch(/prepare|execute/)
-  expect(() => limiterOf(undefined, { prepare: 'no' })).toThrow(/prepare cannot be "no"/)
+  expect(() => limiterOf(undefined, { prepare: 'no' })).toThrow(/prepare must be true or false, got "no"/)
 })
 
 test('a pool that returns every value as text decides each call once', async () => {

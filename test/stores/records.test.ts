@@ -279,8 +279,8 @@ test('a reservation over several keys is settled exactly', async () => {
 })
 
 test.each<[options: object, fix: RegExp]>([
-  [{ read: 1 }, /read cannot be 1/],
-  [{ read: () => undefined }, /swap cannot be undefined/],
+  [{ read: 1 }, /read must be a function, got 1/],
+  [{ read: () => undefined }, /swap must be a function, got undefined/],
   [{ retries: 0 }, /retries/],
   [{ prefix: 'a b' }, /prefix/],
   [{ timeout: 0 }, /timeout/],

@@ -117,5 +117,5 @@ describe('policies that are as large as their store accepts', () => {
 })
 
 test.each([0, 1.5, '1mb', null])('maxBytes of %j throws', (maxBytes) => {
-  expect(() => new MapDatabase().store({ maxBytes } as never)).toThrow(/maxBytes (must be a whole number|is null)/)
+  expect(() => new MapDatabase().store({ maxBytes } as never)).toThrow(/maxBytes must be a whole number/)
 })

@@ -253,7 +253,7 @@ describe('starting and stopping', () => {
     [{ tracerProvider: 5 }, 'tracerProvider must be a provider with getTracer()'],
     [{ enabled: 'yes' }, 'enabled must be true or false'],
     [{ meter: {} }, 'no option "meter"'],
-    [{ meterProvider: null }, 'meterProvider is null'],
+    [{ meterProvider: null }, 'meterProvider must be a provider with getMeter(), got null'],
     [null, 'takes an object of options'],
   ])('refuses %j', (config, message) => {
     expect(() => new HeadgateInstrumentation(config as never)).toThrow(message)

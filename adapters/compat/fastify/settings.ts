@@ -1,7 +1,7 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import ms from 'ms'
 import type { MaybePromise } from '../../../src/maybe-promise.ts'
-import { positiveInteger } from '../../../src/options.ts'
+import { whole } from '../../../src/option-readers.ts'
 import { networkOf } from '../network.ts'
 import type { Hits, RateLimitOptions, RateLimitPluginOptions } from './types.ts'
 
@@ -55,8 +55,8 @@ function subnetOf({ ipv6Subnet }: RateLimitOptions): number {
 }
 
 /** How many keys are held in memory. Memory is bounded also with 0, which is no bound in the original. */
-function cacheOf({ cache = 5000 }: RateLimitOptions): number {
-  return positiveInteger(cache, 'cache', 'HEADGATE_OPTION', 0) || 1_000_000
+function cacheOf({ cache }: RateLimitOptions): number {
+  return whole(5000, { least: 0 })(cache, 'cache') || 1_000_000
 }
 
 /** The settings of the plugin. */

@@ -1,7 +1,8 @@
 import type { Decision } from '../../decision.ts'
 import { HeadgateError, shown } from '../../errors.ts'
 import type { Key } from '../../limiter.ts'
-import { flag, knownOptions } from '../../options.ts'
+import { anything, flag } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
 import type { LegacyOptions } from './legacy.ts'
 import type { PartitionKeyOptions } from './partition-keys.ts'
 
@@ -53,8 +54,9 @@ export function readHeaders(option: Exclude<HeadersOption, HeaderWriter>): ReadH
     return { dialects: dialectsOf(option), near: false }
   }
   const options = option as HeadersOptions
-  knownOptions('headers', options, ['dialects', 'near', 'legacy', 'pk'])
-  return { ...options, dialects: dialectsOf(options.dialects ?? 'legacy'), near: flag(options.near, 'headers.near') }
+  const readers = { dialects: anything, near: flag(), legacy: anything, pk: anything }
+  const { dialects = 'legacy', near } = readOptions('headers', options, readers)
+  return { ...options, dialects: dialectsOf(dialects), near }
 }
 
 function dialectsOf(wanted: unknown): readonly Dialect[] {

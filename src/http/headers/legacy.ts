@@ -1,6 +1,7 @@
 import { monotonicClock } from '../../clock.ts'
-import { HeadgateError, invalidOption, shown } from '../../errors.ts'
-import { knownOptions, oneOf } from '../../options.ts'
+import { HeadgateError, shown } from '../../errors.ts'
+import { check, oneOf } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
 import { tokenPattern } from '../keys/key-extractor.ts'
 import { wholeSeconds } from '../retry-after.ts'
 import { bindingVerdict, type ReportedPolicy, resetOf, type Writer } from './dialect.ts'
@@ -17,14 +18,22 @@ export interface LegacyOptions {
   resetAs?: 'epoch' | 'delta'
 }
 
+const isToken = (given: unknown) => typeof given === 'string' && tokenPattern.test(given)
+const field = (name: string) => check<string>(isToken, 'a header name', shown(name), name)
+
+const readers = {
+  limit: field('X-RateLimit-Limit'),
+  remaining: field('X-RateLimit-Remaining'),
+  reset: field('X-RateLimit-Reset'),
+  resetAs: oneOf('epoch', 'delta'),
+}
+
 /** The fields that are older than any draft: the binding policy's limit, what is left, and when the quota is full. */
 export function legacy(reported: readonly ReportedPolicy[], options: LegacyOptions = {}): Writer {
-  knownOptions('headers.legacy', options, ['limit', 'remaining', 'reset', 'resetAs'])
-  const limitName = fieldName(options.limit ?? 'X-RateLimit-Limit', 'limit')
-  const remainingName = fieldName(options.remaining ?? 'X-RateLimit-Remaining', 'remaining')
-  const resetName = fieldName(options.reset ?? 'X-RateLimit-Reset', 'reset')
-  checkDistinct([limitName, remainingName, resetName])
-  const epoch = oneOf(options.resetAs, ['epoch', 'delta'], 'headers.legacy: resetAs') === 'epoch'
+  const { resetAs, ...names } = readOptions('headers.legacy', options, readers)
+  const { limit: limitName, remaining: remainingName, reset: resetName } = names
+  checkDistinct(Object.values(names))
+  const epoch = resetAs === 'epoch'
   const limit = new NumberText()
   const reset = new NumberText()
   return (decision, sink, response) => {
@@ -49,12 +58,6 @@ function timeOfDay(at: number | undefined): number {
   if (at === undefined) return wall
   const isOurs = Math.abs(at - wall) > tolerance && Math.abs(at - monotonicClock() / 1000) < tolerance
   return isOurs ? wall : at
-}
-
-function fieldName(name: unknown, option: string): string {
-  if (typeof name === 'string' && tokenPattern.test(name)) return name
-  const fix = 'Leave it out for the usual X-RateLimit name.'
-  throw invalidOption(`headers.legacy: ${option}`, 'a header name', name, fix)
 }
 
 /** Of two fields with one name, only the last would be sent. Names are the same in any letter case (RFC 9110, 5.1). */

@@ -1,5 +1,6 @@
-import { HeadgateError, invalidOption } from '../../errors.ts'
-import { flag, knownOptions } from '../../options.ts'
+import { HeadgateError } from '../../errors.ts'
+import { anything, flag, whole } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
 import { warnOnce } from '../../warn.ts'
 import { AddressKeys, addressKey } from './address-key.ts'
 import { readsAddress } from './address-source.ts'
@@ -36,6 +37,12 @@ export interface ByIpOptions {
   warn?: boolean
 }
 
+const readers = {
+  ipv6Prefix: whole(56, { most: 128 }),
+  ...{ trustedProxies: anything, platform: anything, proxies: anything },
+  warn: flag(true),
+}
+
 /**
  * By client address: IPv4 as it is, IPv6 by its /56, IPv4 inside IPv6 as IPv4. Behind a proxy, the framework's own
  * setting decides which address that is. The leftmost entry of X-Forwarded-For is never believed, because a client can
@@ -47,13 +54,8 @@ export interface ByIpOptions {
  * @throws HeadgateError `HEADGATE_OPTION`
  */
 export function byIp(options: ByIpOptions = {}): KeyExtractor {
-  knownOptions('byIp', options, ['ipv6Prefix', 'trustedProxies', 'platform', 'proxies', 'warn'])
-  const prefix = options.ipv6Prefix ?? 56
-  if (!Number.isInteger(prefix) || prefix < 1 || prefix > 128) {
-    throw invalidOption('byIp: ipv6Prefix', 'a whole number of bits from 1 to 128', prefix, 'Leave it out for 56.')
-  }
-  const keys = new AddressKeys((address) => addressKey(address, prefix))
-  const warns = flag(options.warn ?? true, 'byIp: warn')
+  const { ipv6Prefix, warn: warns } = readOptions('byIp', options, readers)
+  const keys = new AddressKeys((address) => addressKey(address, ipv6Prefix))
   const find = findClient(options, warns)
   if (find !== undefined) {
     const extractor: KeyExtractor = (request, view) => keyOf(keys, find(request, view))

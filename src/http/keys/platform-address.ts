@@ -29,7 +29,7 @@ export function clientOn(
   warns: boolean,
 ): FindClient {
   const field = fieldOf(platform)
-  const isProxy = testOf(proxyList(proxies ?? field.proxies))
+  const isProxy = testOf(proxyList(proxies === undefined ? field.proxies : proxies))
   const warn = warns ? warnOf(platform, field) : undefined
   return (request, view) => {
     const peer = view.peer(request)

@@ -1,6 +1,6 @@
-import { type Duration, milliseconds } from '../../duration.ts'
-import { HeadgateError, invalidOption } from '../../errors.ts'
-import { callback, knownOptions, type Names, text } from '../../options.ts'
+import type { Duration } from '../../duration.ts'
+import { anything, callback, check, duration, hook, type Settled, text, whole } from '../../option-readers.ts'
+import { knownOptions, readOptions } from '../../options.ts'
 import { costOf } from '../cost.ts'
 import { Pace } from '../pace.ts'
 import type { Pacer } from '../pacer.ts'
@@ -42,43 +42,32 @@ export interface PacedFetchOptions {
   now?: () => number
 }
 
-const known: Names<PacedFetchOptions> = [
-  ...(['pacer', 'key', 'cost', 'quotas'] as const),
-  ...(['retries', 'maxHold', 'backoff', 'random', 'now'] as const),
-]
+const isPace = (given: unknown) => given instanceof Pace
 
-export interface Settings {
+const readers = {
+  pacer: check(isPace, 'a pacer', 'new Pacer(policy)'),
+  key: hook('({ host }) => host'),
+  cost: anything,
+  quotas: anything,
+  retries: whole(3, { least: 0 }),
+  maxHold: duration('5m'),
+  backoff: duration('1s'),
+  random: callback('() => 0', Math.random),
+  now: callback('Date.now', Date.now),
+}
+
+export interface Settings extends Settled<Omit<PacedFetchOptions, 'pacer' | 'key' | 'cost' | 'quotas'>> {
   readonly costOf: (...request: Parameters<Fetch>) => RequestCost
   readonly followed: readonly Followed[]
-  readonly retries: number
-  readonly maxHold: number
-  readonly backoff: number
-  readonly random: () => number
-  readonly now: () => number
 }
 
 /** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid */
 export function readSettings(options: PacedFetchOptions): Settings {
-  if (!(options?.pacer instanceof Pace)) {
-    throw new HeadgateError(
-      'HEADGATE_OPTION',
-      'pacedFetch needs a pacer. Write pacedFetch(fetch, { pacer: new Pacer(policy) }).',
-    )
-  }
-  knownOptions('pacedFetch', options, known)
-  const { pacer, cost = 1, retries = 3, random, now } = options
-  if (!Number.isSafeInteger(retries) || retries < 0) {
-    throw invalidOption('pacedFetch: retries', 'a whole number from 0', retries, 'Give 0 for no retries.')
-  }
-  callback(options.key, 'pacedFetch: key', '({ host }) => host')
+  const { pacer, cost = 1, quotas = {}, ...settings } = readOptions('pacedFetch', options, readers)
   return {
     costOf: typeof cost === 'function' ? orOne(cost) : constant(cost, pacer),
-    followed: followedBy(pacer, options.quotas ?? {}),
-    retries,
-    maxHold: milliseconds(options.maxHold ?? '5m', 'pacedFetch: maxHold', 'HEADGATE_OPTION'),
-    backoff: milliseconds(options.backoff ?? '1s', 'pacedFetch: backoff', 'HEADGATE_OPTION'),
-    random: callback(random, 'pacedFetch: random', '() => 0') ?? Math.random,
-    now: callback(now, 'pacedFetch: now', 'Date.now') ?? Date.now,
+    followed: followedBy(pacer, quotas),
+    ...settings,
   }
 }
 
@@ -104,7 +93,7 @@ function followedBy({ policies }: Pace, quotas: Readonly<Record<string, string>>
   knownOptions('pacedFetch: quotas', quotas, names)
   const followed: Followed[] = names.map((policy) => {
     const quota = Object.hasOwn(quotas, policy) ? quotas[policy] : policy
-    return { policy, quota: text(quota, `pacedFetch: quotas.${policy}`, 'HEADGATE_OPTION') }
+    return { policy, quota: text()(quota, `pacedFetch: quotas.${policy}`) }
   })
   if (!followed.some(({ quota }) => quota === 'requests')) followed.push({ quota: 'requests', policy: undefined })
   return followed

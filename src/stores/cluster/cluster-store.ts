@@ -1,8 +1,9 @@
 import cluster from 'node:cluster'
-import { type Duration, milliseconds } from '../../duration.ts'
-import { knownOptions, type Names, text } from '../../options.ts'
-import { type MemoryStoreOptions, memoryOptions, memoryStore } from '../memory/memory-store.ts'
-import { type BreakerOptions, breakerTerms } from '../shared-options.ts'
+import type { Duration } from '../../duration.ts'
+import { anything, text } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
+import { type MemoryStoreOptions, memoryStore } from '../memory/memory-store.ts'
+import { type BreakerOptions, sharedOptions } from '../shared-options.ts'
 import { PrimaryStore } from './primary.ts'
 import { WorkerStore } from './worker.ts'
 
@@ -15,8 +16,13 @@ export interface ClusterStoreOptions extends MemoryStoreOptions {
   breaker?: BreakerOptions
 }
 
-/** A record, so that the type check fails if an option is missing. */
-const known: Names<ClusterStoreOptions> = ['name', 'timeout', 'breaker', ...memoryOptions]
+const readers = {
+  name: text('default', 'HEADGATE_NAME'),
+  timeout: sharedOptions.timeout,
+  breaker: sharedOptions.breaker,
+  // The memory store of the primary checks its options.
+  ...{ maxKeys: anything, onFull: anything, clock: anything },
+}
 
 /** The primary's store has the states, and is synchronous as a memory store is. A worker's store is not. */
 export type ClusterStore = PrimaryStore | WorkerStore
@@ -31,10 +37,7 @@ export type ClusterStore = PrimaryStore | WorkerStore
  * @throws HeadgateError `HEADGATE_OPTION`, `HEADGATE_NAME` or `HEADGATE_CLOCK` if an option is invalid
  */
 export function clusterStore(options: ClusterStoreOptions = {}): ClusterStore {
-  knownOptions('clusterStore', options, known)
-  const { name = 'default', timeout = 100, breaker, ...rest } = options
-  const longest = milliseconds(timeout, 'clusterStore: timeout', 'HEADGATE_OPTION')
-  const valid = text(name, 'clusterStore: name', 'HEADGATE_NAME')
-  const terms = breakerTerms('clusterStore', breaker)
-  return cluster.isPrimary ? new PrimaryStore(valid, memoryStore(rest)) : new WorkerStore(valid, longest, terms)
+  const { name, timeout, breaker, ...ofMemory } = readOptions('clusterStore', options, readers)
+  if (!cluster.isPrimary) return new WorkerStore(name, timeout, breaker)
+  return new PrimaryStore(name, memoryStore(ofMemory as MemoryStoreOptions))
 }

@@ -1,5 +1,6 @@
-import { type Clock, checkClock, monotonicClock } from '../../clock.ts'
-import { knownOptions, type Names, oneOf, positiveInteger } from '../../options.ts'
+import { type Clock, monotonicClock } from '../../clock.ts'
+import { clockOr, oneOf, whole } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
 import type { Seed } from './key-hash.ts'
 import type { Capacity, KeyTable } from './key-table.ts'
@@ -27,7 +28,11 @@ export interface MemoryStoreOptions {
   clock?: Clock
 }
 
-export const memoryOptions: Names<MemoryStoreOptions> = ['maxKeys', 'onFull', 'clock']
+const readers = {
+  maxKeys: whole(1_000_000),
+  onFull: oneOf('remember', 'forget'),
+  clock: clockOr(monotonicClock),
+}
 
 /**
  * The counts of a memory store, summed over the limiters that are in use.
@@ -69,10 +74,8 @@ export class MemoryStore implements Store {
 
   /** @param seed for tests: the same places in every run */
   constructor(options: MemoryStoreOptions, seed?: Seed) {
-    knownOptions('memoryStore', options, memoryOptions)
-    const maxKeys = positiveInteger(options.maxKeys ?? 1_000_000, 'memoryStore: maxKeys', 'HEADGATE_OPTION')
-    this.#clock = options.clock === undefined ? monotonicClock : checkClock(options.clock)
-    const onFull = oneOf(options.onFull, ['remember', 'forget'], 'memoryStore: onFull')
+    const { maxKeys, onFull, clock } = readOptions('memoryStore', options, readers)
+    this.#clock = clock
     this.#capacity = { maxKeys, remembers: onFull === 'remember', seed }
   }
 

@@ -1,8 +1,10 @@
 /*
  * The methods that the store needs from a pool of `pg`. The store does not import `pg`.
  */
+
+import { check } from '../../option-readers.ts'
+import type { Reader } from '../../options.ts'
 import { longestSleep } from '../../sleeper.ts'
-import { wrongOption } from '../shared-options.ts'
 import { errorOf } from './error.ts'
 
 export interface PostgresClient {
@@ -24,12 +26,11 @@ export interface Rows {
   readonly rows: readonly Readonly<Record<string, unknown>>[]
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` if it is not a pool */
-export function checkPool(pool: unknown): PostgresPool {
-  const is = typeof pool === 'object' && pool !== null && 'connect' in pool && typeof pool.connect === 'function'
-  if (is && 'totalCount' in pool) return pool as PostgresPool
-  throw wrongOption('postgresStore', 'pool', pool, "Write postgresStore({ pool: new Pool() }), with the Pool of 'pg'.")
-}
+export const checkPool: Reader<PostgresPool> = check(
+  (pool) => typeof Reflect.get(Object(pool), 'connect') === 'function' && 'totalCount' in Object(pool),
+  "a Pool of 'pg'",
+  'new Pool()',
+)
 
 /**
  * Lends a connection of the pool to `use`. If `use` takes longer than the limit, or leaves a transaction that cannot

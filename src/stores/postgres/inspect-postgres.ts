@@ -1,10 +1,11 @@
-import { knownOptions } from '../../options.ts'
+import { text } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
 import { Deadlines } from '../deadlines.ts'
 import type { StateOutcome } from '../records/job.ts'
 import { KeyQueue } from '../records/key-queue.ts'
 import { keptRecord } from '../records/key-record.ts'
 import { ScopedEvaluation } from '../records/scoped-evaluation.ts'
-import { prefixOf } from '../shared-options.ts'
+import { sharedOptions } from '../shared-options.ts'
 import { type InspectedStore, inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
 import { checkPool, type PostgresClient, type PostgresPool, withClient } from './client.ts'
 import { RowReader } from './row-reader.ts'
@@ -32,10 +33,10 @@ const noPolicies = { name: '', policies: [], scopes: [''] }
  * @throws HeadgateError `HEADGATE_OPTION` if the pool or an option is invalid
  */
 export function inspectPostgres(pool: PostgresPool, options: InspectPostgresOptions = {}): StoreInspector {
-  knownOptions('inspectPostgres', options, ['prefix', 'table'])
-  const sql = new Sql(options.table ?? 'headgate', timeout)
-  const prefix = prefixOf('inspectPostgres', options.prefix)
-  return inspectStore(inspectedTable(checkPool(pool), sql, `${prefix}:`), prefix)
+  const readers = { prefix: sharedOptions.prefix, table: text('headgate') }
+  const { prefix, table } = readOptions('inspectPostgres', options, readers)
+  const given = checkPool(pool, 'inspectPostgres: pool')
+  return inspectStore(inspectedTable(given, new Sql(table, timeout), `${prefix}:`), prefix)
 }
 
 /** @param start what the keys begin with */

@@ -1,10 +1,11 @@
-import { type Clock, checkClock, wallClock } from '../../clock.ts'
+import { type Clock, wallClock } from '../../clock.ts'
 import type { HeadgateError } from '../../errors.ts'
-import { knownOptions, type Names, positiveInteger } from '../../options.ts'
+import { clockOr, flag, text, whole } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
 import { Deadlines } from '../deadlines.ts'
 import { KeyQueue } from '../records/key-queue.ts'
 import { RecordStore } from '../records/record-store.ts'
-import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
+import { type SharedStoreOptions, sharedOptions } from '../shared-options.ts'
 import { checkPool, type PostgresPool, withClient } from './client.ts'
 import { migrationError } from './error.ts'
 import { RowReader } from './row-reader.ts'
@@ -27,9 +28,16 @@ export interface PostgresStoreOptions extends SharedStoreOptions {
   clock?: Clock
 }
 
-const known: Names<PostgresStoreOptions> = ['pool', 'table', 'transactions', 'prepare', 'clock', ...sharedNames]
-
 const defaultTable = 'headgate'
+
+const readers = {
+  pool: checkPool,
+  table: text(defaultTable),
+  transactions: whole(4),
+  prepare: flag(true),
+  clock: clockOr(undefined),
+  ...sharedOptions,
+}
 
 /** How long a migration may take, in milliseconds. */
 const migrationTimeout = 60_000
@@ -60,31 +68,17 @@ export class PostgresStore extends RecordStore {
   readonly #sql: Sql
 
   constructor(options: PostgresStoreOptions) {
-    const store = 'postgresStore'
-    knownOptions(store, options, known)
-    const pool = checkPool(options.pool)
-    const { prefix, timeout, ttlMargin, breaker } = sharedOptions(store, options)
-    const table = options.table ?? defaultTable
-    const { prepare = true } = options
-    if (typeof prepare !== 'boolean') throw wrongOption(store, 'prepare', prepare, 'Give true or false.')
+    const { pool, table, clock, prefix, breaker, ...terms } = readOptions('postgresStore', options, readers)
+    const { timeout } = terms
     const sql = new Sql(table, timeout)
-    const runner = new TransactionRunner({
-      pool,
-      sql,
-      timeout,
-      ttlMargin,
-      transactions: positiveInteger(options.transactions ?? 4, `${store}: transactions`, 'HEADGATE_OPTION'),
-      prepare,
-      usesStoreTime: options.clock === undefined,
-    })
-    const own = options.clock === undefined ? undefined : checkClock(options.clock)
-    const reader = new RowReader(pool, sql, timeout, own)
+    const runner = new TransactionRunner({ pool, sql, ...terms, usesStoreTime: clock === undefined })
+    const reader = new RowReader(pool, sql, timeout, clock)
     super({
       kind: 'postgres',
       prefix,
       timeout,
       breaker,
-      clock: own ?? wallClock,
+      clock: clock ?? wallClock,
       read: (keys) => reader.read(keys),
       page: (start, after) => reader.page(start, after),
       queue: new KeyQueue((jobs) => runner.run(jobs), timeout),

@@ -1,5 +1,5 @@
 import type { Kind } from '../../algorithms/algorithm.ts'
-import { wrongOption } from '../shared-options.ts'
+import { invalidOption } from '../../errors.ts'
 import { type PlainStatement, plainStatement } from './plain/statement.ts'
 
 /** A part of a table's name. It contains no quotes, so it cannot end a quoted name. */
@@ -43,7 +43,7 @@ export class Sql {
     const [, schema, own] = (typeof table === 'string' && name.exec(table)) || []
     if (own === undefined) {
       const fix = "Give letters, digits and _ such as 'headgate' or 'limits.headgate', up to 50 of each."
-      throw wrongOption('postgresStore', 'table', table, fix)
+      throw invalidOption('postgresStore: table', 'the name of a table', table, fix)
     }
     this.#table = schema === undefined ? `"${own}"` : `"${schema}"."${own}"`
     this.#index = `"${own}_expires"`

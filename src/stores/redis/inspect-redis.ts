@@ -1,8 +1,9 @@
 import { usualNames } from '../../inspection/usual-names.ts'
-import { knownOptions } from '../../options.ts'
+import { check } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
 import { defaultScope } from '../../policy.ts'
 import { encodeName } from '../encode.ts'
-import { prefixOf } from '../shared-options.ts'
+import { sharedOptions } from '../shared-options.ts'
 import { type EncodedParts, inspectStore, type StoredRecord, type StoreInspector } from '../store-inspector.ts'
 import { Batcher } from './batcher.ts'
 import { type Connection, connectionOf, type RedisClient } from './client.ts'
@@ -32,10 +33,13 @@ export interface RedisInspector extends StoreInspector {
  * @throws HeadgateError `HEADGATE_OPTION` if the client or an option is invalid
  */
 export function inspectRedis(client: RedisClient, options: InspectRedisOptions = {}): RedisInspector {
-  knownOptions('inspectRedis', options, ['prefix', 'names'])
-  const prefix = prefixOf('inspectRedis', options.prefix)
-  const connection = connectionOf(client)
-  const names = hashesOf([...usualNames, ...(options.names ?? [])])
+  const readers = {
+    prefix: sharedOptions.prefix,
+    names: check<readonly string[]>(Array.isArray, 'a list of names', "['15m']", []),
+  }
+  const { prefix, names: own } = readOptions('inspectRedis', options, readers)
+  const connection = connectionOf(client, 'inspectRedis: client')
+  const names = hashesOf([...usualNames, ...own])
   let batcher: Batcher | undefined
   /** By the script that decides, as the limiter does. */
   const change = async (verb: 'reset' | 'unban', storeKey: string) => {

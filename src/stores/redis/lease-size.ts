@@ -2,9 +2,10 @@
  * How many units of a key a process holds ahead of its calls: a fixed number, or by demand, as many as it has used lately.
  */
 import { LRUCache } from 'lru-cache'
-import { knownOptions, positiveInteger } from '../../options.ts'
+import { anything, whole } from '../../option-readers.ts'
+import { type Reader, readOptions } from '../../options.ts'
 import { Demand } from '../optimistic/demand.ts'
-import { wrongOption } from '../shared-options.ts'
+import { wordOr } from './word-or.ts'
 
 /** How many units of a key one call takes ahead: so many, or by demand. `most` is how many are held ahead then, at most: 1000. */
 export type LeasesOption = 'auto' | { units: number } | { units: 'auto'; most?: number }
@@ -19,19 +20,16 @@ const leastDemand = 10
 const maxKeys = 10_000
 const mostByDefault = 1000
 
+const fixed = wordOr(['auto'], { units: whole() }, '{ units: 100 }')
+
 /** @throws HeadgateError `HEADGATE_OPTION` */
-export function leaseSizeOf(leases: LeasesOption): LeaseSize {
-  if (leases === 'auto') return new LeaseSize('auto', mostByDefault)
-  if (typeof leases !== 'object') {
-    throw wrongOption('redisStore', 'leases', leases, "Give 'auto' or { units: 100 }.")
+export const leaseSizeOf: Reader<LeaseSize> = (leases, name) => {
+  if ((leases as { units?: unknown } | null)?.units === 'auto') {
+    const { most } = readOptions(name, leases as object, { units: anything, most: whole(mostByDefault) })
+    return new LeaseSize('auto', most)
   }
-  if (leases.units !== 'auto') {
-    knownOptions('redisStore: leases', leases, ['units'])
-    return new LeaseSize(positiveInteger(leases.units, 'redisStore: leases.units', 'HEADGATE_OPTION'), Infinity)
-  }
-  knownOptions('redisStore: leases', leases, ['units', 'most'])
-  const most = positiveInteger(leases.most ?? mostByDefault, 'redisStore: leases.most', 'HEADGATE_OPTION')
-  return new LeaseSize('auto', most)
+  const read = fixed(leases, name)
+  return read === 'auto' ? new LeaseSize('auto', mostByDefault) : new LeaseSize(read.units, Infinity)
 }
 
 /** The demand for a key that has leases by demand. */

@@ -1,10 +1,11 @@
-import { type Clock, checkClock, monotonicClock, wallClock } from '../../clock.ts'
-import { type Duration, milliseconds } from '../../duration.ts'
-import type { HeadgateError } from '../../errors.ts'
+import { type Clock, monotonicClock, wallClock } from '../../clock.ts'
+import type { Duration } from '../../duration.ts'
+import { invalidOption } from '../../errors.ts'
 import { withFailover } from '../../failure/failover-ledger.ts'
-import { knownOptions, type Names, positiveInteger } from '../../options.ts'
+import { anything, clockOr, duration, oneOf, optional, unbounded, whole } from '../../option-readers.ts'
+import { readOptions } from '../../options.ts'
 import { OptimisticStore } from '../optimistic/optimistic-store.ts'
-import { type SharedStoreOptions, sharedNames, sharedOptions, wrongOption } from '../shared-options.ts'
+import { type SharedStoreOptions, sharedOptions } from '../shared-options.ts'
 import type { Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
 import { Batcher } from './batcher.ts'
 import { type Connection, connectionOf, type RedisClient } from './client.ts'
@@ -18,6 +19,7 @@ import type { RedisContext } from './redis-context.ts'
 import { RedisLedger } from './redis-ledger.ts'
 import { Resets } from './resets.ts'
 import { Script } from './script.ts'
+import { wordOr } from './word-or.ts'
 
 export interface RedisStoreOptions extends SharedStoreOptions {
   /** A client of ioredis, iovalkey or redis (node-redis): single, Sentinel, Cluster or pool. You close it yourself. */
@@ -62,22 +64,24 @@ export interface RedisStoreOptions extends SharedStoreOptions {
   report?: Duration
 }
 
-const known: Names<RedisStoreOptions> = [
-  'client',
-  'time',
-  'clock',
-  'batch',
-  'denyCache',
-  'subscriber',
-  'leases',
-  'reconnectAfter',
-  'mode',
-  'report',
-  ...sharedNames,
-]
-
 /** The wire counts the keys and plans of a batch in 16 bits. And while Redis decides one batch, all others wait. */
 const largestBatch = 1000
+
+const reportTime = duration('100ms', { most: 3_600_000 })
+
+const readers = {
+  client: connectionOf,
+  time: oneOf('redis', 'client'),
+  clock: clockOr(undefined),
+  batch: wordOr([true, false], { size: whole(undefined, { most: largestBatch }) }, '{ size: 32 }'),
+  denyCache: wordOr([true, false], { longest: duration() }, "{ longest: '1s' }"),
+  subscriber: anything,
+  leases: optional(leaseSizeOf),
+  reconnectAfter: unbounded(duration('5s')),
+  mode: oneOf('strict', 'optimistic'),
+  report: optional(reportTime),
+  ...sharedOptions,
+}
 
 /**
  * A store in Redis or Valkey: one limit for many processes, where each decision is one atomic script call.
@@ -87,6 +91,17 @@ export function redisStore(options: RedisStoreOptions): Store {
   const store = new RedisStore(options)
   const period = reportPeriod(options)
   return period === undefined ? store : new OptimisticStore(store, period)
+}
+
+/** How often a process reports, in milliseconds; undefined for the mode `'strict'`. */
+function reportPeriod({ mode, report, leases }: RedisStoreOptions): number | undefined {
+  if (mode !== 'optimistic') {
+    if (report === undefined) return undefined
+    throw invalidOption('redisStore: report', 'left out', report, "Give mode: 'optimistic' too, or leave report out.")
+  }
+  if (leases === undefined) return reportTime(report, 'redisStore: report')
+  const fix = "Leave leases out in the mode 'optimistic', which asks for no units ahead."
+  throw invalidOption('redisStore: leases', 'left out', leases, fix)
 }
 
 /** The scripts of a store; the tests change them. */
@@ -103,19 +118,15 @@ export class RedisStore implements Store {
   readonly #context: RedisContext
 
   constructor(options: RedisStoreOptions, { whole, changePlain }: Scripts = scripts) {
-    knownOptions('redisStore', options, known)
-    const { client, leases, subscriber } = options
-    const connection = connectionOf(client)
-    const clock = clockOf(options)
-    const longest = longestDenial(options.denyCache)
-    const { prefix, timeout, ttlMargin, breaker } = sharedOptions('redisStore', options)
-    const size = leases === undefined ? undefined : leaseSizeOf(leases)
+    const read = readOptions('redisStore', options, readers)
+    const { client: connection, prefix, timeout, ttlMargin, breaker, subscriber } = read
+    const clock = read.clock ?? (read.time === 'client' ? wallClock : undefined)
     const localClock = clock ?? monotonicClock
     // The nodes of a cluster fail apart from each other.
     const shardOf = (keys: readonly string[]) => nodesOf(connection, keys)
     this.traits = { kind: 'redis', timeout, prefix, breaker, ...(connection.cluster && { shardOf }) }
-    const denyCache = longest === 0 ? undefined : new DenyCache(localClock, longest)
-    const leased = size === undefined ? undefined : new Leases(size, localClock)
+    const denyCache = read.denyCache === false ? undefined : new DenyCache(localClock, longestDenial(read.denyCache))
+    const leased = read.leases === undefined ? undefined : new Leases(read.leases, localClock)
     const caches = [denyCache, leased].filter((cache) => cache !== undefined)
     this.#context = {
       connection,
@@ -124,15 +135,15 @@ export class RedisStore implements Store {
         script: whole,
         timeout,
         ttlMargin,
-        reconnectAfter: reconnectTime(options),
-        ...batchSizeOf(options.batch),
+        reconnectAfter: read.reconnectAfter,
+        ...batchSizeOf(read.batch),
       }),
       prefix,
       clock,
       plainScripts: new PlainScripts(ttlMargin, changePlain),
       denyCache,
       leases: leased,
-      resets: subscriber && new Resets(client, subscriber, `${prefix}:resets`, caches),
+      resets: subscriber && new Resets(options.client, subscriber, `${prefix}:resets`, caches),
     }
   }
 
@@ -151,62 +162,13 @@ function nodesOf(connection: Connection, keys: readonly string[]): string {
   return nodes.length === 1 ? (nodes[0] as string) : [...new Set(nodes)].sort().join('+')
 }
 
-/** Undefined for the time of Redis. */
-function clockOf({ time, clock }: RedisStoreOptions): Clock | undefined {
-  if (time !== undefined && time !== 'redis' && time !== 'client')
-    throw wrong('time', time, "Give 'redis' or 'client'.")
-  if (clock !== undefined) return checkClock(clock)
-  return time === 'client' ? wallClock : undefined
+/** How long a refusal is repeated at most, in microseconds. */
+function longestDenial(denyCache: true | { longest: number }): number {
+  return denyCache === true ? 1_000_000 : denyCache.longest * 1000
 }
 
-/** How long a refusal is repeated at most, in microseconds; 0 for never. */
-function longestDenial(denyCache: RedisStoreOptions['denyCache'] = true): number {
-  if (denyCache === false) return 0
-  if (denyCache === true) return 1_000_000
-  if (typeof denyCache !== 'object' || denyCache === null) {
-    throw wrong('denyCache', denyCache, "Give true, false or { longest: '1s' }.")
-  }
-  knownOptions('redisStore: denyCache', denyCache, ['longest'])
-  return milliseconds(denyCache.longest, 'redisStore: denyCache.longest', 'HEADGATE_OPTION') * 1000
-}
-
-function batchSizeOf(batch: RedisStoreOptions['batch'] = true): { size: number; most: number } {
+function batchSizeOf(batch: boolean | { size: number }): { size: number; most: number } {
   if (batch === true) return { size: 32, most: largestBatch }
-  if (batch === false) return { size: 1, most: 1 }
-  if (typeof batch !== 'object' || batch === null) throw wrong('batch', batch, 'Give true, false or { size: 32 }.')
-  knownOptions('redisStore: batch', batch, ['size'])
-  const { size } = batch
-  if (positiveInteger(size, 'redisStore: batch.size', 'HEADGATE_OPTION') <= largestBatch) return { size, most: size }
-  throw wrong('batch.size', size, `Give at most ${largestBatch}.`)
-}
-
-/** The longest period of reports, in milliseconds. */
-const longestPeriod = 3_600_000
-
-/**
- * How often a process reports, in milliseconds; undefined for the mode `'strict'`.
- * @throws HeadgateError `HEADGATE_OPTION`
- */
-function reportPeriod({ mode = 'strict', report, leases }: RedisStoreOptions): number | undefined {
-  if (mode !== 'strict' && mode !== 'optimistic') throw wrong('mode', mode, "Give 'strict' or 'optimistic'.")
-  if (mode === 'strict') {
-    if (report === undefined) return undefined
-    throw wrong('report', report, "Give mode: 'optimistic' too, or leave report out.")
-  }
-  if (leases !== undefined) {
-    throw wrong('leases', leases, "Leave leases out in the mode 'optimistic', which asks for no units ahead.")
-  }
-  const period = milliseconds(report ?? 100, 'redisStore: report', 'HEADGATE_OPTION')
-  if (period <= longestPeriod) return period
-  throw wrong('report', report, 'Give at most 1 hour.')
-}
-
-/** In milliseconds. */
-function reconnectTime({ reconnectAfter = 5000 }: RedisStoreOptions): number {
-  if (reconnectAfter === Infinity) return Infinity
-  return milliseconds(reconnectAfter, 'redisStore: reconnectAfter', 'HEADGATE_OPTION')
-}
-
-function wrong(option: string, value: unknown, fix: string): HeadgateError {
-  return wrongOption('redisStore', option, value, fix)
+  const { size } = batch === false ? { size: 1 } : batch
+  return { size, most: size }
 }

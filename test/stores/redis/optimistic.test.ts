@@ -155,10 +155,10 @@ test('if the record of the processes is none, Redis decides every call, and a wa
 })
 
 test.each([
-  [{ mode: 'fast' }, /mode cannot be/],
+  [{ mode: 'fast' }, /mode must be 'strict' or 'optimistic', got "fast"/],
   [{ report: '1s' }, /Give mode: 'optimistic' too/],
   [{ mode: 'optimistic', report: 0 }, /report/],
-  [{ mode: 'optimistic', report: '2h' }, /at most 1 hour/],
+  [{ mode: 'optimistic', report: '2h' }, /report must be from 1 ms to 1h in whole milliseconds/],
   [{ mode: 'optimistic', leases: { units: 5 } }, /Leave leases out/],
 ])('%j is an error', (options, message) => {
   expect(() => redisStore({ client, ...options } as never)).toThrow(

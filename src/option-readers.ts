@@ -1,0 +1,113 @@
+/*
+ * The readers of options that several tables have.
+ */
+import { type Clock, checkClock } from './clock.ts'
+import { type Duration, milliseconds } from './duration.ts'
+import { type ErrorCode, invalidOption, shown } from './errors.ts'
+import type { Reader } from './options.ts'
+
+/** What options are read as: durations in milliseconds, and every default filled in. @template LeftOut those without a default */
+export type Settled<Options, LeftOut extends keyof Options = never> = {
+  readonly [Option in Exclude<keyof Options, LeftOut>]: Duration extends Options[Option]
+    ? number
+    : Exclude<Options[Option], undefined>
+} & { readonly [Option in LeftOut]: Options[Option] | undefined }
+
+interface Range {
+  readonly least?: 0 | 1
+  readonly most?: number
+  readonly code?: ErrorCode
+}
+
+const maxSafe = Number.MAX_SAFE_INTEGER
+
+/**
+ * A value that passes a test.
+ * @param expected what passes the test, and `example` one such value: for the error message
+ * @param otherwise what is read in place of undefined; if it is missing, the option is required
+ */
+export function check<Value>(
+  passes: (given: unknown) => boolean,
+  expected: string,
+  example: string,
+  otherwise?: Value,
+  code?: ErrorCode,
+): Reader<Value> {
+  return (given, name) => {
+    const read = given === undefined ? otherwise : given
+    if (passes(read)) return read as Value
+    const option = name.slice(name.lastIndexOf(' ') + 1)
+    throw invalidOption(name, expected, given, `Write ${option}: ${example}.`, code)
+  }
+}
+
+/** A whole number. @param otherwise if it is missing, the option is required */
+export function whole(otherwise?: number, { least = 1, most = maxSafe, code }: Range = {}): Reader<number> {
+  const passes = (given: unknown) => Number.isSafeInteger(given) && Number(given) >= least && Number(given) <= most
+  const expected = `a whole number from ${least} to ${most === maxSafe ? '2^53 - 1' : most}`
+  return check(passes, expected, String(otherwise ?? Math.min(most, 100)), otherwise, code)
+}
+
+/** In milliseconds. @param otherwise if it is missing, the option is required */
+export function duration(otherwise?: Duration, { least, most, code = 'HEADGATE_OPTION' }: Range = {}): Reader<number> {
+  return (given, name) => milliseconds(given === undefined ? otherwise : given, name, code, least, most)
+}
+
+/** Infinity, or as the reader. @param otherwise replaces the default of the reader */
+export function unbounded(reader: Reader<number>, otherwise?: number): Reader<number> {
+  return (given, name) => {
+    const read = given === undefined ? otherwise : given
+    return read === Infinity ? Infinity : reader(given, name)
+  }
+}
+
+/** The value as it is: what uses it has a check of its own, which refuses null too. */
+export const anything: Reader<unknown> = (given) => given
+
+/** Undefined if it is left out. */
+export function optional<Value>(reader: Reader<Value>): Reader<Value | undefined> {
+  return (given, name) => (given === undefined ? undefined : reader(given, name))
+}
+
+/**
+ * 1 to 128 printable ASCII characters. Names appear in headers as Structured Field Strings (RFC 9651, 3.3.3), which hold no others.
+ * @param otherwise if it is missing, the option is required
+ */
+export function text(otherwise?: string, code: ErrorCode = 'HEADGATE_OPTION'): Reader<string> {
+  const passes = (given: unknown) => typeof given === 'string' && /^[\x20-\x7e]{1,128}$/.test(given)
+  return check(passes, '1 to 128 printable ASCII characters', "'daily'", otherwise, code)
+}
+
+export function flag(otherwise = false): Reader<boolean> {
+  return check((given) => typeof given === 'boolean', 'true or false', 'true', otherwise)
+}
+
+/** One of these. The first one is the default. */
+export function oneOf<Value extends string>(...values: readonly Value[]): Reader<Value> {
+  const names = values.map((each) => `'${each}'`)
+  const expected = `${names.slice(0, -1).join(', ')} or ${names.at(-1)}`
+  return check((given) => values.includes(given as Value), expected, String(names[0]), values[0])
+}
+
+/** One of the scopes of a limiter, by default its first one. */
+export function scopeOf(scopes: readonly string[]): Reader<string> {
+  const expected = `a scope of the limiter (${scopes.map(shown).join(', ')})`
+  return check((given) => scopes.includes(given as string), expected, shown(scopes[0]), scopes[0])
+}
+
+/** A function. @param example such a function, for the error message. @param otherwise if it is missing, the option is required */
+export function callback<Callback>(example: string, otherwise?: Callback): Reader<Callback> {
+  const passes = (given: unknown) => typeof given === 'function'
+  return check(passes, 'a function', example, otherwise)
+}
+
+/** A function, or undefined. The result has the type of what is given. @param example such a function, for the error message */
+export function hook(example: string): <Given>(given: Given, name: string) => Given {
+  const read = callback(example)
+  return (given, name) => (given === undefined ? given : (read(given, name) as typeof given))
+}
+
+/** Whole microseconds since the epoch. */
+export function clockOr<Otherwise extends Clock | undefined>(otherwise: Otherwise): Reader<Clock | Otherwise> {
+  return (given) => (given === undefined ? otherwise : checkClock(given as Clock))
+}
