@@ -143,7 +143,7 @@ export class RedisStore implements Store {
       plainScripts: new PlainScripts(ttlMargin, changePlain),
       denyCache,
       leases: leased,
-      resets: subscriber && new Resets(options.client, subscriber, `${prefix}:resets`, caches),
+      resets: subscriber === undefined ? undefined : new Resets(options.client, subscriber, `${prefix}:resets`, caches),
     }
   }
 
