@@ -69,6 +69,20 @@ export function longerBlock(one: CallBlock | undefined, other: CallBlock | undef
   return other.wait > one.wait ? other : one
 }
 
+/** The block of a call's keys that ends last; undefined if none is blocked. @param find the block of the key of that scope */
+export function longestBlock<Scope extends { readonly name: string }>(
+  scopes: readonly Scope[],
+  now: number,
+  find: (scope: Scope, n: number) => Block | undefined,
+): CallBlock | undefined {
+  let longest: CallBlock | undefined
+  for (const [n, scope] of scopes.entries()) {
+    const block = find(scope, n)
+    if (block !== undefined) longest = longerBlock(longest, callBlock(scope.name, block, now))
+  }
+  return longest
+}
+
 /** True for the verbs that a block refuses: those that ask whether a call may go on. */
 export function isBlockable(verb: Verb): boolean {
   return verb === 'consume' || verb === 'reserve' || verb === 'peek'

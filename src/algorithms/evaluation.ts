@@ -13,14 +13,12 @@ import { alone, type Decision, join, type Source, type Verdict } from '../decisi
 import { type Policy, Report, type Ticket } from './algorithm.ts'
 import type { Costs, Details, Tickets, Verb } from './call.ts'
 import { withLag } from './effective-time.ts'
-import { refund, settle } from './give-back.ts'
-import { knows, PolicyEvaluation } from './policy-evaluation.ts'
-import { restart } from './restart.ts'
+import { knows, newReservationId, PolicyEvaluation, refund, restart, settle } from './policy-evaluation.ts'
 
 export type { Costs, Details, Tickets, Verb } from './call.ts'
 export { unitsBack } from './call.ts'
 export { effectiveTime } from './effective-time.ts'
-export { PolicyEvaluation } from './policy-evaluation.ts'
+export { newReservationId, PolicyEvaluation } from './policy-evaluation.ts'
 
 const report = new Report()
 
@@ -207,7 +205,7 @@ export class Evaluation {
   }
 
   /** The tickets of the reservation that was just committed. @param id for states without open reservations */
-  tickets(id: number): Tickets {
+  tickets(id: number = newReservationId()): Tickets {
     return this.policies.map((evaluation, n) => this.ticketOf(evaluation, n, id) ?? this.given?.[n])
   }
 

@@ -1,5 +1,7 @@
-import type { Algorithm, Numbers, Policy, Ticket } from './algorithm.ts'
+import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from './algorithm.ts'
 import { effectiveTime } from './effective-time.ts'
+
+const report = new Report()
 
 /** A state that was left under other numbers than those of the policy. */
 export interface ForeignState {
@@ -116,4 +118,59 @@ export class PolicyEvaluation {
 /** True if the state knows the reservation of that ticket. */
 export function knows({ idSlot }: Algorithm, s: Numbers, i: number, [, id]: Ticket): boolean {
   return idSlot !== undefined && id > 0 && s[i + idSlot] === id
+}
+
+/**
+ * Lets the other policies of the penalty's key count anew, as for a new key: a block of its own has begun in place of their
+ * waits. Reservations from before give nothing back. Units in flight stay counted.
+ */
+export function restart({ policy: { scope } }: PolicyEvaluation, all: readonly PolicyEvaluation[], now: number): void {
+  for (const evaluation of all) {
+    const { policy, algorithm } = evaluation
+    if (policy.scope === scope && !algorithm.punishes && !algorithm.leases) restartOne(evaluation, now)
+  }
+}
+
+function restartOne(evaluation: PolicyEvaluation, now: number): void {
+  const { s, i, algorithm, cost } = evaluation
+  s.fill(0, i, i + algorithm.slots)
+  // An array of the key's own also has entries of a log, or reservations.
+  if (Array.isArray(s) && s.length > i + algorithm.slots) s.length = i + algorithm.slots
+  evaluation.at = now
+  evaluation.wait = cost === 0 ? 0 : algorithm.wait(s, i, now, cost)
+  evaluation.wrote = true
+}
+
+/** Gives the cost back to one policy: its newest units first. */
+export function refund(evaluation: PolicyEvaluation, now: number): void {
+  const { cost } = evaluation
+  const { algorithm, s, i, at } = evaluation.own(now)
+  algorithm.report(s, i, at, report)
+  if (report.reset === 0 || cost === 0) return
+  algorithm.refund(s, i, at, cost)
+  evaluation.changed(now)
+}
+
+/** Corrects one policy by the cost: above 0 is charged, below 0 is given back by the ticket. */
+export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket | undefined): void {
+  const { cost } = evaluation
+  const { algorithm, s, i, at } = evaluation.own(now)
+  if (cost > 0) {
+    if (!algorithm.fits(s, i, at, cost, 0)) return // a debt that is too large to stay exact is not charged
+    algorithm.take(s, i, at, cost, 0)
+  } else {
+    if (cost === 0 || ticket === undefined || !knows(algorithm, s, i, ticket)) return
+    // If the clock went far back, the tickets are void. Guava's limiters judge their clock themselves.
+    if (at < (s[i] as number) && algorithm.tolerance > 0) algorithm.take(s, i, at, 0, 0)
+    else algorithm.settle(s, i, at, -cost, ticket)
+  }
+  evaluation.changed(now)
+}
+
+/**
+ * An id for the reservations of a state that has none open: from 1 to 2^48. It is random, because a state that was reset
+ * must not know the reservations from before, and any process may open the next ones.
+ */
+export function newReservationId(): number {
+  return 1 + Math.floor(Math.random() * 2 ** 48)
 }

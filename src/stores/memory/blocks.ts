@@ -1,12 +1,4 @@
-import {
-  type Block,
-  blockAt,
-  type CallBlock,
-  callBlock,
-  isPast,
-  longerBlock,
-  newBlock,
-} from '../../algorithms/block.ts'
+import { type Block, blockAt, type CallBlock, isPast, longestBlock, newBlock } from '../../algorithms/block.ts'
 import { HeadgateError } from '../../errors.ts'
 import type { BanTerms } from '../command.ts'
 import { keyName } from './key-name.ts'
@@ -55,12 +47,7 @@ export class Blocks {
 
   /** The longest block of these keys; undefined if none is blocked. @param writes false for a call that may write nothing */
   find(scopes: Scopes, keys: readonly string[], now: number, writes: boolean): CallBlock | undefined {
-    let longest: CallBlock | undefined
-    for (const [n, { name }] of scopes.entries()) {
-      const block = this.#find(idOf(name, keyName(keys[n] as string)), now, writes)
-      if (block !== undefined) longest = longerBlock(longest, callBlock(name, block, now))
-    }
-    return longest
+    return longestBlock(scopes, now, ({ name }, n) => this.#find(idOf(name, keyName(keys[n] as string)), now, writes))
   }
 
   /** The block of a key, for those who only look. @param name what `keyName` gives for the key */

@@ -1,7 +1,6 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
 import { isBlockable, withBlock } from '../../algorithms/block.ts'
 import { type Verb as DecidingVerb, Evaluation } from '../../algorithms/evaluation.ts'
-import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { Clock } from '../../clock.ts'
 import type { Decision } from '../../decision.ts'
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
@@ -83,7 +82,7 @@ export class MemoryLedger implements Ledger {
 
   private reserve(command: Command<'reserve' | 'renew'>): Booking {
     const decision = this.decideUnlessBlocked(command)
-    return bookingOf(decision, this.evaluation.delay, () => this.evaluation.tickets(newReservationId()))
+    return bookingOf(decision, this.evaluation.delay, () => this.evaluation.tickets())
   }
 
   /** A call on a blocked key is a peek, whose decision is then refused. */

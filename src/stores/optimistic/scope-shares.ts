@@ -1,5 +1,5 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
-import { newReservationId } from '../../algorithms/reservation-id.ts'
+import { newReservationId } from '../../algorithms/evaluation.ts'
 import { isBrokenRecord } from '../../errors.ts'
 import type { Ledger, LedgerTerms } from '../store.ts'
 import { demandPolicy } from './demand.ts'

@@ -3,7 +3,6 @@
  * calls in their order, and saves once.
  */
 import { Evaluation, type Tickets, unitsBack } from '../../algorithms/evaluation.ts'
-import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { Decision } from '../../decision.ts'
 import type { HeadgateError } from '../../errors.ts'
 import type { Booking, Command } from '../command.ts'
@@ -103,7 +102,7 @@ export class Job {
     // A call on several keys may have to be withdrawn from one of them.
     const { evaluation } = this.scoped
     const withdrawable = outcome !== undefined && evaluation.takes && this.keys.length > 1
-    return { outcome, tickets: withdrawable ? evaluation.tickets(newReservationId()) : undefined }
+    return { outcome, tickets: withdrawable ? evaluation.tickets() : undefined }
   }
 
   /** Gives each caller its result. */

@@ -9,21 +9,10 @@
  * No other command may change the keys in between.
  */
 import type { Algorithm, Numbers } from '../../algorithms/algorithm.ts'
-import {
-  type Block,
-  blockAt,
-  type CallBlock,
-  callBlock,
-  isBlockable,
-  isPast,
-  longerBlock,
-  newBlock,
-  withBlock,
-} from '../../algorithms/block.ts'
+import { type Block, blockAt, isBlockable, isPast, longestBlock, newBlock, withBlock } from '../../algorithms/block.ts'
 import { pointTo, type StateRule } from '../../algorithms/carry.ts'
 import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
 import { type Definition, revive } from '../../algorithms/kinds.ts'
-import { newReservationId } from '../../algorithms/reservation-id.ts'
 import type { Decision } from '../../decision.ts'
 import { unsupported } from '../../errors.ts'
 import type { KeptState } from '../../inspection/kept-key.ts'
@@ -152,31 +141,16 @@ function runState(
     }
     return undefined
   }
-  const block = longestBan(keys, scopes, now, verb !== 'peek')
+  // A command on a banned key is decided as a peek, whose decision is then refused.
+  const banned = keys.some((key) => key?.block !== undefined)
+  const block = banned ? longestBlock(scopes, now, (_, n) => keys[n]?.banAt(now, verb !== 'peek')) : undefined
   const refused = block !== undefined && isBlockable(verb)
   evaluation.evaluate(refused ? 'peek' : verb, now, costs, maxWait, tickets)
   if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
   const found = evaluation.commit('store', details)
   const decision = block === undefined ? found : withBlock(found, block, refused)
   const reserves = verb === 'reserve' || verb === 'renew'
-  const outcome = reserves
-    ? bookingOf(decision, evaluation.delay, () => evaluation.tickets(newReservationId()))
-    : decision
+  const outcome = reserves ? bookingOf(decision, evaluation.delay, () => evaluation.tickets()) : decision
   for (const [n, { policies }] of scopes.entries()) keys[n]?.update(policies, now)
   return outcome
-}
-
-/** A command on a banned key is decided as a peek, whose decision is then refused. */
-function longestBan(
-  keys: readonly (KeyStates | undefined)[],
-  scopes: ScopedEvaluation['scopes'],
-  now: number,
-  writes: boolean,
-): CallBlock | undefined {
-  let longest: CallBlock | undefined
-  for (const [n, { name }] of scopes.entries()) {
-    const block = keys[n]?.banAt(now, writes)
-    if (block !== undefined) longest = longerBlock(longest, callBlock(name, block, now))
-  }
-  return longest
 }

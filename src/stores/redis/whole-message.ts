@@ -1,6 +1,5 @@
 import { forever } from '../../algorithms/block.ts'
-import type { Tickets } from '../../algorithms/evaluation.ts'
-import { newReservationId } from '../../algorithms/reservation-id.ts'
+import { newReservationId, type Tickets } from '../../algorithms/evaluation.ts'
 import type { BanTerms } from '../command.ts'
 import type { PackedPlan } from './packed-plan.ts'
 import { cacheableFlag, nextFlag } from './request-flags.ts'

@@ -192,7 +192,7 @@ function makers.refused()
     markWritten(p)
   end
 
-  -- Restates restart.ts: the other policies of the penalty's key count anew. Units in flight stay counted.
+  -- The other policies of the penalty's key count anew. Units in flight stay counted.
   function restart(penalty, policies)
     for n, p in ipairs(policies) do
       if p.scope == penalty.scope and not p.punishes and not p.leases then
