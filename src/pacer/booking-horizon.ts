@@ -14,13 +14,15 @@ import type { Booking } from '../stores/command.ts'
 import { mostOf } from './cost.ts'
 import type { QueueOwner } from './queue.ts'
 import type { SlotList } from './slot.ts'
-import { Task } from './task-queue.ts'
+import type { Task } from './task-queue.ts'
 import type { Waiter } from './waiter.ts'
 
-export class BookingHorizon extends Task {
+export class BookingHorizon {
   readonly #owner: QueueOwner
   readonly #slots: SlotList
   readonly #refill: () => void
+  /** Books the next slots. */
+  #next: Task | undefined
   /** Permits whose booking is under way. */
   #pending = 0
   /** The priority of the waiter that was booked last. */
@@ -29,7 +31,6 @@ export class BookingHorizon extends Task {
   #free = 0
 
   constructor(owner: QueueOwner, slots: SlotList, refill: () => void) {
-    super()
     this.#owner = owner
     this.#slots = slots
     this.#refill = refill
@@ -84,17 +85,14 @@ export class BookingHorizon extends Task {
 
   /** Books the next slots when the last one is near. Called when calls wait behind the horizon. */
   schedule(): void {
-    if (this.pending || this.#pending > 0 || this.#horizon === Infinity) return
+    if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2
     // A slow pace has no room before its last slot has come.
-    this.#owner.context.scheduler.add(this, at > this.#owner.now ? at : this.#lastAt)
+    const { context, now } = this.#owner
+    this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)
   }
 
   cancel(): void {
-    this.#owner.context.scheduler.remove(this)
-  }
-
-  run(): void {
-    this.#refill()
+    this.#owner.context.scheduler.remove(this.#next)
   }
 }

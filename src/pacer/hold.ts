@@ -1,6 +1,9 @@
 import type { Clock } from '../clock.ts'
 import type { Scheduler } from './scheduler.ts'
-import { Task } from './task-queue.ts'
+import type { Task } from './task-queue.ts'
+
+/** A hold ends before the slots and deadlines of the same time. */
+const beforeSlots = -1
 
 /** A time during which a key admits no call. It has a timer only while a call waits for its end. */
 export class Hold {
@@ -9,7 +12,7 @@ export class Hold {
   readonly #scheduler: Scheduler
   readonly #clock: Clock
   readonly #onEnd: () => void
-  #end: HoldEnd | undefined
+  #end: Task | undefined
 
   /** @param onEnd called at the end, if a call waits for it */
   constructor(scheduler: Scheduler, clock: Clock, onEnd: () => void) {
@@ -20,7 +23,7 @@ export class Hold {
 
   /** True until the end. If the timer is late, true until it fires, so that no new call overtakes the waiters. */
   get on(): boolean {
-    return this.until > 0 && (this.#end !== undefined || this.#clock() < this.until)
+    return this.until > 0 && (this.#end?.pending || this.#clock() < this.until)
   }
 
   begin(until: number): void {
@@ -30,31 +33,11 @@ export class Hold {
 
   /** Sets the timer, because a call waits for the end. */
   watch(): void {
-    if (this.#end !== undefined || !this.on) return
-    this.#end = new HoldEnd(() => {
-      this.#end = undefined
-      this.#onEnd()
-    })
-    this.#scheduler.add(this.#end, this.until)
+    if (!this.#end?.pending && this.on) this.#end = this.#scheduler.at(this.until, this.#onEnd, beforeSlots)
   }
 
   /** Removes the timer: no call waits for the end any more. */
   unwatch(): void {
-    if (this.#end !== undefined) this.#scheduler.remove(this.#end)
-    this.#end = undefined
-  }
-}
-
-class HoldEnd extends Task {
-  readonly run: () => void
-
-  constructor(run: () => void) {
-    super()
-    this.run = run
-  }
-
-  /** Runs before the slots and deadlines of the same time. */
-  override get rank(): number {
-    return -1
+    this.#scheduler.remove(this.#end)
   }
 }

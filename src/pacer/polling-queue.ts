@@ -12,7 +12,7 @@ import type { Booking } from '../stores/command.ts'
 import { PollTimes } from './poll-times.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import type { Queue, QueueOwner } from './queue.ts'
-import { Task } from './task-queue.ts'
+import type { Task } from './task-queue.ts'
 import type { Waiter } from './waiter.ts'
 
 export class PollingQueue implements Queue {
@@ -20,7 +20,8 @@ export class PollingQueue implements Queue {
   readonly #waiters = new PriorityQueue()
   /** Waiters that came during a request to the store. They may be admitted right after its response. */
   #fresh: Waiter[] = []
-  #retry: Retry | undefined
+  /** Sends the next request to the store. */
+  #retry: Task | undefined
   #requesting = false
   /** True if units in flight left during the request. */
   #freed = false
@@ -110,8 +111,7 @@ export class PollingQueue implements Queue {
 
   #requestAt(at: number): void {
     this.stop()
-    this.#retry = new Retry(() => this.#request())
-    this.#owner.context.scheduler.add(this.#retry, at)
+    this.#retry = this.#owner.context.scheduler.at(at, () => this.#request())
   }
 
   /** Removes a waiter from the queue, if it still waits, and ends its wait. */
@@ -136,8 +136,7 @@ export class PollingQueue implements Queue {
   }
 
   stop(): void {
-    if (this.#retry !== undefined) this.#owner.context.scheduler.remove(this.#retry)
-    this.#retry = undefined
+    this.#owner.context.scheduler.remove(this.#retry)
   }
 
   restart(): void {
@@ -145,7 +144,7 @@ export class PollingQueue implements Queue {
   }
 
   resume(): void {
-    if (!this.#requesting && this.#retry === undefined) this.#request()
+    if (!this.#requesting && !this.#retry?.pending) this.#request()
   }
 
   /** A reservation is for now, so nothing stays booked. */
@@ -156,7 +155,7 @@ export class PollingQueue implements Queue {
   freed(): void {
     if (this.#owner.context.renewals === undefined) return
     this.#freed = true
-    if (this.#retry === undefined) return
+    if (!this.#retry?.pending) return
     const { now } = this.#owner
     const at = this.#times.afterRelease(now)
     if (at <= now) this.#request()
@@ -171,14 +170,4 @@ export class PollingQueue implements Queue {
 
 function refusedBy(decision: Decision): Booking {
   return { decision, wait: 0, tickets: undefined }
-}
-
-/** Sends the next request to the store. */
-class Retry extends Task {
-  readonly run: () => void
-
-  constructor(run: () => void) {
-    super()
-    this.run = run
-  }
 }
