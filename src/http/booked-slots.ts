@@ -1,21 +1,13 @@
 /*
- * The requests that wait for `delay`, and the times that are booked for them.
+ * The requests that wait for `delay`: see src/slots.ts for how they use booked times.
  *
- * A booked time (a slot) belongs to no request. When it comes, the request that has waited the longest for its key goes.
- * When a client leaves, those behind it move up, and the slot that was booked last is given back:
- *
- *     slots       |100     |200     |300     |400         B leaves: C moves up to 200, D to 300, and the slot at 400 is
- *     requests     A        B        C        D           given back, which is exact because no slot is booked behind it
- *
- * If the slot of B were given back, C and D would keep their times. Then clients that leave would take the places of those
- * that stay. Only slots of one cost can be exchanged, so each key has a queue for each cost.
- *
- * While a request of the queue waits for the store's response, the slot that was booked last is not known. Then the slot that
+ * While a request of the queue waits for the store's response, the slot that was booked last is not known. Then a slot that
  * is left over stays, so that those who come can use it, and is given back later.
  */
 import type { Key, Units } from '../limiter.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
 import type { Reservation } from '../reservation.ts'
+import { Slots } from '../slots.ts'
 
 /** A request whose units are booked for a later time. */
 export interface Booked {
@@ -32,38 +24,20 @@ interface Slot extends ListNode<Slot> {
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-/** Ends a wait: with the reservation of the slot that the request uses, or with undefined if its client left. */
-type End = (reservation: Reservation | undefined) => void
+interface Waiting extends ListNode<Waiting> {
+  /** Ends the wait: with the reservation of the slot that the request uses, or with undefined if its client left. */
+  readonly end: (reservation: Reservation | undefined) => void
+}
 
-/** The slots of one key and cost, in the order they were booked, and the requests, in the order they came. */
-class SlotQueue {
-  readonly slots = new LinkedList<Slot>()
-  readonly requests = new Set<End>()
-  /** How many slots there are. There is one for each request, and there may be more. */
-  size = 0
+/** The requests of one key and cost, in the order they came. */
+class SlotQueue extends Slots<Slot, Waiting> {
+  readonly name: string
   /** How many requests wait for the store's response. */
   asking = 0
 
-  get empty(): boolean {
-    return this.size === 0 && this.asking === 0
-  }
-
-  /** Gives back the slots that are left over, the last one first. */
-  trim(): void {
-    for (let { last } = this.slots; last !== undefined && this.#surplus; last = this.slots.last) {
-      this.remove(last)
-      clearTimeout(last.timer)
-      last.booked.giveBack()
-    }
-  }
-
-  get #surplus(): boolean {
-    return this.asking === 0 && this.size > this.requests.size
-  }
-
-  remove(slot: Slot): void {
-    this.slots.remove(slot)
-    this.size--
+  constructor(name: string) {
+    super(new LinkedList<Waiting>())
+    this.name = name
   }
 }
 
@@ -81,12 +55,11 @@ export class BookedSlots {
    * waits next: only then is the last slot known.
    */
   ask(key: Key, cost: Units): (waits: boolean) => void {
-    const name = nameOf(key, cost)
-    const queue = this.#queueOf(name)
+    const queue = this.#queueOf(key, cost)
     queue.asking++
     return (waits) => {
       queue.asking--
-      if (!waits) this.#tidy(name, queue)
+      if (!waits) this.#tidy(queue)
     }
   }
 
@@ -96,46 +69,46 @@ export class BookedSlots {
    * @param onEnd calls its argument when the response has ended. During the wait, that happens only if the client leaves
    */
   wait(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
-    return new Promise((resolve) => {
-      const name = nameOf(booked.key, booked.cost)
-      const queue = this.#queueOf(name)
-      const timer = setTimeout(() => this.#go(name, queue, slot), booked.reservation.wait)
+    return new Promise((end) => {
+      const queue = this.#queueOf(booked.key, booked.cost)
+      const timer = setTimeout(() => this.#go(queue, slot), booked.reservation.wait)
       const slot: Slot = { booked, timer, before: undefined, after: undefined }
-      queue.slots.add(slot)
-      queue.size++
-      queue.requests.add(resolve)
-      onEnd(() => this.#leave(name, queue, resolve))
-      this.#tidy(name, queue)
+      const waiting: Waiting = { end, before: undefined, after: undefined }
+      queue.add(slot, waiting)
+      onEnd(() => this.#leave(queue, waiting))
+      this.#tidy(queue)
     })
   }
 
-  #queueOf(name: string): SlotQueue {
-    const queue = this.#queues.get(name) ?? new SlotQueue()
+  #queueOf(key: Key, cost: Units): SlotQueue {
+    const name = nameOf(key, cost)
+    const queue = this.#queues.get(name) ?? new SlotQueue(name)
     this.#queues.set(name, queue)
     return queue
   }
 
   /** The request that has waited the longest uses the slot. */
-  #go(name: string, queue: SlotQueue, slot: Slot): void {
-    const [first] = queue.requests
-    queue.remove(slot)
+  #go(queue: SlotQueue, slot: Slot): void {
+    const first = queue.take(slot)
     if (first === undefined) slot.booked.giveBack()
-    else {
-      queue.requests.delete(first)
-      first(slot.booked.reservation)
+    else first.end(slot.booked.reservation)
+    this.#tidy(queue)
+  }
+
+  #leave(queue: SlotQueue, waiting: Waiting): void {
+    queue.leave(waiting)
+    this.#tidy(queue)
+    waiting.end(undefined)
+  }
+
+  /** Gives back the slots that are left over, and forgets the queue if it is empty. */
+  #tidy(queue: SlotQueue): void {
+    if (queue.asking > 0) return
+    for (let slot = queue.takeSpare(); slot !== undefined; slot = queue.takeSpare()) {
+      clearTimeout(slot.timer)
+      slot.booked.giveBack()
     }
-    this.#tidy(name, queue)
-  }
-
-  #leave(name: string, queue: SlotQueue, request: End): void {
-    if (!queue.requests.delete(request)) return
-    this.#tidy(name, queue)
-    request(undefined)
-  }
-
-  #tidy(name: string, queue: SlotQueue): void {
-    queue.trim()
-    if (queue.empty && this.#queues.get(name) === queue) this.#queues.delete(name)
+    if (queue.empty && this.#queues.get(queue.name) === queue) this.#queues.delete(queue.name)
   }
 }
 

@@ -12,14 +12,14 @@
 
 import type { Booking } from '../stores/command.ts'
 import { mostOf } from './cost.ts'
-import type { QueueOwner } from './queue.ts'
-import type { SlotList } from './slot.ts'
+import type { Queue } from './queue.ts'
+import type { SlotsByCost } from './slot.ts'
 import type { Task } from './task-queue.ts'
 import type { Waiter } from './waiter.ts'
 
 export class BookingHorizon {
-  readonly #owner: QueueOwner
-  readonly #slots: SlotList
+  readonly #queue: Queue
+  readonly #slots: SlotsByCost
   readonly #refill: () => void
   /** Books the next slots. */
   #next: Task | undefined
@@ -30,41 +30,41 @@ export class BookingHorizon {
   /** Permits that could go at once after the last booking that was answered. */
   #free = 0
 
-  constructor(owner: QueueOwner, slots: SlotList, refill: () => void) {
-    this.#owner = owner
+  constructor(queue: Queue, slots: SlotsByCost, refill: () => void) {
+    this.#queue = queue
     this.#slots = slots
     this.#refill = refill
   }
 
   /** In microseconds. Infinity for a store that no other process reaches. */
   get #horizon(): number {
-    return this.#owner.context.horizon
+    return this.#queue.context.horizon
   }
 
   get #lastAt(): number {
-    return Math.max(this.#owner.now, this.#slots.last?.at ?? 0)
+    return Math.max(this.#queue.now, this.#slots.lastAt)
   }
 
   /** True if the waiter may book a slot now, with others waiting behind the horizon or not. */
   admits(waiter: Waiter, othersWait: boolean): boolean {
     if (this.#horizon === Infinity) return true
     // These need not wait for their turn: one goes before those that are booked, the other is told at once if it is too late.
-    if (waiter.priority > this.#priority || this.#owner.maxWaitOf(waiter) <= this.#horizon) return true
+    if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
     return !othersWait && this.hasRoom
   }
 
   get hasRoom(): boolean {
-    if (this.#horizon === Infinity || (this.#slots.first === undefined && this.#pending === 0)) return true
+    if (this.#horizon === Infinity || (this.#slots.empty && this.#pending === 0)) return true
     return this.#room >= 1
   }
 
   /** How many more permits fit before the horizon, if nobody else books. */
   get #room(): number {
-    const [policy] = this.#owner.context.permits.policies.filter(({ shadow }) => !shadow)
+    const [policy] = this.#queue.context.permits.policies.filter(({ shadow }) => !shadow)
     if (policy === undefined) return Infinity
     const { limit, window } = policy
-    const ahead = this.#owner.now + this.#horizon - this.#lastAt
-    const atOnce = this.#slots.first === undefined ? this.#free : 0
+    const ahead = this.#queue.now + this.#horizon - this.#lastAt
+    const atOnce = this.#slots.empty ? this.#free : 0
     return atOnce + Math.floor((ahead * limit) / (window * 1000)) - this.#pending
   }
 
@@ -79,7 +79,7 @@ export class BookingHorizon {
 
   answered({ decision, wait }: Booking): void {
     // Guava's limiters let any cost go at once, and the next call pays for it.
-    const paysLater = this.#owner.context.permits.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
+    const paysLater = this.#queue.context.permits.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
     this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }
 
@@ -88,11 +88,11 @@ export class BookingHorizon {
     if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2
     // A slow pace has no room before its last slot has come.
-    const { context, now } = this.#owner
+    const { context, now } = this.#queue
     this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)
   }
 
   cancel(): void {
-    this.#owner.context.scheduler.remove(this.#next)
+    this.#queue.context.scheduler.remove(this.#next)
   }
 }

@@ -28,5 +28,5 @@ export interface PacerContext {
   /** How many calls were made so far. */
   calls: number
   /** Called when a call, a slot or a request of a key has ended. */
-  settled(keyPacer: { readonly key: string; readonly idle: boolean }): void
+  settled(queue: { readonly key: string; readonly idle: boolean }): void
 }

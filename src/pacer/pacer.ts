@@ -6,11 +6,12 @@ import type { Store } from '../stores/store.ts'
 import type { PacerContext } from './context.ts'
 import { Events, oncePerTick, type Progress } from './events.ts'
 import type { Renewals } from './held-units.ts'
-import { KeyPace } from './key-pace.ts'
-import { KeyPacer } from './key-pacer.ts'
 import { type PacerConfig, type PacerOptions, type PacerSettings, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
 import { Permits } from './permits.ts'
+import { PollingQueue } from './polling-queue.ts'
+import type { Queue } from './queue.ts'
+import { ReservingQueue } from './reserving-queue.ts'
 import { runsOf } from './run-spacing.ts'
 import { Scheduler } from './scheduler.ts'
 
@@ -35,8 +36,8 @@ export class Pacer extends Pace {
   readonly #permits: Permits
   readonly #events: Events
   readonly #context: PacerContext
-  readonly #keyPacers = new Map<string, KeyPacer>()
-  readonly #root: KeyPacer
+  readonly #queues = new Map<string, Queue>()
+  readonly #root: Queue
   /** The promises of `drain` and `waitingBelow`. */
   #promises: { readonly kept: () => boolean; readonly resolve: () => void }[] = []
 
@@ -71,10 +72,10 @@ export class Pacer extends Pace {
       paused: false,
       closed: false,
       calls: 0,
-      settled: (keyPacer) => this.#settled(keyPacer),
+      settled: (queue) => this.#settled(queue),
     }
-    this.#root = new KeyPacer(this.#context, rootKey)
-    this.#keyPacers.set(rootKey, this.#root)
+    this.#root = queueOf(this.#context, rootKey)
+    this.#queues.set(rootKey, this.#root)
     this.#permits.begin(this.#root.keys)
     if (this.#context.runs?.single) this.#context.runs.count(this.#root.keys, 0)
   }
@@ -84,7 +85,7 @@ export class Pacer extends Pace {
     return lease === Infinity ? undefined : { scheduler: new Scheduler(clock, quietSleeper), clock, lease }
   }
 
-  protected keyPacer(): KeyPacer {
+  protected queue(): Queue {
     return this.#root
   }
 
@@ -98,17 +99,17 @@ export class Pacer extends Pace {
     if (typeof key !== 'string') {
       throw new HeadgateError('HEADGATE_KEY', `A key must be a string, got ${shown(key)}. Write pacer.key('host').`)
     }
-    return new KeyPace(this, () => this.#keyPacer(keyPrefix + key))
+    return new KeyPace(this, () => this.#queue(keyPrefix + key))
   }
 
-  #keyPacer(key: string): KeyPacer {
-    let keyPacer = this.#keyPacers.get(key)
-    if (keyPacer === undefined) {
+  #queue(key: string): Queue {
+    let queue = this.#queues.get(key)
+    if (queue === undefined) {
       this.#forgetIdle()
-      keyPacer = new KeyPacer(this.#context, key)
-      this.#keyPacers.set(key, keyPacer)
+      queue = queueOf(this.#context, key)
+      this.#queues.set(key, queue)
     }
-    return keyPacer
+    return queue
   }
 
   /**
@@ -117,15 +118,15 @@ export class Pacer extends Pace {
    */
   #forgetIdle(): void {
     let checked = 0
-    for (const [key, keyPacer] of this.#keyPacers) {
+    for (const [key, queue] of this.#queues) {
       if (checked++ === checksPerKey) return
-      this.#keyPacers.delete(key)
-      if (keyPacer === this.#root || !keyPacer.idle) this.#keyPacers.set(key, keyPacer)
+      this.#queues.delete(key)
+      if (queue === this.#root || !queue.idle) this.#queues.set(key, queue)
     }
   }
 
-  #settled(keyPacer: { readonly key: string; readonly idle: boolean }): void {
-    if (keyPacer.key !== rootKey && keyPacer.idle) this.#keyPacers.delete(keyPacer.key)
+  #settled(queue: { readonly key: string; readonly idle: boolean }): void {
+    if (queue.key !== rootKey && queue.idle) this.#queues.delete(queue.key)
     if (this.#promises.length > 0) this.#keepPromises()
   }
 
@@ -142,7 +143,7 @@ export class Pacer extends Pace {
   }
 
   #free(): boolean {
-    for (const keyPacer of this.#keyPacers.values()) if (!keyPacer.free) return false
+    for (const queue of this.#queues.values()) if (!queue.free) return false
     return true
   }
 
@@ -167,28 +168,28 @@ export class Pacer extends Pace {
    * such a limit or rate
    */
   setRate(rate: number): void {
-    const keyPacers = [...this.#keyPacers.values()]
+    const queues = [...this.#queues.values()]
     this.#permits.setRate(rate)
     this.#context.runs?.setPolicies(this.#permits.policies)
     this.#events.rate(rate)
-    for (const { queue } of keyPacers) queue.rateChanged()
+    for (const queue of queues) queue.rateChanged()
   }
 
   /** Admits no call until `resume`. Booked slots are given back. The queues and their order stay, and timeouts run on. */
   pause(): void {
     if (this.#context.paused) return
-    const going = [...this.#keyPacers.values()].filter(({ stopped }) => !stopped)
+    const going = [...this.#queues.values()].filter(({ stopped }) => !stopped)
     this.#context.paused = true
-    for (const { queue } of going) queue.stop()
+    for (const queue of going) queue.stop()
   }
 
   /** Ends a pause: books slots for all waiting calls, in order. */
   resume(): void {
     if (!this.#context.paused) return
     this.#context.paused = false
-    for (const keyPacer of [...this.#keyPacers.values()]) {
-      if (!keyPacer.stopped) keyPacer.queue.restart()
-      this.#settled(keyPacer)
+    for (const queue of [...this.#queues.values()]) {
+      if (!queue.stopped) queue.restart()
+      this.#settled(queue)
     }
   }
 
@@ -211,26 +212,26 @@ export class Pacer extends Pace {
   /** Rejects all waiting and all later calls with `HEADGATE_CLOSED`. Functions that run already go on. */
   close(): void {
     this.#context.closed = true
-    for (const keyPacer of [...this.#keyPacers.values()]) keyPacer.close()
+    for (const queue of [...this.#queues.values()]) queue.close()
   }
 
   /** How many calls wait, over all keys. */
   get waiting(): number {
     let waiting = 0
-    for (const keyPacer of this.#keyPacers.values()) waiting += keyPacer.waiting
+    for (const queue of this.#queues.values()) waiting += queue.waiting
     return waiting
   }
 
   /** How many functions run or wait for a slot, over all keys. Those that `concurrency` keeps back do not count. */
   get running(): number {
     let running = 0
-    for (const keyPacer of this.#keyPacers.values()) running += keyPacer.running
+    for (const queue of this.#queues.values()) running += queue.running
     return running
   }
 
   /** How many keys have a call that waits or runs, or a slot that is booked. */
   get keys(): number {
-    return this.#keyPacers.size - 1
+    return this.#queues.size - 1
   }
 
   /** The counts of the pacer: since it was made, and now. */
@@ -238,5 +239,25 @@ export class Pacer extends Pace {
     const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#events
     const { waiting, running } = this
     return { waiting, running, admitted: admittedCalls, permits, refused: refusedCalls, waited, longestWait }
+  }
+}
+
+function queueOf(context: PacerContext, key: string): Queue {
+  return context.reservable ? new ReservingQueue(context, key) : new PollingQueue(context, key)
+}
+
+/** One key of a pacer. Its queue is looked up at each call: it may have been forgotten in between. */
+class KeyPace extends Pace {
+  protected readonly queue: () => Queue
+  readonly #pacer: Pace
+
+  constructor(pacer: Pace, queue: () => Queue) {
+    super()
+    this.#pacer = pacer
+    this.queue = queue
+  }
+
+  get policies(): readonly Policy[] {
+    return this.#pacer.policies
   }
 }
