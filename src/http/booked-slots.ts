@@ -20,24 +20,26 @@ export interface Booked {
 }
 
 interface Slot extends ListNode<Slot> {
+  readonly size: string
   readonly booked: Booked
   readonly timer: ReturnType<typeof setTimeout>
 }
 
 interface Waiting extends ListNode<Waiting> {
+  readonly size: string
   /** Ends the wait: with the reservation of the slot that the request uses, or with undefined if its client left. */
   readonly end: (reservation: Reservation | undefined) => void
 }
 
 /** The requests of one key and cost, in the order they came. */
-class SlotQueue extends Slots<Slot, Waiting> {
-  readonly name: string
+class SlotQueue extends Slots<Slot, Waiting, LinkedList<Waiting>> {
+  /** How many slots are left over, because the clients of their requests have left. */
+  spare = 0
   /** How many requests wait for the store's response. */
   asking = 0
 
-  constructor(name: string) {
-    super(new LinkedList<Waiting>())
-    this.name = name
+  constructor() {
+    super(() => new LinkedList())
   }
 }
 
@@ -55,11 +57,12 @@ export class BookedSlots {
    * waits next: only then is the last slot known.
    */
   ask(key: Key, cost: Units): (waits: boolean) => void {
-    const queue = this.#queueOf(key, cost)
+    const name = nameOf(key, cost)
+    const queue = this.#queueOf(name)
     queue.asking++
     return (waits) => {
       queue.asking--
-      if (!waits) this.#tidy(queue)
+      if (!waits) this.#tidy(name, queue)
     }
   }
 
@@ -70,45 +73,51 @@ export class BookedSlots {
    */
   wait(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
     return new Promise((end) => {
-      const queue = this.#queueOf(booked.key, booked.cost)
+      const size = nameOf(booked.key, booked.cost)
+      const queue = this.#queueOf(size)
       const timer = setTimeout(() => this.#go(queue, slot), booked.reservation.wait)
-      const slot: Slot = { booked, timer, before: undefined, after: undefined }
-      const waiting: Waiting = { end, before: undefined, after: undefined }
+      const slot: Slot = { size, booked, timer, before: undefined, after: undefined }
+      const waiting: Waiting = { size, end, before: undefined, after: undefined }
       queue.add(slot, waiting)
       onEnd(() => this.#leave(queue, waiting))
-      this.#tidy(queue)
+      this.#tidy(size, queue)
     })
   }
 
-  #queueOf(key: Key, cost: Units): SlotQueue {
-    const name = nameOf(key, cost)
-    const queue = this.#queues.get(name) ?? new SlotQueue(name)
+  #queueOf(name: string): SlotQueue {
+    const queue = this.#queues.get(name) ?? new SlotQueue()
     this.#queues.set(name, queue)
     return queue
   }
 
   /** The request that has waited the longest uses the slot. */
   #go(queue: SlotQueue, slot: Slot): void {
-    const first = queue.take(slot)
-    if (first === undefined) slot.booked.giveBack()
-    else first.end(slot.booked.reservation)
-    this.#tidy(queue)
+    queue.list.remove(slot)
+    const first = queue.shift(slot.size)
+    if (first === undefined) {
+      queue.spare--
+      slot.booked.giveBack()
+    } else first.end(slot.booked.reservation)
+    this.#tidy(slot.size, queue)
   }
 
   #leave(queue: SlotQueue, waiting: Waiting): void {
-    queue.leave(waiting)
-    this.#tidy(queue)
+    if (!queue.remove(waiting)) return
+    queue.spare++
+    this.#tidy(waiting.size, queue)
     waiting.end(undefined)
   }
 
-  /** Gives back the slots that are left over, and forgets the queue if it is empty. */
-  #tidy(queue: SlotQueue): void {
+  /** Gives back the slots that are left over, the last one first, and forgets the queue if it is empty. */
+  #tidy(name: string, queue: SlotQueue): void {
     if (queue.asking > 0) return
-    for (let slot = queue.takeSpare(); slot !== undefined; slot = queue.takeSpare()) {
-      clearTimeout(slot.timer)
-      slot.booked.giveBack()
+    for (; queue.spare > 0; queue.spare--) {
+      const last = queue.list.last as Slot
+      queue.list.remove(last)
+      clearTimeout(last.timer)
+      last.booked.giveBack()
     }
-    if (queue.empty && this.#queues.get(queue.name) === queue) this.#queues.delete(queue.name)
+    if (queue.list.first === undefined && this.#queues.get(name) === queue) this.#queues.delete(name)
   }
 }
 

@@ -10,16 +10,17 @@
  * a slot always books one, so each gets its turn. It also books what may go at once, as the last answer of the store said.
  */
 
+import type { LinkedList } from '../linked-list.ts'
 import type { Booking } from '../stores/command.ts'
 import { mostOf } from './cost.ts'
 import type { Queue } from './queue.ts'
-import type { SlotsByCost } from './slot.ts'
+import type { Slot } from './slot.ts'
 import type { Task } from './task-queue.ts'
 import type { Waiter } from './waiter.ts'
 
 export class BookingHorizon {
   readonly #queue: Queue
-  readonly #slots: SlotsByCost
+  readonly #slots: LinkedList<Slot>
   readonly #refill: () => void
   /** Books the next slots. */
   #next: Task | undefined
@@ -30,7 +31,7 @@ export class BookingHorizon {
   /** Permits that could go at once after the last booking that was answered. */
   #free = 0
 
-  constructor(queue: Queue, slots: SlotsByCost, refill: () => void) {
+  constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
     this.#queue = queue
     this.#slots = slots
     this.#refill = refill
@@ -42,7 +43,7 @@ export class BookingHorizon {
   }
 
   get #lastAt(): number {
-    return Math.max(this.#queue.now, this.#slots.lastAt)
+    return Math.max(this.#queue.now, this.#slots.last?.at ?? 0)
   }
 
   /** True if the waiter may book a slot now, with others waiting behind the horizon or not. */
@@ -54,7 +55,7 @@ export class BookingHorizon {
   }
 
   get hasRoom(): boolean {
-    if (this.#horizon === Infinity || (this.#slots.empty && this.#pending === 0)) return true
+    if (this.#horizon === Infinity || (this.#slots.first === undefined && this.#pending === 0)) return true
     return this.#room >= 1
   }
 
@@ -64,7 +65,7 @@ export class BookingHorizon {
     if (policy === undefined) return Infinity
     const { limit, window } = policy
     const ahead = this.#queue.now + this.#horizon - this.#lastAt
-    const atOnce = this.#slots.empty ? this.#free : 0
+    const atOnce = this.#slots.first === undefined ? this.#free : 0
     return atOnce + Math.floor((ahead * limit) / (window * 1000)) - this.#pending
   }
 

@@ -2,6 +2,7 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { Costs } from '../algorithms/evaluation.ts'
 import { costsOf, type Units } from '../call-arguments.ts'
 import { invalidOption } from '../errors.ts'
+import type { Size } from '../slots.ts'
 
 /** What a call takes: one number of permits from every policy, or a number from each. */
 export type Cost = number | CostByPolicy
@@ -42,7 +43,7 @@ export function unitsIn(cost: Cost): Units {
 }
 
 /** The same value for costs that can use each other's slots. */
-export function sizeOf(cost: Cost): number | string {
+export function sizeOf(cost: Cost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }
 

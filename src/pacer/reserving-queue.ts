@@ -18,14 +18,14 @@ import { LateSlots } from './late-slots.ts'
 import { delayOf } from './permits.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { Queue } from './queue.ts'
-import { type Slot, SlotsByCost } from './slot.ts'
+import { PacerSlots, Slot } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
 export class ReservingQueue extends Queue {
   /** Waiters without a slot: the queue is stopped, or they are behind the horizon. */
   readonly #unbooked = new PriorityQueue()
   /** The others, with their slots. */
-  readonly #booked: SlotsByCost
+  readonly #booked = new PacerSlots()
   readonly #horizon: BookingHorizon
   /** Only if calls are spaced by when they really went. */
   readonly #late: LateSlots | undefined
@@ -36,14 +36,12 @@ export class ReservingQueue extends Queue {
 
   constructor(context: PacerContext, key: string) {
     super(context, key)
-    const go = (slot: Slot) => this.#go(slot)
-    this.#late = this.spacing && new LateSlots(this, this.spacing, go)
-    this.#booked = new SlotsByCost(this.#late === undefined ? go : this.#late.add)
-    this.#horizon = new BookingHorizon(this, this.#booked, () => this.restart())
+    this.#late = this.spacing && new LateSlots(this, this.spacing, this.#go)
+    this.#horizon = new BookingHorizon(this, this.#booked.list, () => this.restart())
   }
 
   protected get empty(): boolean {
-    return this.#booked.empty && this.#unbooked.first === undefined
+    return this.#booked.list.first === undefined && this.#unbooked.first === undefined
   }
 
   protected add(waiter: Waiter): void {
@@ -97,25 +95,30 @@ export class ReservingQueue extends Queue {
     } else if (!here || this.stopped) {
       this.#giveBack(tickets)
       if (here) this.#wait(waiter)
-    } else if (wait === 0 && this.#booked.empty && this.spacing?.refusal(waiter.cost) === undefined) {
+    } else if (
+      wait === 0 &&
+      this.#booked.list.first === undefined &&
+      this.spacing?.refusal(waiter.cost) === undefined
+    ) {
       this.admit(waiter)
     } else if (this.full(waiter)) {
       this.#giveBack(tickets)
       this.#wait(waiter)
     } else {
       waiter.stage = 'booked'
-      this.#schedule(this.#booked.add(waiter, tickets, this.now + delayOf(booking)))
+      const slot = new Slot(waiter.cost, tickets, this.#late?.add ?? this.#go)
+      this.#booked.add(slot, waiter)
+      this.context.scheduler.add(slot, this.now + delayOf(booking))
       this.countWaiting(waiter)
       if (wait === 0 && waiter.stage === 'booked') this.context.scheduler.run()
     }
   }
 
-  #schedule(slot: Slot): void {
-    this.context.scheduler.add(slot, slot.at)
-  }
-
-  #go(slot: Slot): void {
-    const waiter = this.#booked.take(slot)
+  /** The first waiter that has not left uses the slot. */
+  readonly #go = (slot: Slot): void => {
+    this.#booked.list.remove(slot)
+    let waiter = this.#booked.shift(slot.size)
+    while (waiter?.stage === 'done') waiter = this.#booked.shift(slot.size)
     if (waiter !== undefined) this.admit(waiter)
   }
 
@@ -127,12 +130,13 @@ export class ReservingQueue extends Queue {
     if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
     if (this.#unbooked.first === undefined) this.#horizon.cancel()
     if (waiter.stage !== 'booked' || this.#closingUp) return
-    if (this.#booked.mixed && this.#movable) {
+    if (this.#booked.waiters.size > 1 && this.#movable) {
       this.#closingUp = true
       queueMicrotask(() => this.#closeUp())
       return
     }
-    const slot = this.#booked.leave(waiter)
+    this.#booked.remove(waiter)
+    const slot = this.#booked.last(waiter.size)
     if (slot !== undefined) this.#cancel(slot)
   }
 
@@ -149,14 +153,11 @@ export class ReservingQueue extends Queue {
    */
   #closeUp(): void {
     this.#closingUp = false
-    const vacant = this.#booked.leaveDone()
-    const { all } = this.#booked
-    const first = all.findIndex((slot) => vacant.has(slot))
-    const given = this.#movable && first >= 0 ? all.slice(first) : [...vacant]
-    for (const slot of given.toReversed()) {
-      this.#booked.drop(slot, vacant.has(slot))
-      this.#cancel(slot)
-    }
+    const vacant = this.#booked.vacate()
+    const slots = [...this.#booked.list]
+    const first = slots.findIndex((slot) => vacant.has(slot))
+    const given = this.#movable && first >= 0 ? slots.slice(first) : [...vacant]
+    for (const slot of given.toReversed()) this.#cancel(slot)
     for (const slot of given) if (!vacant.has(slot)) this.#rebook(slot)
     this.context.scheduler.run()
     this.settled()
@@ -166,11 +167,13 @@ export class ReservingQueue extends Queue {
   #rebook(slot: Slot): void {
     const booking = this.context.permits.reserve(this.keys, slot.cost, Infinity) as Booking
     const at = booking.decision.allowed ? Math.min(slot.at, this.now + delayOf(booking)) : slot.at
-    this.#schedule(this.#booked.rebook(slot, booking.tickets, at))
+    const next = new Slot(slot.cost, booking.tickets, this.#late?.add ?? this.#go)
+    this.#booked.list.add(next)
+    this.context.scheduler.add(next, at)
   }
 
-  /** Gives a slot back that was removed. */
   #cancel(slot: Slot): void {
+    this.#booked.list.remove(slot)
     this.context.scheduler.remove(slot)
     this.#late?.remove(slot)
     this.#giveBack(slot.tickets)
@@ -183,8 +186,10 @@ export class ReservingQueue extends Queue {
   /** Gives the last slot back first: Guava's limiters take only that one back in full. */
   stop(): void {
     this.#horizon.cancel()
-    for (const slot of this.#booked.all.reverse()) this.#cancel(slot)
-    for (const waiter of this.#booked.clear()) {
+    for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)
+    for (const waiter of [...this.#booked.waiters.values()].flatMap((queue) => [...queue])) {
+      this.#booked.remove(waiter)
+      if (waiter.stage === 'done') continue
       waiter.stage = 'queued'
       this.#unbooked.add(waiter)
     }
@@ -192,6 +197,6 @@ export class ReservingQueue extends Queue {
 
   rateChanged(): void {
     this.#late?.resume()
-    this.#keptUntil = this.#booked.lastAt
+    this.#keptUntil = this.#booked.list.last?.at ?? 0
   }
 }

@@ -1,5 +1,6 @@
 import type { ListNode } from '../linked-list.ts'
-import type { Cost } from './cost.ts'
+import type { Size } from '../slots.ts'
+import { type Cost, sizeOf } from './cost.ts'
 import type { HeldUnits } from './held-units.ts'
 import type { WaitDeadline } from './wait-deadline.ts'
 
@@ -79,6 +80,10 @@ export class Waiter implements ListNode<Waiter> {
   /** How long it may wait, in milliseconds. */
   get timeout(): number {
     return this.deadline === undefined ? Infinity : this.deadline.timeout
+  }
+
+  get size(): Size {
+    return sizeOf(this.cost)
   }
 
   /** Whole milliseconds since it came. */
