@@ -88,17 +88,11 @@ export interface PacerConfig extends PacerOptions {
   policies: PolicyLikes
 }
 
-const queueNames: Names<PacerOptions> = [
-  'maxQueue',
-  'horizon',
-  'order',
-  'concurrency',
-  'spacing',
-  'poll',
-  'random',
-  'onProgress',
+const known: Names<PacerOptions> = [
+  ...(['store', 'name', 'unref', 'clock', 'sleeper', 'maxQueue', 'horizon', 'order'] as const),
+  ...(['concurrency', 'spacing', 'poll', 'random', 'onProgress'] as const),
+  ...failureOptions,
 ]
-const known: Names<PacerOptions> = ['store', 'name', 'unref', 'clock', 'sleeper', ...queueNames, ...failureOptions]
 
 export interface PacerSettings {
   readonly limiter: RateLimiter
@@ -108,7 +102,7 @@ export interface PacerSettings {
   readonly quietSleeper: Sleeper
   readonly polling: Polling
   readonly maxQueue: number
-  /** In microseconds. */
+  /** How far ahead slots are booked, in microseconds. Infinity if no other process books. */
   readonly horizon: number
   readonly order: 'oldest' | 'newest'
   readonly concurrency: number
@@ -128,18 +122,16 @@ export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions
   const given = callback(options.sleeper, 'sleeper', '(milliseconds, wake) => cancel')
   const sleeper = given ?? timerSleeper(unref)
   const failure = readFailureOptions({ ...options, storeTimeout }, 'Pacer')
+  const store = options.store ?? memoryStore({ clock })
+  const horizon = readHorizon(options.horizon)
   return {
-    limiter: new RateLimiter({
-      policies,
-      store: options.store ?? memoryStore({ clock }),
-      ...(name !== undefined && { name }),
-    }),
+    limiter: new RateLimiter({ policies, store, ...(name !== undefined && { name }) }),
     clock,
     sleeper,
     quietSleeper: given ?? timerSleeper(true),
     polling: readPolling(options),
     maxQueue: options.maxQueue === 0 ? 0 : count(options.maxQueue ?? defaultMaxQueue, 'maxQueue'),
-    horizon: readHorizon(options.horizon),
+    horizon: store.synchronous ? Infinity : horizon,
     order: oneOf(options.order, ['newest', 'oldest'], 'Pacer: order'),
     concurrency: count(options.concurrency, 'concurrency'),
     spacing: oneOf(options.spacing, ['booked', 'actual'], 'Pacer: spacing'),

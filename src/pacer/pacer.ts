@@ -5,8 +5,8 @@ import { positiveInteger } from '../options.ts'
 import type { Store } from '../stores/store.ts'
 import type { PacerContext } from './context.ts'
 import { Events, oncePerTick, type Progress } from './events.ts'
-import type { Renewals } from './held-units.ts'
-import { type PacerConfig, type PacerOptions, type PacerSettings, readOptions } from './options.ts'
+import { KeyMap } from './key-map.ts'
+import { type PacerConfig, type PacerOptions, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
 import { Permits } from './permits.ts'
 import { PollingQueue } from './polling-queue.ts'
@@ -18,8 +18,6 @@ import { Scheduler } from './scheduler.ts'
 /** The key of the pacer itself in the store, and the prefix of its other keys. */
 const rootKey = 'all'
 const keyPrefix = 'key:'
-/** How many keys are checked for each new one. */
-const checksPerKey = 2
 
 /**
  * A limiter that waits instead of refusing. Callers wait for a slot: by priority, then in the order they came.
@@ -33,11 +31,10 @@ const checksPerKey = 2
 export class Pacer extends Pace {
   readonly name: string
   readonly store: Store
-  readonly #permits: Permits
-  readonly #events: Events
   readonly #context: PacerContext
-  readonly #queues = new Map<string, Queue>()
   readonly #root: Queue
+  /** The queues of all other keys. */
+  readonly #byKey = new KeyMap<Queue>()
   /** The promises of `drain` and `waitingBelow`. */
   #promises: { readonly kept: () => boolean; readonly resolve: () => void }[] = []
 
@@ -51,38 +48,30 @@ export class Pacer extends Pace {
   constructor(policy: PolicyLike | PacerConfig, options: PacerOptions = {}) {
     super()
     const settings = readOptions(policy, options)
-    const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency, polling } = settings
+    const { limiter, clock, sleeper, quietSleeper, failure, spacing, onProgress } = settings
+    const permits = new Permits(limiter, failure)
     this.name = limiter.name
-    this.#permits = new Permits(limiter, failure)
     this.store = limiter.store
-    this.#events = new Events(this, onProgress && oncePerTick(() => onProgress(this.progress)))
     this.#context = {
+      ...settings,
       scheduler: new Scheduler(clock, sleeper),
-      permits: this.#permits,
-      renewals: this.#renewals(settings),
-      polling,
-      runs: settings.spacing === 'actual' ? runsOf(limiter, clock) : undefined,
-      events: this.#events,
-      clock,
-      maxQueue,
-      horizon: this.#permits.synchronous ? Infinity : settings.horizon,
-      order,
-      concurrency,
-      reservable: this.#permits.reservable,
+      permits,
+      renewals: permits.lease === Infinity ? undefined : new Scheduler(clock, quietSleeper),
+      runs: spacing === 'actual' ? runsOf(limiter, clock) : undefined,
+      events: new Events(this, onProgress && oncePerTick(() => onProgress(this.progress))),
+      reservable: permits.reservable,
       paused: false,
       closed: false,
       calls: 0,
       settled: (queue) => this.#settled(queue),
     }
-    this.#root = queueOf(this.#context, rootKey)
-    this.#queues.set(rootKey, this.#root)
-    this.#permits.begin(this.#root.keys)
+    this.#root = this.#create(rootKey)
+    permits.begin(this.#root.keys)
     if (this.#context.runs?.single) this.#context.runs.count(this.#root.keys, 0)
   }
 
-  #renewals({ quietSleeper, clock }: PacerSettings): Renewals | undefined {
-    const { lease } = this.#permits
-    return lease === Infinity ? undefined : { scheduler: new Scheduler(clock, quietSleeper), clock, lease }
+  #create(key: string): Queue {
+    return this.#context.reservable ? new ReservingQueue(this.#context, key) : new PollingQueue(this.#context, key)
   }
 
   protected queue(): Queue {
@@ -99,34 +88,17 @@ export class Pacer extends Pace {
     if (typeof key !== 'string') {
       throw new HeadgateError('HEADGATE_KEY', `A key must be a string, got ${shown(key)}. Write pacer.key('host').`)
     }
-    return new KeyPace(this, () => this.#queue(keyPrefix + key))
+    const name = keyPrefix + key
+    return new KeyPace(this, () => this.#byKey.of(name, () => this.#create(name)))
   }
 
-  #queue(key: string): Queue {
-    let queue = this.#queues.get(key)
-    if (queue === undefined) {
-      this.#forgetIdle()
-      queue = queueOf(this.#context, key)
-      this.#queues.set(key, queue)
-    }
-    return queue
+  get #queues(): readonly Queue[] {
+    return [this.#root, ...this.#byKey.values()]
   }
 
-  /**
-   * Checks a few keys and forgets those that are idle. Most keys are forgotten when their last call ends; this finds those
-   * that had a hold or a reservation then.
-   */
-  #forgetIdle(): void {
-    let checked = 0
-    for (const [key, queue] of this.#queues) {
-      if (checked++ === checksPerKey) return
-      this.#queues.delete(key)
-      if (queue === this.#root || !queue.idle) this.#queues.set(key, queue)
-    }
-  }
-
+  /** Most keys are forgotten when their last call ends. The map finds those that had a hold or a reservation then. */
   #settled(queue: { readonly key: string; readonly idle: boolean }): void {
-    if (queue.key !== rootKey && queue.idle) this.#queues.delete(queue.key)
+    if (queue !== this.#root && queue.idle) this.#byKey.delete(queue.key)
     if (this.#promises.length > 0) this.#keepPromises()
   }
 
@@ -142,13 +114,8 @@ export class Pacer extends Pace {
     return new Promise((resolve) => this.#promises.push({ kept, resolve }))
   }
 
-  #free(): boolean {
-    for (const queue of this.#queues.values()) if (!queue.free) return false
-    return true
-  }
-
   get policies(): readonly Policy[] {
-    return this.#permits.policies
+    return this.#context.permits.policies
   }
 
   /**
@@ -156,7 +123,7 @@ export class Pacer extends Pace {
    * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies
    */
   getRate(): number {
-    return this.#permits.rate
+    return this.#context.permits.rate
   }
 
   /**
@@ -168,17 +135,16 @@ export class Pacer extends Pace {
    * such a limit or rate
    */
   setRate(rate: number): void {
-    const queues = [...this.#queues.values()]
-    this.#permits.setRate(rate)
-    this.#context.runs?.setPolicies(this.#permits.policies)
-    this.#events.rate(rate)
-    for (const queue of queues) queue.rateChanged()
+    this.#context.permits.setRate(rate)
+    this.#context.runs?.setPolicies(this.#context.permits.policies)
+    this.#context.events.rate(rate)
+    for (const queue of this.#queues) queue.rateChanged()
   }
 
   /** Admits no call until `resume`. Booked slots are given back. The queues and their order stay, and timeouts run on. */
   pause(): void {
     if (this.#context.paused) return
-    const going = [...this.#queues.values()].filter(({ stopped }) => !stopped)
+    const going = this.#queues.filter(({ stopped }) => !stopped)
     this.#context.paused = true
     for (const queue of going) queue.stop()
   }
@@ -187,7 +153,7 @@ export class Pacer extends Pace {
   resume(): void {
     if (!this.#context.paused) return
     this.#context.paused = false
-    for (const queue of [...this.#queues.values()]) {
+    for (const queue of this.#queues) {
       if (!queue.stopped) queue.restart()
       this.#settled(queue)
     }
@@ -195,7 +161,7 @@ export class Pacer extends Pace {
 
   /** Resolves when no call waits or runs. It never rejects. */
   drain(): Promise<void> {
-    return this.#when(() => this.#free())
+    return this.#when(() => this.#queues.every(({ free }) => free))
   }
 
   /**
@@ -212,38 +178,30 @@ export class Pacer extends Pace {
   /** Rejects all waiting and all later calls with `HEADGATE_CLOSED`. Functions that run already go on. */
   close(): void {
     this.#context.closed = true
-    for (const queue of [...this.#queues.values()]) queue.close()
+    for (const queue of this.#queues) queue.close()
   }
 
   /** How many calls wait, over all keys. */
   get waiting(): number {
-    let waiting = 0
-    for (const queue of this.#queues.values()) waiting += queue.waiting
-    return waiting
+    return this.#queues.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
   /** How many functions run or wait for a slot, over all keys. Those that `concurrency` keeps back do not count. */
   get running(): number {
-    let running = 0
-    for (const queue of this.#queues.values()) running += queue.running
-    return running
+    return this.#queues.reduce((sum, { running }) => sum + running, 0)
   }
 
   /** How many keys have a call that waits or runs, or a slot that is booked. */
   get keys(): number {
-    return this.#queues.size - 1
+    return this.#byKey.size
   }
 
   /** The counts of the pacer: since it was made, and now. */
   get progress(): Progress {
-    const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#events
+    const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#context.events
     const { waiting, running } = this
     return { waiting, running, admitted: admittedCalls, permits, refused: refusedCalls, waited, longestWait }
   }
-}
-
-function queueOf(context: PacerContext, key: string): Queue {
-  return context.reservable ? new ReservingQueue(context, key) : new PollingQueue(context, key)
 }
 
 /** One key of a pacer. Its queue is looked up at each call: it may have been forgotten in between. */

@@ -3,8 +3,7 @@
  *
  *     enter -> blocked by concurrency (functions only) -> waits for a slot -> admitted
  *
- * Slots are booked ahead (reserving-queue.ts), or the store is polled (polling-queue.ts).
- * A timeout, an aborted signal, a full queue or a closed pacer may end the call at every step: then it is refused.
+ * Slots are booked ahead (reserving-queue.ts) or polled for (polling-queue.ts). A timeout, an aborted signal, a full queue or a closed pacer may end the call at every step: then it is refused.
  */
 import type { Decision } from '../decision.ts'
 import type { Booking } from '../stores/command.ts'
@@ -15,7 +14,6 @@ import { Hold } from './hold.ts'
 import { PriorityQueue } from './priority-queue.ts'
 import { afterCaller, RunSpacing } from './run-spacing.ts'
 import { ReservedSlots } from './slot.ts'
-import { WaitDeadline } from './wait-deadline.ts'
 import { type Call, Waiter } from './waiter.ts'
 import { WaitingList } from './waiting-list.ts'
 
@@ -33,7 +31,7 @@ export abstract class Queue {
   /** How many functions run, or wait in the queue to do so. */
   running = 0
   /** How many requests to the store are under way. */
-  pendingRequests = 0
+  #pendingRequests = 0
   readonly #hold: Hold
   readonly reserved: ReservedSlots = new ReservedSlots()
 
@@ -41,7 +39,7 @@ export abstract class Queue {
     this.context = context
     this.key = key
     this.keys = context.permits.keys(key)
-    this.#hold = new Hold(context.scheduler, context.clock, () => {
+    this.#hold = new Hold(context, () => {
       if (!this.stopped) this.restart()
       this.settled()
     })
@@ -50,39 +48,32 @@ export abstract class Queue {
 
   /** True if no call waits for a slot and no slot is booked for one. */
   protected abstract get empty(): boolean
-
   /** Finds a slot for a waiter. */
   protected abstract add(waiter: Waiter): void
-
   /** Removes a waiter that gives up before its slot. */
   protected abstract remove(waiter: Waiter): void
-
   /** Gives all slots back. The waiters stay, in their order. */
   abstract stop(): void
-
   /** Finds a slot for every waiter again. */
   abstract restart(): void
-
   /** Goes on when a call that was starting has been counted: see run-spacing.ts. */
   protected abstract resume(): void
-
   /** Called when the rate was set. Later calls still come after the booked slots. */
   abstract rateChanged(): void
-
   /** Called when units in flight have left. */
   freed(): void {}
 
   /** Counts a request to the store until its response, and then calls one of both. */
-  protected request<T>(response: Promise<T>, succeeded: (outcome: T) => void, failed: (error: unknown) => void): void {
-    this.pendingRequests++
+  request<T>(response: Promise<T>, succeeded: (outcome: T) => void, failed?: (error: unknown) => void): void {
+    this.#pendingRequests++
     const ended = (act: () => void) => {
-      this.pendingRequests--
+      this.#pendingRequests--
       act()
       this.settled()
     }
     response.then(
       (outcome) => ended(() => succeeded(outcome)),
-      (error) => ended(() => failed(error)),
+      (error) => ended(() => failed?.(error)),
     )
   }
 
@@ -101,13 +92,12 @@ export abstract class Queue {
 
   /** How many milliseconds no call will be admitted. Infinity while paused. */
   get stoppedFor(): number {
-    if (this.context.paused) return Infinity
-    return Math.max(0, Math.ceil((this.#hold.until - this.now) / 1000))
+    return this.context.paused ? Infinity : Math.max(0, Math.ceil((this.#hold.until - this.now) / 1000))
   }
 
   /** True if no call waits or runs. */
   get free(): boolean {
-    return this.#waiting.size === 0 && this.running === 0 && this.pendingRequests === 0 && !this.spacing?.starting
+    return this.#waiting.size === 0 && this.running === 0 && this.#pendingRequests === 0 && !this.spacing?.starting
   }
 
   /** True if the key can be forgotten: no call waits or runs, no slot is booked, and there is no hold. */
@@ -117,17 +107,14 @@ export abstract class Queue {
 
   /** @throws HeadgateError `HEADGATE_CLOSED` */
   enter(call: Call): void {
-    const { context } = this
-    if (context.closed) throw closed()
-    const waiter = new Waiter(this, call, context.calls++, this.now)
-    const { timeout, signal } = call
-    if (timeout < Infinity || signal !== undefined) waiter.deadline = new WaitDeadline(waiter, timeout, signal)
-    if (waiter.run === undefined || this.running < context.concurrency) this.#queue(waiter)
+    if (this.context.closed) throw closed()
+    const waiter = new Waiter(this, call, this.context.calls++, this.now)
+    if (waiter.run === undefined || this.running < this.context.concurrency) this.#queue(waiter)
     else if (this.wait(waiter)) {
       waiter.stage = 'blocked'
       this.#blocked.add(waiter)
     }
-    if (waiter.stage !== 'done' && timeout > 0) this.#startDeadline(waiter)
+    if (waiter.stage !== 'done' && call.timeout > 0) waiter.startDeadline()
   }
 
   #queue(waiter: Waiter): void {
@@ -136,19 +123,9 @@ export abstract class Queue {
     this.add(waiter)
   }
 
-  #startDeadline({ deadline }: Waiter): void {
-    if (deadline === undefined || deadline.at === Infinity || deadline.pending) return
-    this.context.scheduler.add(deadline, deadline.at)
-  }
-
   /** How much longer a waiter may wait, in microseconds. 0 if the queue is full. */
   maxWaitOf(waiter: Waiter): number {
-    return this.full(waiter) ? 0 : this.#timeLeft(waiter)
-  }
-
-  /** Microseconds to the deadline. Most calls have none, and the clock is not read for them. */
-  #timeLeft({ deadline }: Waiter): number {
-    return deadline === undefined ? Infinity : Math.max(0, deadline.at - this.now)
+    return this.full(waiter) ? 0 : waiter.timeLeft
   }
 
   /** True if too many others wait. */
@@ -161,12 +138,9 @@ export abstract class Queue {
   protected wait(waiter: Waiter): boolean {
     if (this.context.closed) this.refuse(waiter, closed())
     else if (this.full(waiter)) this.refuse(waiter, queueFull(this.context.maxQueue))
-    else if (!waiter.waits && this.#timeLeft(waiter) === 0) this.refuse(waiter, timedOut(0))
-    else {
-      this.countWaiting(waiter)
-      return true
-    }
-    return false
+    else if (!waiter.waits && waiter.timeLeft === 0) this.refuse(waiter, timedOut(0))
+    else this.countWaiting(waiter)
+    return waiter.stage !== 'done'
   }
 
   /** Counts a call as waiting. If too many wait then, the oldest is refused. */
@@ -176,7 +150,7 @@ export abstract class Queue {
     const oldest = this.#waiting.first
     waiter.waits = true
     this.#waiting.add(waiter)
-    this.#startDeadline(waiter)
+    waiter.startDeadline()
     this.#hold.watch()
     if (oldest !== undefined && this.waiting > maxQueue) this.leave(oldest, queueFull(maxQueue))
     events.queued(this, waiter)
@@ -189,7 +163,7 @@ export abstract class Queue {
     this.#done(waiter)
     const { events, permits, renewals } = this.context
     if (renewals !== undefined && booking !== undefined) {
-      waiter.held = new HeldUnits(permits.reservation(this.keys, waiter.cost, booking), renewals)
+      waiter.held = new HeldUnits(permits.reservation(this.keys, waiter.cost, booking), this.context)
     }
     const waited = waiter.waits || !permits.synchronous ? waiter.waited(this.now) : 0
     events.admitted(this, waiter.cost, waited)
@@ -210,7 +184,7 @@ export abstract class Queue {
   protected refuseBy({ retryAfter }: Decision, waiter: Waiter): void {
     if (this.context.closed) this.refuse(waiter, closed())
     else if (retryAfter === Infinity) this.refuse(waiter, tooLarge(waiter.cost))
-    else if (this.#timeLeft(waiter) > 0 && this.full(waiter)) this.refuse(waiter, queueFull(this.context.maxQueue))
+    else if (waiter.timeLeft > 0 && this.full(waiter)) this.refuse(waiter, queueFull(this.context.maxQueue))
     else this.refuse(waiter, waiter.timeout < Infinity ? timedOut(waiter.timeout) : tooLate())
   }
 
@@ -234,27 +208,16 @@ export abstract class Queue {
   }
 
   #done(waiter: Waiter): void {
-    waiter.stage = 'done'
+    waiter.end()
     if (waiter.waits) this.#waiting.removeDone()
     if (this.waiting === 0) this.#hold.unwatch()
-    if (waiter.deadline === undefined) return
-    this.context.scheduler.remove(waiter.deadline)
-    waiter.deadline.release()
   }
 
   /** A function has ended, so the next one may enter the queue. */
   finished({ held }: Waiter): void {
     this.running--
-    if (held !== undefined) void this.#release(held)
+    if (held !== undefined) this.request(held.release(), () => this.freed())
     this.#unblock()
-    this.settled()
-  }
-
-  async #release(held: HeldUnits): Promise<void> {
-    this.pendingRequests++
-    await held.release()
-    this.pendingRequests--
-    this.freed()
     this.settled()
   }
 
@@ -262,9 +225,7 @@ export abstract class Queue {
   #unblock(): void {
     if (this.#unblocking) return
     this.#unblocking = true
-    while (this.running < this.context.concurrency && this.#blocked.first !== undefined) {
-      this.#queue(this.#blocked.shift() as Waiter)
-    }
+    while (this.running < this.context.concurrency && this.#blocked.first) this.#queue(this.#blocked.shift() as Waiter)
     this.#unblocking = false
   }
 
@@ -276,10 +237,9 @@ export abstract class Queue {
   /** Admits no call until `until` (microseconds), or until the end of a hold that is later. */
   hold(until: number): void {
     if (this.context.closed || until <= Math.max(this.now, this.#hold.until)) return
-    const { stopped } = this
+    if (!this.stopped) this.stop()
     this.#hold.begin(until)
     if (this.waiting > 0) this.#hold.watch()
-    if (!stopped) this.stop()
   }
 
   close(): void {

@@ -91,13 +91,9 @@ export function reserve(queue: Queue, cost: Cost, maxWait: number): MaybePromise
   if (!reservable && queue.waiting > 0) return decided(queue, cost, refusal(Infinity))
   const booking = permits.reserve(keys, cost, reservable ? maxWait : 0)
   if (!isPromise(booking)) return decided(queue, cost, booking)
-  queue.pendingRequests++
-  return booking
-    .then((booked) => decided(queue, cost, booked))
-    .finally(() => {
-      queue.pendingRequests--
-      queue.settled()
-    })
+  return new Promise((resolve, reject) => {
+    queue.request(booking, (booked) => resolve(decided(queue, cost, booked)), reject)
+  })
 }
 
 function decided(queue: Queue, cost: Cost, booking: Booking): PacerReservation {

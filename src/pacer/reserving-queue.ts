@@ -142,9 +142,8 @@ export class ReservingQueue extends Queue {
 
   /** True if all slots can be given back and booked again, and no waiter loses by it. */
   get #movable(): boolean {
-    return (
-      this.context.permits.exclusive && this.reserved.prune(this.now).first === undefined && this.now > this.#keptUntil
-    )
+    if (!this.context.permits.exclusive || this.reserved.prune(this.now).first !== undefined) return false
+    return (this.#booked.list.first?.at ?? 0) > this.#keptUntil
   }
 
   /**

@@ -1,12 +1,5 @@
-import type { Clock } from '../clock.ts'
+import type { PacerContext } from './context.ts'
 import { ranTooLong } from './errors.ts'
-import type { Scheduler } from './scheduler.ts'
-
-/** Where the end of a run is scheduled. */
-interface Timing {
-  readonly scheduler: Scheduler
-  readonly clock: Clock
-}
 
 /**
  * A function that runs `run` and rejects if that takes longer than `runTimeout` milliseconds; then its signal is aborted.
@@ -17,7 +10,7 @@ export function withRunTimeout(
   run: (signal: AbortSignal) => unknown,
   runTimeout: number,
   given: AbortSignal | undefined,
-  { scheduler, clock }: Timing,
+  { scheduler, clock }: PacerContext,
 ): () => Promise<unknown> {
   return () => {
     const controller = new AbortController()

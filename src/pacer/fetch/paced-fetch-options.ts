@@ -47,17 +47,15 @@ const known: Names<PacedFetchOptions> = [
   ...(['retries', 'maxHold', 'backoff', 'random', 'now'] as const),
 ]
 
-export interface Settings {
+export interface Settings extends Required<Pick<PacedFetchOptions, 'retries' | 'random' | 'now'>> {
   readonly costOf: (...request: Parameters<Fetch>) => RequestCost
   readonly followed: readonly Followed[]
-  readonly retries: number
+  /** Milliseconds. */
   readonly maxHold: number
   readonly backoff: number
-  readonly random: () => number
-  readonly now: () => number
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid */
+/** @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid */
 export function readSettings(options: PacedFetchOptions): Settings {
   if (!(options?.pacer instanceof Pace)) {
     throw new HeadgateError(
@@ -70,9 +68,10 @@ export function readSettings(options: PacedFetchOptions): Settings {
   if (!Number.isSafeInteger(retries) || retries < 0) {
     throw invalidOption('pacedFetch: retries', 'a whole number from 0', retries, 'Give 0 for no retries.')
   }
+  if (typeof cost !== 'function') costOf(cost, pacer.policies)
   callback(options.key, 'pacedFetch: key', '({ host }) => host')
   return {
-    costOf: typeof cost === 'function' ? orOne(cost) : constant(cost, pacer),
+    costOf: typeof cost === 'function' ? (...request) => orOne(cost(...request)) : () => cost,
     followed: followedBy(pacer, options.quotas ?? {}),
     retries,
     maxHold: milliseconds(options.maxHold ?? '5m', 'pacedFetch: maxHold', 'HEADGATE_OPTION'),
@@ -82,20 +81,9 @@ export function readSettings(options: PacedFetchOptions): Settings {
   }
 }
 
-type CostOf = Settings['costOf']
-
 /** A function that returns nothing leaves the cost out. */
-function orOne(costOf: CostOf): CostOf {
-  return (...request) => {
-    const cost: RequestCost | undefined = costOf(...request)
-    return cost === undefined ? 1 : cost
-  }
-}
-
-/** @throws HeadgateError `HEADGATE_COST` */
-function constant(cost: RequestCost, { policies }: Pace): CostOf {
-  costOf(cost, policies)
-  return () => cost
+function orOne(cost: RequestCost = 1): RequestCost {
+  return cost
 }
 
 /** What each policy follows. Requests are followed in any case, because most servers count nothing else. */
