@@ -4,8 +4,10 @@ import type { Permits } from './permits.ts'
 import type { Runs } from './run-spacing.ts'
 import type { Scheduler } from './scheduler.ts'
 
+type Shared = 'clock' | 'polling' | 'maxQueue' | 'horizon' | 'order' | 'concurrency'
+
 /** The parts and settings that all keys of a pacer share. */
-export interface PacerContext extends PacerSettings {
+export interface PacerContext extends Pick<PacerSettings, Shared> {
   readonly scheduler: Scheduler
   readonly permits: Permits
   /** Renews leases. Its timers keep no process alive. Present if units in flight are counted. */

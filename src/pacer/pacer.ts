@@ -49,11 +49,18 @@ export class Pacer extends Pace {
     super()
     const settings = readOptions(policy, options)
     const { limiter, clock, sleeper, quietSleeper, failure, spacing, onProgress } = settings
+    const { polling, maxQueue, horizon, order, concurrency } = settings
     const permits = new Permits(limiter, failure)
     this.name = limiter.name
     this.store = limiter.store
+    // Field by field: an object made by spreading the settings is slow to read, and took a call twice the time.
     this.#context = {
-      ...settings,
+      clock,
+      polling,
+      maxQueue,
+      horizon,
+      order,
+      concurrency,
       scheduler: new Scheduler(clock, sleeper),
       permits,
       renewals: permits.lease === Infinity ? undefined : new Scheduler(clock, quietSleeper),
