@@ -31,6 +31,15 @@ export class LinkedList<T extends ListNode<T>> {
     else after.before = node
   }
 
+  /** Goes through all nodes. The current one may be removed meanwhile. */
+  *[Symbol.iterator](): Generator<T, undefined> {
+    for (let node = this.first; node !== undefined; ) {
+      const { after } = node
+      yield node
+      node = after
+    }
+  }
+
   /** Removes a node and clears its links. Returns false if it is in no list. */
   remove(node: T): boolean {
     const { before, after } = node

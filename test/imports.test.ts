@@ -24,7 +24,7 @@ const layers: readonly (readonly [name: string, files: RegExp])[] = [
   ['inspection', /^src\/inspection\//],
   ['algorithms', /^src\/algorithms\//],
   ['policy, decision, clock', /^src\/(policy|decision|clock|duration|option-readers)\.ts$/],
-  ['errors', /^src\/(errors|warn|options|maybe-promise|base64|linked-list|sleeper)\.ts$/],
+  ['errors', /^src\/(errors|warn|options|maybe-promise|base64|linked-list|slots|sleeper)\.ts$/],
   ['platform', /^src\/platform\//],
 ]
 

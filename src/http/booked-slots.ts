@@ -1,20 +1,13 @@
 /*
- * The requests that wait for `delay`, and the times that are booked for them.
+ * The requests that wait for `delay`: see src/slots.ts for how they use booked times.
  *
- * A booked time (a slot) belongs to no request. When it comes, the request that has waited the longest for its key goes.
- * When a client leaves, those behind it move up, and the slot that was booked last is given back:
- *
- *     slots       |100     |200     |300     |400         B leaves: C moves up to 200, D to 300, and the slot at 400 is
- *     requests     A        B        C        D           given back, which is exact because no slot is booked behind it
- *
- * If the slot of B were given back, C and D would keep their times. Then clients that leave would take the places of those
- * that stay. Only slots of one cost can be exchanged, so each key has a queue for each cost.
- *
- * While a request of the queue waits for the store's response, the slot that was booked last is not known. Then the slot that
+ * While a request of the queue waits for the store's response, the slot that was booked last is not known. Then a slot that
  * is left over stays, so that those who come can use it, and is given back later.
  */
 import type { Key, Units } from '../limiter.ts'
+import { LinkedList, type ListNode } from '../linked-list.ts'
 import type { Reservation } from '../reservation.ts'
+import { Slots } from '../slots.ts'
 
 /** A request whose units are booked for a later time. */
 export interface Booked {
@@ -26,33 +19,27 @@ export interface Booked {
   readonly giveBack: () => void
 }
 
-interface Slot {
+interface Slot extends ListNode<Slot> {
+  readonly size: string
   readonly booked: Booked
   readonly timer: ReturnType<typeof setTimeout>
 }
 
-/** Ends a wait: with the reservation of the slot that the request uses, or with undefined if its client left. */
-type End = (reservation: Reservation | undefined) => void
+interface Waiting extends ListNode<Waiting> {
+  readonly size: string
+  /** Ends the wait: with the reservation of the slot that the request uses, or with undefined if its client left. */
+  readonly end: (reservation: Reservation | undefined) => void
+}
 
-/** The slots of one key and cost, in the order they were booked, and the requests, in the order they came. */
-class SlotQueue {
-  /** One for each request, and there may be more. */
-  readonly slots: Slot[] = []
-  readonly requests = new Set<End>()
+/** The requests of one key and cost, in the order they came. */
+class SlotQueue extends Slots<Slot, Waiting, LinkedList<Waiting>> {
+  /** How many slots are left over, because the clients of their requests have left. */
+  spare = 0
   /** How many requests wait for the store's response. */
   asking = 0
 
-  get empty(): boolean {
-    return this.slots.length === 0 && this.asking === 0
-  }
-
-  /** Gives back the slots that are left over, the last one first. */
-  trim(): void {
-    while (this.asking === 0 && this.slots.length > this.requests.size) {
-      const { timer, booked } = this.slots.pop() as Slot
-      clearTimeout(timer)
-      booked.giveBack()
-    }
+  constructor() {
+    super(() => new LinkedList())
   }
 }
 
@@ -85,15 +72,15 @@ export class BookedSlots {
    * @param onEnd calls its argument when the response has ended. During the wait, that happens only if the client leaves
    */
   wait(booked: Booked, onEnd: (left: () => void) => void): Promise<Reservation | undefined> {
-    return new Promise((resolve) => {
-      const name = nameOf(booked.key, booked.cost)
-      const queue = this.#queueOf(name)
-      const timer = setTimeout(() => this.#go(name, queue, slot), booked.reservation.wait)
-      const slot = { booked, timer }
-      queue.slots.push(slot)
-      queue.requests.add(resolve)
-      onEnd(() => this.#leave(name, queue, resolve))
-      this.#tidy(name, queue)
+    return new Promise((end) => {
+      const size = nameOf(booked.key, booked.cost)
+      const queue = this.#queueOf(size)
+      const timer = setTimeout(() => this.#go(queue, slot), booked.reservation.wait)
+      const slot: Slot = { size, booked, timer, before: undefined, after: undefined }
+      const waiting: Waiting = { size, end, before: undefined, after: undefined }
+      queue.add(slot, waiting)
+      onEnd(() => this.#leave(queue, waiting))
+      this.#tidy(size, queue)
     })
   }
 
@@ -104,26 +91,33 @@ export class BookedSlots {
   }
 
   /** The request that has waited the longest uses the slot. */
-  #go(name: string, queue: SlotQueue, slot: Slot): void {
-    const [first] = queue.requests
-    queue.slots.splice(queue.slots.indexOf(slot), 1)
-    if (first === undefined) slot.booked.giveBack()
-    else {
-      queue.requests.delete(first)
-      first(slot.booked.reservation)
-    }
-    this.#tidy(name, queue)
+  #go(queue: SlotQueue, slot: Slot): void {
+    queue.list.remove(slot)
+    const first = queue.shift(slot.size)
+    if (first === undefined) {
+      queue.spare--
+      slot.booked.giveBack()
+    } else first.end(slot.booked.reservation)
+    this.#tidy(slot.size, queue)
   }
 
-  #leave(name: string, queue: SlotQueue, request: End): void {
-    if (!queue.requests.delete(request)) return
-    this.#tidy(name, queue)
-    request(undefined)
+  #leave(queue: SlotQueue, waiting: Waiting): void {
+    if (!queue.remove(waiting)) return
+    queue.spare++
+    this.#tidy(waiting.size, queue)
+    waiting.end(undefined)
   }
 
+  /** Gives back the slots that are left over, the last one first, and forgets the queue if it is empty. */
   #tidy(name: string, queue: SlotQueue): void {
-    queue.trim()
-    if (queue.empty && this.#queues.get(name) === queue) this.#queues.delete(name)
+    if (queue.asking > 0) return
+    for (; queue.spare > 0; queue.spare--) {
+      const last = queue.list.last as Slot
+      queue.list.remove(last)
+      clearTimeout(last.timer)
+      last.booked.giveBack()
+    }
+    if (queue.list.first === undefined && this.#queues.get(name) === queue) this.#queues.delete(name)
   }
 }
 

@@ -10,17 +10,20 @@
  * a slot always books one, so each gets its turn. It also books what may go at once, as the last answer of the store said.
  */
 
+import type { LinkedList } from '../linked-list.ts'
 import type { Booking } from '../stores/command.ts'
 import { mostOf } from './cost.ts'
-import type { QueueOwner } from './queue.ts'
-import type { SlotList } from './slot.ts'
-import { Task } from './task-queue.ts'
+import type { Queue } from './queue.ts'
+import type { Slot } from './slot.ts'
+import type { Task } from './task-queue.ts'
 import type { Waiter } from './waiter.ts'
 
-export class BookingHorizon extends Task {
-  readonly #owner: QueueOwner
-  readonly #slots: SlotList
+export class BookingHorizon {
+  readonly #queue: Queue
+  readonly #slots: LinkedList<Slot>
   readonly #refill: () => void
+  /** Books the next slots. */
+  #next: Task | undefined
   /** Permits whose booking is under way. */
   #pending = 0
   /** The priority of the waiter that was booked last. */
@@ -28,27 +31,26 @@ export class BookingHorizon extends Task {
   /** Permits that could go at once after the last booking that was answered. */
   #free = 0
 
-  constructor(owner: QueueOwner, slots: SlotList, refill: () => void) {
-    super()
-    this.#owner = owner
+  constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
+    this.#queue = queue
     this.#slots = slots
     this.#refill = refill
   }
 
   /** In microseconds. Infinity for a store that no other process reaches. */
   get #horizon(): number {
-    return this.#owner.context.horizon
+    return this.#queue.context.horizon
   }
 
   get #lastAt(): number {
-    return Math.max(this.#owner.now, this.#slots.last?.at ?? 0)
+    return Math.max(this.#queue.now, this.#slots.last?.at ?? 0)
   }
 
   /** True if the waiter may book a slot now, with others waiting behind the horizon or not. */
   admits(waiter: Waiter, othersWait: boolean): boolean {
     if (this.#horizon === Infinity) return true
     // These need not wait for their turn: one goes before those that are booked, the other is told at once if it is too late.
-    if (waiter.priority > this.#priority || this.#owner.maxWaitOf(waiter) <= this.#horizon) return true
+    if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
     return !othersWait && this.hasRoom
   }
 
@@ -59,10 +61,10 @@ export class BookingHorizon extends Task {
 
   /** How many more permits fit before the horizon, if nobody else books. */
   get #room(): number {
-    const [policy] = this.#owner.context.permits.policies.filter(({ shadow }) => !shadow)
+    const [policy] = this.#queue.context.permits.policies.filter(({ shadow }) => !shadow)
     if (policy === undefined) return Infinity
     const { limit, window } = policy
-    const ahead = this.#owner.now + this.#horizon - this.#lastAt
+    const ahead = this.#queue.now + this.#horizon - this.#lastAt
     const atOnce = this.#slots.first === undefined ? this.#free : 0
     return atOnce + Math.floor((ahead * limit) / (window * 1000)) - this.#pending
   }
@@ -78,23 +80,20 @@ export class BookingHorizon extends Task {
 
   answered({ decision, wait }: Booking): void {
     // Guava's limiters let any cost go at once, and the next call pays for it.
-    const paysLater = this.#owner.context.permits.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
+    const paysLater = this.#queue.context.permits.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
     this.#free = wait > 0 || paysLater ? 0 : decision.remaining
   }
 
   /** Books the next slots when the last one is near. Called when calls wait behind the horizon. */
   schedule(): void {
-    if (this.pending || this.#pending > 0 || this.#horizon === Infinity) return
+    if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
     const at = this.#lastAt - this.#horizon / 2
     // A slow pace has no room before its last slot has come.
-    this.#owner.context.scheduler.add(this, at > this.#owner.now ? at : this.#lastAt)
+    const { context, now } = this.#queue
+    this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)
   }
 
   cancel(): void {
-    this.#owner.context.scheduler.remove(this)
-  }
-
-  run(): void {
-    this.#refill()
+    this.#queue.context.scheduler.remove(this.#next)
   }
 }

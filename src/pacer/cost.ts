@@ -2,31 +2,27 @@ import type { Policy } from '../algorithms/algorithm.ts'
 import type { Costs } from '../algorithms/evaluation.ts'
 import { costsOf, type Units } from '../call-arguments.ts'
 import { invalidOption } from '../errors.ts'
+import type { Size } from '../slots.ts'
 
 /** What a call takes: one number of permits from every policy, or a number from each. */
 export type Cost = number | CostByPolicy
 
 /** A number of permits for each policy. */
-class CostByPolicy {
+interface CostByPolicy {
   /** As the caller wrote it. */
   readonly units: Readonly<Record<string, number>>
   /** In the order of the policies. */
   readonly costs: readonly number[]
   /** The same text for the same costs. */
   readonly text: string
-
-  constructor(units: Readonly<Record<string, number>>, costs: readonly number[]) {
-    this.units = units
-    this.costs = costs
-    this.text = costs.join(' ')
-  }
 }
 
 /** @throws HeadgateError `HEADGATE_COST` */
 export function costOf(permits: Units, policies: readonly Policy[]): Cost {
   if (Number.isSafeInteger(permits) && (permits as number) >= 1) return permits as number
   if (typeof permits === 'object' && permits !== null) {
-    return new CostByPolicy(permits, costsOf(permits, policies) as readonly number[])
+    const costs = costsOf(permits, policies) as readonly number[]
+    return { units: permits, costs, text: costs.join(' ') }
   }
   const expected = 'a whole number from 1 to 2^53 - 1, or a record of numbers by the names of the policies'
   throw invalidOption('Permits', expected, permits, 'Leave it out for 1.', 'HEADGATE_COST')
@@ -42,7 +38,7 @@ export function unitsIn(cost: Cost): Units {
 }
 
 /** The same value for costs that can use each other's slots. */
-export function sizeOf(cost: Cost): number | string {
+export function sizeOf(cost: Cost): Size {
   return typeof cost === 'number' ? cost : cost.text
 }
 

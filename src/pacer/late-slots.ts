@@ -1,34 +1,35 @@
-import type { QueueOwner } from './queue.ts'
+import type { Queue } from './queue.ts'
 import type { RunSpacing } from './run-spacing.ts'
 import type { Slot } from './slot.ts'
-import { Task } from './task-queue.ts'
+import type { Task } from './task-queue.ts'
 
 /** The slots whose time has come, and whose calls would come too soon after those that really went: see run-spacing.ts. */
 export class LateSlots {
-  readonly #owner: QueueOwner
+  readonly #queue: Queue
   readonly #spacing: RunSpacing
   readonly #go: (slot: Slot) => void
   /** In the order of their times. */
   readonly #slots = new Set<Slot>()
-  #retry: Retry | undefined
+  /** Tries the first late slot again. */
+  #retry: Task | undefined
 
-  constructor(owner: QueueOwner, spacing: RunSpacing, go: (slot: Slot) => void) {
-    this.#owner = owner
+  constructor(queue: Queue, spacing: RunSpacing, go: (slot: Slot) => void) {
+    this.#queue = queue
     this.#spacing = spacing
     this.#go = go
   }
 
   /** Lets the first waiter of a slot that is due go, or keeps the slot until one may go. */
-  add(slot: Slot): void {
+  readonly add = (slot: Slot): void => {
     this.#slots.add(slot)
     if (this.#slots.size === 1) this.resume()
   }
 
   /** Lets as many go as may go now. */
   resume(): void {
-    this.#cancel()
+    this.#queue.context.scheduler.remove(this.#retry)
     for (const slot of this.#slots) {
-      const refusal = this.#spacing.refusal(slot.kind.cost)
+      const refusal = this.#spacing.refusal(slot.cost)
       if (refusal !== undefined) {
         if (!this.#spacing.starting) this.#wait(refusal.retryAfter)
         return
@@ -40,27 +41,11 @@ export class LateSlots {
 
   /** @param milliseconds as the refusal says it, rounded up */
   #wait(milliseconds: number): void {
-    const { context, now } = this.#owner
-    this.#retry = new Retry(() => this.resume())
-    context.scheduler.add(this.#retry, now + milliseconds * 1000)
+    const { context, now } = this.#queue
+    this.#retry = context.scheduler.at(now + milliseconds * 1000, () => this.resume())
   }
 
   remove(slot: Slot): void {
-    if (this.#slots.delete(slot) && this.#slots.size === 0) this.#cancel()
-  }
-
-  #cancel(): void {
-    if (this.#retry !== undefined) this.#owner.context.scheduler.remove(this.#retry)
-    this.#retry = undefined
-  }
-}
-
-/** Tries the first late slot again. */
-class Retry extends Task {
-  readonly run: () => void
-
-  constructor(run: () => void) {
-    super()
-    this.run = run
+    if (this.#slots.delete(slot) && this.#slots.size === 0) this.#queue.context.scheduler.remove(this.#retry)
   }
 }

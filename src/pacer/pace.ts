@@ -7,7 +7,7 @@ import { callOptions } from '../options.ts'
 import type { PacerContext } from './context.ts'
 import { costOf } from './cost.ts'
 import { needsFunction } from './errors.ts'
-import type { KeyPacer } from './key-pacer.ts'
+import type { Queue } from './queue.ts'
 import { type PacerReservation, reserve } from './reservation.ts'
 import { withRunTimeout } from './run-deadline.ts'
 import { start } from './waiter.ts'
@@ -55,7 +55,7 @@ const throttleNames = [...acquireNames, 'permits', 'runTimeout']
 
 /** One queue with one pace: a pacer, or one key of it. */
 export abstract class Pace {
-  protected abstract keyPacer(): KeyPacer
+  protected abstract queue(): Queue
 
   /** The policies that every call waits for. */
   abstract get policies(): readonly Policy[]
@@ -155,8 +155,8 @@ export abstract class Pace {
   async reserve(permits: Units = 1, options: { maxWait?: Duration } = {}): Promise<PacerReservation> {
     callOptions('reserve', options, ['maxWait'])
     const maxWait = timeoutOf(options.maxWait, 'reserve: maxWait') * 1000
-    const keyPacer = this.keyPacer()
-    return reserve(keyPacer, costOf(permits, keyPacer.context.permits.policies), maxWait)
+    const queue = this.queue()
+    return reserve(queue, costOf(permits, queue.context.permits.policies), maxWait)
   }
 
   /**
@@ -168,8 +168,8 @@ export abstract class Pace {
    * @throws HeadgateError `HEADGATE_OPTION` for an invalid duration
    */
   hold(duration: Duration): void {
-    const keyPacer = this.keyPacer()
-    keyPacer.hold(keyPacer.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
+    const queue = this.queue()
+    queue.hold(queue.now + milliseconds(duration, 'hold', 'HEADGATE_OPTION', 0) * 1000)
   }
 
   /**
@@ -179,24 +179,24 @@ export abstract class Pace {
    * Rejects with HeadgateError `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
    */
   async reset(): Promise<void> {
-    const keyPacer = this.keyPacer()
-    const { context, keys, queue } = keyPacer
-    if (!keyPacer.stopped) queue.stop()
+    const queue = this.queue()
+    const { context, keys } = queue
+    if (!queue.stopped) queue.stop()
     try {
       await context.permits.reset(keys)
     } finally {
-      if (!keyPacer.stopped) queue.restart()
+      if (!queue.stopped) queue.restart()
     }
   }
 
   #enter(permits: Units | undefined, options: ThrottleOptions, given: (() => unknown) | undefined): Promise<unknown> {
     try {
       if (options !== none) checkCall(options, permits)
-      const keyPacer = this.keyPacer()
+      const queue = this.queue()
       const { signal, priority = 0 } = options
       signal?.throwIfAborted()
       if (typeof priority !== 'number' || Number.isNaN(priority)) throw wrongPriority(priority)
-      const { context } = keyPacer
+      const { context } = queue
       if (given === undefined && context.renewals !== undefined) throw needsFunction()
       const { permits: units = 1 } = options
       const cost = costOf(permits === undefined ? units : permits, context.permits.policies)
@@ -204,7 +204,7 @@ export abstract class Pace {
       const onDelay = onDelayOf(options.onDelay, 'onDelay')
       const run = options.runTimeout === undefined ? given : limitedRun(given, options, context)
       const promise = new Promise(setSettlers)
-      keyPacer.enter({ cost, priority, run, timeout, signal, onDelay, resolve, reject })
+      queue.enter({ cost, priority, run, timeout, signal, onDelay, resolve, reject })
       return run === undefined ? promise : promise.then(start)
     } catch (error) {
       return Promise.reject(error)

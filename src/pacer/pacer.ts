@@ -5,20 +5,19 @@ import { whole } from '../option-readers.ts'
 import type { Store } from '../stores/store.ts'
 import type { PacerContext } from './context.ts'
 import { Events, oncePerTick, type Progress } from './events.ts'
-import type { Renewals } from './held-units.ts'
-import { KeyPace } from './key-pace.ts'
-import { KeyPacer } from './key-pacer.ts'
-import { type PacerConfig, type PacerOptions, type PacerSettings, readOptions } from './options.ts'
+import { KeyMap } from './key-map.ts'
+import { type PacerConfig, type PacerOptions, readOptions } from './options.ts'
 import { Pace } from './pace.ts'
 import { Permits } from './permits.ts'
+import { PollingQueue } from './polling-queue.ts'
+import type { Queue } from './queue.ts'
+import { ReservingQueue } from './reserving-queue.ts'
 import { runsOf } from './run-spacing.ts'
 import { Scheduler } from './scheduler.ts'
 
 /** The key of the pacer itself in the store, and the prefix of its other keys. */
 const rootKey = 'all'
 const keyPrefix = 'key:'
-/** How many keys are checked for each new one. */
-const checksPerKey = 2
 
 /**
  * A limiter that waits instead of refusing. Callers wait for a slot: by priority, then in the order they came.
@@ -32,11 +31,10 @@ const checksPerKey = 2
 export class Pacer extends Pace {
   readonly name: string
   readonly store: Store
-  readonly #permits: Permits
-  readonly #events: Events
   readonly #context: PacerContext
-  readonly #keyPacers = new Map<string, KeyPacer>()
-  readonly #root: KeyPacer
+  readonly #root: Queue
+  /** The queues of all other keys. */
+  readonly #byKey = new KeyMap<Queue>()
   /** The promises of `drain` and `waitingBelow`. */
   #promises: { readonly kept: () => boolean; readonly resolve: () => void }[] = []
 
@@ -50,41 +48,40 @@ export class Pacer extends Pace {
   constructor(policy: PolicyLike | PacerConfig, options: PacerOptions = {}) {
     super()
     const settings = readOptions(policy, options)
-    const { limiter, clock, sleeper, failure, onProgress, maxQueue, order, concurrency, polling } = settings
+    const { limiter, clock, sleeper, quietSleeper, failure, spacing, onProgress } = settings
+    const { polling, maxQueue, horizon, order, concurrency } = settings
+    const permits = new Permits(limiter, failure)
     this.name = limiter.name
-    this.#permits = new Permits(limiter, failure)
     this.store = limiter.store
-    this.#events = new Events(this, onProgress && oncePerTick(() => onProgress(this.progress)))
+    // Field by field: an object made by spreading the settings is slow to read, and took a call twice the time.
     this.#context = {
-      scheduler: new Scheduler(clock, sleeper),
-      permits: this.#permits,
-      renewals: this.#renewals(settings),
-      polling,
-      runs: settings.spacing === 'actual' ? runsOf(limiter, clock) : undefined,
-      events: this.#events,
       clock,
+      polling,
       maxQueue,
-      horizon: this.#permits.synchronous ? Infinity : settings.horizon,
+      horizon,
       order,
       concurrency,
-      reservable: this.#permits.reservable,
+      scheduler: new Scheduler(clock, sleeper),
+      permits,
+      renewals: permits.lease === Infinity ? undefined : new Scheduler(clock, quietSleeper),
+      runs: spacing === 'actual' ? runsOf(limiter, clock) : undefined,
+      events: new Events(this, onProgress && oncePerTick(() => onProgress(this.progress))),
+      reservable: permits.reservable,
       paused: false,
       closed: false,
       calls: 0,
-      settled: (keyPacer) => this.#settled(keyPacer),
+      settled: (queue) => this.#settled(queue),
     }
-    this.#root = new KeyPacer(this.#context, rootKey)
-    this.#keyPacers.set(rootKey, this.#root)
-    this.#permits.begin(this.#root.keys)
+    this.#root = this.#create(rootKey)
+    permits.begin(this.#root.keys)
     if (this.#context.runs?.single) this.#context.runs.count(this.#root.keys, 0)
   }
 
-  #renewals({ quietSleeper, clock }: PacerSettings): Renewals | undefined {
-    const { lease } = this.#permits
-    return lease === Infinity ? undefined : { scheduler: new Scheduler(clock, quietSleeper), clock, lease }
+  #create(key: string): Queue {
+    return this.#context.reservable ? new ReservingQueue(this.#context, key) : new PollingQueue(this.#context, key)
   }
 
-  protected keyPacer(): KeyPacer {
+  protected queue(): Queue {
     return this.#root
   }
 
@@ -98,34 +95,17 @@ export class Pacer extends Pace {
     if (typeof key !== 'string') {
       throw new HeadgateError('HEADGATE_KEY', `A key must be a string, got ${shown(key)}. Write pacer.key('host').`)
     }
-    return new KeyPace(this, () => this.#keyPacer(keyPrefix + key))
+    const name = keyPrefix + key
+    return new KeyPace(this, () => this.#byKey.of(name, () => this.#create(name)))
   }
 
-  #keyPacer(key: string): KeyPacer {
-    let keyPacer = this.#keyPacers.get(key)
-    if (keyPacer === undefined) {
-      this.#forgetIdle()
-      keyPacer = new KeyPacer(this.#context, key)
-      this.#keyPacers.set(key, keyPacer)
-    }
-    return keyPacer
+  get #queues(): readonly Queue[] {
+    return [this.#root, ...this.#byKey.values()]
   }
 
-  /**
-   * Checks a few keys and forgets those that are idle. Most keys are forgotten when their last call ends; this finds those
-   * that had a hold or a reservation then.
-   */
-  #forgetIdle(): void {
-    let checked = 0
-    for (const [key, keyPacer] of this.#keyPacers) {
-      if (checked++ === checksPerKey) return
-      this.#keyPacers.delete(key)
-      if (keyPacer === this.#root || !keyPacer.idle) this.#keyPacers.set(key, keyPacer)
-    }
-  }
-
-  #settled(keyPacer: { readonly key: string; readonly idle: boolean }): void {
-    if (keyPacer.key !== rootKey && keyPacer.idle) this.#keyPacers.delete(keyPacer.key)
+  /** Most keys are forgotten when their last call ends. The map finds those that had a hold or a reservation then. */
+  #settled(queue: { readonly key: string; readonly idle: boolean }): void {
+    if (queue !== this.#root && queue.idle) this.#byKey.delete(queue.key)
     if (this.#promises.length > 0) this.#keepPromises()
   }
 
@@ -141,13 +121,8 @@ export class Pacer extends Pace {
     return new Promise((resolve) => this.#promises.push({ kept, resolve }))
   }
 
-  #free(): boolean {
-    for (const keyPacer of this.#keyPacers.values()) if (!keyPacer.free) return false
-    return true
-  }
-
   get policies(): readonly Policy[] {
-    return this.#permits.policies
+    return this.#context.permits.policies
   }
 
   /**
@@ -155,7 +130,7 @@ export class Pacer extends Pace {
    * @throws HeadgateError `HEADGATE_RATE` for a pacer with several policies
    */
   getRate(): number {
-    return this.#permits.rate
+    return this.#context.permits.rate
   }
 
   /**
@@ -167,34 +142,33 @@ export class Pacer extends Pace {
    * such a limit or rate
    */
   setRate(rate: number): void {
-    const keyPacers = [...this.#keyPacers.values()]
-    this.#permits.setRate(rate)
-    this.#context.runs?.setPolicies(this.#permits.policies)
-    this.#events.rate(rate)
-    for (const { queue } of keyPacers) queue.rateChanged()
+    this.#context.permits.setRate(rate)
+    this.#context.runs?.setPolicies(this.#context.permits.policies)
+    this.#context.events.rate(rate)
+    for (const queue of this.#queues) queue.rateChanged()
   }
 
   /** Admits no call until `resume`. Booked slots are given back. The queues and their order stay, and timeouts run on. */
   pause(): void {
     if (this.#context.paused) return
-    const going = [...this.#keyPacers.values()].filter(({ stopped }) => !stopped)
+    const going = this.#queues.filter(({ stopped }) => !stopped)
     this.#context.paused = true
-    for (const { queue } of going) queue.stop()
+    for (const queue of going) queue.stop()
   }
 
   /** Ends a pause: books slots for all waiting calls, in order. */
   resume(): void {
     if (!this.#context.paused) return
     this.#context.paused = false
-    for (const keyPacer of [...this.#keyPacers.values()]) {
-      if (!keyPacer.stopped) keyPacer.queue.restart()
-      this.#settled(keyPacer)
+    for (const queue of this.#queues) {
+      if (!queue.stopped) queue.restart()
+      this.#settled(queue)
     }
   }
 
   /** Resolves when no call waits or runs. It never rejects. */
   drain(): Promise<void> {
-    return this.#when(() => this.#free())
+    return this.#when(() => this.#queues.every(({ free }) => free))
   }
 
   /**
@@ -211,32 +185,44 @@ export class Pacer extends Pace {
   /** Rejects all waiting and all later calls with `HEADGATE_CLOSED`. Functions that run already go on. */
   close(): void {
     this.#context.closed = true
-    for (const keyPacer of [...this.#keyPacers.values()]) keyPacer.close()
+    for (const queue of this.#queues) queue.close()
   }
 
   /** How many calls wait, over all keys. */
   get waiting(): number {
-    let waiting = 0
-    for (const keyPacer of this.#keyPacers.values()) waiting += keyPacer.waiting
-    return waiting
+    return this.#queues.reduce((sum, { waiting }) => sum + waiting, 0)
   }
 
   /** How many functions run or wait for a slot, over all keys. Those that `concurrency` keeps back do not count. */
   get running(): number {
-    let running = 0
-    for (const keyPacer of this.#keyPacers.values()) running += keyPacer.running
-    return running
+    return this.#queues.reduce((sum, { running }) => sum + running, 0)
   }
 
   /** How many keys have a call that waits or runs, or a slot that is booked. */
   get keys(): number {
-    return this.#keyPacers.size - 1
+    return this.#byKey.size
   }
 
   /** The counts of the pacer: since it was made, and now. */
   get progress(): Progress {
-    const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#events
+    const { admittedCalls, permits, refusedCalls, waited, longestWait } = this.#context.events
     const { waiting, running } = this
     return { waiting, running, admitted: admittedCalls, permits, refused: refusedCalls, waited, longestWait }
+  }
+}
+
+/** One key of a pacer. Its queue is looked up at each call: it may have been forgotten in between. */
+class KeyPace extends Pace {
+  protected readonly queue: () => Queue
+  readonly #pacer: Pace
+
+  constructor(pacer: Pace, queue: () => Queue) {
+    super()
+    this.#pacer = pacer
+    this.queue = queue
+  }
+
+  get policies(): readonly Policy[] {
+    return this.#pacer.policies
   }
 }

@@ -49,7 +49,10 @@ export class PollTimes {
 
   /** The shortest wait after a refusal, if all units in flight leave at once. */
   shortest({ policies, retryAfter }: Decision): number {
-    return 1000 * (this.#inFlight(policies) === 0 ? retryAfter : longest(policies, (verdict) => !this.#counts(verdict)))
+    const counted = ({ name }: Verdict) =>
+      this.#permits.policies.some((policy) => policy.name === name && policy.algorithm.leases)
+    const inFlight = longest(policies.filter(counted))
+    return 1000 * (inFlight === 0 ? retryAfter : longest(policies.filter((verdict) => !counted(verdict))))
   }
 
   /** The time to wait after a refusal. */
@@ -73,17 +76,9 @@ export class PollTimes {
     }
     return Math.max(this.#readyAt, this.#othersUntil)
   }
-
-  /** The longest wait for units in flight, in milliseconds. */
-  #inFlight(verdicts: readonly Verdict[]): number {
-    return longest(verdicts, (verdict) => this.#counts(verdict))
-  }
-
-  #counts({ name }: Verdict): boolean {
-    return this.#permits.policies.some((policy) => policy.name === name && policy.algorithm.leases)
-  }
 }
 
-function longest(verdicts: readonly Verdict[], which: (verdict: Verdict) => boolean): number {
-  return Math.max(0, ...verdicts.filter((verdict) => !verdict.shadow && which(verdict)).map((each) => each.retryAfter))
+/** In milliseconds. */
+function longest(verdicts: readonly Verdict[]): number {
+  return Math.max(0, ...verdicts.filter(({ shadow }) => !shadow).map(({ retryAfter }) => retryAfter))
 }

@@ -9,57 +9,56 @@
 import type { Decision } from '../decision.ts'
 import { isPromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/command.ts'
+import type { PacerContext } from './context.ts'
 import { PollTimes } from './poll-times.ts'
 import { PriorityQueue } from './priority-queue.ts'
-import type { Queue, QueueOwner } from './queue.ts'
-import { Task } from './task-queue.ts'
+import { Queue } from './queue.ts'
+import type { Task } from './task-queue.ts'
 import type { Waiter } from './waiter.ts'
 
-export class PollingQueue implements Queue {
-  readonly #owner: QueueOwner
+export class PollingQueue extends Queue {
   readonly #waiters = new PriorityQueue()
   /** Waiters that came during a request to the store. They may be admitted right after its response. */
   #fresh: Waiter[] = []
-  #retry: Retry | undefined
+  /** Sends the next request to the store. */
+  #retry: Task | undefined
   #requesting = false
   /** True if units in flight left during the request. */
   #freed = false
   readonly #times: PollTimes
 
-  constructor(owner: QueueOwner) {
-    this.#owner = owner
-    const { permits, polling } = owner.context
-    this.#times = new PollTimes(permits, polling)
+  constructor(context: PacerContext, key: string) {
+    super(context, key)
+    this.#times = new PollTimes(context.permits, context.polling)
   }
 
-  get empty(): boolean {
+  protected get empty(): boolean {
     return this.#waiters.first === undefined
   }
 
-  add(waiter: Waiter): void {
+  protected add(waiter: Waiter): void {
     waiter.stage = 'queued'
     this.#waiters.add(waiter)
     if (this.#requesting) this.#fresh.push(waiter)
-    else if (this.#waiters.first === waiter && !this.#owner.stopped) this.#request()
+    else if (this.#waiters.first === waiter && !this.stopped) this.#request()
     else this.#stay(waiter)
   }
 
   /** Requests permits for the first waiter, until one is refused or a response takes time. */
   #request(): void {
-    const owner = this.#owner
-    const { permits } = owner.context
+    const { permits } = this.context
     this.stop()
-    while (!this.#requesting && !owner.stopped) {
+    while (!this.#requesting && !this.stopped) {
       const waiter = this.#waiters.first
       if (waiter === undefined) return
-      const refusal = owner.spacing?.refusal(waiter.cost)
-      if (refusal !== undefined && owner.spacing?.starting) {
+      const refusal = this.spacing?.refusal(waiter.cost)
+      if (refusal !== undefined && this.spacing?.starting) {
         this.#stay(waiter)
         return
       }
       this.#requesting = true
       this.#freed = false
-      const booking = refusal === undefined ? permits.reserve(owner.keys, waiter.cost, 0) : refusedBy(refusal)
+      const booking = refusal === undefined ? permits.reserve(this.keys, waiter.cost, 0) : refusedBy(refusal)
       if (isPromise(booking)) {
         this.#await(waiter, booking)
         return
@@ -70,39 +69,35 @@ export class PollingQueue implements Queue {
   }
 
   #await(waiter: Waiter, booking: Promise<Booking>): void {
-    const owner = this.#owner
-    owner.pendingRequests++
-    const done = (decide: () => boolean) => {
-      owner.pendingRequests--
+    const answered = (decide: () => boolean) => {
       this.#requesting = false
       if (decide()) this.#request()
       if (!this.#requesting) for (const fresh of this.#fresh.splice(0)) this.#stay(fresh)
-      owner.settled()
     }
-    booking.then(
-      (booked) => done(() => this.#decided(waiter, booked)),
-      (error) => done(() => this.#end(waiter, () => owner.refuse(waiter, error))),
+    this.request(
+      booking,
+      (booked) => answered(() => this.#decided(waiter, booked)),
+      (error) => answered(() => this.#end(waiter, () => this.refuse(waiter, error))),
     )
   }
 
   /** Returns true if the next request can be sent at once. */
   #decided(waiter: Waiter, booking: Booking): boolean {
-    const owner = this.#owner
     const { decision, tickets } = booking
     if (decision.allowed) this.#times.granted()
-    const here = waiter.stage === 'queued' && !owner.stopped
-    if (decision.allowed && here) return this.#end(waiter, () => owner.admit(waiter, booking))
-    if (decision.allowed) void owner.context.permits.giveBack(owner.keys, tickets)
+    const here = waiter.stage === 'queued' && !this.stopped
+    if (decision.allowed && here) return this.#end(waiter, () => this.admit(waiter, booking))
+    if (decision.allowed) void this.context.permits.giveBack(this.keys, tickets)
     if (!here) {
       this.#stay(waiter)
       return true
     }
-    if (decision.retryAfter === Infinity || this.#times.shortest(decision) > owner.maxWaitOf(waiter)) {
-      return this.#end(waiter, () => owner.refuseBy(decision, waiter))
+    if (decision.retryAfter === Infinity || this.#times.shortest(decision) > this.maxWaitOf(waiter)) {
+      return this.#end(waiter, () => this.refuseBy(decision, waiter))
     }
     this.#stay(waiter)
     if (this.#waiters.first !== waiter) return true
-    const { now } = owner
+    const { now } = this
     const wait = this.#times.next(decision, now)
     this.#requestAt(this.#freed ? this.#times.afterRelease(now) : now + wait)
     return false
@@ -110,8 +105,7 @@ export class PollingQueue implements Queue {
 
   #requestAt(at: number): void {
     this.stop()
-    this.#retry = new Retry(() => this.#request())
-    this.#owner.context.scheduler.add(this.#retry, at)
+    this.#retry = this.context.scheduler.at(at, () => this.#request())
   }
 
   /** Removes a waiter from the queue, if it still waits, and ends its wait. */
@@ -125,10 +119,10 @@ export class PollingQueue implements Queue {
 
   /** Leaves a waiter in the queue, unless it must not wait. */
   #stay(waiter: Waiter): void {
-    if (waiter.stage === 'queued' && !this.#owner.wait(waiter)) this.#waiters.remove(waiter)
+    if (waiter.stage === 'queued' && !this.wait(waiter)) this.#waiters.remove(waiter)
   }
 
-  leave(waiter: Waiter): void {
+  protected remove(waiter: Waiter): void {
     if (waiter.stage !== 'queued') return
     const first = this.#waiters.first === waiter
     this.#waiters.remove(waiter)
@@ -136,28 +130,22 @@ export class PollingQueue implements Queue {
   }
 
   stop(): void {
-    if (this.#retry !== undefined) this.#owner.context.scheduler.remove(this.#retry)
-    this.#retry = undefined
+    this.context.scheduler.remove(this.#retry)
   }
 
   restart(): void {
     this.#request()
   }
 
-  resume(): void {
-    if (!this.#requesting && this.#retry === undefined) this.#request()
+  protected resume(): void {
+    if (!this.#requesting && !this.#retry?.pending) this.#request()
   }
 
-  /** A reservation is for now, so nothing stays booked. */
-  addReserved(): void {}
-
-  removeReserved(): void {}
-
-  freed(): void {
-    if (this.#owner.context.renewals === undefined) return
+  override freed(): void {
+    if (this.context.renewals === undefined) return
     this.#freed = true
-    if (this.#retry === undefined) return
-    const { now } = this.#owner
+    if (!this.#retry?.pending) return
+    const { now } = this
     const at = this.#times.afterRelease(now)
     if (at <= now) this.#request()
     else this.#requestAt(at)
@@ -165,20 +153,10 @@ export class PollingQueue implements Queue {
 
   /** At a higher rate the first waiter may be admitted now. */
   rateChanged(): void {
-    if (!this.#owner.stopped) this.#request()
+    if (!this.stopped) this.#request()
   }
 }
 
 function refusedBy(decision: Decision): Booking {
   return { decision, wait: 0, tickets: undefined }
-}
-
-/** Sends the next request to the store. */
-class Retry extends Task {
-  readonly run: () => void
-
-  constructor(run: () => void) {
-    super()
-    this.run = run
-  }
 }

@@ -28,10 +28,12 @@ export class PriorityQueue {
     list.insertAfter(waiter, before)
   }
 
-  remove(waiter: Waiter): void {
+  /** Returns false if the waiter is in no queue. */
+  remove(waiter: Waiter): boolean {
     const list = this.#listOf(waiter.priority)
-    list.remove(waiter)
+    const removed = list.remove(waiter)
     if (list.first === undefined) this.#lists.splice(this.#lists.indexOf(list), 1)
+    return removed
   }
 
   /** Removes the first waiter. */
@@ -43,13 +45,7 @@ export class PriorityQueue {
 
   /** Goes through all waiters in order. The current one may be removed meanwhile. */
   *[Symbol.iterator](): Generator<Waiter, undefined> {
-    for (const { first } of [...this.#lists]) {
-      for (let waiter = first; waiter !== undefined; ) {
-        const { after } = waiter
-        yield waiter
-        waiter = after
-      }
-    }
+    for (const list of [...this.#lists]) yield* list
   }
 
   #listOf(priority: number): PriorityList {

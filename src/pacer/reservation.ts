@@ -5,9 +5,9 @@ import type { Reservation } from '../reservation.ts'
 import type { Booking } from '../stores/command.ts'
 import type { Cost } from './cost.ts'
 import { closed } from './errors.ts'
-import type { KeyPacer } from './key-pacer.ts'
 import { delayOf } from './permits.ts'
-import { Slot } from './slot.ts'
+import type { Queue } from './queue.ts'
+import type { ReservedSlot } from './slot.ts'
 
 /**
  * Permits booked for a time that you wait for by yourself. They are settled once: the first `settle` or `cancel` counts, and
@@ -83,30 +83,27 @@ export class PacerReservation {
  * @param maxWait microseconds
  * @throws HeadgateError `HEADGATE_CLOSED`
  */
-export function reserve(keyPacer: KeyPacer, cost: Cost, maxWait: number): MaybePromise<PacerReservation> {
-  const { context, keys } = keyPacer
+export function reserve(queue: Queue, cost: Cost, maxWait: number): MaybePromise<PacerReservation> {
+  const { context, keys } = queue
   const { permits, reservable } = context
   if (context.closed) throw closed()
-  if (keyPacer.stopped) return decided(keyPacer, cost, refusal(keyPacer.stoppedFor))
-  if (!reservable && keyPacer.waiting > 0) return decided(keyPacer, cost, refusal(Infinity))
+  if (queue.stopped) return decided(queue, cost, refusal(queue.stoppedFor))
+  if (!reservable && queue.waiting > 0) return decided(queue, cost, refusal(Infinity))
   const booking = permits.reserve(keys, cost, reservable ? maxWait : 0)
-  if (!isPromise(booking)) return decided(keyPacer, cost, booking)
-  keyPacer.pendingRequests++
-  return booking
-    .then((booked) => decided(keyPacer, cost, booked))
-    .finally(() => {
-      keyPacer.pendingRequests--
-      keyPacer.settled()
-    })
+  if (!isPromise(booking)) return decided(queue, cost, booking)
+  return new Promise((resolve, reject) => {
+    queue.request(booking, (booked) => resolve(decided(queue, cost, booked)), reject)
+  })
 }
 
-function decided({ context, keys, queue, now }: KeyPacer, cost: Cost, booking: Booking): PacerReservation {
+function decided(queue: Queue, cost: Cost, booking: Booking): PacerReservation {
+  const { context, keys, now, reserved } = queue
   const { allowed } = booking.decision
   const delay = allowed ? delayOf(booking) : Infinity
-  const slot = new Slot({ cost, reserved: true, onDue: () => undefined }, booking.tickets, now + delay)
-  if (allowed) queue.addReserved(slot)
+  const slot: ReservedSlot = { at: now + delay, before: undefined, after: undefined }
+  if (allowed) reserved.prune(now).add(slot)
   return new PacerReservation(now, delay, context.permits.reservation(keys, cost, booking), (cancelled) => {
-    if (cancelled) queue.removeReserved(slot)
+    if (cancelled) reserved.remove(slot)
     if (allowed) queue.freed()
   })
 }

@@ -1,35 +1,31 @@
 /*
  * The queue for policies that can promise a future time: every call books its slot when it comes.
  *
- * So the wait is known at once, also in a fleet, and each call takes one request to the store. A slot belongs to no
- * waiter: when it is due, the first waiter of that cost uses it (by priority, then by order). When a waiter gives up, the
- * waiters behind it move up and the last slot is given back, so no permit is lost.
- *
- *     slots of cost 1    |200    |400    |600    |800           B leaves: C moves up to 400, D to 600,
- *     waiters             A       B       C       D             and the slot at 800 is given back
+ * So the wait is known at once, also in a fleet, and each call takes one request to the store. A slot belongs to no waiter:
+ * see src/slots.ts. When it is due, the first waiter of that cost uses it (by priority, then by order).
  *
  * Slots of different costs cannot be exchanged without breaking a promise. There, priority decides among equal costs only.
  * When a waiter gives up, all slots behind its own are given back and booked again, which is never later. Where others may
  * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the last slot of that
  * cost is given back.
  */
+import type { Tickets } from '../algorithms/evaluation.ts'
 import { isPromise } from '../maybe-promise.ts'
 import type { Booking } from '../stores/command.ts'
 import { BookingHorizon } from './booking-horizon.ts'
+import type { PacerContext } from './context.ts'
 import { LateSlots } from './late-slots.ts'
 import { delayOf } from './permits.ts'
 import { PriorityQueue } from './priority-queue.ts'
-import type { Queue, QueueOwner } from './queue.ts'
-import { QueuesByCost } from './queues-by-cost.ts'
-import { Slot, SlotList } from './slot.ts'
+import { Queue } from './queue.ts'
+import { PacerSlots, Slot } from './slot.ts'
 import type { Waiter } from './waiter.ts'
 
-export class ReservingQueue implements Queue {
-  readonly #owner: QueueOwner
+export class ReservingQueue extends Queue {
   /** Waiters without a slot: the queue is stopped, or they are behind the horizon. */
   readonly #unbooked = new PriorityQueue()
-  readonly #booked = new QueuesByCost()
-  readonly #slots = new SlotList()
+  /** The others, with their slots. */
+  readonly #booked = new PacerSlots()
   readonly #horizon: BookingHorizon
   /** Only if calls are spaced by when they really went. */
   readonly #late: LateSlots | undefined
@@ -38,135 +34,116 @@ export class ReservingQueue implements Queue {
   /** True from when a waiter left until those behind it have moved up. */
   #closingUp = false
 
-  constructor(owner: QueueOwner) {
-    this.#owner = owner
-    this.#horizon = new BookingHorizon(owner, this.#slots, () => this.#fill())
-    const { spacing } = owner
-    this.#late = spacing && new LateSlots(owner, spacing, (slot) => this.#go(slot))
+  constructor(context: PacerContext, key: string) {
+    super(context, key)
+    this.#late = this.spacing && new LateSlots(this, this.spacing, this.#go)
+    this.#horizon = new BookingHorizon(this, this.#booked.list, () => this.restart())
   }
 
-  get empty(): boolean {
-    this.#slots.prune(this.#owner.now)
-    return this.#slots.first === undefined && this.#unbooked.first === undefined
+  protected get empty(): boolean {
+    return this.#booked.list.first === undefined && this.#unbooked.first === undefined
   }
 
-  add(waiter: Waiter): void {
-    if (!this.#owner.stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)) {
+  protected add(waiter: Waiter): void {
+    if (!this.stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)) {
       this.#book(waiter)
       return
     }
     this.#wait(waiter)
-    if (!this.#owner.stopped) this.#horizon.schedule()
+    if (!this.stopped) this.#horizon.schedule()
   }
 
   #wait(waiter: Waiter): void {
-    if (!this.#owner.wait(waiter)) return
+    if (!this.wait(waiter)) return
     waiter.stage = 'queued'
     this.#unbooked.add(waiter)
   }
 
   #book(waiter: Waiter): void {
-    const owner = this.#owner
     waiter.stage = 'requesting'
-    const booking = owner.context.permits.reserve(owner.keys, waiter.cost, owner.maxWaitOf(waiter))
-    if (isPromise(booking)) this.#await(waiter, booking)
-    else this.#decided(waiter, booking)
-  }
-
-  #await(waiter: Waiter, booking: Promise<Booking>): void {
-    const owner = this.#owner
-    owner.pendingRequests++
+    const booking = this.context.permits.reserve(this.keys, waiter.cost, this.maxWaitOf(waiter))
+    if (!isPromise(booking)) {
+      this.#decided(waiter, booking)
+      return
+    }
     this.#horizon.started(waiter)
     const answered = (act: () => void) => {
-      owner.pendingRequests--
       this.#horizon.ended(waiter)
       act()
-      this.#fill()
-      owner.settled()
+      this.restart()
     }
-    booking.then(
+    this.request(
+      booking,
       (booked) => answered(() => this.#decided(waiter, booked)),
-      (error) => answered(() => waiter.stage === 'requesting' && owner.refuse(waiter, error)),
+      (error) => answered(() => waiter.stage === 'requesting' && this.refuse(waiter, error)),
     )
   }
 
-  /** Books slots for those that wait behind the horizon, as many as fit before it. */
-  #fill(): void {
-    if (this.#owner.stopped) return
+  /** Books slots for those that have none, as many as fit before the horizon. */
+  restart(): void {
+    if (this.stopped) return
     while (this.#unbooked.first !== undefined && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
     if (this.#unbooked.first !== undefined) this.#horizon.schedule()
   }
 
   #decided(waiter: Waiter, booking: Booking): void {
-    const owner = this.#owner
     const { decision, wait, tickets } = booking
     const here = waiter.stage === 'requesting'
     this.#horizon.answered(booking)
     if (!decision.allowed) {
-      if (here) owner.refuseBy(decision, waiter)
-    } else if (wait === 0 && here && this.#mayGo(waiter)) {
-      owner.admit(waiter)
-    } else {
-      const slot = new Slot(this.#slots.kindOf(waiter.cost, this.#onDue), tickets, owner.now + delayOf(booking))
-      this.#slots.add(slot)
-      this.#keep(slot, waiter, here)
-      if (wait === 0 && waiter.stage === 'booked') owner.context.scheduler.run()
-    }
-  }
-
-  /** True if a waiter whose slot is now needs no slot. */
-  #mayGo({ cost }: Waiter): boolean {
-    const { stopped, spacing } = this.#owner
-    return !stopped && this.#slots.first === undefined && spacing?.refusal(cost) === undefined
-  }
-
-  /** Makes the waiter wait for a slot of its cost, or gives the slot back. */
-  #keep(slot: Slot, waiter: Waiter, here: boolean): void {
-    const owner = this.#owner
-    if (!here || owner.stopped || owner.full(waiter)) {
-      this.#giveBack(slot)
+      if (here) this.refuseBy(decision, waiter)
+    } else if (!here || this.stopped) {
+      this.#giveBack(tickets)
       if (here) this.#wait(waiter)
-      return
+    } else if (
+      wait === 0 &&
+      this.#booked.list.first === undefined &&
+      this.spacing?.refusal(waiter.cost) === undefined
+    ) {
+      this.admit(waiter)
+    } else if (this.full(waiter)) {
+      this.#giveBack(tickets)
+      this.#wait(waiter)
+    } else {
+      waiter.stage = 'booked'
+      const slot = new Slot(waiter.cost, tickets, this.#late?.add ?? this.#go)
+      this.#booked.add(slot, waiter)
+      this.context.scheduler.add(slot, this.now + delayOf(booking))
+      this.countWaiting(waiter)
+      if (wait === 0 && waiter.stage === 'booked') this.context.scheduler.run()
     }
-    waiter.stage = 'booked'
-    this.#booked.add(waiter)
-    owner.context.scheduler.add(slot, slot.at)
-    owner.countWaiting(waiter)
   }
 
-  readonly #onDue = (slot: Slot): void => {
-    if (this.#late === undefined) this.#go(slot)
-    else this.#late.add(slot)
+  /** The first waiter that has not left uses the slot. */
+  readonly #go = (slot: Slot): void => {
+    this.#booked.list.remove(slot)
+    let waiter = this.#booked.shift(slot.size)
+    while (waiter?.stage === 'done') waiter = this.#booked.shift(slot.size)
+    if (waiter !== undefined) this.admit(waiter)
   }
 
-  #go(slot: Slot): void {
-    this.#slots.remove(slot)
-    const waiter = this.#booked.shift(slot.kind.cost)
-    if (waiter !== undefined) this.#owner.admit(waiter)
-  }
-
-  resume(): void {
+  protected resume(): void {
     this.#late?.resume()
   }
 
-  leave(waiter: Waiter): void {
+  protected remove(waiter: Waiter): void {
     if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
     if (this.#unbooked.first === undefined) this.#horizon.cancel()
     if (waiter.stage !== 'booked' || this.#closingUp) return
-    if (this.#booked.mixed && this.#movable) {
+    if (this.#booked.waiters.size > 1 && this.#movable) {
       this.#closingUp = true
       queueMicrotask(() => this.#closeUp())
       return
     }
     this.#booked.remove(waiter)
-    const slot = this.#slots.lastOf(waiter.cost)
-    if (slot !== undefined) this.#drop(slot)
+    const slot = this.#booked.last(waiter.size)
+    if (slot !== undefined) this.#cancel(slot)
   }
 
   /** True if all slots can be given back and booked again, and no waiter loses by it. */
   get #movable(): boolean {
-    const { first, reserved } = this.#slots
-    return this.#owner.context.permits.exclusive && reserved === 0 && (first?.at ?? 0) > this.#keptUntil
+    if (!this.context.permits.exclusive || this.reserved.prune(this.now).first !== undefined) return false
+    return (this.#booked.list.first?.at ?? 0) > this.#keptUntil
   }
 
   /**
@@ -175,75 +152,50 @@ export class ReservingQueue implements Queue {
    */
   #closeUp(): void {
     this.#closingUp = false
-    const vacant = this.#booked.vacant(this.#slots)
-    const behind: Slot[] = []
-    const movable = this.#movable
-    for (let slot = this.#slots.last; slot !== undefined && vacant.size > 0; ) {
-      const { before } = slot
-      const kept = !vacant.delete(slot)
-      if (kept && movable) behind.push(slot)
-      if (!kept || movable) this.#drop(slot)
-      slot = before
-    }
-    for (const slot of behind.reverse()) this.#rebook(slot)
-    this.#owner.context.scheduler.run()
-    this.#owner.settled()
+    const vacant = this.#booked.vacate()
+    const slots = [...this.#booked.list]
+    const first = slots.findIndex((slot) => vacant.has(slot))
+    const given = this.#movable && first >= 0 ? slots.slice(first) : [...vacant]
+    for (const slot of given.toReversed()) this.#cancel(slot)
+    for (const slot of given) if (!vacant.has(slot)) this.#rebook(slot)
+    this.context.scheduler.run()
+    this.settled()
   }
 
   /** Books a slot again, never later than before. */
   #rebook(slot: Slot): void {
-    const { context, keys, now } = this.#owner
-    const booking = context.permits.reserve(keys, slot.kind.cost, Infinity) as Booking
-    const at = booking.decision.allowed ? Math.min(slot.at, now + delayOf(booking)) : slot.at
-    const next = new Slot(slot.kind, booking.tickets, at)
-    this.#slots.add(next)
-    context.scheduler.add(next, next.at)
+    const booking = this.context.permits.reserve(this.keys, slot.cost, Infinity) as Booking
+    const at = booking.decision.allowed ? Math.min(slot.at, this.now + delayOf(booking)) : slot.at
+    const next = new Slot(slot.cost, booking.tickets, this.#late?.add ?? this.#go)
+    this.#booked.list.add(next)
+    this.context.scheduler.add(next, at)
   }
 
-  #drop(slot: Slot): void {
-    this.#owner.context.scheduler.remove(slot)
+  #cancel(slot: Slot): void {
+    this.#booked.list.remove(slot)
+    this.context.scheduler.remove(slot)
     this.#late?.remove(slot)
-    this.#giveBack(slot)
+    this.#giveBack(slot.tickets)
   }
 
-  #giveBack(slot: Slot): void {
-    const { context, keys } = this.#owner
-    this.#slots.remove(slot)
-    void context.permits.giveBack(keys, slot.tickets)
+  #giveBack(tickets: Tickets | undefined): void {
+    void this.context.permits.giveBack(this.keys, tickets)
   }
 
   /** Gives the last slot back first: Guava's limiters take only that one back in full. */
   stop(): void {
     this.#horizon.cancel()
-    for (let slot = this.#slots.last; slot !== undefined; ) {
-      const { before } = slot
-      if (!slot.kind.reserved) this.#drop(slot)
-      slot = before
-    }
-    for (const waiter of this.#booked.clear()) {
+    for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)
+    for (const waiter of [...this.#booked.waiters.values()].flatMap((queue) => [...queue])) {
+      this.#booked.remove(waiter)
+      if (waiter.stage === 'done') continue
       waiter.stage = 'queued'
       this.#unbooked.add(waiter)
     }
   }
 
-  restart(): void {
-    this.#fill()
-  }
-
-  addReserved(slot: Slot): void {
-    this.#slots.prune(this.#owner.now)
-    if (slot.at > this.#owner.now) this.#slots.add(slot)
-  }
-
-  removeReserved(slot: Slot): void {
-    this.#slots.remove(slot)
-  }
-
-  /** Units in flight are never booked ahead. */
-  freed(): void {}
-
   rateChanged(): void {
     this.#late?.resume()
-    this.#keptUntil = this.#slots.last?.at ?? 0
+    this.#keptUntil = this.#booked.list.last?.at ?? 0
   }
 }

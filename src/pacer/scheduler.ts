@@ -1,6 +1,6 @@
 import type { Clock } from '../clock.ts'
 import { longestSleep, type Sleeper } from '../sleeper.ts'
-import { type Task, TaskQueue } from './task-queue.ts'
+import { Task, TaskQueue } from './task-queue.ts'
 
 /**
  * Runs tasks at their time, with one timer for all of them. A task that was removed stays in the queue until it comes first
@@ -31,8 +31,18 @@ export class Scheduler {
     if (at < this.#wakesAt && !this.#running) this.#sleep()
   }
 
-  remove(task: Task): void {
-    if (!task.pending) return
+  /**
+   * Calls `run` at a time. To set a timer again, remove its task and call this again: a removed task may still be in the
+   * queue, in the order of its old time.
+   */
+  at(at: number, run: () => void, rank = 0): Task {
+    const task = new Timer(run, rank)
+    this.add(task, at)
+    return task
+  }
+
+  remove(task: Task | undefined): void {
+    if (!task?.pending) return
     task.pending = false
     this.#removed++
     if (this.#removed * 2 > this.#tasks.size) {
@@ -85,5 +95,20 @@ export class Scheduler {
     this.#cancelSleep?.()
     this.#cancelSleep = undefined
     this.#wakesAt = Infinity
+  }
+}
+
+class Timer extends Task {
+  readonly run: () => void
+  readonly #rank: number
+
+  constructor(run: () => void, rank: number) {
+    super()
+    this.run = run
+    this.#rank = rank
+  }
+
+  override get rank(): number {
+    return this.#rank
   }
 }

@@ -1,71 +1,64 @@
 import type { Tickets } from '../algorithms/evaluation.ts'
 import { LinkedList, type ListNode } from '../linked-list.ts'
+import { type Size, Slots } from '../slots.ts'
 import { type Cost, sizeOf } from './cost.ts'
+import { PriorityQueue } from './priority-queue.ts'
 import { Task } from './task-queue.ts'
-
-/** The properties that all slots of one cost share. */
-export interface SlotKind {
-  readonly cost: Cost
-  /** True for a reservation: its owner waits for it, and the scheduler does not know it. */
-  readonly reserved: boolean
-  /** Called when a slot's time comes. */
-  readonly onDue: (slot: Slot) => void
-}
+import type { Waiter } from './waiter.ts'
 
 /** A time that the store has promised, for a cost. It belongs to no waiter: the first waiter at that time uses it. */
 export class Slot extends Task implements ListNode<Slot> {
-  readonly kind: SlotKind
+  readonly cost: Cost
   readonly tickets: Tickets | undefined
+  readonly #onDue: (slot: Slot) => void
   before: Slot | undefined
   after: Slot | undefined
 
-  constructor(kind: SlotKind, tickets: Tickets | undefined, at: number) {
+  constructor(cost: Cost, tickets: Tickets | undefined, onDue: (slot: Slot) => void) {
     super()
-    this.kind = kind
+    this.cost = cost
     this.tickets = tickets
-    this.at = at
+    this.#onDue = onDue
+  }
+
+  get size(): Size {
+    return sizeOf(this.cost)
   }
 
   run(): void {
-    this.kind.onDue(this)
+    this.#onDue(this)
   }
 }
 
-/** The slots of a key that are still to come, in the order they were booked. */
-export class SlotList extends LinkedList<Slot> {
-  /** How many of them are reservations. */
-  reserved = 0
-  /** The kind of the slot that was made last. */
-  #kind: SlotKind | undefined
+/** The slots of a key that are still to come, and their waiters: by priority, then in the order they came. */
+export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
+  constructor() {
+    super(() => new PriorityQueue())
+  }
 
-  kindOf(cost: Cost, onDue: (slot: Slot) => void): SlotKind {
-    if (this.#kind === undefined || sizeOf(this.#kind.cost) !== sizeOf(cost)) {
-      this.#kind = { cost, reserved: false, onDue }
+  /** Removes the waiters that are done. Returns the slots that they would have used. */
+  vacate(): Set<Slot> {
+    const vacant = new Set<Slot>()
+    const queues = new Map([...this.waiters].map(([size, queue]) => [size, queue[Symbol.iterator]()]))
+    for (const slot of this.list) {
+      const waiter = queues.get(slot.size)?.next().value
+      if (waiter === undefined || waiter.stage === 'done') vacant.add(slot)
+      if (waiter?.stage === 'done') this.remove(waiter)
     }
-    return this.#kind
+    return vacant
   }
+}
 
-  override add(slot: Slot): void {
-    super.add(slot)
-    if (slot.kind.reserved) this.reserved++
-  }
+/** The time of a reservation, in microseconds. */
+export interface ReservedSlot extends ListNode<ReservedSlot> {
+  readonly at: number
+}
 
-  override remove(slot: Slot): boolean {
-    const removed = super.remove(slot)
-    if (removed && slot.kind.reserved) this.reserved--
-    return removed
-  }
-
-  /** Removes reservations at the front whose time has come. The scheduler removes no reservation. */
-  prune(now: number): void {
-    while (this.first?.kind.reserved && this.first.at <= now) this.remove(this.first)
-  }
-
-  /** The slot that was booked last for a cost, reservations aside. */
-  lastOf(cost: Cost): Slot | undefined {
-    const size = sizeOf(cost)
-    let slot = this.last
-    while (slot !== undefined && (slot.kind.reserved || sizeOf(slot.kind.cost) !== size)) slot = slot.before
-    return slot
+/** Slots that the user has reserved and waits for without the queue, in the order they were booked. */
+export class ReservedSlots extends LinkedList<ReservedSlot> {
+  /** Removes those whose time has come. */
+  prune(now: number): this {
+    for (let { first } = this; first !== undefined && first.at <= now; first = this.first) this.remove(first)
+    return this
   }
 }

@@ -1,7 +1,10 @@
 import type { ListNode } from '../linked-list.ts'
-import type { Cost } from './cost.ts'
+import type { Size } from '../slots.ts'
+import type { PacerContext } from './context.ts'
+import { type Cost, sizeOf } from './cost.ts'
+import { timedOut } from './errors.ts'
 import type { HeldUnits } from './held-units.ts'
-import type { WaitDeadline } from './wait-deadline.ts'
+import { Task } from './task-queue.ts'
 
 /** One call of a user on a pacer. */
 export interface Call {
@@ -29,8 +32,9 @@ export interface Call {
  */
 export type Stage = 'new' | 'blocked' | 'queued' | 'requesting' | 'booked' | 'done'
 
-/** What a waiter needs from its key pacer. */
+/** What a waiter needs from its queue. */
 interface Owner {
+  readonly context: PacerContext
   /** Ends a wait at any stage. */
   leave(waiter: Waiter, error: unknown): void
   /** The function of a waiter has run up to its first `await`. */
@@ -60,11 +64,12 @@ export class Waiter implements ListNode<Waiter> {
   readonly reject: (error: unknown) => void
   readonly onDelay: (() => void) | undefined
   /** Present if a timeout or a signal may end the wait. */
-  deadline: WaitDeadline | undefined
+  readonly deadline: WaitDeadline | undefined
   /** Present while its function runs, if units in flight are counted. */
   held: HeldUnits | undefined
 
-  constructor(owner: Owner, { cost, priority, run, onDelay, resolve, reject }: Call, number: number, now: number) {
+  constructor(owner: Owner, call: Call, number: number, now: number) {
+    const { cost, priority, run, onDelay, resolve, reject, timeout, signal } = call
     this.owner = owner
     this.cost = cost
     this.priority = priority
@@ -74,11 +79,37 @@ export class Waiter implements ListNode<Waiter> {
     this.onDelay = onDelay
     this.resolve = resolve
     this.reject = reject
+    const ends = timeout < Infinity || signal !== undefined
+    this.deadline = ends ? new WaitDeadline(this, timeout, signal) : undefined
   }
 
   /** How long it may wait, in milliseconds. */
   get timeout(): number {
-    return this.deadline === undefined ? Infinity : this.deadline.timeout
+    return this.deadline?.timeout ?? Infinity
+  }
+
+  /** Microseconds to the deadline. Most calls have none, and the clock is not read for them. */
+  get timeLeft(): number {
+    return this.deadline === undefined ? Infinity : Math.max(0, this.deadline.at - this.owner.context.clock())
+  }
+
+  /** Sets the timer of the deadline, if there is one. */
+  startDeadline(): void {
+    const { deadline, owner } = this
+    if (deadline === undefined || deadline.at === Infinity || deadline.pending) return
+    owner.context.scheduler.add(deadline, deadline.at)
+  }
+
+  /** It is admitted or refused. */
+  end(): void {
+    this.stage = 'done'
+    if (this.deadline === undefined) return
+    this.owner.context.scheduler.remove(this.deadline)
+    this.deadline.release()
+  }
+
+  get size(): Size {
+    return sizeOf(this.cost)
   }
 
   /** Whole milliseconds since it came. */
@@ -105,26 +136,53 @@ export class Waiter implements ListNode<Waiter> {
   }
 }
 
+/** Ends a wait at its timeout, or when its signal is aborted. A slot at the time of the timeout still counts. */
+class WaitDeadline extends Task {
+  readonly #waiter: Waiter
+  /** Milliseconds, or Infinity. */
+  readonly timeout: number
+  readonly #signal: AbortSignal | undefined
+
+  constructor(waiter: Waiter, timeout: number, signal: AbortSignal | undefined) {
+    super()
+    this.#waiter = waiter
+    this.timeout = timeout
+    this.at = waiter.since + timeout * 1000
+    this.#signal = signal
+    signal?.addEventListener('abort', this, { once: true })
+  }
+
+  /** Runs after all slots of the same time. */
+  override get rank(): number {
+    return 1
+  }
+
+  /** The time is up. */
+  run(): void {
+    this.#waiter.leave(timedOut(this.timeout))
+  }
+
+  /** The signal was aborted. */
+  handleEvent(): void {
+    this.#waiter.leave(this.#signal?.reason)
+  }
+
+  /** Stops listening to the signal. */
+  release(): void {
+    this.#signal?.removeEventListener('abort', this)
+  }
+}
+
 /**
  * Runs the function of an admitted waiter. This is a reaction to the promise of the call, so the function runs with what
  * `AsyncLocalStorage` held where the call was made.
  */
-export function start(waiter: unknown): Promise<unknown> {
+export async function start(waiter: unknown): Promise<unknown> {
   const { owner } = waiter as Waiter
   try {
-    return Promise.resolve(begin(waiter as Waiter)).then(
-      (value) => {
-        owner.finished(waiter as Waiter)
-        return value
-      },
-      (error) => {
-        owner.finished(waiter as Waiter)
-        throw error
-      },
-    )
-  } catch (error) {
+    return await begin(waiter as Waiter)
+  } finally {
     owner.finished(waiter as Waiter)
-    throw error
   }
 }
 

@@ -61,30 +61,20 @@ export interface Settings extends Settled<Omit<PacedFetchOptions, 'pacer' | 'key
   readonly followed: readonly Followed[]
 }
 
-/** @throws HeadgateError `HEADGATE_OPTION` if an option is invalid */
+/** @throws HeadgateError `HEADGATE_OPTION` or `HEADGATE_COST` if an option is invalid */
 export function readSettings(options: PacedFetchOptions): Settings {
   const { pacer, cost = 1, quotas = {}, ...settings } = readOptions('pacedFetch', options, readers)
+  if (typeof cost !== 'function') costOf(cost, pacer.policies)
   return {
-    costOf: typeof cost === 'function' ? orOne(cost) : constant(cost, pacer),
+    costOf: typeof cost === 'function' ? (...request) => orOne(cost(...request)) : () => cost,
     followed: followedBy(pacer, quotas),
     ...settings,
   }
 }
 
-type CostOf = Settings['costOf']
-
 /** A function that returns nothing leaves the cost out. */
-function orOne(costOf: CostOf): CostOf {
-  return (...request) => {
-    const cost: RequestCost | undefined = costOf(...request)
-    return cost === undefined ? 1 : cost
-  }
-}
-
-/** @throws HeadgateError `HEADGATE_COST` */
-function constant(cost: RequestCost, { policies }: Pace): CostOf {
-  costOf(cost, policies)
-  return () => cost
+function orOne(cost: RequestCost = 1): RequestCost {
+  return cost
 }
 
 /** What each policy follows. Requests are followed in any case, because most servers count nothing else. */

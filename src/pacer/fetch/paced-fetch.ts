@@ -3,12 +3,13 @@
  * the time that it names. A refused request that can be repeated is sent again, a few times.
  */
 import { HeadgateError, shown } from '../../errors.ts'
+import { KeyMap } from '../key-map.ts'
 import type { Pace } from '../pace.ts'
 import { Pacer } from '../pacer.ts'
 import { type PacedFetchOptions, readSettings, type Settings } from './paced-fetch-options.ts'
 import { parseRateLimit } from './parse-headers.ts'
 import type { RateLimitInfo } from './quota.ts'
-import { follows, QuotasByKey, type RequestCost, ServerQuotas } from './server-quotas.ts'
+import { follows, type RequestCost, ServerQuotas } from './server-quotas.ts'
 
 type Fetch = typeof globalThis.fetch
 type Input = Parameters<Fetch>[0]
@@ -40,18 +41,13 @@ export function pacedFetch(fetch: Fetch, options: PacedFetchOptions): Fetch {
   }
   const settings = readSettings(options)
   const { pacer, key } = options
-  const quotas = new QuotasByKey(() => new ServerQuotas(settings.followed, settings.maxHold))
+  const byKey = new KeyMap<ServerQuotas>()
+  const { followed, maxHold, now } = settings
   return async (input: Input, init?: Init) => {
     const name = key && pacer instanceof Pacer ? key(urlOf(input)) : undefined
     const pace = name !== undefined && pacer instanceof Pacer ? pacer.key(name) : pacer
-    const request = {
-      input,
-      init,
-      pace,
-      cost: settings.costOf(input, init),
-      quotas: () => quotas.of(name, settings.now()),
-    }
-    return exchange(fetch, request, settings)
+    const quotas = () => byKey.of(name, () => new ServerQuotas(followed, maxHold, now))
+    return exchange(fetch, { input, init, pace, cost: settings.costOf(input, init), quotas }, settings)
   }
 }
 
@@ -76,22 +72,19 @@ async function exchange(fetch: Fetch, request: Sent, settings: Settings): Promis
   }
 }
 
-interface Outcome {
-  readonly response: Response
-  /** True if the request was refused and is worth sending again. */
-  readonly retry: boolean
-}
-
-/** Sends the request, unless the server has too little left: then it holds the pace, and the request needs another slot. */
+/**
+ * Sends the request, unless the server has too little left: then it holds the pace, and the request needs another slot.
+ * `retry` is true if the request was refused and is worth sending again.
+ */
 async function sendIfLeft(
   send: () => Promise<Response>,
   { pace, cost, quotas }: Sent,
   attempt: number,
   settings: Settings,
-): Promise<Outcome | undefined> {
+): Promise<{ response: Response; retry: boolean } | undefined> {
   const { now, backoff } = settings
   const server = quotas()
-  const wait = server.wait(cost, now())
+  const wait = server.wait(cost)
   if (wait > 0) {
     pace.hold(wait)
     return undefined
@@ -100,7 +93,7 @@ async function sendIfLeft(
   try {
     const response = await send()
     const info = infoOf(response.headers, now())
-    server.note(flight, info.quotas, now(), backoff)
+    server.note(flight, info.quotas, backoff)
     return { response, retry: obey(pace, response.status, info, attempt, settings) }
   } finally {
     server.end(flight)

@@ -51,20 +51,16 @@ const dialects: readonly (readonly ['list' | 'dictionary' | 'fields' | 'legacy',
 
 function reader(fields: HeaderFields): Read {
   // Dozens of names are looked up, and `get` of Headers is slow: it checks each name.
-  if (fields instanceof Headers) return mapReader(new Map(fields))
-  if (typeof fields.get === 'function') {
-    const { get } = fields as { get(name: string): string | null }
-    return (name) => get.call(fields, name) ?? undefined
+  const found = fields instanceof Headers ? new Map(fields) : fields
+  if (typeof found.get === 'function') {
+    const { get } = found as { get(name: string): string | null | undefined }
+    return (name) => get.call(found, name) ?? undefined
   }
-  const record = fields as Readonly<Record<string, string | readonly string[] | number | undefined>>
+  const record = found as Readonly<Record<string, string | readonly string[] | number | undefined>>
   return (name) => {
     const value = Object.hasOwn(record, name) ? record[name] : undefined
     return value === undefined ? undefined : Array.isArray(value) ? value.join(', ') : String(value)
   }
-}
-
-function mapReader(fields: ReadonlyMap<string, string>): Read {
-  return (name) => fields.get(name)
 }
 
 /** Draft 8 and later: limits by name, and their policies in a field of its own. */

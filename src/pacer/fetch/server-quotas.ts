@@ -64,23 +64,28 @@ export class ServerQuotas {
   readonly #counters: readonly Counter[]
   readonly #known = new Map<string, Known>()
   readonly #longest: number
+  readonly #now: () => number
   #inFlight = 0
 
-  /** @param longest the longest time for which a number of the server counts, in milliseconds */
-  constructor(followed: readonly Followed[], longest: number) {
+  /**
+   * @param longest the longest time for which a number of the server counts, in milliseconds
+   * @param now milliseconds since the epoch
+   */
+  constructor(followed: readonly Followed[], longest: number, now: () => number) {
     this.#counters = followed.map((each) => ({ followed: each, sent: 0, answered: 0 }))
     this.#longest = longest
+    this.#now = now
   }
 
   /** True if this knows nothing that a later request needs. */
-  idle(now: number): boolean {
-    this.#forget(now)
+  get idle(): boolean {
+    this.#forget()
     return this.#inFlight === 0 && this.#known.size === 0
   }
 
   /** The milliseconds until the server has this much again. 0 if it has, as far as is known. At most the longest time. */
-  wait(cost: RequestCost, now: number): number {
-    this.#forget(now)
+  wait(cost: RequestCost): number {
+    const now = this.#forget()
     let until = now
     for (const known of this.#known.values()) {
       if (known.left < unitsOf(cost, known.counter.followed)) until = Math.max(until, known.until)
@@ -105,7 +110,8 @@ export class ServerQuotas {
    * Notes what a response says.
    * @param unnamed how long a number counts if the server names no time
    */
-  note(flight: Flight, quotas: readonly Quota[], now: number, unnamed: number): void {
+  note(flight: Flight, quotas: readonly Quota[], unnamed: number): void {
+    const now = this.#now()
     for (const [n, counter] of this.#counters.entries()) {
       const others = counter.sent - unitsOf(flight.cost, counter.followed) - (flight.answered[n] as number)
       for (const { name, unit, window, remaining, resetAfter } of quotas.filter(follows(counter.followed))) {
@@ -120,47 +126,17 @@ export class ServerQuotas {
     for (const id of this.#known.keys()) if (this.#known.size > mostKnown) this.#known.delete(id)
   }
 
-  /** Forgets what is over. A time further away than the longest one is from before the clock went back. */
-  #forget(now: number): void {
+  /** Forgets what is over, and returns the time. A time further away than the longest one is from before the clock went back. */
+  #forget(): number {
+    const now = this.#now()
     for (const [id, { until }] of this.#known) {
       if (until <= now || until > now + this.#longest) this.#known.delete(id)
     }
+    return now
   }
 }
 
 /** See the top of this file. @param before what is left by the responses before; undefined without any */
 function bound(said: number, least: number, before = Number.NEGATIVE_INFINITY): number {
   return said < before ? least : Math.max(least, before)
-}
-
-/** How many keys are checked for each new one. */
-const checksPerKey = 2
-
-/** The quotas of each key of a pacer. A key whose numbers are over is forgotten when other keys come. */
-export class QuotasByKey {
-  readonly #quotas = new Map<string | undefined, ServerQuotas>()
-  readonly #create: () => ServerQuotas
-
-  constructor(create: () => ServerQuotas) {
-    this.#create = create
-  }
-
-  of(key: string | undefined, now: number): ServerQuotas {
-    let quotas = this.#quotas.get(key)
-    if (quotas === undefined) {
-      this.#forgetIdle(now)
-      quotas = this.#create()
-      this.#quotas.set(key, quotas)
-    }
-    return quotas
-  }
-
-  #forgetIdle(now: number): void {
-    let checked = 0
-    for (const [key, quotas] of this.#quotas) {
-      if (checked++ === checksPerKey) return
-      this.#quotas.delete(key)
-      if (!quotas.idle(now)) this.#quotas.set(key, quotas)
-    }
-  }
 }

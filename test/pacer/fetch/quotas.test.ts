@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import { fixedWindow, slidingLog, tokenBucket } from '../../../src/index.ts'
-import { QuotasByKey, ServerQuotas } from '../../../src/pacer/fetch/server-quotas.ts'
+import { ServerQuotas } from '../../../src/pacer/fetch/server-quotas.ts'
 import { type PacedFetchOptions, Pacer, pacedFetch, parseRateLimit } from '../../../src/pacer/index.ts'
+import { KeyMap } from '../../../src/pacer/key-map.ts'
 import { type Random, seededRandom } from '../../support/seeded-random.ts'
 import { Timeline } from '../timeline.ts'
 
@@ -196,22 +197,27 @@ describe('a policy follows the quota of its name', () => {
 })
 
 test('a key whose numbers are over is forgotten when other keys come', () => {
-  const byKey = new QuotasByKey(() => new ServerQuotas([{ quota: 'tokens', policy: 'tokens' }], 5000))
+  const byKey = new KeyMap<ServerQuotas>()
+  let now = 0
+  const quotasOf = (key: string) =>
+    byKey.of(key, () => new ServerQuotas([{ quota: 'tokens', policy: 'tokens' }], 5000, () => now))
   const spent = parseRateLimit(left(0, '5s'), 0).quotas
-  const one = byKey.of('one', 0)
+  const one = quotasOf('one')
   const first = one.send(1)
-  one.note(first, spent, 0, 1000)
+  one.note(first, spent, 1000)
   one.end(first)
-  const two = byKey.of('two', 0)
+  const two = quotasOf('two')
   const second = two.send(1)
-  byKey.of('three', 4999)
-  expect(byKey.of('one', 4999)).toBe(one)
-  byKey.of('four', 9000)
-  expect(byKey.of('two', 9000)).toBe(two) // its request is under way
+  now = 4999
+  quotasOf('three')
+  expect(quotasOf('one')).toBe(one)
+  now = 9000
+  quotasOf('four')
+  expect(quotasOf('two')).toBe(two) // its request is under way
   two.end(second)
-  for (const key of ['five', 'six', 'seven']) byKey.of(key, 9000)
-  expect(byKey.of('one', 9000)).not.toBe(one)
-  expect(byKey.of('two', 9000)).not.toBe(two)
+  for (const key of ['five', 'six', 'seven']) quotasOf(key)
+  expect(quotasOf('one')).not.toBe(one)
+  expect(quotasOf('two')).not.toBe(two)
 })
 
 test('a refusal waits for whatever is spent, also for units that no policy follows', async () => {

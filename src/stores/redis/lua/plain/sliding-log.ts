@@ -71,7 +71,7 @@ local kept = string.sub(log, entries + 9 * first, entries + 9 * stays - 1)
     advance: `
 if first < stop and base <= at - span then
   if newest <= at - span then
-    first, before, base, total, stored = stop, 0, 0, 0, 0
+    first, before = stop, total
   else
     ${firstAbove(timeOf, 'first + 1', 'stop - 1', 'at - span')}
     base, before, first = ${timeOf('low')}, ${totalOf('low - 1')}, low

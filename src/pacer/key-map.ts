@@ -1,0 +1,24 @@
+/** How many keys are checked for each new one. */
+const checksPerKey = 2
+
+/** Something for each key. A few keys are checked for each new one, and those that are idle are forgotten. */
+export class KeyMap<Value extends { readonly idle: boolean }> extends Map<string | undefined, Value> {
+  of(key: string | undefined, create: () => Value): Value {
+    let value = this.get(key)
+    if (value === undefined) {
+      this.#forgetIdle()
+      value = create()
+      this.set(key, value)
+    }
+    return value
+  }
+
+  #forgetIdle(): void {
+    let checked = 0
+    for (const [key, value] of this) {
+      if (checked++ === checksPerKey) return
+      this.delete(key)
+      if (!value.idle) this.set(key, value)
+    }
+  }
+}
