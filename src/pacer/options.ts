@@ -117,7 +117,7 @@ const readers = {
 
 type OwnOptions = Omit<PacerOptions, 'store' | 'name' | 'unref' | 'poll' | 'random' | keyof typeof failureOptions>
 
-/** The horizon is in microseconds. */
+/** The horizon is in microseconds: how far ahead slots are booked. Infinity if no other process books. */
 export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
   readonly limiter: RateLimiter
   /** For timers that keep no process alive. */
@@ -130,20 +130,21 @@ export interface PacerSettings extends Settled<OwnOptions, 'onProgress'> {
 export function readOptions(policy: PolicyLike | PacerConfig, more: PacerOptions): PacerSettings {
   knownOptions('Pacer', more, Object.keys(readers))
   const { policies, ...given } = isConfig(policy) ? { ...policy, ...more } : { policies: toPolicy(policy), ...more }
-  const { store, name, unref, clock, sleeper, horizon, poll, random, ...read } = readBy('Pacer', given, readers)
-  const { onStoreError, instances, storeTimeout, ...queue } = read
-  const ownName = name === undefined && store?.traits?.prefix === undefined ? 'pacer' : name
+  const { name, unref, clock, sleeper, horizon, poll, random, ...read } = readBy('Pacer', given, readers)
+  const { onStoreError, instances, storeTimeout, store = memoryStore({ clock }), ...queue } = read
+  const ownName = name === undefined && store.traits?.prefix === undefined ? 'pacer' : name
   return {
     limiter: new RateLimiter({
       policies,
-      store: store ?? memoryStore({ clock }),
+      store,
       ...(ownName !== undefined && { name: ownName }),
     }),
     clock,
     sleeper: sleeper ?? timerSleeper(unref),
     quietSleeper: sleeper ?? timerSleeper(true),
     polling: { poll: poll * 1000, random },
-    horizon: horizon * 1000,
+    // Nobody else books on a store that decides at once.
+    horizon: store.synchronous ? Infinity : horizon * 1000,
     failure: { onStoreError, instances, storeTimeout, clock, sleeper: sleeper ?? realSleeper(unref) },
     ...queue,
   }
