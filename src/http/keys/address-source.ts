@@ -1,7 +1,6 @@
 import { HeadgateError } from '../../errors.ts'
 import { defaultScope } from '../../policy.ts'
 import type { Framework } from '../framework.ts'
-import type { GuardOptions } from '../guard-options.ts'
 import type { KeyExtractor, RequestView } from './key-extractor.ts'
 import type { FindClient } from './platform-address.ts'
 
@@ -63,7 +62,7 @@ export function onPlatform<Request, Response, View extends RequestView<Request>>
  */
 export function checkAddressNeeds<Request, Response>(
   framework: Framework<Request, Response>,
-  { keys, allow, deny }: GuardOptions<Request, Response>,
+  { keys, allow, deny }: { readonly keys?: Keys<Request, Response>; readonly allow?: unknown; readonly deny?: unknown },
   scopes: readonly string[],
 ): void {
   const source = addressSource(keys)
