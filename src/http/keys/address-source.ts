@@ -19,12 +19,14 @@ export function readsAddress<Extractor extends KeyExtractor<never, never>>(
   return extractor
 }
 
-/** The option `keys` of a middleware, or the extractors that it has. */
-type Keys<Request, Response> =
+/** The option `keys` of a middleware. */
+type KeysOption<Request, Response> =
   | KeyExtractor<Request, Response>
-  | readonly KeyExtractor<Request, Response>[]
   | Readonly<Record<string, KeyExtractor<Request, Response>>>
   | undefined
+
+/** That option, or the extractors that it has. */
+type Keys<Request, Response> = KeysOption<Request, Response> | readonly KeyExtractor<Request, Response>[]
 
 /** From where these keys have the address. A platform comes first. Undefined if none of them needs one. */
 export function addressSource<Request, Response>(keys: Keys<Request, Response>): AddressSource | undefined {
@@ -62,7 +64,11 @@ export function onPlatform<Request, Response, View extends RequestView<Request>>
  */
 export function checkAddressNeeds<Request, Response>(
   framework: Framework<Request, Response>,
-  { keys, allow, deny }: { readonly keys?: Keys<Request, Response>; readonly allow?: unknown; readonly deny?: unknown },
+  {
+    keys,
+    allow,
+    deny,
+  }: { readonly keys?: KeysOption<Request, Response>; readonly allow?: unknown; readonly deny?: unknown },
   scopes: readonly string[],
 ): void {
   const source = addressSource(keys)
