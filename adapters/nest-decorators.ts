@@ -6,7 +6,7 @@ import { type DeclaredLimit, limitKey, type Skipped, skipKey } from './nest-meta
 import type { NestArgument, NestGuardOptions } from './nest-options.ts'
 
 /** A decorator of a class and of a method. */
-export type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
+type ClassOrMethodDecorator = ClassDecorator & MethodDecorator
 
 /**
  * A limit of a handler's own, or of a whole controller, resolver or gateway, in place of the limit of the module. It brings

@@ -52,7 +52,7 @@ export function limitConnections(
   const holds = releases || limiter.policies.some(({ algorithm }) => algorithm.leases)
   // A connection that was never opened gives its unit back too.
   const count = (_request: IncomingMessage, upgrade: Upgrade) => upgrade.opens && !releases
-  const guard = createGuard(upgradeFramework(holds), { limiter, keys: options.keys, count, headers: false })
+  const guard = createGuard<IncomingMessage, Upgrade>(upgradeFramework(holds), { limiter, keys: options.keys, count, headers: false })
   const emit: (name: string, ...values: unknown[]) => boolean = server.emit.bind(server)
   server.emit = (name: string, ...values: unknown[]): boolean => {
     if (name !== 'upgrade') return emit(name, ...values)

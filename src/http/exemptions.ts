@@ -19,7 +19,8 @@ export class Exemptions<Request, Response> {
   constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
     const { deny, allow, skip } = options
     this.#framework = framework
-    this.#deny = deny === undefined || typeof deny === 'function' ? deny : listRule(framework, deny)
+    if (typeof deny === 'function') this.#deny = deny
+    else if (deny !== undefined) this.#deny = listRule(framework, deny)
     this.#allow = allow === undefined ? undefined : new AddressList(allow, 'allow')
     this.#skip = hook(`(request) => request.url === '/health'`)(skip, 'skip')
   }
