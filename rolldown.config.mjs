@@ -31,7 +31,7 @@ const readable = {
 const scripts = {
   name: 'scripts',
   transform: {
-    filter: { id: /\/redis\/lua\/.*\.ts$/ },
+    filter: { id: /\/redis\/script\/.*\.ts$/ },
     handler: (code) => code.replace(/^ *--.*\n/gm, '').replace(/^ +/gm, ''),
   },
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import manifest from './package.json' with { type: 'json' }
 
 const root = import.meta.dirname
-const sourceOf = { index: 'src/index.ts', otel: 'src/telemetry/index.ts' }
+const sourceOf = { index: 'src/index.ts', http: 'src/http.ts', otel: 'src/telemetry/index.ts' }
 
 /** The source of an entry point: the file or the folder of its name, in one of three places. */
 function find(name) {

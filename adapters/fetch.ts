@@ -13,8 +13,8 @@ import {
   type RateLimiter,
   type RequestDecision,
   trustedProxiesOption,
-} from '../src/http/index.ts'
-import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './fetch-framework.ts'
+} from '../src/http.ts'
+import { type Any, FetchCall, type FetchExchange, type FetchOwnOptions, fetchFramework } from './web/fetch-framework.ts'
 import { isInvalid } from './lambda.ts'
 
 export { type LambdaEvent, type LambdaResult, lambdaAddress, lambdaRequest, lambdaResult } from './lambda.ts'

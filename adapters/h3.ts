@@ -1,6 +1,6 @@
 import type { H3Event, Middleware } from 'h3'
 import * as h3 from 'h3'
-import { tooOld } from '../src/errors.ts'
+import { tooOld } from '../src/common/errors.ts'
 import {
   createGuard,
   functionOption,
@@ -11,9 +11,9 @@ import {
   type RateLimitArgument,
   type RateLimiter,
   trustedProxiesOption,
-} from '../src/http/index.ts'
+} from '../src/http.ts'
 import { type H3OwnOptions, h3Framework } from './h3-framework.ts'
-import { answerOf } from './web-answer.ts'
+import { answerOf } from './web/web-answer.ts'
 
 export { type H3OwnOptions, h3Framework }
 

@@ -1,8 +1,8 @@
 import type { Context } from 'hono'
-import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http/index.ts'
-import { addressView, toldFinder } from './address-view.ts'
-import { finderOver, type NodePair, pairBeside, nodePair as pairOf } from './node-pair.ts'
-import { answerOf, answerWriter } from './web-answer.ts'
+import { type Framework, type RequestDecision, routeName, type TrustedProxies, whenEnded } from '../src/http.ts'
+import { addressView, toldFinder } from './web/address-view.ts'
+import { finderOver, type NodePair, pairBeside, nodePair as pairOf } from './web/node-pair.ts'
+import { answerOf, answerWriter } from './web/web-answer.ts'
 
 /** What `getConnInfo` of a runtime returns, as far as the address goes. */
 export interface ConnInfo {

@@ -1,5 +1,5 @@
 import type { Context, MiddlewareHandler } from 'hono'
-import { tooOld } from '../src/errors.ts'
+import { tooOld } from '../src/common/errors.ts'
 import {
   createGuard,
   functionOption,
@@ -11,9 +11,9 @@ import {
   type RateLimiter,
   type RequestDecision,
   trustedProxiesOption,
-} from '../src/http/index.ts'
+} from '../src/http.ts'
 import { type ConnInfo, type HonoOwnOptions, honoFramework, nodePair } from './hono-framework.ts'
-import { type Answer, answerOf } from './web-answer.ts'
+import { type Answer, answerOf } from './web/web-answer.ts'
 
 export { type ConnInfo, type HonoOwnOptions, honoFramework }
 

@@ -11,7 +11,7 @@ import {
   type RateLimiter,
   type RequestDecision,
   routeName,
-} from '../src/http/index.ts'
+} from '../src/http.ts'
 import { nodeResponse } from './node-response.ts'
 
 declare module 'koa' {

@@ -1,6 +1,6 @@
 import type { ServerResponse } from 'node:http'
 import type { Http2ServerResponse } from 'node:http2'
-import { type Framework, whenEnded } from '../src/http/index.ts'
+import { type Framework, whenEnded } from '../src/http.ts'
 
 /** A response of node:http, or of the same interface of node:http2. */
 export type NodeResponse = ServerResponse | Http2ServerResponse

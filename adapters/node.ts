@@ -14,8 +14,8 @@ import {
   routeName,
   type TrustedProxies,
   trustedProxiesOption,
-} from '../src/http/index.ts'
-import { addressView } from './address-view.ts'
+} from '../src/http.ts'
+import { addressView } from './web/address-view.ts'
 import { type NodeResponse, nodeResponse } from './node-response.ts'
 
 export type { NodeResponse }

@@ -1,15 +1,15 @@
 /* What the author of a store imports: `headgate/store`. A user of a limiter needs `headgate` only. */
 
 export type { Algorithm, Numbers, Policy, Report, Ticket } from './algorithms/algorithm.ts'
-export type { Block } from './algorithms/block.ts'
+export type { Block } from './algorithms/bans/ban.ts'
 export type { CarryRule, StateRule } from './algorithms/carry.ts'
-export type { Costs, Details, Tickets } from './algorithms/evaluation.ts'
+export type { Costs, Details, Tickets } from './algorithms/evaluation/evaluation.ts'
 export { type Definition, revive, sameDefinition } from './algorithms/kinds.ts'
-export type { Clock } from './clock.ts'
-export type { Blocked, Decision, Source, Verdict } from './decision.ts'
+export type { Clock } from './common/clock.ts'
+export type { Blocked, Decision, Source, Verdict } from './policy/decision.ts'
 export { withFailover } from './failure/failover-ledger.ts'
 export type { KeptKey, KeptListing, KeptState, KeyPage } from './inspection/kept-key.ts'
-export type { MaybePromise } from './maybe-promise.ts'
+export type { MaybePromise } from './common/maybe-promise.ts'
 export type {
   BanTerms,
   Booking,
@@ -20,7 +20,7 @@ export type {
   OutcomeOf,
   ScanTerms,
   Verb,
-} from './stores/command.ts'
+} from './stores/contract/command.ts'
 export {
   type CompareAndSetOptions,
   compareAndSetStore,
@@ -28,8 +28,8 @@ export {
   type VersionedText,
 } from './stores/compare-and-set.ts'
 export { type HitStoreOptions, type Hits, type HitTerms, hitStore } from './stores/hit-store.ts'
-export type { FailureTerms, OnStoreError, StoreErrorAction } from './stores/on-store-error.ts'
-export { KeyStates, runOn, type StateVerb } from './stores/records/key-states.ts'
+export type { FailureTerms, OnStoreError, StoreErrorAction } from './stores/contract/on-store-error.ts'
+export { KeyStates, runOn, type StateVerb } from './stores/contract/key-states.ts'
 export type { RecordStore } from './stores/records/record-store.ts'
-export { ScopedEvaluation } from './stores/records/scoped-evaluation.ts'
-export type { BreakerTerms, Ledger, LedgerTerms, OpenLedger, Store, StoreTraits } from './stores/store.ts'
+export { ScopedEvaluation } from './stores/contract/scoped-evaluation.ts'
+export type { BreakerTerms, Ledger, LedgerTerms, OpenLedger, Store, StoreTraits } from './stores/contract/store.ts'

@@ -54,10 +54,10 @@ function read(file: string): string {
 
 test('the sources and their imports are found', () => {
   expect(files).toEqual(
-    expect.arrayContaining(['src/limiter.ts', 'src/stores/memory/memory-store.ts', 'adapters/express.ts']),
+    expect.arrayContaining(['src/limiter/limiter.ts', 'src/stores/memory/memory-store.ts', 'adapters/express.ts']),
   )
-  expect(importsOf('src/limiter.ts', read('src/limiter.ts'))).toEqual(
-    expect.arrayContaining(['src/limiter-options.ts', 'src/decision.ts', 'src/reservation.ts']),
+  expect(importsOf('src/limiter/limiter.ts', read('src/limiter/limiter.ts'))).toEqual(
+    expect.arrayContaining(['src/limiter/limiter-options.ts', 'src/policy/decision.ts', 'src/limiter/reservation.ts']),
   )
   expect(
     importsOf(

@@ -34,7 +34,7 @@ async function thrownBy(name: string, program: string): Promise<string | undefin
 }
 
 test('every error code has a page', () => {
-  const source = readFileSync(new URL('src/errors.ts', root), 'utf8')
+  const source = readFileSync(new URL('src/common/errors.ts', root), 'utf8')
   const declared = [...source.matchAll(/^ {2}\| '(\w+)'/gm)].map(([, code]) => code)
   expect(pages.map(([code]) => code).toSorted()).toEqual(declared.toSorted())
 })

@@ -1,6 +1,6 @@
-import { shown } from '../../src/errors.ts'
+import { shown } from '../../src/common/errors.ts'
 import type { RateLimiter } from '../../src/index.ts'
-import { text } from '../../src/option-readers.ts'
+import { text } from '../../src/common/option-readers.ts'
 import { type Count, countersIn, hit, isHeadgateStore, read } from './counters.ts'
 
 /** The hits of a client in its window, and when that ends. */

@@ -1,5 +1,5 @@
 import { counter, type Policy, RateLimiter, type Store, wallClock } from '../../src/index.ts'
-import type { MaybePromise } from '../../src/maybe-promise.ts'
+import type { MaybePromise } from '../../src/common/maybe-promise.ts'
 import { memoryStore } from '../../src/stores/memory/memory-store.ts'
 import { limiterName, longestWindow } from './option-values.ts'
 

@@ -16,7 +16,7 @@
  * - The middleware goes on at once where nothing has to be awaited.
  */
 import type { NextFunction, Request, RequestHandler, Response } from 'express'
-import { whenEnded } from '../../src/http/index.ts'
+import { whenEnded } from '../../src/http.ts'
 import { checkedLimit, MemoryStore, secondsLeft, undoOf } from './counter-store.ts'
 import { ipKeyGenerator } from './express/address-key.ts'
 import { configOf } from './express/config.ts'

@@ -39,7 +39,7 @@ import type {
   RateLimitPluginOptions,
 } from './fastify/types.ts'
 
-export type { RouteLimit } from '../fastify-route-limits.ts'
+export type { RouteLimit } from '../fastify/fastify-route-limits.ts'
 export type * from './fastify/types.ts'
 export { normalizeIP }
 

@@ -20,7 +20,7 @@ import {
   slidingLog,
   wallClock,
 } from '../../src/index.ts'
-import { decide } from '../../src/limiter.ts'
+import { decide } from '../../src/limiter/limiter.ts'
 import { largestLog, limiterName, longestWindow, numberFor } from './option-values.ts'
 
 /** What the guard of @nestjs/throttler gets for a request. Times are whole seconds. */

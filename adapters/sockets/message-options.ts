@@ -1,11 +1,11 @@
-import type { Decision } from '../../src/decision.ts'
-import type { Duration } from '../../src/duration.ts'
-import { HeadgateError, invalidOption } from '../../src/errors.ts'
-import type { RateLimiter } from '../../src/limiter.ts'
-import type { MaybePromise } from '../../src/maybe-promise.ts'
-import { anything, callback, duration, hook, oneOf, type Settled, whole } from '../../src/option-readers.ts'
-import { readOptions } from '../../src/options.ts'
-import { type Sleeper, timerSleeper } from '../../src/sleeper.ts'
+import type { Decision } from '../../src/policy/decision.ts'
+import type { Duration } from '../../src/common/duration.ts'
+import { HeadgateError, invalidOption } from '../../src/common/errors.ts'
+import type { RateLimiter } from '../../src/limiter/limiter.ts'
+import type { MaybePromise } from '../../src/common/maybe-promise.ts'
+import { anything, callback, duration, hook, oneOf, type Settled, whole } from '../../src/common/option-readers.ts'
+import { readOptions } from '../../src/common/options.ts'
+import { type Sleeper, timerSleeper } from '../../src/common/sleeper.ts'
 
 /** A message that was not delivered, and why. */
 export interface MessageRefusal<Message> {

@@ -1,7 +1,7 @@
 import type { Policy } from '../../src/algorithms/algorithm.ts'
-import { asError } from '../../src/http/index.ts'
+import { asError } from '../../src/http.ts'
 import { retryAfterSeconds, tryAgain } from '../../src/http/retry-after.ts'
-import { reason, warnOnce } from '../../src/warn.ts'
+import { reason, warnOnce } from '../../src/common/warn.ts'
 import type { MessageRefusal } from './message-options.ts'
 
 /** What a limit needs from the library of a socket. */

@@ -1,7 +1,7 @@
-import { HeadgateError, shown } from '../../src/errors.ts'
-import type { Key } from '../../src/limiter.ts'
-import { knownOptions } from '../../src/options.ts'
-import { defaultScope } from '../../src/policy.ts'
+import { HeadgateError, shown } from '../../src/common/errors.ts'
+import type { Key } from '../../src/limiter/limiter.ts'
+import { knownOptions } from '../../src/common/options.ts'
+import { defaultScope } from '../../src/policy/policy.ts'
 import type { ConnectionKey } from './connection-key.ts'
 
 /** The scope whose key is the socket's own. */

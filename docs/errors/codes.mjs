@@ -1,6 +1,6 @@
 /**
  * The pages of the error codes. `cause` says how it comes about, and `fix` what to do. `wrong` is a program that fails with the
- * code, and `right` is one that does not: test/site-programs.test.ts runs both. What the code means stands in src/errors.ts.
+ * code, and `right` is one that does not: test/site-programs.test.ts runs both. What the code means stands in src/common/errors.ts.
  *
  * @type {Record<string, { cause: string, fix: string, wrong: string, right: string }>}
  */

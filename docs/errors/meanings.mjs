@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 
-const source = readFileSync(new URL('../../src/errors.ts', import.meta.url), 'utf8')
+const source = readFileSync(new URL('../../src/common/errors.ts', import.meta.url), 'utf8')
 const [essay] = source.split('export type ErrorCode')
 const list = essay
   .replaceAll(/^ \* ?/gm, '')

@@ -1,6 +1,6 @@
-import { warnOfSeconds } from '../duration.ts'
-import { HeadgateError } from '../errors.ts'
-import { type BurstOptions, type PolicySettings, policySettings } from '../policy.ts'
+import { warnOfSeconds } from '../common/duration.ts'
+import { HeadgateError } from '../common/errors.ts'
+import { type BurstOptions, type PolicySettings, policySettings } from '../policy/policy.ts'
 import type { Algorithm, Policy } from './algorithm.ts'
 
 type Remake = (limit: number, burst: number | undefined) => Policy

@@ -8,20 +8,20 @@
  *                                                                                       allow: let through, uncounted
  *                                                                                       local: decided in this process
  */
-import { monotonicClock } from '../clock.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
-import { realSleeper } from '../sleeper.ts'
-import type { Command, Outcome, OutcomeOf, Verb } from '../stores/command.ts'
-import type { Health } from '../stores/health.ts'
-import type { OnFailure } from '../stores/on-store-error.ts'
-import { isFallible, type Ledger, type LedgerTerms, type OpenLedger, type Store } from '../stores/store.ts'
-import { Call } from './call.ts'
+import { monotonicClock } from '../common/clock.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import { realSleeper } from '../common/sleeper.ts'
+import type { Command, Outcome, OutcomeOf, Verb } from '../stores/contract/command.ts'
+import type { Health } from '../stores/contract/health.ts'
+import type { OnFailure } from '../stores/contract/on-store-error.ts'
+import { isFallible, type Ledger, type LedgerTerms, type OpenLedger, type Store } from '../stores/contract/store.ts'
+import { Call } from './waiting-call.ts'
 import { DeferredRefunds } from './deferred-refunds.ts'
 import { type CallVerb, Counters, Fallback } from './fallback.ts'
 import { LocalQuota } from './local-quota.ts'
 import { Reconciler } from './reconciler.ts'
 import { ShardedLedger, type ShardLedger } from './sharded-ledger.ts'
-import { inspectKeys } from './shown-keys.ts'
+import { inspectKeys } from './inspect-failing.ts'
 import { isMisuse, StoreLink } from './store-link.ts'
 
 /** The most keys of each scope that are decided locally, at about 400 bytes each. */

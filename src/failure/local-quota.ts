@@ -13,14 +13,14 @@
  */
 import type { Policy } from '../algorithms/algorithm.ts'
 import { withLimit } from '../algorithms/define-policy.ts'
-import type { Verb as DecidingVerb } from '../algorithms/evaluation.ts'
-import type { Clock } from '../clock.ts'
-import type { Decision, Verdict } from '../decision.ts'
-import { HeadgateError } from '../errors.ts'
+import type { Verb as DecidingVerb } from '../algorithms/evaluation/evaluation.ts'
+import type { Clock } from '../common/clock.ts'
+import type { Decision, Verdict } from '../policy/decision.ts'
+import { HeadgateError } from '../common/errors.ts'
 import type { KeptKey } from '../inspection/kept-key.ts'
-import type { BanTerms, Booking, Command, OutcomeOf } from '../stores/command.ts'
+import type { BanTerms, Booking, Command, OutcomeOf } from '../stores/contract/command.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
+import type { Ledger, LedgerTerms, Store } from '../stores/contract/store.ts'
 
 /** The states of all local quotas of one name. */
 interface States {

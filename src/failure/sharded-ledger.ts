@@ -1,8 +1,8 @@
-import type { MaybePromise } from '../maybe-promise.ts'
-import type { Command, OutcomeOf, Verb } from '../stores/command.ts'
-import { type CheckedLedger, type Health, noCalls } from '../stores/health.ts'
-import type { OnFailure } from '../stores/on-store-error.ts'
-import type { LedgerTerms } from '../stores/store.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import type { Command, OutcomeOf, Verb } from '../stores/contract/command.ts'
+import { type CheckedLedger, type Health, noCalls } from '../stores/contract/health.ts'
+import type { OnFailure } from '../stores/contract/on-store-error.ts'
+import type { LedgerTerms } from '../stores/contract/store.ts'
 
 /** The ledger of a limiter on one shard. */
 export interface ShardLedger extends CheckedLedger {

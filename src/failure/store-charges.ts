@@ -1,6 +1,6 @@
-import type { HeadgateError } from '../errors.ts'
-import type { Command } from '../stores/command.ts'
-import type { Ledger, LedgerTerms, OpenLedger } from '../stores/store.ts'
+import type { HeadgateError } from '../common/errors.ts'
+import type { Command } from '../stores/contract/command.ts'
+import type { Ledger, LedgerTerms, OpenLedger } from '../stores/contract/store.ts'
 import type { LocalQuota } from './local-quota.ts'
 import type { StoreLink } from './store-link.ts'
 

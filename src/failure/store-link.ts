@@ -1,11 +1,11 @@
 import { channel } from '#platform'
-import { type Clock, monotonicClock } from '../clock.ts'
-import { HeadgateError, isBrokenRecord } from '../errors.ts'
-import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import type { Sleeper } from '../sleeper.ts'
-import type { Command, OutcomeOf, Verb } from '../stores/command.ts'
-import { DeadlineItem, Deadlines } from '../stores/deadlines.ts'
-import type { Ledger, Store } from '../stores/store.ts'
+import { type Clock, monotonicClock } from '../common/clock.ts'
+import { HeadgateError, isBrokenRecord } from '../common/errors.ts'
+import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
+import type { Sleeper } from '../common/sleeper.ts'
+import type { Command, OutcomeOf, Verb } from '../stores/contract/command.ts'
+import { DeadlineItem, Deadlines } from '../stores/contract/deadlines.ts'
+import type { Ledger, Store } from '../stores/contract/store.ts'
 import { type Breaker, breakerOf } from './breaker.ts'
 
 /** The event of the channel `headgate:store:call`: a call to a store that does not answer at once, after its end. */

@@ -1,13 +1,13 @@
 /*
- * The requests that wait for `delay`: see src/slots.ts for how they use booked times.
+ * The requests that wait for `delay`: see src/common/slots.ts for how they use booked times.
  *
  * While a request of the queue waits for the store's response, the slot that was booked last is not known. Then a slot that
  * is left over stays, so that those who come can use it, and is given back later.
  */
-import type { Key, Units } from '../limiter.ts'
-import { LinkedList, type ListNode } from '../linked-list.ts'
-import type { Reservation } from '../reservation.ts'
-import { Slots } from '../slots.ts'
+import type { Key, Units } from '../limiter/limiter.ts'
+import { LinkedList, type ListNode } from '../common/linked-list.ts'
+import type { Reservation } from '../limiter/reservation.ts'
+import { Slots } from '../common/slots.ts'
 
 /** A request whose units are booked for a later time. */
 export interface Booked {

@@ -1,5 +1,5 @@
-import { invalidOption } from '../errors.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
+import { invalidOption } from '../common/errors.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
 
 /**
  * Which requests count, by their responses: all, those with a status of at least 400, those below 400, or those for

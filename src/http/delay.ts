@@ -1,10 +1,10 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import type { Duration } from '../duration.ts'
-import { HeadgateError } from '../errors.ts'
-import type { Key, Units } from '../limiter.ts'
-import { duration, whole } from '../option-readers.ts'
-import { readOptions } from '../options.ts'
-import type { Reservation } from '../reservation.ts'
+import type { Duration } from '../common/duration.ts'
+import { HeadgateError } from '../common/errors.ts'
+import type { Key, Units } from '../limiter/limiter.ts'
+import { duration, whole } from '../common/option-readers.ts'
+import { readOptions } from '../common/options.ts'
+import type { Reservation } from '../limiter/reservation.ts'
 import { type Booked, BookedSlots } from './booked-slots.ts'
 
 /** Options of `delay`. */

@@ -1,5 +1,5 @@
-import type { Decision } from '../decision.ts'
-import type { Units } from '../limiter.ts'
+import type { Decision } from '../policy/decision.ts'
+import type { Units } from '../limiter/limiter.ts'
 
 /** The decision that an application reads from its request. */
 export interface RequestDecision extends Decision {

@@ -1,9 +1,9 @@
 import { afterPendingEvents } from '#platform'
-import { monotonicClock } from '../clock.ts'
-import type { Duration } from '../duration.ts'
-import { HeadgateError } from '../errors.ts'
-import { duration, unbounded } from '../option-readers.ts'
-import { longestSleep, realSleeper } from '../sleeper.ts'
+import { monotonicClock } from '../common/clock.ts'
+import type { Duration } from '../common/duration.ts'
+import { HeadgateError } from '../common/errors.ts'
+import { duration, unbounded } from '../common/option-readers.ts'
+import { longestSleep, realSleeper } from '../common/sleeper.ts'
 
 const timeoutOf = unbounded(duration('5s'))
 

@@ -1,5 +1,5 @@
-import { RateLimiter } from '../limiter.ts'
-import { callback } from '../option-readers.ts'
+import { RateLimiter } from '../limiter/limiter.ts'
+import { callback } from '../common/option-readers.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { RateLimitArgument } from './rate-limit-options.ts'
 

@@ -1,8 +1,8 @@
-import type { RateLimiter } from '../limiter.ts'
-import type { PlanLike, PolicyLikes, RateLimiterOptions } from '../limiter-options.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
-import type { PlanLimiter } from '../plan-limiter.ts'
-import type { PolicyOptions } from '../policy.ts'
+import type { RateLimiter } from '../limiter/limiter.ts'
+import type { PlanLike, PolicyLikes, RateLimiterOptions } from '../limiter/limiter-options.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import type { PlanLimiter } from '../limiter/plan-limiter.ts'
+import type { PolicyOptions } from '../policy/policy.ts'
 import type { GuardOptions } from './guard-options.ts'
 import type { FindKey } from './keys/key-extractor.ts'
 

@@ -3,11 +3,11 @@
  * that wrote them (`Ledger.inspect`), and everything else is made here, for all stores alike.
  */
 import type { Policy } from '../algorithms/algorithm.ts'
-import { blockAt, type CallBlock, callBlock, longerBlock } from '../algorithms/block.ts'
+import { blockAt, type CallBlock, callBlock, longerBlock } from '../algorithms/bans/ban.ts'
 import { carry, hasFullQuota, type StateRule } from '../algorithms/carry.ts'
 import { timeText } from '../algorithms/describe.ts'
 import { revive, sameDefinition } from '../algorithms/kinds.ts'
-import type { Source } from '../decision.ts'
+import type { Source } from '../policy/decision.ts'
 import type { KeptKey, KeptState } from './kept-key.ts'
 import { inspectPolicy, type PolicyInspection } from './policy-inspection.ts'
 

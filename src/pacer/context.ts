@@ -1,8 +1,8 @@
-import type { Events } from './events.ts'
-import type { PacerSettings } from './options.ts'
+import type { Events } from './pacer-events.ts'
+import type { PacerSettings } from './pacer-options.ts'
 import type { Permits } from './permits.ts'
 import type { Runs } from './run-spacing.ts'
-import type { Scheduler } from './scheduler.ts'
+import type { Scheduler } from './timers/scheduler.ts'
 
 type Shared = 'clock' | 'polling' | 'maxQueue' | 'horizon' | 'order' | 'concurrency'
 

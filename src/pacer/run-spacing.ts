@@ -14,13 +14,13 @@
  * others go only if there is room for all that start.
  */
 import type { Policy } from '../algorithms/algorithm.ts'
-import type { Costs } from '../algorithms/evaluation.ts'
-import type { Clock } from '../clock.ts'
-import type { Decision } from '../decision.ts'
-import type { RateLimiter } from '../limiter.ts'
+import type { Costs } from '../algorithms/evaluation/evaluation.ts'
+import type { Clock } from '../common/clock.ts'
+import type { Decision } from '../policy/decision.ts'
+import type { RateLimiter } from '../limiter/limiter.ts'
 import { memoryStore } from '../stores/memory/memory-store.ts'
-import type { Ledger, LedgerTerms, Store } from '../stores/store.ts'
-import { type Cost, costsIn, sum } from './cost.ts'
+import type { Ledger, LedgerTerms, Store } from '../stores/contract/store.ts'
+import { type Cost, costsIn, sum } from './pacer-cost.ts'
 
 /** The calls that went, of all keys of a pacer. Units in flight are not counted again. */
 export class Runs {

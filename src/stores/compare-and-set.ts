@@ -1,11 +1,11 @@
-import { type Clock, wallClock } from '../clock.ts'
-import { callback, clockOr, type Settled, text, whole } from '../option-readers.ts'
-import { type Readers, readOptions } from '../options.ts'
-import { Deadlines } from './deadlines.ts'
+import { type Clock, wallClock } from '../common/clock.ts'
+import { callback, clockOr, type Settled, text, whole } from '../common/option-readers.ts'
+import { type Readers, readOptions } from '../common/options.ts'
+import { Deadlines } from './contract/deadlines.ts'
 import { KeyQueue } from './records/key-queue.ts'
 import { RecordStore } from './records/record-store.ts'
 import { type ReadAndSwap, SwapRunner } from './records/swap-runner.ts'
-import { type SharedStoreOptions, type SharedTerms, sharedOptions } from './shared-options.ts'
+import { type SharedStoreOptions, type SharedTerms, sharedOptions } from './contract/server-options.ts'
 
 export type { ReadAndSwap, VersionedText } from './records/swap-runner.ts'
 

@@ -1,14 +1,14 @@
 import type { Policy } from '../algorithms/algorithm.ts'
-import type { Details, Tickets } from '../algorithms/evaluation.ts'
-import { monotonicClock } from '../clock.ts'
-import { type Decision, join, type Verdict } from '../decision.ts'
-import { HeadgateError, shown, unsupported } from '../errors.ts'
+import type { Details, Tickets } from '../algorithms/evaluation/evaluation.ts'
+import { monotonicClock } from '../common/clock.ts'
+import { type Decision, join, type Verdict } from '../policy/decision.ts'
+import { HeadgateError, shown, unsupported } from '../common/errors.ts'
 import { withFailover } from '../failure/failover-ledger.ts'
-import { isPromise, type MaybePromise } from '../maybe-promise.ts'
-import { callback, flag, hook } from '../option-readers.ts'
-import { readOptions } from '../options.ts'
-import { type Booking, bookingOf, type Command, type Outcome, type OutcomeOf, type Verb } from './command.ts'
-import type { Ledger, LedgerTerms, Store } from './store.ts'
+import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
+import { callback, flag, hook } from '../common/option-readers.ts'
+import { readOptions } from '../common/options.ts'
+import { type Booking, bookingOf, type Command, type Outcome, type OutcomeOf, type Verb } from './contract/command.ts'
+import type { Ledger, LedgerTerms, Store } from './contract/store.ts'
 
 /** How often a key was hit in its window. */
 export interface Hits {

@@ -6,15 +6,15 @@
  * store is synchronous, so nothing can.
  */
 import { LRUCache } from 'lru-cache'
-import { type Clock, monotonicClock } from '../clock.ts'
+import { type Clock, monotonicClock } from '../common/clock.ts'
 import type { KeptKey, KeyPage } from '../inspection/kept-key.ts'
-import { clockOr, whole } from '../option-readers.ts'
-import { readOptions } from '../options.ts'
-import type { Command, Outcome, OutcomeOf, ScanTerms, Verb } from './command.ts'
-import { decodeId, encodeId } from './encode.ts'
-import { KeyStates, runOn, type StateVerb } from './records/key-states.ts'
-import { ScopedEvaluation } from './records/scoped-evaluation.ts'
-import type { Ledger, LedgerTerms, Store } from './store.ts'
+import { clockOr, whole } from '../common/option-readers.ts'
+import { readOptions } from '../common/options.ts'
+import type { Command, Outcome, OutcomeOf, ScanTerms, Verb } from './contract/command.ts'
+import { decodeId, encodeId } from './contract/encode.ts'
+import { KeyStates, runOn, type StateVerb } from './contract/key-states.ts'
+import { ScopedEvaluation } from './contract/scoped-evaluation.ts'
+import type { Ledger, LedgerTerms, Store } from './contract/store.ts'
 
 export interface LruStoreOptions {
   /**

@@ -1,7 +1,7 @@
-import { HeadgateError, shown } from '../errors.ts'
+import { HeadgateError, shown } from '../common/errors.ts'
 import { type Inspection, inspectionOf } from '../inspection/inspection.ts'
 import type { KeptKey } from '../inspection/kept-key.ts'
-import { decodeId, decodeName, soughtId } from './encode.ts'
+import { decodeId, decodeName, soughtId } from './contract/encode.ts'
 
 /** A key of any limiter, as a store has it. */
 export interface StoredKey {

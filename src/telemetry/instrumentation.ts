@@ -1,9 +1,9 @@
 import type { Meter, MeterProvider, Tracer, TracerProvider } from '@opentelemetry/api'
 import * as api from '@opentelemetry/api'
 import { channel } from '#platform'
-import { tooOld } from '../errors.ts'
-import { check, flag, optional } from '../option-readers.ts'
-import { type Reader, readOptions } from '../options.ts'
+import { tooOld } from '../common/errors.ts'
+import { check, flag, optional } from '../common/option-readers.ts'
+import { type Reader, readOptions } from '../common/options.ts'
 import { Metrics } from './metrics.ts'
 import { addDecision, addStoreSpan } from './spans.ts'
 

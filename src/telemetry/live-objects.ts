@@ -3,8 +3,8 @@
  * watching keeps nothing alive.
  */
 import { breakersOf } from '../failure/breaker.ts'
-import type { CalledLimiter, Load } from '../limiter-events.ts'
-import type { Store } from '../stores/store.ts'
+import type { CalledLimiter, Load } from '../limiter/limiter-events.ts'
+import type { Store } from '../stores/contract/store.ts'
 import type { Attributes, Reading } from './decision-counts.ts'
 
 /** A pacer, as far as gauges read it. */

@@ -1,8 +1,8 @@
-import type { Key, Units } from '../call-arguments.ts'
-import { HeadgateError } from '../errors.ts'
+import type { Key, Units } from '../limiter/call-arguments.ts'
+import { HeadgateError } from '../common/errors.ts'
 import type { Inspection } from '../inspection/inspection.ts'
-import type { RateLimiter } from '../limiter.ts'
-import type { Reservation } from '../reservation.ts'
+import type { RateLimiter } from '../limiter/limiter.ts'
+import type { Reservation } from '../limiter/reservation.ts'
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 

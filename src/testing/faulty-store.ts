@@ -9,14 +9,14 @@
  *     lost-reply     at once                    never
  *     partition      after the partition        after the partition
  */
-import type { Duration } from '../duration.ts'
-import { HeadgateError, shown } from '../errors.ts'
+import type { Duration } from '../common/duration.ts'
+import { HeadgateError, shown } from '../common/errors.ts'
 import { withFailover } from '../failure/failover-ledger.ts'
-import type { MaybePromise } from '../maybe-promise.ts'
-import { check, duration, optional, type Settled, unbounded } from '../option-readers.ts'
-import { readOptions } from '../options.ts'
-import { Deadlines } from '../stores/deadlines.ts'
-import type { Ledger, LedgerTerms, Store, StoreTraits } from '../stores/store.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import { check, duration, optional, type Settled, unbounded } from '../common/option-readers.ts'
+import { readOptions } from '../common/options.ts'
+import { Deadlines } from '../stores/contract/deadlines.ts'
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../stores/contract/store.ts'
 import type { ManualClock } from './manual-clock.ts'
 
 const kinds = ['delay', 'error', 'hang', 'lost-reply', 'partition'] as const

@@ -1,6 +1,6 @@
 import { afterPendingEvents } from '#platform'
-import { type Duration, milliseconds } from '../duration.ts'
-import { invalidOption } from '../errors.ts'
+import { type Duration, milliseconds } from '../common/duration.ts'
+import { invalidOption } from '../common/errors.ts'
 
 interface Sleep {
   /** When the sleep ends, in microseconds. */

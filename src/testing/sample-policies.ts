@@ -1,13 +1,13 @@
 import type { Kind, Policy } from '../algorithms/algorithm.ts'
-import { concurrency } from '../algorithms/concurrency.ts'
-import { fixedWindow } from '../algorithms/fixed-window.ts'
-import { gcra } from '../algorithms/gcra.ts'
-import { leakyBucket } from '../algorithms/leaky-bucket.ts'
-import { segmentedWindow } from '../algorithms/segmented-window.ts'
-import { slidingLog } from '../algorithms/sliding-log.ts'
-import { slidingWindow } from '../algorithms/sliding-window.ts'
-import { tokenBucket } from '../algorithms/token-bucket.ts'
-import type { PolicyOptions } from '../policy.ts'
+import { concurrency } from '../algorithms/logs/concurrency.ts'
+import { fixedWindow } from '../algorithms/windows/fixed-window.ts'
+import { gcra } from '../algorithms/buckets/gcra.ts'
+import { leakyBucket } from '../algorithms/buckets/leaky-bucket.ts'
+import { segmentedWindow } from '../algorithms/windows/segmented-window.ts'
+import { slidingLog } from '../algorithms/logs/sliding-log.ts'
+import { slidingWindow } from '../algorithms/windows/sliding-window.ts'
+import { tokenBucket } from '../algorithms/buckets/token-bucket.ts'
+import type { PolicyOptions } from '../policy/policy.ts'
 
 type MakePolicy = (options: PolicyOptions) => Policy
 

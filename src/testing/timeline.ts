@@ -1,8 +1,8 @@
-import type { Key } from '../call-arguments.ts'
-import type { Decision } from '../decision.ts'
-import { RateLimiter } from '../limiter.ts'
-import type { RateLimiterOptions } from '../limiter-options.ts'
-import type { Store } from '../stores/store.ts'
+import type { Key } from '../limiter/call-arguments.ts'
+import type { Decision } from '../policy/decision.ts'
+import { RateLimiter } from '../limiter/limiter.ts'
+import type { RateLimiterOptions } from '../limiter/limiter-options.ts'
+import type { Store } from '../stores/contract/store.ts'
 import { assertEqual } from './assert.ts'
 import type { ManualClock } from './manual-clock.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { unsupported } from '../../src/errors.ts'
+import { unsupported } from '../../src/common/errors.ts'
 import {
   counter,
   fixedWindow,

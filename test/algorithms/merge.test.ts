@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { Report } from '../../src/algorithms/algorithm.ts'
-import { Penalty } from '../../src/algorithms/penalty.ts'
+import { Penalty } from '../../src/algorithms/bans/penalty.ts'
 import { fixedWindow, type Policy, policy, smoothBursty, smoothWarmingUp, tokenBucket } from '../../src/index.ts'
 import type { Algorithm } from '../../src/store.ts'
 import { atLeast } from '../support/at-least.ts'

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
-import { penalty } from '../../src/algorithms/penalty-options.ts'
+import { penalty } from '../../src/algorithms/bans/penalty-policy.ts'
 import {
   concurrency,
   type Decision,

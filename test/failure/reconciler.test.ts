@@ -3,7 +3,7 @@ import { Reconciler } from '../../src/failure/reconciler.ts'
 import type { StoreCharges } from '../../src/failure/store-charges.ts'
 import { StoreLink } from '../../src/failure/store-link.ts'
 import { fixedWindow, type PolicyLike, RateLimiter, smoothBursty, tokenBucket } from '../../src/index.ts'
-import { Reservation, type ReservedCall } from '../../src/reservation.ts'
+import { Reservation, type ReservedCall } from '../../src/limiter/reservation.ts'
 import { FailoverFixture, outcome, settle } from '../support/failing-store.ts'
 
 /** Spends units of a key. */

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { concurrency, type Decision } from '../../src/index.ts'
-import { Reservation, type ReservedCall } from '../../src/reservation.ts'
+import { Reservation, type ReservedCall } from '../../src/limiter/reservation.ts'
 import { FailoverFixture, settle } from '../support/failing-store.ts'
 
 const used = async ({ ledger }: FailoverFixture) => {

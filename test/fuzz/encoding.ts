@@ -1,4 +1,4 @@
-import { encodeId, encodeName } from '../../src/stores/encode.ts'
+import { encodeId, encodeName } from '../../src/stores/contract/encode.ts'
 import type { Random } from '../support/seeded-random.ts'
 import { check, hostileText, type Target } from './target.ts'
 

@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import { expect, test, vi } from 'vitest'
 import { rateLimit } from '../../adapters/express.ts'
-import { rateLimit as forFastify } from '../../adapters/fastify.ts'
+import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
 import { fixedWindow, RateLimiter } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { contract, hangUp, signal, statuses, stillStore, until } from '../support/contract.ts'

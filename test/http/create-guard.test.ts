@@ -3,7 +3,7 @@ import { parseList } from 'structured-headers'
 import request from 'supertest'
 import { expect, test, vi } from 'vitest'
 import { expressFramework } from '../../adapters/express.ts'
-import { fastifyFramework } from '../../adapters/fastify.ts'
+import { fastifyFramework } from '../../adapters/fastify/index.ts'
 import { koaFramework } from '../../adapters/koa.ts'
 import {
   addressKey,
@@ -12,7 +12,7 @@ import {
   guardOptionsOf,
   type RateLimitArgument,
   withLimiterParts,
-} from '../../src/http/index.ts'
+} from '../../src/http.ts'
 import { fixedWindow, type Policy, type PolicyOptions, RateLimiter, slidingLog, tokenBucket } from '../../src/index.ts'
 import { stillStore } from '../support/contract.ts'
 import fc from '../support/fast-check.ts'

@@ -1,6 +1,6 @@
 import fastify from 'fastify'
 import { afterEach, expect, test } from 'vitest'
-import { rateLimit } from '../../adapters/fastify.ts'
+import { rateLimit } from '../../adapters/fastify/index.ts'
 import { memoryStore } from '../../src/index.ts'
 import { statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'

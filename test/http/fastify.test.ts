@@ -1,6 +1,6 @@
 import fastify, { type FastifyInstance } from 'fastify'
 import { afterEach, expect, test } from 'vitest'
-import { rateLimit } from '../../adapters/fastify.ts'
+import { rateLimit } from '../../adapters/fastify/index.ts'
 import { byHeader, policy, RateLimiter } from '../../src/index.ts'
 
 /** What only a Fastify plugin has: limits of routes, routes without a limit, 404s, and scopes of plugins. */

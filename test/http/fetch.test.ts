@@ -4,7 +4,7 @@ import { createAdaptorServer } from '@hono/node-server'
 import { afterEach, describe, expect, expectTypeOf, test, vi } from 'vitest'
 import { type LambdaEvent, lambdaAddress, lambdaRequest, lambdaResult, rateLimit } from '../../adapters/fetch.ts'
 import { byHeader, byIp, combine, fixedWindow, type PlanLimiter, RateLimiter } from '../../src/index.ts'
-import { forgetWarnings } from '../../src/warn.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { stillStore, until } from '../support/contract.ts'
 import { serve } from '../support/served-app.ts'
 

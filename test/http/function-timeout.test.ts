@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { createGuard } from '../../src/http/index.ts'
+import { createGuard } from '../../src/http.ts'
 import { contract, statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'
 import { PlainResponse, plainFramework } from '../support/plain-framework.ts'

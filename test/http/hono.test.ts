@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono'
 import { HTTPException } from 'hono/http-exception'
 import { expect, expectTypeOf, test } from 'vitest'
 import { type RateLimitVariables, rateLimit } from '../../adapters/hono.ts'
-import type { RequestDecision } from '../../src/http/index.ts'
+import type { RequestDecision } from '../../src/http.ts'
 import { byRoute, fixedWindow, RateLimiter, type RateLimiterOptions } from '../../src/index.ts'
 import { stillStore, until } from '../support/contract.ts'
 

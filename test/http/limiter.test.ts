@@ -1,7 +1,7 @@
 import fastify from 'fastify'
 import { expect, expectTypeOf, test } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
-import { rateLimit as forFastify } from '../../adapters/fastify.ts'
+import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import { fixedWindow, type PlanLimiter, RateLimiter } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'

@@ -2,7 +2,7 @@ import { Redis } from 'ioredis'
 import { Pool } from 'pg'
 import { describe, expect, test } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
-import { rateLimit as forFastify } from '../../adapters/fastify.ts'
+import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import {
   byCookie,

@@ -7,7 +7,7 @@ import fastify from 'fastify'
 import Koa from 'koa'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { rateLimit as forExpress } from '../../adapters/express.ts'
-import { rateLimit as forFastify } from '../../adapters/fastify.ts'
+import { rateLimit as forFastify } from '../../adapters/fastify/index.ts'
 import { rateLimit as forKoa } from '../../adapters/koa.ts'
 import {
   byIp,
@@ -20,7 +20,7 @@ import {
   smoothBursty,
   tokenBucket,
 } from '../../src/index.ts'
-import { forgetWarnings } from '../../src/warn.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { asyncStore } from '../support/async-store.ts'
 import { statuses } from '../support/contract.ts'
 import { get } from '../support/frameworks.ts'

@@ -2,7 +2,7 @@
 import original, { type RateLimitPluginOptions } from '@fastify/rate-limit'
 import fastify, { type FastifyInstance, type FastifyPluginCallback, type FastifyRequest } from 'fastify'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { rateLimit } from '../../adapters/fastify.ts'
+import { rateLimit } from '../../adapters/fastify/index.ts'
 import { fixedWindow, memoryStore, wallClock } from '../../src/index.ts'
 import { faultyStore, ManualClock } from '../../src/testing/index.ts'
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import type { Costs } from '../../src/algorithms/evaluation.ts'
+import type { Costs } from '../../src/algorithms/evaluation/evaluation.ts'
 import {
   type Clock,
   fixedWindow,

@@ -1,7 +1,7 @@
 import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { monotonicClock } from '../../src/clock.ts'
+import { monotonicClock } from '../../src/common/clock.ts'
 import {
   fixedWindow,
   gcra,

@@ -6,7 +6,7 @@ import { setFlagsFromString } from 'node:v8'
 import { runInNewContext } from 'node:vm'
 import { expect, onTestFinished, test, vi } from 'vitest'
 import { type WebSocket, WebSocketServer } from 'ws'
-import { limitMessages } from '../../adapters/sockets.ts'
+import { limitMessages } from '../../adapters/sockets/index.ts'
 import { memoryStore, RateLimiter } from '../../src/index.ts'
 
 const connections = 10_000

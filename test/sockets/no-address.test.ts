@@ -6,9 +6,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket, WebSocketServer } from 'ws'
-import { limitConnections, limitMessages, requestKey } from '../../adapters/sockets.ts'
+import { limitConnections, limitMessages, requestKey } from '../../adapters/sockets/index.ts'
 import { byHeader, byIp, combine, type KeyExtractor, memoryStore, RateLimiter, slidingLog } from '../../src/index.ts'
-import { forgetWarnings } from '../../src/warn.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { asyncStore } from '../support/async-store.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')

@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import { type AddressInfo, connect as connectTcp, type Socket } from 'node:net'
 import type { Duplex } from 'node:stream'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
-import { limitConnections } from '../../adapters/sockets.ts'
+import { limitConnections } from '../../adapters/sockets/index.ts'
 import { memoryStore, RateLimiter, type Store } from '../../src/index.ts'
 import { asyncStore } from '../support/async-store.ts'
 

@@ -2,12 +2,12 @@
  * Random scripts, played on the reference store, the memory store and another store: equal decisions, equal states.
  */
 import { isDeepStrictEqual } from 'node:util'
-import { forever } from '../../src/algorithms/block.ts'
+import { forever } from '../../src/algorithms/bans/ban.ts'
 import type { StateRule } from '../../src/algorithms/carry.ts'
-import { concurrency } from '../../src/algorithms/concurrency.ts'
+import { concurrency } from '../../src/algorithms/logs/concurrency.ts'
 import { withLimit } from '../../src/algorithms/define-policy.ts'
-import type { Costs } from '../../src/algorithms/evaluation.ts'
-import { penalty } from '../../src/algorithms/penalty-options.ts'
+import type { Costs } from '../../src/algorithms/evaluation/evaluation.ts'
+import { penalty } from '../../src/algorithms/bans/penalty-policy.ts'
 import {
   type Clock,
   counter,

@@ -1,8 +1,8 @@
 import { toPolicy } from '../../src/algorithms/shorthand.ts'
-import { unsupported } from '../../src/errors.ts'
+import { unsupported } from '../../src/common/errors.ts'
 import type { Decision, Health, MaybePromise, OnStoreError, Policy, PolicyLike, Store } from '../../src/index.ts'
 import { type Ledger, type LedgerTerms, type StoreTraits, type Verb, withFailover } from '../../src/store.ts'
-import { type CheckedLedger, openLedger } from '../../src/stores/health.ts'
+import { type CheckedLedger, openLedger } from '../../src/stores/contract/health.ts'
 import { ManualClock } from '../../src/testing/index.ts'
 import { ReferenceLedger } from './reference-store.ts'
 

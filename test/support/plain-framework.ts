@@ -1,5 +1,5 @@
 import { EventEmitter } from 'node:events'
-import { type Framework, type RequestDecision, routeName, whenEnded } from '../../src/http/index.ts'
+import { type Framework, type RequestDecision, routeName, whenEnded } from '../../src/http.ts'
 
 /** A request of a minimal framework. */
 export interface PlainRequest {

@@ -8,9 +8,9 @@ import {
   longerBlock,
   newBlock,
   withBlock,
-} from '../../src/algorithms/block.ts'
+} from '../../src/algorithms/bans/ban.ts'
 import { carry, hasFullQuota } from '../../src/algorithms/carry.ts'
-import { type Verb as DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation.ts'
+import { type Verb as DecidingVerb, Evaluation, effectiveTime } from '../../src/algorithms/evaluation/evaluation.ts'
 import { revive, sameDefinition } from '../../src/algorithms/kinds.ts'
 import type { Clock, Decision, Policy, Store } from '../../src/index.ts'
 import type { BanTerms, Booking, Command, Ledger, LedgerTerms, Outcome, OutcomeOf, Verb } from '../../src/store.ts'

@@ -1,4 +1,4 @@
-import type { LimitedMessages, Notice } from '../../adapters/sockets.ts'
+import type { LimitedMessages, Notice } from '../../adapters/sockets/index.ts'
 import type { RateLimiter } from '../../src/index.ts'
 
 /** Options of `limitMessages` that mean the same in both libraries. The cost of a message is a function of its text. */

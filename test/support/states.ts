@@ -1,7 +1,7 @@
-import { header } from '../../src/algorithms/log-entries.ts'
+import { header } from '../../src/algorithms/logs/log-entries.ts'
 import type { Policy } from '../../src/index.ts'
-import { hashesOf } from '../../src/stores/redis/kept-keys.ts'
-import { unpackRecords } from '../../src/stores/redis/unpack-records.ts'
+import { hashesOf } from '../../src/stores/redis/inspect/inspect-keys.ts'
+import { unpackRecords } from '../../src/stores/redis/inspect/unpack-records.ts'
 
 /** A state in a form that stores can compare. For a log: the last time, the id, and each entry's time and units. */
 export type State = readonly (number | readonly [time: number, units: number])[]

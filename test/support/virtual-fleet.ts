@@ -4,9 +4,9 @@
  */
 import TinyQueue from 'tinyqueue'
 import { HeadgateError, memoryStore, RateLimiter, type RateLimiterOptions, type Store } from '../../src/index.ts'
-import type { Sleeper } from '../../src/sleeper.ts'
+import type { Sleeper } from '../../src/common/sleeper.ts'
 import { withFailover } from '../../src/store.ts'
-import { OptimisticStore } from '../../src/stores/optimistic/optimistic-store.ts'
+import { OptimisticStore } from '../../src/stores/redis/shares/share-store.ts'
 import { seededRandom } from './seeded-random.ts'
 
 interface Event {

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import type { AddressInfo } from 'node:net'
 import { WebSocket, WebSocketServer } from 'ws'
-import { limitMessages, type Notice } from '../../adapters/sockets.ts'
+import { limitMessages, type Notice } from '../../adapters/sockets/index.ts'
 import type { LimitedServer, ServerSide, SocketClient, SocketLibrary } from './socket-library.ts'
 
 /** The package `ws`, with a listener for `message` as any application has it. */

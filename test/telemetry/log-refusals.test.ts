@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm'
 import { afterEach, expect, test, vi } from 'vitest'
 import { fixedWindow, type LogRefusalsOptions, logRefusals, memoryStore, RateLimiter } from '../../src/index.ts'
 import { ManualClock } from '../../src/testing/index.ts'
-import { forgetWarnings } from '../../src/warn.ts'
+import { forgetWarnings } from '../../src/common/warn.ts'
 import { FailingStore } from '../support/failing-store.ts'
 
 let stop: (() => void) | undefined

@@ -2,7 +2,7 @@
 import { channel } from 'node:diagnostics_channel'
 import { Redis } from 'ioredis'
 import { afterAll, expect, test } from 'vitest'
-import { monotonicClock } from '../../src/clock.ts'
+import { monotonicClock } from '../../src/common/clock.ts'
 import { lruStore, memoryStore, RateLimiter } from '../../src/index.ts'
 import type { Store } from '../../src/store.ts'
 import { redisStore } from '../../src/stores/redis/index.ts'

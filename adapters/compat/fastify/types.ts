@@ -1,6 +1,6 @@
 import type { FastifyRequest, RouteOptions } from 'fastify'
 import type { Store } from '../../../src/index.ts'
-import type { MaybePromise } from '../../../src/maybe-promise.ts'
+import type { MaybePromise } from '../../../src/common/maybe-promise.ts'
 
 /** The state of a key: its hits, and the milliseconds until its window ends. */
 export interface Hits {

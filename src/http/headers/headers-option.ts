@@ -1,8 +1,8 @@
-import type { Decision } from '../../decision.ts'
-import { HeadgateError, shown } from '../../errors.ts'
-import type { Key } from '../../limiter.ts'
-import { anything, flag } from '../../option-readers.ts'
-import { readOptions } from '../../options.ts'
+import type { Decision } from '../../policy/decision.ts'
+import { HeadgateError, shown } from '../../common/errors.ts'
+import type { Key } from '../../limiter/limiter.ts'
+import { anything, flag } from '../../common/option-readers.ts'
+import { readOptions } from '../../common/options.ts'
 import type { LegacyOptions } from './legacy.ts'
 import type { PartitionKeyOptions } from './partition-keys.ts'
 

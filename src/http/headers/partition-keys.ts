@@ -1,8 +1,8 @@
 import { hmacSha256 } from '#platform'
-import { base64 } from '../../base64.ts'
-import { HeadgateError, shown } from '../../errors.ts'
-import type { Key } from '../../limiter.ts'
-import { knownOptions } from '../../options.ts'
+import { base64 } from '../../common/base64.ts'
+import { HeadgateError, shown } from '../../common/errors.ts'
+import type { Key } from '../../limiter/limiter.ts'
+import { knownOptions } from '../../common/options.ts'
 
 /** Options of `pk`, the partition key in the fields of draft-8 and draft-11. */
 export interface PartitionKeyOptions {

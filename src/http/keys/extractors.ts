@@ -1,6 +1,6 @@
 import { parse } from 'cookie'
-import { HeadgateError, shown } from '../../errors.ts'
-import { warnOnce } from '../../warn.ts'
+import { HeadgateError, shown } from '../../common/errors.ts'
+import { warnOnce } from '../../common/warn.ts'
 import { type KeyExtractor, type RequestView, tokenPattern } from './key-extractor.ts'
 
 /**

@@ -1,6 +1,6 @@
-import { HeadgateError, shown } from '../../errors.ts'
-import { isPromise } from '../../maybe-promise.ts'
-import { warnOnce } from '../../warn.ts'
+import { HeadgateError, shown } from '../../common/errors.ts'
+import { isPromise } from '../../common/maybe-promise.ts'
+import { warnOnce } from '../../common/warn.ts'
 import { addressIn } from './address.ts'
 import type { RequestView } from './key-extractor.ts'
 

@@ -1,9 +1,9 @@
 import cluster from 'node:cluster'
-import type { Duration } from '../../duration.ts'
-import { anything, text } from '../../option-readers.ts'
-import { readOptions } from '../../options.ts'
+import type { Duration } from '../../common/duration.ts'
+import { anything, text } from '../../common/option-readers.ts'
+import { readOptions } from '../../common/options.ts'
 import { type MemoryStoreOptions, memoryStore } from '../memory/memory-store.ts'
-import { type BreakerOptions, sharedOptions } from '../shared-options.ts'
+import { type BreakerOptions, sharedOptions } from '../contract/server-options.ts'
 import { PrimaryStore } from './primary.ts'
 import { WorkerStore } from './worker.ts'
 

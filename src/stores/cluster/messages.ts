@@ -3,9 +3,9 @@
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
 import { revive } from '../../algorithms/kinds.ts'
-import { type ErrorCode, HeadgateError, shown } from '../../errors.ts'
-import type { Command, Outcome } from '../command.ts'
-import type { LedgerTerms } from '../store.ts'
+import { type ErrorCode, HeadgateError, shown } from '../../common/errors.ts'
+import type { Command, Outcome } from '../contract/command.ts'
+import type { LedgerTerms } from '../contract/store.ts'
 
 /** The requests of a worker in one turn of the event loop. */
 export interface RequestMessage {

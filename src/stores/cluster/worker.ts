@@ -1,10 +1,10 @@
 import { setImmediate } from 'node:timers'
-import { HeadgateError, storeError } from '../../errors.ts'
+import { HeadgateError, storeError } from '../../common/errors.ts'
 import { withFailover } from '../../failure/failover-ledger.ts'
-import type { Command, Outcome, OutcomeOf, Verb } from '../command.ts'
-import { Deadlines, type PendingCall } from '../deadlines.ts'
-import { exchanged, exchangeStart } from '../exchange.ts'
-import type { BreakerTerms, Ledger, LedgerTerms, Store, StoreTraits } from '../store.ts'
+import type { Command, Outcome, OutcomeOf, Verb } from '../contract/command.ts'
+import { Deadlines, type PendingCall } from '../contract/deadlines.ts'
+import { exchanged, exchangeStart } from '../contract/exchange.ts'
+import type { BreakerTerms, Ledger, LedgerTerms, Store, StoreTraits } from '../contract/store.ts'
 import { isResponseMessage, packTerms, type RequestMessage, restore } from './messages.ts'
 
 type PendingRequest = PendingCall<Outcome>

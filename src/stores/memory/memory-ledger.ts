@@ -1,8 +1,8 @@
 import type { Policy } from '../../algorithms/algorithm.ts'
-import { isBlockable, withBlock } from '../../algorithms/block.ts'
-import { type Verb as DecidingVerb, Evaluation } from '../../algorithms/evaluation.ts'
-import type { Clock } from '../../clock.ts'
-import type { Decision } from '../../decision.ts'
+import { isBlockable, withBlock } from '../../algorithms/bans/ban.ts'
+import { type Verb as DecidingVerb, Evaluation } from '../../algorithms/evaluation/evaluation.ts'
+import type { Clock } from '../../common/clock.ts'
+import type { Decision } from '../../policy/decision.ts'
 import type { KeptKey, KeyPage } from '../../inspection/kept-key.ts'
 import {
   type BanTerms,
@@ -13,10 +13,10 @@ import {
   type OutcomeOf,
   type ScanTerms,
   type Verb,
-} from '../command.ts'
-import type { Ledger, LedgerTerms } from '../store.ts'
-import { Blocks } from './blocks.ts'
-import { keptKey, keptPage } from './kept-keys.ts'
+} from '../contract/command.ts'
+import type { Ledger, LedgerTerms } from '../contract/store.ts'
+import { Blocks } from './memory-bans.ts'
+import { keptKey, keptPage } from './inspect-memory.ts'
 import { type Capacity, KeyTable } from './key-table.ts'
 import { Scope } from './scope.ts'
 

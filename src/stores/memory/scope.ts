@@ -1,5 +1,5 @@
 import { pointTo, type StateRule } from '../../algorithms/carry.ts'
-import type { PolicyEvaluation } from '../../algorithms/evaluation.ts'
+import type { PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
 import { blank, type KeyTable } from './key-table.ts'
 import { cells, nothing, type OverflowLocation } from './overflow-table.ts'
 import { numbersOf, type State, timeOf } from './state.ts'

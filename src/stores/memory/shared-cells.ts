@@ -5,7 +5,7 @@
  * starts from the more permissive of its two cells never gets more than is due. It may get less, because of the others.
  */
 import { type Policy, Report } from '../../algorithms/algorithm.ts'
-import { PolicyEvaluation } from '../../algorithms/evaluation.ts'
+import { PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
 import { copyState, isUnused, quotaLeft, type State, timeOf } from './state.ts'
 import { StateRows } from './state-rows.ts'
 

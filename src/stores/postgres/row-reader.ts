@@ -1,5 +1,5 @@
 import type { ReadTexts, TextPage } from '../records/record-context.ts'
-import { type PostgresPool, type Rows, withClient } from './client.ts'
+import { type PostgresPool, type Rows, withClient } from './postgres-client.ts'
 import { pageSize, type Sql } from './sql.ts'
 
 /** Reads rows for those who only look: without locks, in read-only transactions. */

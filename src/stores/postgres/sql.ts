@@ -1,6 +1,6 @@
 import type { Kind } from '../../algorithms/algorithm.ts'
-import { invalidOption } from '../../errors.ts'
-import { type PlainStatement, plainStatement } from './plain/statement.ts'
+import { invalidOption } from '../../common/errors.ts'
+import { type PlainStatement, plainStatement } from './plain-statement.ts'
 
 /** A part of a table's name. It contains no quotes, so it cannot end a quoted name. */
 const part = '[A-Za-z_][A-Za-z0-9_]{0,49}'

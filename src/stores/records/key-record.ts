@@ -11,12 +11,12 @@
  * deploy that runs at the same time, is kept as it is until the key has its full quota again under that policy.
  */
 import { type Algorithm, type Numbers, type Policy, Report } from '../../algorithms/algorithm.ts'
-import { type Block, isPast } from '../../algorithms/block.ts'
+import { type Block, isPast } from '../../algorithms/bans/ban.ts'
 import type { StateRule } from '../../algorithms/carry.ts'
-import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation.ts'
-import { HeadgateError, shown } from '../../errors.ts'
+import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
+import { HeadgateError, shown } from '../../common/errors.ts'
 import type { KeptKey } from '../../inspection/kept-key.ts'
-import { type KeyState, KeyStates } from './key-states.ts'
+import { type KeyState, KeyStates } from '../contract/key-states.ts'
 
 const version = 1
 

@@ -4,8 +4,8 @@
  * counts it.
  */
 import type { Policy } from '../../algorithms/algorithm.ts'
-import { HeadgateError, shown } from '../../errors.ts'
-import type { LedgerTerms } from '../store.ts'
+import { HeadgateError, shown } from '../../common/errors.ts'
+import type { LedgerTerms } from '../contract/store.ts'
 
 export interface SizeLimit {
   /** The name of the store in errors. */

@@ -1,10 +1,10 @@
-import type { Clock } from '../../clock.ts'
-import type { Batcher } from './batcher.ts'
-import type { Connection } from './client.ts'
-import type { DenyCache } from './deny-cache.ts'
-import type { Leases } from './leases.ts'
-import type { PlainScripts } from './plain-scripts.ts'
-import type { Resets } from './resets.ts'
+import type { Clock } from '../../common/clock.ts'
+import type { Batcher } from './wire/batcher.ts'
+import type { Connection } from './client/redis-client.ts'
+import type { DenyCache } from './local/refusal-cache.ts'
+import type { Leases } from './local/leases.ts'
+import type { PlainScripts } from './script/plain-scripts.ts'
+import type { Resets } from './local/resets.ts'
 
 /** The parts and settings that the ledgers of one Redis store share. */
 export interface RedisContext {

@@ -1,8 +1,8 @@
-import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation.ts'
-import { monotonicClock } from '../../clock.ts'
-import type { Decision } from '../../decision.ts'
+import type { Costs, Verb as DecidingVerb, Details, Tickets } from '../../algorithms/evaluation/evaluation.ts'
+import { monotonicClock } from '../../common/clock.ts'
+import type { Decision } from '../../policy/decision.ts'
 import type { KeyPage } from '../../inspection/kept-key.ts'
-import type { MaybePromise } from '../../maybe-promise.ts'
+import type { MaybePromise } from '../../common/maybe-promise.ts'
 import {
   type Booking,
   bookingOf,
@@ -12,18 +12,18 @@ import {
   type OutcomeOf,
   type ScanTerms,
   type Verb,
-} from '../command.ts'
-import type { Ledger, LedgerTerms } from '../store.ts'
-import { clearKeys } from './clear-keys.ts'
-import { KeptKeys } from './kept-keys.ts'
+} from '../contract/command.ts'
+import type { Ledger, LedgerTerms } from '../contract/store.ts'
+import { clearKeys } from './inspect/clear-keys.ts'
+import { KeptKeys } from './inspect/inspect-keys.ts'
 import { encodeId, keyStart, limiterStart, reportKey } from './keys.ts'
-import { type PackedPlan, packPlan } from './packed-plan.ts'
+import { type PackedPlan, packPlan } from './script/packed-plan.ts'
 import type { RedisContext } from './redis-context.ts'
-import { redisError } from './redis-error.ts'
-import type { RequestExtras, ScriptRequest } from './script-request.ts'
-import { decisionOf, type ScriptResponse } from './script-response.ts'
-import { type SlotGroup, SlotGroups } from './slot-groups.ts'
-import { sendInTwoPhases } from './two-phase.ts'
+import { redisError } from './client/redis-error.ts'
+import type { RequestExtras, ScriptRequest } from './wire/script-request.ts'
+import { decisionOf, type ScriptResponse } from './wire/script-response.ts'
+import { type SlotGroup, SlotGroups } from './wire/slot-groups.ts'
+import { sendInTwoPhases } from './wire/two-phase.ts'
 
 export class RedisLedger implements Ledger {
   readonly #context: RedisContext

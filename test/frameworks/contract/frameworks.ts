@@ -14,8 +14,8 @@ import {
 import { APP_GUARD, BaseExceptionFilter, NestFactory } from '@nestjs/core'
 import { ExpressAdapter, type NestExpressApplication } from '@nestjs/platform-express'
 import { FastifyAdapter, type NestFastifyApplication } from '@nestjs/platform-fastify'
-import { RateLimitDecision, RateLimitGuard, RateLimitModule } from '../../../adapters/nest.ts'
-import { declaresPlatform, type RequestDecision } from '../../../src/http/index.ts'
+import { RateLimitDecision, RateLimitGuard, RateLimitModule } from '../../../adapters/nest/index.ts'
+import { declaresPlatform, type RequestDecision } from '../../../src/http.ts'
 import { type App, type AppOptions, upgrading } from '../../support/frameworks.ts'
 
 export type { App, AppOptions, Received } from '../../support/frameworks.ts'

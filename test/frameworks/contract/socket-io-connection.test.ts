@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net'
 import { Server, type Socket } from 'socket.io'
 import { describe, expect, onTestFinished, test, vi } from 'vitest'
 import { WebSocket } from 'ws'
-import { limitConnections, limitMessages } from '../../../adapters/sockets.ts'
+import { limitConnections, limitMessages } from '../../../adapters/sockets/index.ts'
 import { memoryStore, RateLimiter, type Store, tokenBucket } from '../../../src/index.ts'
 import { asyncStore } from '../../support/async-store.ts'
 

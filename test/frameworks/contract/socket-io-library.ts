@@ -3,7 +3,7 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { Server, type Socket as ServerSocket } from 'socket.io'
 import { io, type Socket } from 'socket.io-client'
-import { limitMessages, type Notice } from '../../../adapters/sockets.ts'
+import { limitMessages, type Notice } from '../../../adapters/sockets/index.ts'
 import type { LimitedServer, ServerSide, SocketClient, SocketLibrary } from '../../support/socket-library.ts'
 
 /** socket.io over WebSocket, with a listener for `say` as any application has it. */

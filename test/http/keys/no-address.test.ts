@@ -13,11 +13,11 @@ import compatible, { ipKeyGenerator, type Options } from '../../../adapters/comp
 import compatibleFastify, { normalizeIP } from '../../../adapters/compat/fastify-rate-limit.ts'
 import compatibleKoa, { type MiddlewareOptions } from '../../../adapters/compat/koa-ratelimit.ts'
 import { rateLimit as forExpress } from '../../../adapters/express.ts'
-import { rateLimit as forFastify } from '../../../adapters/fastify.ts'
+import { rateLimit as forFastify } from '../../../adapters/fastify/index.ts'
 import { rateLimit as forKoa } from '../../../adapters/koa.ts'
-import type { NoAddressEvent } from '../../../src/http/index.ts'
+import type { NoAddressEvent } from '../../../src/http.ts'
 import { byHeader, byIp, byRoute, combine } from '../../../src/index.ts'
-import { forgetWarnings } from '../../../src/warn.ts'
+import { forgetWarnings } from '../../../src/common/warn.ts'
 import { until } from '../../support/contract.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')

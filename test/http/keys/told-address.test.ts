@@ -11,7 +11,7 @@ import { rateLimit as forFetch } from '../../../adapters/fetch.ts'
 import { rateLimit as forH3 } from '../../../adapters/h3.ts'
 import { rateLimit as forHono } from '../../../adapters/hono.ts'
 import { byHeader, byIp, combine } from '../../../src/index.ts'
-import { forgetWarnings } from '../../../src/warn.ts'
+import { forgetWarnings } from '../../../src/common/warn.ts'
 
 const warned = vi.spyOn(process, 'emitWarning')
 beforeEach(() => {

@@ -11,7 +11,7 @@ import {
   tokenBucket,
 } from '../../../src/index.ts'
 import type { Ledger } from '../../../src/store.ts'
-import type { Booking } from '../../../src/stores/command.ts'
+import type { Booking } from '../../../src/stores/contract/command.ts'
 import { MemoryStore } from '../../../src/stores/memory/memory-store.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 import { atLeast } from '../../support/at-least.ts'

@@ -1,7 +1,7 @@
 import { Cluster } from 'ioredis'
 import { createCluster } from 'redis'
 import { afterAll, describe, expect, test } from 'vitest'
-import { concurrency } from '../../../src/algorithms/concurrency.ts'
+import { concurrency } from '../../../src/algorithms/logs/concurrency.ts'
 import {
   fixedWindow,
   memoryStore,

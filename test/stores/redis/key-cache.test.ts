@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { type CacheEntry, KeyCache } from '../../../src/stores/redis/key-cache.ts'
+import { type CacheEntry, KeyCache } from '../../../src/stores/redis/local/key-cache.ts'
 import { ManualClock } from '../../../src/testing/index.ts'
 
 interface Noted extends CacheEntry {

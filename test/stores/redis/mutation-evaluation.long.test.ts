@@ -1,4 +1,4 @@
-import type { Part } from '../../../src/stores/redis/lua/script.ts'
+import type { Part } from '../../../src/stores/redis/script/script.ts'
 import { type Algorithm, type Mutations, testMutations } from '../../support/mutations.ts'
 import { useRedis } from '../../support/use-server.ts'
 

@@ -1,0 +1,77 @@
+import { subscribe } from 'node:diagnostics_channel'
+import type { FastifyContextConfig, FastifyInstance, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import type { RateLimitArgument } from '../../src/http.ts'
+
+/** Marks the config of a route with an object that is the route's own. Fastify copies a config, but keeps the mark. */
+export const routeMark: unique symbol = Symbol('headgate.route')
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    [routeMark]?: object
+  }
+}
+
+interface ConfiguredRoute {
+  readonly instance: FastifyInstance
+  readonly route: RouteOptions
+}
+
+/** The routes with a config, by the root instance: under which key it has a limit is not known yet. */
+const configuredRoutes = new WeakMap<object, ConfiguredRoute[]>()
+
+// Fastify publishes each server that is made. A plugin's own `onRoute` hook would miss the routes that were declared before it.
+subscribe('fastify.initialization', (message) => {
+  const { fastify } = message as { fastify: FastifyInstance }
+  const routes: ConfiguredRoute[] = []
+  configuredRoutes.set(fastify, routes)
+  fastify.addHook('onRoute', function (this: FastifyInstance, route) {
+    if (route.config === undefined) return
+    route.config = { [routeMark]: markOfGet(route, routes) ?? {}, ...route.config }
+    routes.push({ instance: this, route })
+  })
+})
+
+/** The mark of the GET route, for the HEAD route that Fastify adds to it: they share one guard. */
+function markOfGet(route: RouteOptions, routes: readonly ConfiguredRoute[]): object | undefined {
+  if (route.method !== 'HEAD') return undefined
+  const get = routes.findLast(
+    ({ route: { method, url, config } }) =>
+      [method].flat().includes('GET') &&
+      withoutSlash(url) === withoutSlash(route.url) &&
+      sameValues(config, route.config),
+  )
+  return get?.route.config?.[routeMark]
+}
+
+/** The limit in the config of a route. */
+export function limitIn(config: FastifyContextConfig | undefined, key: string): RouteLimit | undefined {
+  return (config as Readonly<Record<string, RouteLimit>> | undefined)?.[key]
+}
+
+type RouteLimit = RateLimitArgument<FastifyRequest, FastifyReply> | false
+
+function sameValues(one: object = {}, other: object = {}): boolean {
+  return Object.entries(other).every(([name, value]) => Reflect.get(one, name) === value)
+}
+
+/** For `/` under a prefix, Fastify declares `/api` and `/api/` as one route, but a HEAD route for each. */
+function withoutSlash(url: string): string {
+  return url.replace(/\/$/, '')
+}
+
+/**
+ * The routes of this instance and the instances in it that have a limit of their own, also those that were declared before a
+ * plugin was loaded. None if this module was loaded after the server was made.
+ * @param key where the config of a route has its limit
+ */
+export function limitedRoutesOf(app: FastifyInstance, key: string): readonly RouteOptions[] {
+  for (let instance: object | null = app; instance !== null; instance = Object.getPrototypeOf(instance)) {
+    const routes = configuredRoutes.get(instance)
+    if (routes === undefined) continue
+    return routes
+      .filter((each) => each.instance === app || Object.prototype.isPrototypeOf.call(app, each.instance))
+      .map(({ route }) => route)
+      .filter(({ config }) => limitIn(config, key) !== undefined)
+  }
+  return []
+}

@@ -1,0 +1,107 @@
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
+import { type HeadgateError, tooOld } from '../../src/common/errors.ts'
+import { type Framework, isUnixSocket, routeName, whenEnded } from '../../src/http.ts'
+
+/** True if the server trusts every hop: it then follows a long forwarding chain of documentation addresses (RFC 5737). */
+function trustsEveryHop(request: FastifyRequest): boolean {
+  const chain = Array.from({ length: 250 }, (_, n) => `198.51.100.${n}`)
+  const raw = { headers: { 'x-forwarded-for': chain.join(', ') }, socket: { remoteAddress: '192.0.2.1' } }
+  return (Object.create(request, { raw: { value: raw } }) as FastifyRequest).ips?.length === chain.length + 1
+}
+
+/**
+ * False for a number of hops in the versions of Fastify that then trust no proxy. An application may set one as in
+ * Express, and all clients of its proxy share one limit. Only the option tells this from a proxy at another address.
+ */
+function trustsAnyProxy(request: FastifyRequest): boolean {
+  const server = request.server as unknown as Record<symbol, { trustProxy?: unknown } | undefined>
+  const option = everySymbol(server).find(({ description }) => description === 'fastify.options')
+  if (option === undefined || typeof server[option]?.trustProxy !== 'number') return true
+  const raw = { headers: { 'x-forwarded-for': '198.51.100.1' }, socket: { remoteAddress: '192.0.2.1' } }
+  return (Object.create(request, { raw: { value: raw } }) as FastifyRequest).ips?.length === 2
+}
+
+/** Also those of the servers around it: an instance of a plugin inherits from its parent. */
+function everySymbol(server: object | null): readonly symbol[] {
+  if (server === null) return []
+  return [...Object.getOwnPropertySymbols(server), ...everySymbol(Object.getPrototypeOf(server) as object | null)]
+}
+
+const anyTrusted = new WeakMap<FastifyInstance, boolean>()
+
+function trustsProxy(request: FastifyRequest): boolean {
+  const trusts = anyTrusted.get(request.server) ?? trustsAnyProxy(request)
+  anyTrusted.set(request.server, trusts)
+  return trusts
+}
+
+const everyHopTrusted = new WeakMap<FastifyInstance, boolean>()
+
+function forwardedAddress(request: FastifyRequest, ips: readonly string[]): string | undefined {
+  const everyHop = everyHopTrusted.get(request.server) ?? trustsEveryHop(request)
+  everyHopTrusted.set(request.server, everyHop)
+  return everyHop ? (ips[1] ?? ips[0]) : request.ip
+}
+
+/** Field names in lower case, by the names that were set. Fastify would convert a name at every request. */
+const lowerCaseNames = new Map<string, string>()
+
+function toLowerCase(name: string): string {
+  const lower = name.toLowerCase()
+  lowerCaseNames.set(name, lower)
+  return lower
+}
+
+/** Where the config of a HEAD route keeps the pattern of its GET route, if Fastify gave it another one. */
+export const patternOfGet: unique symbol = Symbol('headgate.pattern')
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    [patternOfGet]?: string | undefined
+  }
+}
+
+/** The error of a version that does not show the config of a request's route, or gives that of GET to HEAD too. */
+export function tooOldFastify(): HeadgateError {
+  return tooOld('headgate/fastify', 'fastify', '4.25')
+}
+
+function route(request: FastifyRequest): string {
+  // A 404 is no route, but the global limit applies to it: it is no sign that the limiter is in the wrong place.
+  if (request.is404) return routeName(request.method, '404')
+  const options = request.routeOptions
+  if (options?.config === undefined) throw tooOldFastify()
+  const { config, url } = options
+  return routeName(request.method, config[patternOfGet] ?? url)
+}
+
+/** The functions that the guard needs from Fastify. */
+export const fastifyFramework: Framework<FastifyRequest, FastifyReply> = {
+  address(request) {
+    const { ips } = request
+    return ips === undefined ? request.ip : forwardedAddress(request, ips)
+  },
+  peer: (request) => request.raw.socket.remoteAddress,
+  unaddressed: ({ raw }) => isUnixSocket(raw.socket),
+  trustsProxy: (request) => request.ips !== undefined && trustsProxy(request),
+  param({ params }, name) {
+    const all = params as Record<string, string> | undefined
+    return all && Object.hasOwn(all, name) ? all[name] : undefined
+  },
+  header: (request, name) => request.headers[name]?.toString(),
+  route,
+  attach(request, _reply, decision) {
+    request.rateLimit = decision
+  },
+  headersSent: (reply) => reply.sent || reply.raw.headersSent,
+  complete: ({ raw }) => raw.writableEnded,
+  ended: ({ raw }, done) => whenEnded(raw, done),
+  setHeader: (reply, name, value) => void reply.header(lowerCaseNames.get(name) ?? toLowerCase(name), value),
+  responseHeader: (reply, name) => reply.getHeader(name)?.toString(),
+  setStatus: (reply, status) => void reply.code(status),
+  clearRefusal: (reply) => void reply.code(200).removeHeader('retry-after').removeHeader('cache-control'),
+  send: (reply, type, body) => void reply.type(type).send(body),
+  returned(reply, value) {
+    if (value !== undefined && value !== reply && !reply.sent) reply.send(value)
+  },
+}

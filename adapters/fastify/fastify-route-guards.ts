@@ -1,0 +1,88 @@
+import type { FastifyContextConfig, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import { createGuard, type Guard, type GuardOptions, type RateLimitArgument, routeName } from '../../src/http.ts'
+import { limitIn, routeMark } from './fastify-early-routes.ts'
+import { fastifyFramework } from './fastify-framework.ts'
+
+type Argument = RateLimitArgument<FastifyRequest, FastifyReply>
+type Options = GuardOptions<FastifyRequest, FastifyReply>
+export type FastifyGuard = Guard<FastifyRequest, FastifyReply>
+
+/** Where the config of a route keeps the route's own guard. The HEAD route that Fastify adds shares the guard of GET. */
+export const guardOfRoute: unique symbol = Symbol('headgate.guard')
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    [guardOfRoute]?: FastifyGuard | undefined
+  }
+}
+
+/** The guards of routes that have a limit of their own. */
+export class RouteGuards {
+  readonly #inherited: Options | undefined
+  readonly #configKey: string
+  /** By the mark of a route; by its name, if it was declared before this module was loaded. */
+  readonly #guards = new Map<object | string, { own: Argument; guard: FastifyGuard }>()
+  readonly #patterns = new Map<string, string>()
+
+  constructor(inherited: Options | undefined, configKey: string) {
+    this.#inherited = inherited
+    this.#configKey = configKey
+  }
+
+  /** The guard of a route that is declared now. Only the HEAD route that Fastify adds shares the guard of another. */
+  declared(own: Argument, config: FastifyContextConfig, method: Methods, url: string): FastifyGuard {
+    const id = idOf(config, method, url)
+    return (method === 'HEAD' ? this.#known(id, own) : undefined) ?? this.#make(id, own)
+  }
+
+  /** The pattern of the GET route that a HEAD route belongs to. For any other route, its own. */
+  patternOfGet(method: Methods, url: string): string {
+    const name = sharedName(method, url)
+    if (method === 'HEAD') return this.#patterns.get(name) ?? url
+    this.#patterns.set(name, url)
+    return url
+  }
+
+  /**
+   * The guard of a request's route. One that was declared before this plugin was loaded gets it here, and HEAD may be the
+   * first to ask for the guard that it shares with GET.
+   */
+  of(config: DeclaredConfig, everywhere: FastifyGuard | undefined): FastifyGuard | undefined {
+    const own = limitIn(config, this.#configKey)
+    if (own === false) return undefined
+    if (guardOfRoute in config) return config[guardOfRoute]
+    if (own === undefined) return everywhere
+    const id = idOf(config, config.method ?? 'GET', config.url ?? '')
+    return this.#known(id, own) ?? this.#make(id, own)
+  }
+
+  #known(id: object | string, own: Argument): FastifyGuard | undefined {
+    const known = this.#guards.get(id)
+    return known?.own === own ? known.guard : undefined
+  }
+
+  #make(id: object | string, own: Argument): FastifyGuard {
+    const guard = createGuard(fastifyFramework, own, this.#inherited, 'inherited')
+    this.#guards.set(id, { own, guard })
+    return guard
+  }
+}
+
+/** Fastify adds the method and the URL to the config of a route. */
+type DeclaredConfig = FastifyContextConfig & { method?: Methods; url?: string }
+
+function idOf(config: FastifyContextConfig, method: Methods, url: string): object | string {
+  return config[routeMark] ?? sharedName(method, url)
+}
+
+type Methods = RouteOptions['method']
+
+/**
+ * One name for routes that share a guard: GET, in whatever list of methods, and its HEAD. For `/` under a prefix, Fastify
+ * declares `/api` and `/api/` as one route, but a HEAD route for each.
+ */
+function sharedName(method: Methods, url: string): string {
+  const methods = [method].flat()
+  const path = url.length > 1 && url.endsWith('/') ? url.slice(0, -1) : url
+  return routeName(methods.includes('GET') ? 'GET' : methods.join(), path)
+}

@@ -1,0 +1,181 @@
+import type { FastifyInstance, FastifyPluginCallback, FastifyReply, FastifyRequest, RouteOptions } from 'fastify'
+import plugin from 'fastify-plugin'
+import {
+  createGuard,
+  type GuardOptions,
+  type LimiterOf,
+  ownOptions,
+  type Policies,
+  type RateLimitArgument,
+  type RateLimiter,
+  type RateLimitOptions,
+  type RequestDecision,
+} from '../../src/http.ts'
+import { text } from '../../src/common/option-readers.ts'
+import {
+  type Checked,
+  checkRegistered,
+  checkRouteDefaults,
+  checkVersion,
+  decorate,
+  isChecked,
+} from './fastify-checks.ts'
+import { limitedRoutesOf, limitIn } from './fastify-early-routes.ts'
+import { fastifyFramework, patternOfGet } from './fastify-framework.ts'
+import { type FastifyGuard, guardOfRoute, RouteGuards } from './fastify-route-guards.ts'
+
+export type { RouteLimit } from './fastify-route-limits.ts'
+export { fastifyFramework }
+
+type AnyPolicies = Policies<FastifyRequest, FastifyReply>
+type Argument<Given = AnyPolicies, Own = unknown> = RateLimitArgument<FastifyRequest, FastifyReply, Given, Own>
+type GivenArgument = Argument<AnyPolicies, Own>
+type Options = GuardOptions<FastifyRequest, FastifyReply>
+type Own = FastifyOwnOptions
+type PluginOptions = RateLimitOptions<FastifyRequest, FastifyReply> & FastifyOwnOptions
+
+/** The options that only this adapter has. */
+export interface FastifyOwnOptions {
+  /**
+   * Where the config of a route has the route's own limit. Another name lets two rate limiters run side by side. Default
+   * `'rateLimit'`. Example: `'headgate'`, for `{ config: { headgate: '5/1m' } }`.
+   */
+  configKey?: string | undefined
+}
+
+declare module 'fastify' {
+  interface HeadgateRouteLimits {
+    headgate: Argument
+  }
+  interface FastifyRequest {
+    /** The decision of the rate limiter that this request passed; null if its route has none. */
+    rateLimit: RequestDecision | null
+  }
+}
+
+/** A plugin with its limiter, for `peek`, `reset`, `block` and `health()`. */
+export type FastifyRateLimit<Limiter = RateLimiter> = FastifyPluginCallback & {
+  readonly limiter: Limiter
+  /**
+   * The limit as a hook, for a place of your choice: `{ preHandler: limit.hook }` on a route, in `addHook` or in
+   * `setNotFoundHandler`. It counts each request that it sees, and needs no `register`.
+   */
+  readonly hook: (request: FastifyRequest, reply: FastifyReply, done: (error?: Error) => void) => void
+}
+
+/**
+ * A Fastify plugin for every route of the instance that it is registered on, 404s included. A route has its own limit
+ * with `config: { rateLimit: '5/1m' }`, and none with `config: { rateLimit: false }`. The decision is on
+ * `request.rateLimit`. A refused request gets status 429. An error of a key extractor, of another option that is a
+ * function, or of a synchronous store goes to the error handler. If another store fails, `onStoreError` decides. The
+ * plugin has its `limiter`; if the policies are a function of the request, that is a `PlanLimiter`.
+ *
+ *     const limit = rateLimit('100/15m')
+ *     await app.register(limit)
+ *     await limit.limiter.reset('203.0.113.7')
+ *
+ * The function itself can be registered too: `await app.register(rateLimit, { limit: 100, window: '15m' })`. Pass it a
+ * `limiter` to keep a reference to it.
+ *
+ * @throws HeadgateError if a policy or an option is invalid
+ */
+export function rateLimit<Given extends AnyPolicies | undefined>(
+  limit: Argument<Given, Own>,
+  options?: Options & Own,
+): FastifyRateLimit<LimiterOf<Given>>
+/** False: only routes have limits. They inherit the options. */
+export function rateLimit(limit: Argument<undefined, Own> | false, options?: Options & Own): FastifyPluginCallback
+export function rateLimit(app: FastifyInstance, options: PluginOptions, done: (error?: Error) => void): void
+export function rateLimit(
+  first: GivenArgument | false | FastifyInstance,
+  second?: Options | GivenArgument,
+  done?: (error?: Error) => void,
+): unknown {
+  if (done !== undefined) {
+    const { own, limit } = readOwn(second as GivenArgument)
+    return install(first as FastifyInstance, () => createGuard(fastifyFramework, limit as Argument), {}, own, done)
+  }
+  const { own, limit, options } = readOwn(first as GivenArgument | false, second as Options & Own)
+  if (limit === false) checkRouteDefaults(options)
+  const guard = limit === false ? undefined : createGuard(fastifyFramework, limit, options)
+  const makeGuard = (registered: object) => {
+    checkRegistered(registered)
+    return guard
+  }
+  const installed = plugin(
+    (app, registered, ready) => install(app, () => makeGuard(registered), options, own, ready),
+    metadata,
+  )
+  if (guard === undefined) return installed
+  const hook: FastifyRateLimit['hook'] = (request, reply, next) => {
+    void guard.handle(request, reply, next as (error?: unknown) => void)
+  }
+  return Object.assign(installed, { limiter: guard.limiter, hook })
+}
+
+const checks = { configKey: text() }
+
+function readOwn(
+  first: GivenArgument | false,
+  second?: Options & Own,
+): { own: Own; limit: Argument | false; options: Options | undefined } {
+  return ownOptions<Own, FastifyRequest, FastifyReply, AnyPolicies>(checks, first as GivenArgument, second)
+}
+
+const metadata = { name: 'headgate' }
+// `app.register(rateLimit, options)` registers the function itself, so it needs the metadata of a plugin.
+plugin(rateLimit as unknown as FastifyPluginCallback, metadata)
+
+/** @param inherited the options that a route's own limit has too, unless it overrides them */
+function install(
+  app: FastifyInstance,
+  makeGuard: () => FastifyGuard | undefined,
+  inherited: Options | undefined,
+  { configKey = 'rateLimit' }: Own,
+  done: (error?: Error) => void,
+): void {
+  try {
+    checkVersion(app)
+    const guard = makeGuard()
+    const routes = new RouteGuards(guard?.inherited ?? inherited, configKey)
+    const declared: RouteOptions[] = []
+    const isFirst = app.printRoutes() === '(empty tree)' // if not, onRoute is not called for the routes that exist
+    /**
+     * True if every route has the global guard. Then no config is read, because Fastify makes a new one at each
+     * reading.
+     */
+    let onlyGlobal = false
+    decorate(app)
+    app.addHook('onReady', (ready) => {
+      try {
+        for (const { config } of limitedRoutesOf(app, configKey)) routes.of(config ?? {}, guard) // throws now if a limit is invalid
+      } catch (error) {
+        ready(error as Error)
+        return
+      }
+      onlyGlobal = isFirst && declared.every(({ config }) => routes.of(config ?? {}, guard) === guard)
+      ready()
+    })
+    app.addHook('onRoute', (route) => {
+      declared.push(route)
+      const own = limitIn(route.config, configKey)
+      const ownGuard =
+        own !== undefined && own !== false ? routes.declared(own, route.config ?? {}, route.method, route.url) : guard
+      // If limiters are nested, the hook of the innermost one runs last: its guard stays.
+      route.config = { ...route.config, [guardOfRoute]: own === false ? undefined : ownGuard }
+      const pattern = routes.patternOfGet(route.method, route.url)
+      if (pattern !== route.url) route.config[patternOfGet] = pattern
+    })
+    app.addHook('onRequest', (request, reply, next) => {
+      const checked = request as Checked
+      if (checked[isChecked]) return next()
+      checked[isChecked] = true
+      const chosen = onlyGlobal ? guard : routes.of(request.routeOptions.config, guard)
+      if (chosen === undefined) next()
+      else void chosen.handle(request, reply, next as (error?: unknown) => void)
+    })
+    done()
+  } catch (error) {
+    done(error as Error)
+  }
+}

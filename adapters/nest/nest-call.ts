@@ -1,0 +1,141 @@
+import type { IncomingHttpHeaders } from 'node:http'
+import type { ExecutionContext } from '@nestjs/common'
+import type { ApplicationConfig } from '@nestjs/core'
+import { type Framework, HeadgateError, type LocalSocket } from '../../src/http.ts'
+import { expressFramework } from '../express.ts'
+import { fastifyFramework } from '../fastify/fastify-framework.ts'
+
+type Table = Framework<object, object>
+type Loose = Record<string, unknown>
+
+/** The HTTP request that a call came with, and the functions of its platform. */
+export interface HttpSide {
+  readonly table: Table
+  readonly request: object
+  /** Undefined for a subscription, and where the context of GraphQL does not have it. */
+  readonly response: object | undefined
+}
+
+/** An HTTP side with a response. */
+type Reply = HttpSide & { readonly response: object }
+
+/** The connection that a message came over. */
+export interface MessageSide {
+  readonly address: string | undefined
+  readonly headers: IncomingHttpHeaders
+  readonly socket: LocalSocket | undefined
+}
+
+/** One call of a handler, as the guards of Nest see it: all of them get the same context. */
+export class Call {
+  /** `'http'`, `'graphql'`, `'ws'`, `'rpc'`, or the type of a third-party transport. */
+  readonly type: string
+  readonly http: HttpSide | undefined
+  readonly message: MessageSide | undefined
+  /** The response that answers this call alone. Undefined for a field of a GraphQL request, and for a message. */
+  readonly reply: Reply | undefined
+  /** The global guards and interceptors of the application. Undefined outside `RateLimitGuard`. */
+  config: ApplicationConfig | undefined
+  /** The status of the refusal, once the call is refused. */
+  status: number | undefined
+  /** The body of the refusal: what the guard sends, or what `refuse` returned. */
+  body: unknown
+  /** The limits that this call has passed: nearly always one. */
+  #passed: readonly object[] = none
+
+  constructor(context: ExecutionContext) {
+    this.type = context.getType<string>()
+    this.http = httpSide(this.type, context.getArgs())
+    this.message = messageSide(this.type, context.getArgs())
+    this.reply = this.type === 'http' && this.http?.response !== undefined ? (this.http as Reply) : undefined
+  }
+
+  /** True the first time that the call comes to this limit: a guard that is global and local counts it once. */
+  comesTo(limit: object): boolean {
+    if (this.#passed.includes(limit)) return false
+    this.#passed = this.#passed === none ? [limit] : [...this.#passed, limit]
+    return true
+  }
+
+  /** @throws HeadgateError for a transport that has no addresses: all its callers would share one quota */
+  get address(): string | undefined {
+    if (this.http !== undefined) return this.http.table.address(this.http.request)
+    if (this.message !== undefined) return this.message.address
+    throw new HeadgateError(
+      'HEADGATE_KEY',
+      `A call of type '${this.type}' has no address to limit it by: its transport has none, or its context has no request. ` +
+        'Give the limit keys, such as keys: (context) => context.switchToRpc().getData().tenant. In GraphQL, put the ' +
+        'request into the context as req.',
+    )
+  }
+}
+
+const none: readonly object[] = []
+
+/** A context keeps its call under this symbol. A WeakMap would cost the garbage collector more than the call itself. */
+const callKey: unique symbol = Symbol('headgate.call')
+
+export function callOf(context: ExecutionContext & { [callKey]?: Call }): Call {
+  context[callKey] ??= new Call(context)
+  return context[callKey]
+}
+
+/** The arguments of a GraphQL resolver. `resolveReference` of a federation has no arguments of a field. */
+export function graphqlArguments(args: readonly unknown[]): { values: unknown; context: unknown; info: unknown } {
+  return args[3] === undefined
+    ? { values: undefined, context: args[1], info: args[2] }
+    : { values: args[1], context: args[2], info: args[3] }
+}
+
+function httpSide(type: string, args: readonly unknown[]): HttpSide | undefined {
+  if (type === 'http') return sideOf(args[0], args[1])
+  if (type !== 'graphql') return undefined
+  const context = graphqlArguments(args).context
+  if (!isObject(context)) return undefined
+  const { req, request, extra, reply, res } = context
+  const candidates = [req, request, nested(req, 'extra', 'request'), nested(extra, 'request'), nested(reply, 'request')]
+  const found = candidates.find((each) => isObject(each) && isObject(each.headers))
+  return sideOf(found, [reply, res, nested(found, 'res')].find(setsFields))
+}
+
+function sideOf(request: unknown, response: unknown): HttpSide | undefined {
+  if (!isObject(request)) return undefined
+  const table = ('raw' in request && 'server' in request ? fastifyFramework : expressFramework) as unknown as Table
+  return { table, request, response: isObject(response) ? response : undefined }
+}
+
+function setsFields(response: unknown): boolean {
+  return isObject(response) && (typeof response.header === 'function' || typeof response.setHeader === 'function')
+}
+
+/** Socket.io keeps the address of the handshake. `ws` has only the socket, and Nest's TCP transport a wrapped one. */
+function messageSide(type: string, args: readonly unknown[]): MessageSide | undefined {
+  if (type === 'ws') {
+    const client = args[0]
+    const handshake = nested(client, 'handshake')
+    const socket = nested(client, 'request', 'socket') ?? nested(client, '_socket')
+    return sideOver(socket, nested(handshake, 'address'), nested(handshake, 'headers'))
+  }
+  const reference = type === 'rpc' && isObject(args[1]) ? args[1].getSocketRef : undefined
+  if (typeof reference !== 'function') return undefined
+  const wrapped: unknown = reference.call(args[1])
+  const socket = nested(wrapped, 'socket') ?? wrapped
+  return isObject(socket) && 'remoteAddress' in socket ? sideOver(socket, undefined, undefined) : undefined
+}
+
+function sideOver(socket: unknown, address: unknown, headers: unknown): MessageSide {
+  const known = isObject(socket) ? (socket as unknown as LocalSocket) : undefined
+  return {
+    address: typeof address === 'string' ? address : known?.remoteAddress,
+    headers: isObject(headers) ? (headers as IncomingHttpHeaders) : {},
+    socket: known,
+  }
+}
+
+function nested(value: unknown, ...path: readonly string[]): unknown {
+  return path.reduce((found, name) => (isObject(found) ? found[name] : undefined), value)
+}
+
+export function isObject(value: unknown): value is Loose {
+  return typeof value === 'object' && value !== null
+}

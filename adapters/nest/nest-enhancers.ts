@@ -1,0 +1,53 @@
+import type { ApplicationConfig } from '@nestjs/core'
+import { HeadgateError } from '../../src/http.ts'
+import { RateLimitInterceptor } from './nest-interceptor.ts'
+import { metadataOf } from './nest-metadata.ts'
+
+export type Class = abstract new (...args: never[]) => unknown
+export type Handler = (...args: never[]) => unknown
+
+const guardsKey = '__guards__'
+const interceptorsKey = '__interceptors__'
+/** What the decorators of handlers leave on them that are not HTTP: of gateways, microservices, and GraphQL. */
+const patternKeys = ['websockets:message_mapping', 'microservices:pattern', 'graphql:resolver_type']
+
+/** True if calls of this handler may be messages or operations of GraphQL. */
+export function takesMessages(handler: Handler): boolean {
+  return patternKeys.some((key) => metadataOf(key, handler) !== undefined)
+}
+
+/** True if a guard of that class stands before the handler. */
+export function isGuarded(config: ApplicationConfig, guard: Class, type: Class, handler: Handler): boolean {
+  const scoped = config.getGlobalRequestGuards().map(({ metatype }) => metatype)
+  return [...config.getGlobalGuards(), ...scoped, ...listed(guardsKey, type, handler)].some((each) => is(each, guard))
+}
+
+/** True if the interceptor stands before the handler, so that the end of its calls is seen. */
+export function isIntercepted(config: ApplicationConfig, type: Class, handler: Handler): boolean {
+  const scoped = config.getGlobalRequestInterceptors().map(({ metatype }) => metatype)
+  const all = [...config.getGlobalInterceptors(), ...scoped, ...listed(interceptorsKey, type, handler)]
+  return all.some((each) => is(each, RateLimitInterceptor))
+}
+
+function listed(key: string, type: Class, handler: Handler): readonly unknown[] {
+  return [type, handler].flatMap((target) => metadataOf<readonly unknown[]>(key, target) ?? [])
+}
+
+/** True for the class, one that extends it, and an instance of either. */
+function is(given: unknown, expected: Class): boolean {
+  return given === expected || given instanceof expected || (isClass(given) && given.prototype instanceof expected)
+}
+
+function isClass(given: unknown): given is Class {
+  return typeof given === 'function'
+}
+
+/** The error of a limit that would never see the end of a call. */
+export function unseenEnd(place: string, className: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `The limit at ${place} counts units in flight or has count, and only RateLimitInterceptor sees how a call ends that is not ` +
+      'HTTP. Add { provide: APP_INTERCEPTOR, useClass: RateLimitInterceptor } to the providers of a module, or ' +
+      `@UseInterceptors(RateLimitInterceptor) to ${className}. To leave it without this limit, add @SkipRateLimit().`,
+  )
+}

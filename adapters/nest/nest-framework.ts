@@ -1,0 +1,136 @@
+import type { ExecutionContext } from '@nestjs/common'
+import { type Framework, isUnixSocket, type RequestDecision, routeName } from '../../src/http.ts'
+import { callOf, graphqlArguments, isObject } from './nest-call.ts'
+import { type Handler, isIntercepted, unseenEnd } from './nest-enhancers.ts'
+import { progressOf, whenCallEnded } from './nest-interceptor.ts'
+
+/**
+ * The decisions of calls that are not HTTP, by an object that only this call has: its param decorators get another
+ * context. A request keeps its own.
+ */
+const decisions = new WeakMap<object, RequestDecision>()
+
+/** The decision of the last limit that this call passed. */
+export function decisionOf(context: ExecutionContext): RequestDecision | undefined {
+  if (context.getType<string>() === 'http') {
+    return context.getArgByIndex<{ rateLimit?: RequestDecision | null }>(0).rateLimit ?? undefined
+  }
+  const mark = markOf(context)
+  return mark === undefined ? undefined : decisions.get(mark)
+}
+
+function markOf(context: ExecutionContext): object | undefined {
+  const args = context.getArgs()
+  const type = context.getType<string>()
+  if (type === 'graphql') return graphqlArguments(args).info as object
+  // The data of a message or its context, then the function that acknowledges it. Before them, in `ws`, is the client.
+  const own = args.slice(type === 'ws' ? 1 : 0).findLast((each) => isObject(each) || typeof each === 'function')
+  return own ?? (isObject(args[0]) ? args[0] : undefined)
+}
+
+function ended(context: ExecutionContext, done: (status: number, aborted: boolean) => void): void {
+  const { reply } = callOf(context)
+  // The status of a GraphQL response says nothing about one field of it.
+  if (reply !== undefined) reply.table.ended(reply.response, done)
+  else whenCallEnded(context, done)
+}
+
+/** @throws HeadgateError if nothing will tell how the call ends */
+function held(context: ExecutionContext): (() => number) | undefined {
+  const { reply, config } = callOf(context)
+  if (reply !== undefined) return reply.table.held?.(reply.response)
+  const [owner, handler] = [context.getClass(), context.getHandler() as Handler]
+  if (config !== undefined && !isIntercepted(config, owner, handler)) {
+    throw unseenEnd(`${owner.name}.${handler.name}`, owner.name)
+  }
+  return progressOf(context)
+}
+
+function param(context: ExecutionContext, name: string): string | undefined {
+  const { type, http } = callOf(context)
+  if (type === 'http') return http?.table.param(http.request, name)
+  const values = type === 'graphql' ? graphqlArguments(context.getArgs()).values : undefined
+  const value = isObject(values) && Object.hasOwn(values, name) ? values[name] : undefined
+  return typeof value === 'string' || typeof value === 'number' ? String(value) : undefined
+}
+
+function header(context: ExecutionContext, name: string): string | undefined {
+  const { http, message } = callOf(context)
+  return http === undefined ? message?.headers[name]?.toString() : http.table.header(http.request, name)
+}
+
+function route(context: ExecutionContext): string {
+  const { type, http } = callOf(context)
+  if (type === 'http') return http === undefined ? routeName(undefined, undefined) : http.table.route(http.request)
+  return `${type} ${context.getClass().name}.${context.getHandler().name}`
+}
+
+/**
+ * The functions that the guard needs from Nest. Request and response are both the execution context. The platform's own
+ * table answers for HTTP; a message has a connection, and its refusal is an exception.
+ */
+export const nestFramework: Framework<ExecutionContext, ExecutionContext> = {
+  address: (context) => callOf(context).address,
+  peer(context) {
+    const { http, message } = callOf(context)
+    return http === undefined ? message?.socket?.remoteAddress : http.table.peer(http.request)
+  },
+  unaddressed(context) {
+    const { http, message } = callOf(context)
+    if (http !== undefined) return http.table.unaddressed?.(http.request) ?? false
+    return message?.socket !== undefined && isUnixSocket(message.socket)
+  },
+  trustsProxy(context) {
+    const { http } = callOf(context)
+    return http?.table.trustsProxy(http.request) ?? false
+  },
+  param,
+  header,
+  route,
+  attach(context, _response, decision) {
+    const { reply } = callOf(context)
+    const mark = reply === undefined ? markOf(context) : undefined
+    reply?.table.attach(reply.request, reply.response, decision)
+    if (mark !== undefined) decisions.set(mark, decision)
+  },
+  headersSent(context) {
+    const { reply } = callOf(context)
+    return reply?.table.headersSent(reply.response) ?? false
+  },
+  complete(context) {
+    const { reply } = callOf(context)
+    return reply?.table.complete(reply.response) ?? false
+  },
+  ended,
+  held,
+  setHeader(context, name, value) {
+    const { http } = callOf(context)
+    if (http?.response === undefined || http.table.headersSent(http.response)) return
+    http.table.setHeader(http.response, name, value)
+  },
+  responseHeader(context, name) {
+    const { reply } = callOf(context)
+    // The fields of one GraphQL request share a response: the last decision stands there, not a list of all.
+    return reply?.table.responseHeader?.(reply.response, name)
+  },
+  setStatus(context, status) {
+    const call = callOf(context)
+    call.status = status
+    call.reply?.table.setStatus(call.reply.response, status)
+  },
+  clearRefusal(context) {
+    const call = callOf(context)
+    call.status = undefined
+    call.reply?.table.clearRefusal?.(call.reply.response)
+  },
+  // A refusal is an exception, and Nest sends exceptions as JSON.
+  jsonOnly: true,
+  send(context, type, _body, members) {
+    const call = callOf(context)
+    call.body = members
+    if (type === 'application/problem+json') call.reply?.table.setHeader(call.reply.response, 'Content-Type', type)
+  },
+  returned(context, value) {
+    callOf(context).body = value
+  },
+}

@@ -1,0 +1,200 @@
+import type { ExecutionContext } from '@nestjs/common'
+import {
+  createGuard,
+  type Guard,
+  guardOptionsOf,
+  HeadgateError,
+  type LimiterParts,
+  RateLimiter,
+  withLimiterParts,
+} from '../../src/http.ts'
+import { graphqlArguments, isObject } from './nest-call.ts'
+import type { Class, Handler } from './nest-enhancers.ts'
+import { nestFramework } from './nest-framework.ts'
+import { type DeclaredLimit, limitOf, skippedOf } from './nest-metadata.ts'
+import {
+  givesStore,
+  type NestArgument,
+  type NestGuardOptions,
+  type RateLimitModuleOptions,
+  readModuleOptions,
+} from './nest-options.ts'
+
+type NestGuard = Guard<ExecutionContext, ExecutionContext>
+
+/** A limit, and what is needed for a guard without some of its policies. */
+interface Limit {
+  readonly guard: NestGuard
+  readonly argument: NestArgument
+  readonly defaults: NestGuardOptions | undefined
+}
+
+/** The guard that applies to a handler. */
+interface Applied {
+  readonly guard: NestGuard | undefined
+  /** True if the handler itself declares the limit. */
+  readonly own: boolean
+  /** True if the guard has to see how a call ends: for `count`, or for units in flight. Plans show these at a call. */
+  readonly needsEnd: boolean
+}
+
+/** Finds the limit of each handler: its own, else that of its class, else that of the module. */
+export class NestLimits {
+  /** The limit of the module; undefined with `limit: false`. */
+  readonly root: NestGuard | undefined
+  readonly #root: Limit | undefined
+  readonly #inherited: NestGuardOptions
+  readonly #parts: LimiterParts
+  readonly #options: RateLimitModuleOptions
+  readonly #ofHandlers = new WeakMap<Class, Map<Handler, Applied>>()
+  readonly #ofClasses = new WeakMap<Class, Limit>()
+
+  /** @throws HeadgateError if a policy or an option is invalid */
+  constructor(options: RateLimitModuleOptions) {
+    this.#options = options
+    const { limited, argument, defaults, parts } = readModuleOptions(options)
+    this.#root = limited ? limitFrom(argument, undefined, 'own') : undefined
+    this.root = this.#root?.guard
+    const store = parts.store ?? limiterOf(this.root)?.store
+    this.#parts = store === undefined ? parts : { ...parts, store }
+    // Without a limit, another guard says which options are wrong, and which ones limits inherit.
+    this.#inherited = (this.root ?? createGuard(nestFramework, { policies: () => [] }, defaults)).inherited
+  }
+
+  /**
+   * The same limits for one more application of this process, as tests make them: with states of their own, unless a
+   * store was given.
+   */
+  again(): NestLimits {
+    return givesStore(this.#options) ? this : new NestLimits(this.#options)
+  }
+
+  /** The guard of this call; undefined if nothing limits it. */
+  of(context: ExecutionContext): NestGuard | undefined {
+    const { guard, own } = this.find(context.getClass(), context.getHandler() as Handler)
+    return own || !isNestedField(context) ? guard : undefined
+  }
+
+  /** @throws HeadgateError if the limit is invalid */
+  find(type: Class, handler: Handler): Applied {
+    let handlers = this.#ofHandlers.get(type)
+    if (handlers === undefined) {
+      handlers = new Map()
+      this.#ofHandlers.set(type, handlers)
+    }
+    let applied = handlers.get(handler)
+    if (applied === undefined) {
+      applied = this.#apply(type, handler)
+      handlers.set(handler, applied)
+    }
+    return applied
+  }
+
+  #apply(type: Class, handler: Handler): Applied {
+    const place = `${type.name}.${nameOf(type, handler)}`
+    const own = limitOf(handler)
+    const skipped = skippedOf(handler)
+    if (own !== undefined) {
+      if (skipped === 'all') throw contradiction(place)
+      return applied(this.#declared(own, place), skipped, place, true)
+    }
+    const skippedByClass = skippedOf(type)
+    if (skipped === 'all' || (skippedByClass === 'all' && skipped.length === 0)) return unlimited
+    if (skippedByClass === 'all') throw contradiction(place)
+    const limit = this.#ofClass(type) ?? this.#root
+    const names = [...new Set([...skippedByClass, ...skipped])]
+    return limit === undefined ? unlimited : applied(limit, names, place, false)
+  }
+
+  #ofClass(type: Class): Limit | undefined {
+    const declared = limitOf(type)
+    if (declared === undefined) return undefined
+    const limit = this.#ofClasses.get(type) ?? this.#declared(declared, type.name)
+    this.#ofClasses.set(type, limit)
+    return limit
+  }
+
+  /** A limit that a decorator declares. It is named after its place, unless it has a name of its own. */
+  #declared({ argument, options }: DeclaredLimit, place: string): Limit {
+    try {
+      const named = withLimiterParts(argument as NestArgument, { ...this.#parts, name: place })
+      const defaults = { ...this.#inherited, ...(options as NestGuardOptions | undefined) }
+      return limitFrom(named, defaults, 'inherited')
+    } catch (error) {
+      throw at(place, error)
+    }
+  }
+}
+
+function limitFrom(argument: NestArgument, defaults: NestGuardOptions | undefined, origin: 'own' | 'inherited'): Limit {
+  return { guard: createGuard(nestFramework, argument, defaults, origin), argument, defaults }
+}
+
+/** Undefined if the policies are a function of the call. */
+function limiterOf(guard: NestGuard | undefined): RateLimiter | undefined {
+  return guard?.limiter instanceof RateLimiter ? guard.limiter : undefined
+}
+
+const unlimited: Applied = { guard: undefined, own: false, needsEnd: false }
+
+function applied(limit: Limit, skipped: readonly string[], place: string, own: boolean): Applied {
+  const guard = without(limit, skipped, place)
+  if (guard === undefined) return { ...unlimited, own }
+  const { count = 'all' } = guardOptionsOf(limit.argument, limit.defaults)
+  const holds = limiterOf(guard)?.policies.some(({ algorithm }) => algorithm.leases) ?? false
+  return { guard, own, needsEnd: holds || count !== 'all' }
+}
+
+/** The guard of the policies that are left. Its limiter shares the states of the whole one. */
+function without({ guard, argument, defaults }: Limit, names: readonly string[], place: string): NestGuard | undefined {
+  if (names.length === 0) return guard
+  const limiter = limiterOf(guard)
+  if (limiter === undefined) {
+    throw wrongSkip(place, names, 'The policies here are a function of the call: leave them out there.')
+  }
+  const policies = limiter.penalty === undefined ? limiter.policies : limiter.policies.slice(0, -1)
+  const known = policies.map(({ name }) => name)
+  if (!names.every((name) => known.includes(name))) {
+    throw wrongSkip(place, names, `The policies here are: ${known.join(', ')}. @SkipRateLimit() skips all.`)
+  }
+  const left = policies.filter(({ name }) => !names.includes(name))
+  if (left.length === 0) return undefined
+  return createGuard(nestFramework, limiter.under(left), guardOptionsOf(argument, defaults), 'inherited')
+}
+
+/** The error of a limit, with the place of its decorator. */
+function at(place: string, error: unknown): unknown {
+  if (!(error instanceof HeadgateError)) return error
+  const fix =
+    error.code === 'HEADGATE_DUPLICATE_LIMITER' ? " Here, that is @RateLimit({ policies, name: 'other' })." : ''
+  return new HeadgateError(error.code, `@RateLimit at ${place}: ${error.message}${fix}`, { cause: error })
+}
+
+function wrongSkip(place: string, names: readonly string[], fix: string): HeadgateError {
+  const listed = names.map((name) => `'${name}'`).join(', ')
+  return new HeadgateError('HEADGATE_OPTION', `@SkipRateLimit(${listed}) at ${place} names no policy. ${fix}`)
+}
+
+function contradiction(place: string): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_OPTION',
+    `${place} is skipped by @SkipRateLimit() and has a limit or a narrower skip as well. Remove one of them.`,
+  )
+}
+
+/** Field resolvers run once for each object of a result: only a limit of their own counts them. */
+function isNestedField(context: ExecutionContext): boolean {
+  if (context.getType<string>() !== 'graphql') return false
+  const { info } = graphqlArguments(context.getArgs())
+  return isObject(info) && isObject(info.path) && info.path.prev !== undefined
+}
+
+/** The name of a method. Decorators may have replaced the function by one with another name. */
+function nameOf({ prototype }: Class, handler: Handler): string {
+  for (let from: object | null = prototype; from !== null; from = Object.getPrototypeOf(from)) {
+    const properties = Object.entries(Object.getOwnPropertyDescriptors(from))
+    const found = properties.find(([, { value }]) => value === handler)
+    if (found !== undefined) return found[0]
+  }
+  return handler.name
+}

@@ -1,0 +1,40 @@
+import type { ExecutionContext } from '@nestjs/common'
+import { type GuardOptions, type LimiterParts, type RateLimitArgument, RateLimiter } from '../../src/http.ts'
+import { isObject } from './nest-call.ts'
+
+export type NestArgument = RateLimitArgument<ExecutionContext, ExecutionContext>
+export type NestGuardOptions = GuardOptions<ExecutionContext, ExecutionContext>
+
+/** What limits of handlers and controllers inherit, without a limit for all others. */
+export type NoLimit = NestGuardOptions & Pick<LimiterParts, (typeof sharedParts)[number]> & { limit: false }
+
+/** The options of the module: an argument of `rateLimit`, or `{ limit: false }` beside what limits of handlers inherit. */
+export type RateLimitModuleOptions = NestArgument | NoLimit
+
+/** Parts of a limiter that limits of handlers share with the one of the module. */
+const sharedParts = ['store', 'instances', 'storeTimeout'] as const
+
+interface Read {
+  /** False with `limit: false`. */
+  readonly limited: boolean
+  readonly argument: NestArgument
+  /** The options that limits of handlers inherit, if the module has no limit. */
+  readonly defaults: NestGuardOptions
+  readonly parts: LimiterParts
+}
+
+export function readModuleOptions(options: RateLimitModuleOptions): Read {
+  const given = isObject(options) && !(options instanceof RateLimiter) ? Object.entries(options) : []
+  const isPart = (option: string) => (sharedParts as readonly string[]).includes(option)
+  const parts = Object.fromEntries(given.filter(([option, value]) => isPart(option) && value !== undefined))
+  const argument = options as NestArgument
+  if (!isObject(options) || options.limit !== false) return { limited: true, argument, defaults: {}, parts }
+  const defaults = Object.fromEntries(given.filter(([option]) => option !== 'limit' && !isPart(option)))
+  return { limited: false, argument, defaults, parts }
+}
+
+/** True if the application keeps the states itself, in a store or a limiter that it gave. */
+export function givesStore(options: RateLimitModuleOptions): boolean {
+  if (options instanceof RateLimiter) return true
+  return isObject(options) && (options.store !== undefined || options.limiter !== undefined)
+}

@@ -1,0 +1,9 @@
+/* What a server of WebSockets imports: `headgate/sockets`. */
+
+export { type ConnectionOptions, limitConnections } from './limit-connections.ts'
+export { type LimitedMessages, limitMessages } from './limit-messages.ts'
+export type { MessageOptions, MessageRefusal } from './message-options.ts'
+export type { Notice } from './message-transport.ts'
+export { requestKey } from './request-key.ts'
+export type { SocketIoLike, SocketIoMessage } from './socket-io.ts'
+export type { WebSocketData, WebSocketLike, WebSocketMessage } from './ws.ts'

@@ -1,0 +1,48 @@
+import { clientBehind, type Framework, type TrustedProxies, toldAddress } from '../../src/http.ts'
+
+/** What finds addresses where the framework has no proxy setting of its own. */
+export type Finder<Request> = Required<Pick<Framework<Request, never>, 'peer' | 'header' | 'unaddressed'>>
+
+/** The parts of a framework that tell the client's address. */
+type AddressView<Request> = Finder<Request> & Pick<Framework<Request, never>, 'address' | 'trustsProxy'>
+
+/**
+ * The client's address behind the trusted proxies, by the address of the peer.
+ * @throws HeadgateError `HEADGATE_OPTION` if the proxies are invalid
+ */
+export function addressView<Request>(
+  trustedProxies: TrustedProxies | undefined,
+  finder: Finder<Request>,
+): AddressView<Request> {
+  if (trustedProxies === undefined) {
+    const address = (request: Request) => finder.peer(request) ?? undefined
+    return { ...finder, address, trustsProxy: (request) => isForwarded(finder, request) }
+  }
+  const client = clientBehind(trustedProxies)
+  return { ...finder, address: (request) => client(request, finder), trustsProxy: () => true }
+}
+
+/**
+ * A finder whose peer a function of the application tells. A text that is no address is none, also over a unix socket: only
+ * a function that returns nothing there leaves its clients one limit.
+ * @param tell returns the address, undefined or null
+ * @param option the name of the function
+ */
+export function toldFinder<Request>(
+  finder: Omit<Finder<Request>, 'peer'>,
+  tell: (request: Request) => unknown,
+  option: string,
+): Finder<Request> {
+  return {
+    ...finder,
+    peer: (request) => toldAddress(tell(request), option),
+    unaddressed: (request) => ((tell(request) ?? undefined) === undefined ? finder.unaddressed(request) : false),
+  }
+}
+
+/** True if a proxy has forwarded this address: what found it trusts that proxy. */
+function isForwarded<Request>({ peer, header }: Finder<Request>, request: Request): boolean {
+  const address = peer(request)
+  const forwarded = header(request, 'x-forwarded-for')?.split(',') ?? []
+  return forwarded.some((entry) => entry.trim() === address)
+}

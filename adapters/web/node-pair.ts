@@ -1,0 +1,48 @@
+import { type EndingResponse, isUnixSocket, type LocalSocket } from '../../src/http.ts'
+import type { Finder } from './address-view.ts'
+
+/** The part of a response of Node that takes the fields. */
+export interface NodeResponse {
+  readonly headersSent: boolean
+  setHeader(name: string, value: string): unknown
+}
+
+/** Request and response of Node, behind a web server that runs on it. */
+export interface NodePair {
+  readonly req: {
+    readonly socket: LocalSocket
+    readonly headers?: Readonly<Record<string, string | readonly string[] | undefined>> | undefined
+  }
+  readonly res?: (EndingResponse & NodeResponse) | undefined
+}
+
+/** Request and response of Node, which srvx shows on its requests. */
+export function nodePair(request: Request): NodePair | undefined {
+  return (request as { runtime?: { node?: NodePair } }).runtime?.node
+}
+
+/** Request and response of Node, which @hono/node-server passes beside the request. */
+export function pairBeside(context: unknown): Partial<NodePair> | undefined {
+  const node = context as { incoming?: NodePair['req']; outgoing?: NodePair['res'] } | undefined | null
+  return node?.incoming && { req: node.incoming, res: node.outgoing }
+}
+
+/**
+ * What a server on Node, or any other, tells of a request. Node has parsed the headers already, and a server on Node would
+ * first copy all of them for `request.headers`. Only a server of Node shows its sockets.
+ */
+export function finderOver<Call>(
+  pairOf: (call: Call) => Partial<NodePair> | undefined,
+  requestOf: (call: Call) => Pick<Request, 'headers'>,
+): Omit<Finder<Call>, 'peer'> {
+  return {
+    unaddressed(call) {
+      const node = pairOf(call)?.req
+      return node && isUnixSocket(node.socket)
+    },
+    header(call, name) {
+      const parsed = pairOf(call)?.req?.headers
+      return parsed === undefined ? (requestOf(call).headers.get(name) ?? undefined) : parsed[name]?.toString()
+    },
+  }
+}

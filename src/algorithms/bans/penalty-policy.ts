@@ -1,0 +1,102 @@
+import { type Duration, warnOfSeconds } from '../../common/duration.ts'
+import { HeadgateError, invalidOption } from '../../common/errors.ts'
+import { anything, check, duration, flag, optional, text, whole } from '../../common/option-readers.ts'
+import { readOptions } from '../../common/options.ts'
+import type { Policy } from '../algorithm.ts'
+import { makePolicy } from '../define-policy.ts'
+import { Penalty, unlimited } from './penalty.ts'
+
+export interface PenaltyOptions {
+  /** How many refusals lead to a block, such as 10. */
+  after: number
+  /** The time in which they are counted, such as `'1m'`. A count starts with a refusal. */
+  within: Duration
+  /**
+   * How long a key is blocked: the first time, the second time and so on, such as `['1m', '10m']`. The last one repeats.
+   * Needed without `until`.
+   */
+  block?: Duration | readonly Duration[]
+  /**
+   * `'window'`, in place of `block`: a block ends when the refused call would be admitted, which is the end of a fixed window.
+   * A call whose cost never fits begins no block.
+   */
+  until?: 'window'
+  /** How long a block is remembered after its end. Default: the longest block. */
+  forget?: Duration
+  /** True if a refused call during a block starts the duration of that block anew. Default false. */
+  extend?: boolean
+  /**
+   * True if the other policies of the key count anew when a block begins: it replaces their waits, and the key has its full
+   * quota when it ends. Default false.
+   */
+  restart?: boolean
+  /** The scope of the key that is blocked. Default: the scope of the limiter's first policy. */
+  scope?: string
+  /** The name of the penalty in decisions. Default `'penalty'`. */
+  name?: string
+  /** The HTTP status of a blocked request. Default 429. */
+  status?: 403 | 429
+}
+
+/** What a block without durations cannot have. */
+const untimed = ['forget', 'extend', 'restart'] as const
+
+const code = 'HEADGATE_PENALTY'
+const blockTime = duration(undefined, { code })
+const readers = {
+  after: whole(undefined, { code }),
+  within: duration(undefined, { code }),
+  block: anything,
+  until: optional(check((given) => given === 'window', "'window'", "'window'", undefined, code)),
+  forget: optional(duration(undefined, { code })),
+  extend: flag(),
+  restart: flag(),
+  scope: optional(text(undefined, 'HEADGATE_SCOPE')),
+  name: text('penalty', 'HEADGATE_NAME'),
+  status: check((given) => given === 403 || given === 429, '403 or 429', '429', 429, code),
+}
+
+/**
+ * A policy that blocks keys which the other policies refuse again and again. Not public: it is the `penalty` option of a
+ * limiter.
+ * @throws HeadgateError `HEADGATE_PENALTY` if an option is out of range, `HEADGATE_NAME`, `HEADGATE_SCOPE`, `HEADGATE_OPTION`
+ */
+export function penalty(options: PenaltyOptions, scope: string, shadow: boolean): Policy {
+  const { after, within, name, ...read } = readOptions('penalty', options, readers)
+  const list = read.until === undefined ? durationsOf(options) : noDurations(options)
+  const blocks = list.map((block) => blockTime(block, 'penalty: block'))
+  const forget = read.forget ?? Math.max(0, ...blocks)
+  warnOfSeconds(options.within, 'penalty: within')
+  for (const block of list) warnOfSeconds(block, 'penalty: block')
+  const settings = {
+    name,
+    label: name,
+    scope: read.scope ?? scope,
+    limit: after,
+    window: within,
+    burst: unlimited,
+    countRefused: true,
+    shadow,
+  }
+  const micros = blocks.map((block) => block * 1000)
+  const algorithm = new Penalty(after, within * 1000, forget * 1000, micros, read)
+  const policy: Policy = makePolicy(settings, algorithm, () => policy)
+  return policy
+}
+
+function durationsOf({ block }: PenaltyOptions): readonly Duration[] {
+  const list = Array.isArray(block) ? (block as readonly Duration[]) : [block as Duration]
+  if (block !== undefined && list.length >= 1 && list.length <= 20) return list
+  const fix = "Write block: ['1m', '10m', '1h'], or until: 'window'."
+  throw invalidOption('penalty: block', '1 to 20 durations', block, fix, code)
+}
+
+/** A block that ends with the window. */
+function noDurations(options: PenaltyOptions): readonly Duration[] {
+  const misfit = (['block', ...untimed] as const).find((option) => options[option] !== undefined)
+  if (misfit === undefined) return []
+  throw new HeadgateError(
+    'HEADGATE_PENALTY',
+    `penalty: until: 'window' and ${misfit} exclude each other. Leave one of them out: such a block has no duration of its own.`,
+  )
+}

@@ -1,0 +1,215 @@
+/*
+ * Penalty: a key that is refused again and again is blocked for a while, each time for longer.
+ *
+ * It is a policy like any other, except that it judges the refusals of the other policies and not the call. It counts
+ * refused calls only, and refuses every call while a block lasts.
+ *
+ *     refused   x  x x      x                         x xx
+ *     count     1  2 3=after                          1 23
+ *                    |<-- block[0] -->|                  |<------ block[1] ------>|<--- forget --->| all forgotten
+ *
+ * A count starts with a refusal and lasts for `within`. Calls during a block do not count. Unless the penalty extends its
+ * blocks, they change nothing, so the end of a block is known from its start. A penalty that extends starts the block anew
+ * with each refused call. A block is remembered for `forget` after its end. The next block within that time is the next
+ * one of the list, or the last one again.
+ *
+ * A penalty that ends with the window has no durations. Its block lasts as long as the refused call has to wait under the
+ * other policies, and nothing is remembered afterwards. A call that never fits has no such time, and begins no block.
+ *
+ * State: last (us), start of the count (us), refusals counted, blocks so far, end of the block (us).
+ */
+import { Algorithm, type Numbers, type Report } from '../algorithm.ts'
+import { are, type Description, type Facts, milliseconds, type Terms, timeText } from '../describe.ts'
+
+/** What a penalty does beyond counting and blocking. */
+export interface PenaltyRules {
+  /** A refused call during a block starts the duration of that block anew. */
+  readonly extend?: boolean
+  /** When a block begins, the other policies of the key count anew. */
+  readonly restart?: boolean
+}
+
+/** The rules that apply, as a sum among the parameters: it is less than any block. */
+const extendRule = 1
+const restartRule = 2
+/** In microseconds. */
+const leastBlock = 1000
+const latest = Number.MAX_SAFE_INTEGER
+
+/** The remaining units of a key that is not blocked: more than any real limit. */
+export const unlimited: number = 2 ** 52
+
+export class Penalty extends Algorithm {
+  readonly kind = 'penalty'
+  readonly parameters: readonly number[]
+  readonly slots = 5
+  /** A refusal stays counted, whatever is given back. */
+  override readonly settles = false
+  override readonly punishes = true
+  readonly span: number
+  readonly after: number
+  readonly within: number
+  readonly forget: number
+  readonly blocks: readonly number[]
+  declare readonly countsAlways: boolean
+  declare readonly restarts: boolean
+  declare readonly endsWithWindow: boolean
+  /** The longest block; Infinity if it ends with the window. */
+  readonly longest: number
+
+  /** Times in microseconds. @param blocks none for a block that ends with the window */
+  constructor(
+    after: number,
+    within: number,
+    forget: number,
+    blocks: readonly number[],
+    { extend = false, restart = false }: PenaltyRules = {},
+  ) {
+    super()
+    this.after = after
+    this.within = within
+    this.forget = forget
+    this.blocks = blocks
+    this.span = Math.max(within, ...blocks)
+    this.countsAlways = extend
+    this.restarts = restart
+    this.endsWithWindow = blocks.length === 0
+    this.longest = this.endsWithWindow ? Infinity : Math.max(...blocks)
+    const rules = (extend ? extendRule : 0) + (restart ? restartRule : 0)
+    // The plain penalty has no number for the rules: its states of earlier builds keep their definition.
+    this.parameters = [after, within, forget, ...blocks, ...(rules > 0 ? [rules] : [])]
+  }
+
+  /** The penalty with these parameters. */
+  static of([after = 0, within = 0, forget = 0, ...more]: readonly number[]): Penalty {
+    const rules = more.find((number) => number < leastBlock) ?? 0
+    const blocks = more.filter((number) => number >= leastBlock)
+    return new Penalty(after, within, forget, blocks, {
+      extend: rules % restartRule === extendRule,
+      restart: rules >= restartRule,
+    })
+  }
+
+  wait(s: Numbers, i: number, at: number): number {
+    return Math.max(0, (s[i + 4] as number) - this.#aheadAt(s, i, at) - at)
+  }
+
+  /** How far the times of the state lie ahead, because the clock went far back. */
+  #aheadAt(s: Numbers, i: number, at: number): number {
+    return Math.max(0, (s[i] as number) - at)
+  }
+
+  override fits(): boolean {
+    return true
+  }
+
+  /** An admitted call is not counted. Only the time of the state moves, if the clock went far back. */
+  take(s: Numbers, i: number, at: number): void {
+    const ahead = this.#aheadAt(s, i, at)
+    if (ahead === 0) return
+    s[i] = at
+    s[i + 1] = Math.max(0, (s[i + 1] as number) - ahead)
+    s[i + 4] = Math.max(0, (s[i + 4] as number) - ahead)
+  }
+
+  override count(s: Numbers, i: number, at: number, _cost: number, wait: number): void {
+    this.take(s, i, at)
+    const since = at - (s[i + 4] as number)
+    if (since < 0) {
+      if (this.countsAlways) this.#extend(s, i, at)
+      return
+    }
+    if (since >= this.forget) s[i + 3] = 0
+    if (s[i + 2] === 0 || at - (s[i + 1] as number) >= this.within) {
+      s[i + 1] = at
+      s[i + 2] = 0
+    }
+    s[i + 2] = (s[i + 2] as number) + 1
+    s[i] = at
+    if ((s[i + 2] as number) >= this.after) this.#block(s, i, at, wait)
+  }
+
+  #block(s: Numbers, i: number, at: number, wait: number): void {
+    const blocks = s[i + 3] as number
+    const duration = this.endsWithWindow ? wait : (this.blocks[Math.min(blocks, this.blocks.length - 1)] as number)
+    if (duration === Infinity) return
+    s[i + 4] = Math.min(at + duration, latest)
+    s[i + 3] = this.#atMost(blocks + 1)
+    s[i + 2] = 0
+  }
+
+  /** A number of blocks, as far as they are told apart. */
+  #atMost(blocks: number): number {
+    return Math.min(blocks, this.blocks.length || 1)
+  }
+
+  #extend(s: Numbers, i: number, at: number): void {
+    s[i + 4] = Math.max(s[i + 4] as number, at + (this.blocks[(s[i + 3] as number) - 1] as number))
+    s[i] = at
+  }
+
+  override unblock(s: Numbers, i: number, at: number): void {
+    this.take(s, i, at)
+    if ((s[i + 2] as number) === 0 && (s[i + 4] as number) <= at) return
+    s[i] = at
+    s[i + 2] = 0
+    s[i + 4] = Math.min(s[i + 4] as number, at)
+  }
+
+  override refund(s: Numbers, i: number, at: number): void {
+    this.take(s, i, at)
+  }
+
+  report(s: Numbers, i: number, at: number, out: Report): void {
+    const now = at + this.#aheadAt(s, i, at)
+    const end = s[i + 4] as number
+    const counted = (s[i + 2] as number) > 0 ? (s[i + 1] as number) + this.within : 0
+    const forgotten = (s[i + 3] as number) > 0 ? end + this.forget : 0
+    out.used = now < counted ? (s[i + 2] as number) : 0
+    out.remaining = end > now ? 0 : unlimited - out.used
+    out.reset = Math.max(0, counted - now, forgotten - now)
+  }
+
+  /** A block keeps its end, but is never longer than the longest block now. One that ends with the window keeps it as it is. */
+  override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    if (!(from instanceof Penalty)) return false
+    this.take(s, i, at)
+    s[i + 3] = this.#atMost(s[i + 3] as number)
+    s[i + 4] = Math.min(s[i + 4] as number, at + this.longest)
+    return true
+  }
+
+  /** The later start with the higher count, and the later end with the higher number of blocks. */
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    this.take(s, i, at)
+    const ahead = this.#aheadAt(t, j, at)
+    const start = (t[j + 1] as number) - ahead
+    const counted = at - start < this.within ? (t[j + 2] as number) : 0
+    if (at - (s[i + 1] as number) >= this.within) s[i + 2] = 0
+    if (counted > 0) s[i + 1] = Math.max(s[i + 2] === 0 ? 0 : (s[i + 1] as number), start)
+    s[i + 2] = Math.max(s[i + 2] as number, counted)
+    s[i + 3] = Math.max(s[i + 3] as number, t[j + 3] as number)
+    s[i + 4] = Math.max(s[i + 4] as number, (t[j + 4] as number) - ahead)
+    s[i] = at
+  }
+
+  override get terms(): Terms {
+    return { limit: this.after, window: this.within / 1000, burst: this.after }
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const [, start = 0, refusals = 0, blocks = 0, end = 0] = s
+    const numbers = { refusals, countStart: milliseconds(start), blocks, blockedUntil: milliseconds(end) }
+    return { words: this.#words(blocks, end, facts), numbers }
+  }
+
+  #words(blocks: number, end: number, { now, used, retry, reset }: Facts): string {
+    const which = this.endsWithWindow ? '' : ` (block ${blocks})`
+    if (retry > 0) return `Blocked for ${timeText(retry)} more, because it was refused too often${which}`
+    const remembered = end + this.forget - now
+    const before = blocks > 0 && remembered > 0 ? `; the last block is remembered for ${timeText(remembered)} more` : ''
+    if (used === 0) return `No refusal is counted${before}`
+    const left = before === '' ? `, for ${timeText(reset)} more` : ''
+    return `${used} of ${this.after} refusals that lead to a block ${are(used)} counted${left}${before}`
+  }
+}

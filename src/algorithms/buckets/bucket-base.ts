@@ -1,0 +1,113 @@
+import { Algorithm, type Numbers, type Ticket } from '../algorithm.ts'
+import { Bookings, maxBookings } from './bookings.ts'
+import { type Description, debtWords, type Facts, type InspectedNumbers, usedWords } from '../describe.ts'
+import { maxSafe, ratioUp } from '../exact-math.ts'
+import { type Drain, maxSteps } from './steps.ts'
+
+/**
+ * What both kinds of buckets do for reservations and when their numbers change. The level is `s[1]`, and `s[timeSlot]` is the
+ * time from which it drains.
+ */
+export abstract class DrainingBucket extends Algorithm implements Drain {
+  readonly slots: number
+  declare readonly idSlot: number
+  override readonly bookingNumbers: number = 1 + 2 * maxSteps + 3 * maxBookings
+  override readonly promises = true
+  abstract readonly rate: number
+  abstract readonly per: number
+  abstract readonly capacity: number
+  /** Ticks per unit. */
+  abstract readonly weight: number
+  readonly #timeSlot: number
+  protected readonly bookings: Bookings
+
+  /** The id of the reservations is the last number: 0 while none is open, -1 if only bookings are left. */
+  constructor(slots: number, timeSlot: number) {
+    super()
+    this.slots = slots
+    this.idSlot = slots - 1
+    this.#timeSlot = timeSlot
+    this.bookings = new Bookings(this, slots)
+  }
+
+  // Bookings make these more than the defaults can do.
+  abstract override fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean
+  abstract override count(s: Numbers, i: number, at: number, cost: number): void
+  abstract override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void
+  abstract override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void
+  /** True if states of the other one mean the same here, in ticks of another weight. */
+  protected abstract drainsAs(from: Algorithm): from is DrainingBucket
+  /** How used units come back, in words. */
+  protected abstract returning(s: readonly number[], facts: Facts): string
+  protected abstract numbers(s: readonly number[]): InspectedNumbers
+
+  override refund(s: Numbers, i: number, at: number, cost: number): void {
+    this.take(s, i, at, 0, 0)
+    const level = s[i + 1] as number
+    const ticks = cost * this.weight
+    const open = s[i + this.idSlot] !== 0 && Array.isArray(s)
+    const rest = open ? this.bookings.refund(s, s[this.#timeSlot] as number, level, ticks) : ticks
+    s[i + 1] = Math.max(0, level - rest)
+    if (open) this.close(s)
+  }
+
+  override settle(s: Numbers, i: number, at: number, units: number, [since, , whole]: Ticket): void {
+    this.take(s, i, at, 0, 0)
+    if (!Array.isArray(s)) return
+    const now = s[this.#timeSlot] as number
+    const level = s[1] as number
+    const ticks = Math.min(units, whole) * this.weight
+    const back =
+      since > now
+        ? this.bookings.cancel(s, now, level, since, whole * this.weight, ticks)
+        : this.bookings.settle(s, level, since, ticks)
+    s[1] = level - back
+    this.close(s)
+  }
+
+  /** Forgets the id once nothing is left to settle. */
+  protected close(s: number[]): void {
+    if (!this.bookings.over(s, s[1] as number)) return
+    s.length = this.slots
+    s[this.idSlot] = 0
+  }
+
+  /** Makes earlier tickets void. Bookings stay. @param ahead how far the clock went back */
+  protected forgetTickets(s: number[], ahead: number): void {
+    this.bookings.restart(s, ahead)
+    s[this.idSlot] = s.length > this.slots ? -1 : 0
+  }
+
+  /** Debt stays the same number of units, rounded up. Booked units keep their time. */
+  override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    if (!this.drainsAs(from)) return false
+    from.take(s, i, at, 0, 0)
+    s[i + 1] = Math.min(maxSafe, ratioUp(s[i + 1] as number, this.weight, from.weight))
+    if (!Array.isArray(s)) return true
+    this.bookings.scale(s, this.weight, from.weight)
+    this.bookings.endRuns(s)
+    return true
+  }
+
+  /** Units that count for more or less, or beyond the capacity, can no longer be settled. */
+  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+    if (!this.drainsAs(from)) return false
+    from.take(s, i, at, 0, 0)
+    const level = ratioUp(s[i + 1] as number, times, per)
+    const ticks = level < maxSafe ? ratioUp(level, this.weight, from.weight) : Infinity
+    s[i + 1] = Math.min(this.capacity, ticks)
+    if (s[i + this.idSlot] === 0 || !Array.isArray(s)) return true
+    this.bookings.scale(s, times, per)
+    this.bookings.scale(s, this.weight, from.weight)
+    this.bookings.endRuns(s)
+    if (times !== per || ticks > this.capacity) this.forgetTickets(s, 0)
+    return true
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const debt = Math.max(0, Math.ceil(((s[1] as number) - this.capacity) / this.weight))
+    const booked = this.bookings.list(s).map(([time, ticks]) => ({ time, units: Math.ceil(ticks / this.weight) }))
+    const words = usedWords(facts, debtWords(debt) + this.returning(s, facts))
+    return { words, numbers: this.numbers(s), debt, booked }
+  }
+}

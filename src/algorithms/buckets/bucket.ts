@@ -1,0 +1,224 @@
+/*
+ * A bucket that drains continuously.
+ *
+ * The naive token bucket keeps a fraction of a token and adds `elapsed * limit / window` to it. Each step rounds, the
+ * errors add up, and a request that is due exactly now is refused. GCRA keeps one time instead (the theoretical arrival
+ * time) and does the same division the other way round. Both are the same limiter:
+ *
+ *     token bucket   starts full, refills,    a call takes tokens,   refused when there are too few
+ *     leaky bucket   starts empty, drains,    a call pours water in, refused when it would overflow
+ *     GCRA           TAT starts at now,       a call pushes it on,   refused when it would lie too far ahead
+ *
+ *     capacity  ___________________________________________
+ *                        |\      excess: wait until it has drained
+ *         level   |\     | \    ______
+ *                 | \    |  \  |\
+ *                 |  \   |   \ | \       (TAT = last + level / drain)
+ *        0  ______|   \__|    \|  \________________________
+ *
+ * Here nothing is divided until a wait is needed. The level is counted in ticks, chosen so small that a unit of
+ * cost and a microsecond are both whole numbers of them: a unit takes `window` ticks and a microsecond drains `limit`
+ * ticks, both divided by their greatest common divisor. The level may rise above the capacity. That is debt, from a
+ * charge or a reservation, and it drains like the rest.
+ *
+ * A settled reservation gives back what has not drained since (bookings.ts). Booked units pour at the promised time, and no
+ * later call goes before them.
+ *
+ * State: last (us), level (ticks at `last`), id of the reservations (0: none is open, -1: only bookings are left). Then, in
+ * an array of its own, the steps and bookings.
+ * Bound: burst + limit * t / window units in any span t, where booked units count at their promised time.
+ */
+import { HeadgateError } from '../../common/errors.ts'
+import type { Algorithm, Numbers, Report } from '../algorithm.ts'
+import { type Facts, type InspectedNumbers, nextWords, type Terms, timeText } from '../describe.ts'
+import { DrainingBucket } from './bucket-base.ts'
+import { toleranceOf } from '../effective-time.ts'
+import { gcd, maxSafe } from '../exact-math.ts'
+
+const slots = 3
+
+/** Windows in which people count, in microseconds. */
+const usual = [1, 60, 900, 3600, 86_400].map((seconds) => seconds * 1_000_000)
+
+export class Bucket extends DrainingBucket {
+  readonly kind = 'bucket'
+  readonly parameters: readonly number[]
+  readonly span: number
+  readonly #window: number
+  readonly burst: number
+  /** Ticks per unit. */
+  readonly weight: number
+  /** Ticks that drain per microsecond. */
+  readonly rate: number
+  readonly per = 1
+  readonly capacity: number
+
+  constructor(limit: number, window: number, burst: number) {
+    super(slots, 0)
+    const drain = limit || 1 // under a limit of 0 the bucket stays empty
+    const divisor = gcd(drain, window)
+    this.burst = burst
+    this.weight = window / divisor
+    this.rate = drain / divisor
+    this.capacity = burst * this.weight
+    this.parameters = [burst, this.weight, this.rate]
+    if (this.capacity > maxSafe) {
+      throw new HeadgateError(
+        'HEADGATE_INEXACT',
+        `A bucket of ${burst} at ${limit} per ${window / 1000} ms cannot be counted in whole numbers below 2^53. ` +
+          'Choose a limit that shares a divisor with the window (1000000 for 999983), a shorter window or a smaller burst.',
+      )
+    }
+    this.span = Math.ceil(this.capacity / this.rate)
+    this.#window = window
+  }
+
+  override get tolerance(): number {
+    return toleranceOf(this.span, this.#window)
+  }
+
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    if (s[i + 2] !== 0) return this.#waitBehind(s, i, Math.max(at, s[i] as number), cost)
+    return this.#excessWait(this.#drained(s, i, at), cost)
+  }
+
+  /** The level without bookings. A product beyond 2^53 is inexact, but still larger than any level. */
+  #drained(s: Numbers, i: number, at: number): number {
+    const level = s[i + 1] as number
+    const elapsed = at - (s[i] as number)
+    return elapsed <= 0 ? level : Math.max(0, level - elapsed * this.rate)
+  }
+
+  #excessWait(level: number, cost: number): number {
+    const excess = level - (this.capacity - cost * this.weight)
+    if (excess <= 0) return 0
+    return cost > this.burst ? Infinity : Math.ceil(excess / this.rate)
+  }
+
+  /** No call goes before the last booking. */
+  #waitBehind(s: Numbers, i: number, now: number, cost: number): number {
+    const from = Math.max(now, this.bookings.until(s, now))
+    return from - now + this.#excessWait(this.#levelAt(s, i, from), cost)
+  }
+
+  /** The level with the units that are booked until then. If the clock went far back, that of `last`. */
+  #levelAt(s: Numbers, i: number, at: number): number {
+    if (s[i + 2] === 0) return this.#drained(s, i, at)
+    const last = s[i] as number
+    return this.bookings.levelAt(s, last, s[i + 1] as number, Math.max(at, last))
+  }
+
+  override fits(s: Numbers, i: number, at: number, cost: number): boolean {
+    const ahead = s[i + 2] === 0 ? 0 : this.bookings.ahead(s, Math.max(at, s[i] as number))
+    return this.#levelAt(s, i, at) + ahead + cost * this.weight <= maxSafe
+  }
+
+  take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
+    if (s[i + 2] === 0 && delay === 0) {
+      s[i + 1] = this.#drained(s, i, at) + cost * this.weight
+      s[i] = at
+    } else this.#takeAmongBookings(s as number[], at, cost * this.weight, delay)
+  }
+
+  #takeAmongBookings(s: number[], at: number, ticks: number, delay: number): void {
+    const level = this.#advance(s, at)
+    if (delay > 0) {
+      this.bookings.book(s, at, level, at + delay, ticks)
+      if (s[2] === 0) s[2] = -1
+    } else if (ticks > 0) {
+      if (s[2] !== 0) this.bookings.arrive(s, at, level)
+      s[1] = level + ticks
+    }
+  }
+
+  /** Brings the state to `at` and returns its level. If the clock went far back, all tickets are void. */
+  #advance(s: number[], at: number): number {
+    const last = s[0] as number
+    const forth = at >= last
+    const level = forth ? this.bookings.advance(s, last, s[1] as number, at) : (s[1] as number)
+    if (!forth) this.forgetTickets(s, last - at)
+    s[0] = at
+    s[1] = level
+    if (at > last) this.close(s)
+    return level
+  }
+
+  /** Fills up to the capacity at most. So one full refill after the last refused call, all of them are forgotten. */
+  override count(s: Numbers, i: number, at: number, cost: number): void {
+    const level = this.#levelAt(s, i, at)
+    const filled = Math.min(this.capacity, level + cost * this.weight)
+    this.take(s, i, at, 0, 0)
+    if (s[i + 2] !== 0 && filled > level) this.bookings.arrive(s as number[], at, level)
+    s[i + 1] = Math.max(level, filled)
+  }
+
+  report(s: Numbers, i: number, at: number, out: Report): void {
+    if (s[i + 2] !== 0) {
+      this.#reportBookings(s, i, Math.max(at, s[i] as number), out)
+      return
+    }
+    this.#reportLevel(this.#drained(s, i, at), out)
+  }
+
+  #reportLevel(level: number, out: Report): void {
+    const unused = this.capacity - level
+    const units = Math.floor(unused / this.weight)
+    out.remaining = units > 0 ? units : 0
+    out.used = this.burst - units
+    out.reset = Math.ceil(level / this.rate)
+  }
+
+  #reportBookings(s: Numbers, i: number, now: number, out: Report): void {
+    const until = this.bookings.until(s, now)
+    this.#reportLevel(this.#levelAt(s, i, Math.max(now, until)), out)
+    if (until > 0) out.remaining = 0
+    if (until > 0) out.reset += until - now
+    out.used = Math.ceil((this.#levelAt(s, i, now) + this.bookings.ahead(s, now)) / this.weight)
+  }
+
+  protected drainsAs(from: Algorithm): from is Bucket {
+    return from instanceof Bucket
+  }
+
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const level = Math.max(this.#foldedAt(s, i, at), this.#foldedAt(t, j, at))
+    this.#write(s, i, at, level)
+  }
+
+  override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const id = this.bookings.in(s) ? 0 : (s[i + 2] as number)
+    this.#write(t, j, at, this.#foldedAt(s, i, at))
+    t[j + 2] = id
+  }
+
+  /** The level with all bookings in it. It is as strict from the last of them on. */
+  #foldedAt(s: Numbers, i: number, at: number): number {
+    if (s[i + 2] === 0) return this.#drained(s, i, at)
+    const last = s[i] as number
+    return Math.min(maxSafe, this.bookings.folded(s, last, s[i + 1] as number, Math.max(at, last)))
+  }
+
+  #write(s: Numbers, i: number, at: number, level: number): void {
+    if (Array.isArray(s)) s.length = i + slots
+    s[i] = at
+    s[i + 1] = level
+    s[i + 2] = 0
+  }
+
+  /** The rate in whole units, in the shortest of the usual windows. */
+  override get terms(): Terms {
+    const { weight, rate, burst } = this
+    const window = usual.find((each) => (each * rate) % weight === 0 && each * rate <= maxSafe)
+    return window === undefined
+      ? { limit: rate, window: weight / 1000, burst }
+      : { limit: (window * rate) / weight, window: window / 1000, burst }
+  }
+
+  protected numbers([, level = 0]: readonly number[]): InspectedNumbers {
+    return { level: level / this.weight, capacity: this.burst }
+  }
+
+  protected returning(_s: readonly number[], facts: Facts): string {
+    return `; one comes back every ${timeText(this.weight / this.rate)}${nextWords(facts, ', the next')}`
+  }
+}

@@ -1,0 +1,13 @@
+import type { BurstOptions } from '../../policy/policy.ts'
+import type { Policy } from '../algorithm.ts'
+import { Bucket } from './bucket.ts'
+import { definePolicy } from '../define-policy.ts'
+
+/**
+ * The generic cell rate algorithm (ITU-T I.371): one unit every `window / limit`, and up to `burst` units early.
+ * It makes the same decisions as `tokenBucket`. See bucket.ts.
+ * @throws HeadgateError if an option is unknown or out of range
+ */
+export function gcra(options: BurstOptions): Policy {
+  return definePolicy('gcra', options, ['burst'], ({ limit, burst }, window) => new Bucket(limit, window, burst))
+}

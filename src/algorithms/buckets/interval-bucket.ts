@@ -1,0 +1,249 @@
+/*
+ * A bucket that is refilled at whole intervals.
+ *
+ *     fixed window, aligned to the clock    [kW, (k+1)W) starts with `limit` units
+ *     fixed window, from the first request  a window opens with the first call after the last window ended
+ *     token bucket, interval refill         `limit` tokens at the end of each W, up to `burst` of them
+ *
+ * All three are one counter of spent units. Every interval that ends takes `limit` away from it:
+ *
+ *       spent
+ *     burst  _ _ _ _ _ _ _ _ _ _ _ _ _ _ _ _
+ *                  |##|           |
+ *               |##|##|           |##|          - limit at each |
+ *            |##|##|##|        |##|##|
+ *            ^ start           ^ start + W
+ *
+ * If nothing is spent, the key has its full quota and no interval is open: the next call opens one. Spent units may
+ * exceed `burst`. That is debt, from a charge, and each interval works off its part.
+ *
+ * A settled reservation gives back as in a bucket (bookings.ts), interval by interval: within one interval nothing drains,
+ * so its surplus is given back in full. Booked units count in the interval that was promised.
+ *
+ * State: last (us), spent (units at `last`), start of the interval that holds `last` (us), id of the reservations (0: none
+ * is open, -1: only bookings are left). Then, in an array of its own, the steps and bookings.
+ * Bound of a fixed window: `limit` in each window, so 2 * limit across a boundary.
+ * Bound of the token bucket: `burst` at once, and `limit` more for each interval that ends.
+ */
+import { HeadgateError } from '../../common/errors.ts'
+import type { Algorithm, Numbers, Report } from '../algorithm.ts'
+import { type Facts, type InspectedNumbers, milliseconds, type Terms, timeText } from '../describe.ts'
+import { DrainingBucket } from './bucket-base.ts'
+import { maxSafe } from '../exact-math.ts'
+
+export class IntervalBucket extends DrainingBucket {
+  readonly kind = 'intervalBucket'
+  readonly parameters: readonly number[]
+  readonly span: number
+  /** Units that come back in each interval. */
+  readonly rate: number
+  /** The length of an interval. */
+  readonly per: number
+  /** The most units at once. */
+  readonly capacity: number
+  readonly weight = 1
+  readonly aligned: boolean
+  /** The largest debt that can be worked off in an exact time: 142 years, or 2^53 - 1 units. */
+  readonly most: number
+
+  constructor(limit: number, window: number, burst: number, aligned: boolean) {
+    super(4, 2)
+    this.rate = limit || 1 // under a limit of 0 nothing is ever spent
+    this.per = window
+    this.capacity = burst
+    this.aligned = aligned
+    this.most = Math.min(maxSafe, this.rate * Math.floor(2 ** 52 / window))
+    this.span = Math.ceil(burst / this.rate) * window
+    this.parameters = [this.rate, window, burst, aligned ? 1 : 0]
+    if (burst > this.most) {
+      throw new HeadgateError(
+        'HEADGATE_INEXACT',
+        `A burst of ${burst} at ${limit} per ${window / 1000} ms takes too long to refill to be counted exactly. ` +
+          'Choose a smaller burst or a shorter window.',
+      )
+    }
+  }
+
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    const start = this.#startAt(s, i, at)
+    if (s[i + 3] !== 0) return this.#waitBehind(s, i, start, at, cost)
+    return this.#shortWait(this.#spentAt(s, i, start), start - at, 0, cost)
+  }
+
+  /** @param toStart from now to the start of an interval @param now the wait until the cost fits in this interval */
+  #shortWait(spent: number, toStart: number, now: number, cost: number): number {
+    const short = spent - (this.capacity - cost)
+    if (short <= 0) return now
+    return cost > this.capacity ? Infinity : toStart + Math.ceil(short / this.rate) * this.per
+  }
+
+  /** No call goes before the last booking. */
+  #waitBehind(s: Numbers, i: number, start: number, at: number, cost: number): number {
+    const behind = this.#behind(s, i, start)
+    const spent = this.#spentAt(s, i, Math.max(start, s[i + 2] as number) + behind)
+    return this.#shortWait(spent, start + behind - at, behind && start + behind - at, cost)
+  }
+
+  /** How far ahead of `start` the interval of the last booking is. */
+  #behind(s: Numbers, i: number, start: number): number {
+    const base = Math.max(start, s[i + 2] as number)
+    return Math.max(0, this.bookings.until(s, base) - base)
+  }
+
+  /** The start of the interval that holds `at`, if the intervals of the state go on. */
+  #startAt(s: Numbers, i: number, at: number): number {
+    const last = s[i] as number
+    const start = s[i + 2] as number
+    if (at < last) return this.aligned ? at - (at % this.per) : start - (last - at)
+    const elapsed = at - start
+    return elapsed < this.per ? start : start + Math.floor(elapsed / this.per) * this.per
+  }
+
+  /** The units spent in the interval that starts at `start`, with those booked until then. If the clock went far back, those of `last`. */
+  #spentAt(s: Numbers, i: number, start: number): number {
+    if (s[i + 3] === 0) return this.#drained(s, i, start)
+    const from = s[i + 2] as number
+    return this.bookings.levelAt(s, from, s[i + 1] as number, Math.max(start, from))
+  }
+
+  /** Without bookings. A product beyond 2^53 still exceeds anything spent. */
+  #drained(s: Numbers, i: number, start: number): number {
+    const spent = s[i + 1] as number
+    const elapsed = start - (s[i + 2] as number)
+    return elapsed <= 0 ? spent : Math.max(0, spent - (elapsed / this.per) * this.rate)
+  }
+
+  override fits(s: Numbers, i: number, at: number, cost: number, delay: number): boolean {
+    const start = this.#startAt(s, i, at)
+    const ahead = s[i + 3] === 0 ? 0 : this.bookings.ahead(s, Math.max(start, s[i + 2] as number))
+    const waits = Math.floor(delay / this.per) * this.rate
+    return this.#spentAt(s, i, start) + ahead + waits + cost <= this.most
+  }
+
+  take(s: Numbers, i: number, at: number, cost: number, delay: number): void {
+    if (s[i + 3] === 0 && delay === 0) {
+      const start = this.#startAt(s, i, at)
+      const spent = this.#drained(s, i, start)
+      s[i + 1] = spent + cost
+      s[i + 2] = spent > 0 ? start : this.#opensAt(at)
+      s[i] = at
+    } else this.#takeAmongBookings(s as number[], at, cost, delay)
+  }
+
+  #opensAt(at: number): number {
+    return this.aligned ? at - (at % this.per) : at
+  }
+
+  #takeAmongBookings(s: number[], at: number, cost: number, delay: number): void {
+    const spent = this.#advance(s, at)
+    if (delay > 0) {
+      this.bookings.book(s, s[2] as number, spent, at + delay, cost)
+      if (s[3] === 0) s[3] = -1
+    } else s[1] = spent + cost
+  }
+
+  /** Brings the state to `at` and returns what is spent. If the clock went far back, all tickets are void. */
+  #advance(s: number[], at: number): number {
+    const [last, before, from] = [s[0] as number, s[1] as number, s[2] as number]
+    const start = this.#startAt(s, 0, at)
+    const forth = at >= last
+    const spent = forth ? this.bookings.advance(s, from, before, start) : before
+    if (!forth) this.forgetTickets(s, from - start)
+    s[0] = at
+    s[1] = spent
+    s[2] = start
+    if (start <= from) return spent
+    this.close(s)
+    if (s[3] !== 0)
+      this.bookings.arrive(s, start, spent) // what drained before is lost to the tickets of earlier intervals
+    else if (spent === 0) s[2] = this.#opensAt(at)
+    return spent
+  }
+
+  /** Fills up to `burst` at most: a refused call does not outlast its interval. */
+  override count(s: Numbers, i: number, at: number, cost: number): void {
+    this.take(s, i, at, 0, 0)
+    const spent = s[i + 1] as number
+    s[i + 1] = Math.max(spent, Math.min(this.capacity, spent + cost))
+  }
+
+  override bookedAt(s: Numbers, i: number, at: number, delay: number): number {
+    return delay > 0 ? at + delay : (s[i + 2] as number)
+  }
+
+  report(s: Numbers, i: number, at: number, out: Report): void {
+    const start = this.#startAt(s, i, at)
+    const spent = this.#spentAt(s, i, start)
+    out.used = spent
+    if (s[i + 3] === 0) this.#reportSpent(spent, start - at, out)
+    else this.#reportBookings(s, i, start, at, out)
+  }
+
+  #reportSpent(spent: number, toStart: number, out: Report): void {
+    out.remaining = Math.max(0, this.capacity - spent)
+    out.reset = spent === 0 ? 0 : toStart + Math.ceil(spent / this.rate) * this.per
+  }
+
+  #reportBookings(s: Numbers, i: number, start: number, at: number, out: Report): void {
+    const behind = this.#behind(s, i, start)
+    out.used += this.bookings.ahead(s, Math.max(start, s[i + 2] as number))
+    this.#reportSpent(this.#spentAt(s, i, Math.max(start, s[i + 2] as number) + behind), start + behind - at, out)
+    if (behind > 0) out.remaining = 0
+  }
+
+  protected drainsAs(from: Algorithm): from is IntervalBucket {
+    return from instanceof IntervalBucket && from.per === this.per && from.aligned === this.aligned
+  }
+
+  /** The later interval counts: its refills come later. */
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const start = this.#startAt(s, i, at)
+    const other = this.#startAt(t, j, at)
+    const spent = this.#foldedAt(s, i, start)
+    const otherSpent = this.#foldedAt(t, j, other)
+    this.#write(s, i, at, Math.max(spent, otherSpent), Math.max(spent > 0 ? start : 0, otherSpent > 0 ? other : 0))
+  }
+
+  /** The merged interval may be another key's, and end before an interval that this key opens now. */
+  override reopen(s: Numbers, i: number, at: number): void {
+    this.take(s, i, at, 0, 0)
+    if (!this.aligned) s[i + 2] = at
+  }
+
+  override condense(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const start = this.#startAt(s, i, at)
+    const id = this.bookings.in(s) ? 0 : (s[i + 3] as number)
+    this.#write(t, j, at, this.#foldedAt(s, i, start), start)
+    t[j + 3] = id
+  }
+
+  /** What is spent with all bookings in it. It is as strict from the last of them on. */
+  #foldedAt(s: Numbers, i: number, start: number): number {
+    if (s[i + 3] === 0) return this.#drained(s, i, start)
+    const [spent, from] = [s[i + 1] as number, s[i + 2] as number]
+    return Math.min(this.most, this.bookings.folded(s, from, spent, Math.max(start, from)))
+  }
+
+  #write(s: Numbers, i: number, at: number, spent: number, start: number): void {
+    if (Array.isArray(s)) s.length = i + this.slots
+    s[i] = at
+    s[i + 1] = spent
+    s[i + 2] = start
+    s[i + 3] = 0
+  }
+
+  override get terms(): Terms {
+    return { limit: this.rate, window: this.per / 1000, burst: this.capacity }
+  }
+
+  protected numbers([, spent = 0, start = 0]: readonly number[]): InspectedNumbers {
+    const windowEnd = milliseconds(start + this.per)
+    return { spent, capacity: this.capacity, windowStart: milliseconds(start), windowEnd }
+  }
+
+  protected returning(s: readonly number[], { now }: Facts): string {
+    const end = timeText((s[2] as number) + this.per - now)
+    if (this.capacity === this.rate) return ` in the window that ends in ${end}`
+    return `; ${this.rate} come back every ${timeText(this.per)}, the next in ${end}`
+  }
+}

@@ -1,0 +1,13 @@
+import type { BurstOptions } from '../../policy/policy.ts'
+import type { Policy } from '../algorithm.ts'
+import { Bucket } from './bucket.ts'
+import { definePolicy } from '../define-policy.ts'
+
+/**
+ * The bucket as a meter: a call pours its cost in, `limit` per `window` leak out, and a call that would overflow `burst` is
+ * refused. It makes the same decisions as `tokenBucket`. See bucket.ts.
+ * @throws HeadgateError if an option is unknown or out of range
+ */
+export function leakyBucket(options: BurstOptions): Policy {
+  return definePolicy('leakyBucket', options, ['burst'], ({ limit, burst }, window) => new Bucket(limit, window, burst))
+}

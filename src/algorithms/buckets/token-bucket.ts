@@ -1,0 +1,29 @@
+import { oneOf } from '../../common/option-readers.ts'
+import type { BurstOptions } from '../../policy/policy.ts'
+import type { Policy } from '../algorithm.ts'
+import { Bucket } from './bucket.ts'
+import { definePolicy } from '../define-policy.ts'
+import { IntervalBucket } from './interval-bucket.ts'
+
+export interface TokenBucketOptions extends BurstOptions {
+  /**
+   * `'continuous'` (default): a token comes back every window / limit. `'interval'`: `limit` tokens come back at once, a
+   * window after the first one was taken.
+   */
+  refill?: 'continuous' | 'interval'
+}
+
+const refillReader = oneOf('continuous', 'interval')
+
+/**
+ * Tokens come back at `limit` per `window`. The bucket holds `burst` of them and starts full. See bucket.ts, and
+ * interval-bucket.ts for `refill: 'interval'`.
+ * @throws HeadgateError if an option is unknown or out of range
+ */
+export function tokenBucket(options: TokenBucketOptions): Policy {
+  return definePolicy('tokenBucket', options, ['burst', 'refill'], (settings, window) => {
+    const refill = refillReader(options.refill, 'tokenBucket: refill')
+    if (refill === 'continuous') return new Bucket(settings.limit, window, settings.burst)
+    return new IntervalBucket(settings.limit, window, settings.burst, false)
+  })
+}

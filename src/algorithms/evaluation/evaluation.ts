@@ -1,0 +1,240 @@
+/*
+ * One decision over all policies of a limiter: either all of them commit the call, or none does.
+ *
+ * The store provides the time and the states. The rule is here, and it is the same for every verb. It visits the policies
+ * twice:
+ *
+ *     evaluate   computes how long each policy makes the call wait, and changes nothing; the longest wait decides
+ *     commit     takes the cost, or counts the refusal, or leaves the state alone; then reports the numbers
+ *
+ * A reservation then reads its `tickets`. A refund or a settlement gives back between the two visits.
+ */
+import { alone, type Decision, join, type Source, type Verdict } from '../../policy/decision.ts'
+import { type Policy, Report, type Ticket } from '../algorithm.ts'
+import type { Costs, Details, Tickets, Verb } from './call-terms.ts'
+import { withLag } from '../effective-time.ts'
+import { knows, newReservationId, PolicyEvaluation, refund, restart, settle } from './policy-evaluation.ts'
+
+export type { Costs, Details, Tickets, Verb } from './call-terms.ts'
+export { unitsBack } from './call-terms.ts'
+export { effectiveTime } from '../effective-time.ts'
+export { newReservationId, PolicyEvaluation } from './policy-evaluation.ts'
+
+const report = new Report()
+
+/** On the path of every call: CONTRIBUTING.md says why its members are `private` and not `#`. */
+export class Evaluation {
+  readonly policies: readonly PolicyEvaluation[]
+  /** True if the call may go on. Set by `evaluate`. */
+  allowed = false
+  /** True if the call takes its cost, now or booked ahead. */
+  takes = false
+  /** Microseconds that the call has to wait. For a reservation that was granted, its delay. */
+  delay = 0
+
+  /** The policy if there is just one, as is usual: then nothing loops. */
+  private readonly only: PolicyEvaluation | undefined
+  /** The penalty whose blocks let the other policies count anew. */
+  private readonly penalty: PolicyEvaluation | undefined
+  private readonly countsRefused: boolean
+  private verb: Verb = 'peek'
+  /** True for the verbs that a caller waits for: `consume`, `reserve` and `peek`. */
+  private plain = true
+  private now = 0
+  private given: Tickets | undefined
+
+  constructor(policies: readonly Policy[]) {
+    this.policies = policies.map((policy) => new PolicyEvaluation(policy))
+    this.only = this.policies.length === 1 ? this.policies[0] : undefined
+    this.penalty = this.policies.find(({ policy, algorithm }) => algorithm.restarts === true && !policy.shadow)
+    this.countsRefused = policies.some((policy) => policy.countRefused)
+  }
+
+  /**
+   * @param maxWait how long a reservation would wait, in microseconds; 0 for the other verbs
+   * @param tickets for `settle` and `renew`: those of the reservation
+   */
+  evaluate(verb: Verb, now: number, costs: Costs, maxWait: number, tickets?: Tickets): void {
+    this.verb = verb
+    this.now = now
+    if (tickets !== this.given) this.given = tickets
+    const plain = verb === 'consume' || verb === 'reserve' || verb === 'peek'
+    this.plain = plain
+    const delay = plain && typeof costs === 'number' ? this.waitFor(costs) : this.longestWait(costs)
+    this.delay = delay
+    this.allowed = delay === 0 || (verb === 'reserve' && this.grants(maxWait))
+    this.takes = this.allowed && verb !== 'peek' && verb !== 'refund' && verb !== 'settle'
+  }
+
+  /** How long the call waits if its cost is the same under every policy. */
+  private waitFor(cost: number): number {
+    const { only, now } = this
+    if (only !== undefined) return only.evaluate(now, cost)
+    let delay = 0
+    for (const evaluation of this.policies) {
+      const wait = evaluation.evaluate(now, cost)
+      if (wait > delay) delay = wait
+    }
+    return delay
+  }
+
+  private longestWait(costs: Costs): number {
+    let delay = 0
+    for (const [n, evaluation] of this.policies.entries()) {
+      const wait = this.waitOf(evaluation, typeof costs === 'number' ? costs : (costs[n] as number), this.given?.[n])
+      if (wait > delay) delay = wait
+    }
+    return delay
+  }
+
+  private waitOf(evaluation: PolicyEvaluation, cost: number, ticket: Ticket | undefined): number {
+    const { verb, now } = this
+    if (verb === 'charge') return evaluation.evaluateCharge(now, cost)
+    if (verb === 'renew') return evaluation.evaluateRenewal(now, cost, ticket)
+    if (verb !== 'refund' && verb !== 'settle') return evaluation.evaluate(now, cost)
+    evaluation.begin(now, cost)
+    return 0
+  }
+
+  /** True if a reservation that has to wait is granted. */
+  private grants(maxWait: number): boolean {
+    return this.delay <= maxWait && this.canPromise()
+  }
+
+  /**
+   * Only one policy alone can promise a future time. If several with different waits booked the call, those with the
+   * shorter wait would admit others meanwhile, and exceed their limit when the call acts.
+   */
+  private canPromise(): boolean {
+    const enforced = this.policies.filter(({ policy, cost }) => !policy.shadow && cost > 0)
+    // A penalty counts no units, and units in flight are held from now on: they may stand beside the promise.
+    const [evaluation, ...more] = enforced.filter(({ algorithm, wait }) => {
+      return wait > 0 || !(algorithm.punishes || algorithm.leases)
+    })
+    if (evaluation === undefined || more.length > 0 || evaluation.carried) return false
+    const { s, i, at, wait, cost, algorithm } = evaluation
+    return algorithm.promises && algorithm.fits(s, i, at, cost, wait - (at - this.now))
+  }
+
+  /** True if `commit` will write to states, also to those of new keys. */
+  get writes(): boolean {
+    return this.takes || (this.countsRefused && (this.verb === 'consume' || this.verb === 'reserve'))
+  }
+
+  /** True if a settlement charges units beyond the reserved ones, also to new keys. */
+  get charges(): boolean {
+    return this.verb === 'settle' && this.policies.some(({ cost }) => cost > 0)
+  }
+
+  commit(source: Source, details?: Details): Decision {
+    const { only, allowed } = this
+    const at = details !== undefined && details.at === true ? Math.floor(this.now / 1000) : undefined
+    if (only !== undefined) return alone(allowed, [this.commitOne(only, details)], source, at)
+    return join(allowed, this.commitAll(details), source, at)
+  }
+
+  private commitAll(details: Details | undefined): Verdict[] {
+    const { policies, penalty } = this
+    if (penalty === undefined || this.takes) return policies.map((evaluation) => this.commitOne(evaluation, details))
+    const free = penalty.wait === 0
+    for (const evaluation of policies) this.change(evaluation)
+    if (free && penalty.wait > 0) restart(penalty, policies, this.now)
+    return policies.map((evaluation) => this.verdict(evaluation, details))
+  }
+
+  private commitOne(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
+    this.change(evaluation)
+    return this.verdict(evaluation, details)
+  }
+
+  private change(evaluation: PolicyEvaluation): void {
+    const { cost, algorithm } = evaluation
+    if (evaluation.wait > 0 || !this.takes) this.commitRefused(evaluation)
+    else if (!this.plain) this.takeMore(evaluation)
+    else if (cost > 0) {
+      algorithm.take(evaluation.s, evaluation.i, evaluation.at, cost, 0)
+      evaluation.wrote = true
+    }
+  }
+
+  private verdict(evaluation: PolicyEvaluation, details: Details | undefined): Verdict {
+    const { s, i, at, wait, policy, algorithm } = evaluation
+    const out = report
+    algorithm.report(s, i, at, out)
+    const { remaining, used } = out
+    const resetAfter = Math.ceil((out.reset + (at - this.now)) / 1000)
+    if (details !== undefined && details.nextAfter === true) {
+      return this.withNext(evaluation, remaining, used, resetAfter)
+    }
+    const { name, limit, shadow } = policy
+    const retryAfter = Math.ceil(wait / 1000)
+    return { name, allowed: wait === 0, limit, remaining, used, retryAfter, resetAfter, shadow }
+  }
+
+  /** A charge, also of 0 units, which creates the state; or a new lease. */
+  private takeMore(evaluation: PolicyEvaluation): void {
+    if (evaluation.keepsNothing) return
+    const { now, verb } = this
+    const { cost } = evaluation
+    const { algorithm, s, i, at } = evaluation.own(now)
+    if (verb === 'renew') {
+      const ticket = this.given?.[this.policies.indexOf(evaluation)]
+      if (cost === 0 || ticket === undefined || !algorithm.leases) return
+      if (knows(algorithm, s, i, ticket)) algorithm.settle(s, i, at, cost, ticket)
+    }
+    algorithm.take(s, i, at, cost, 0)
+    evaluation.changed(now)
+  }
+
+  /** Commits to a policy that does not take the call at once, or when another policy refuses it. */
+  private commitRefused(evaluation: PolicyEvaluation): void {
+    const { s, i, at, policy, algorithm, wait, cost } = evaluation
+    if (this.verb !== 'consume' && this.verb !== 'reserve') return
+    const lag = at - this.now
+    if (this.allowed && !policy.shadow) {
+      evaluation.delay = wait - lag
+      algorithm.take(s, i, at, cost, wait - lag) // booked ahead
+      evaluation.wait = 0
+    } else if (policy.countRefused && cost > 0 && (algorithm.punishes || !evaluation.carried)) {
+      algorithm.count(s, i, at, cost, this.delay - lag)
+      evaluation.wait = withLag(algorithm.wait(s, i, at, cost), lag)
+    } else if (at < (s[i] as number)) {
+      algorithm.take(s, i, at, 0, 0) // the clock went far back: the state takes the new time
+    } else return
+    evaluation.wrote = true
+  }
+
+  /** The tickets of the reservation that was just committed. @param id for states without open reservations */
+  tickets(id: number = newReservationId()): Tickets {
+    return this.policies.map((evaluation, n) => this.ticketOf(evaluation, n, id) ?? this.given?.[n])
+  }
+
+  private ticketOf(evaluation: PolicyEvaluation, n: number, id: number): Ticket | undefined {
+    const { wait, cost, delay } = evaluation
+    evaluation.delay = 0
+    const { algorithm, s, i, at } = this.verb === 'renew' ? evaluation.own(this.now) : evaluation
+    const { idSlot } = algorithm
+    if (wait > 0 || cost === 0) return undefined
+    if (this.verb === 'renew' && (!algorithm.leases || this.given?.[n] === undefined)) return undefined
+    if (idSlot === undefined) return [0, 0, cost]
+    if ((s[i + idSlot] as number) <= 0) s[i + idSlot] = id
+    return [algorithm.bookedAt(s, i, at, delay), s[i + idSlot] as number, cost]
+  }
+
+  /** For `refund` and `settle`: gives back, or charges what goes beyond. Call it after `evaluate` and before `commit`. */
+  giveBack(): void {
+    for (const [n, evaluation] of this.policies.entries()) {
+      if (this.verb === 'refund') refund(evaluation, this.now)
+      else settle(evaluation, this.now, this.given?.[n])
+    }
+  }
+
+  private withNext(evaluation: PolicyEvaluation, remaining: number, used: number, resetAfter: number): Verdict {
+    const { wait, policy } = evaluation
+    const { name, limit, shadow } = policy
+    const allowed = wait === 0
+    const retryAfter = Math.ceil(wait / 1000)
+    const nextAfter = evaluation.nextAfter(remaining, this.now)
+    return { name, allowed, limit, remaining, used, retryAfter, resetAfter, shadow, nextAfter }
+  }
+}

@@ -1,0 +1,176 @@
+import { type Algorithm, type Numbers, type Policy, Report, type Ticket } from '../algorithm.ts'
+import { effectiveTime } from '../effective-time.ts'
+
+const report = new Report()
+
+/** A state that was left under other numbers than those of the policy. */
+export interface ForeignState {
+  readonly algorithm: Algorithm
+  readonly s: Numbers
+  /** Carries a copy of the state over to the numbers of the policy. */
+  readonly carried: () => Numbers
+}
+
+/** One policy in the current decision. The store points it to its state: in `s` from `i` on. */
+export class PolicyEvaluation {
+  readonly policy: Policy
+  readonly algorithm: Algorithm
+  s: Numbers = []
+  i = 0
+  /** The effective time of the state, in microseconds (see `effectiveTime`). */
+  at = 0
+  /** What the call costs under this policy. */
+  cost = 0
+  /** Microseconds until this policy admits the call. */
+  wait = 0
+  /** How far ahead the call was booked, in microseconds. */
+  delay = 0
+  /**
+   * True if the state was left under other numbers, and is a copy that was carried over. A state that had used more than
+   * fits these numbers must not be lost: only a call that is admitted at once makes the copy permanent.
+   */
+  carried = false
+  /** The state as it was left, if `s` is a copy that was carried over. Units are given back and charged there. */
+  foreign: ForeignState | undefined = undefined
+  /** True if the call changed the state. Only then a copy that was carried over is kept. */
+  wrote = false
+  /** True if the call changed the foreign state, which keeps its numbers. */
+  wroteForeign = false
+
+  constructor(policy: Policy) {
+    this.policy = policy
+    this.algorithm = policy.algorithm
+  }
+
+  /** Computes how long the call has to wait, and changes nothing. Returns the wait that is enforced: 0 for a shadow. */
+  evaluate(now: number, cost: number): number {
+    const { s, i, algorithm } = this
+    const last = s[i] as number
+    const at = now >= last ? now : effectiveTime(algorithm, last, now)
+    const wait = cost === 0 ? 0 : algorithm.wait(s, i, at, cost)
+    this.at = at
+    this.cost = cost
+    this.wrote = false
+    if (this.wroteForeign) this.wroteForeign = false
+    this.wait = wait === 0 ? 0 : wait + (at - now)
+    return this.policy.shadow ? 0 : this.wait
+  }
+
+  /** The same for a charge, which waits for nothing but has to stay exact. */
+  evaluateCharge(now: number, cost: number): number {
+    this.begin(now, cost)
+    const { algorithm, s, i, at } = this.own(now)
+    this.wait = algorithm.fits(s, i, at, this.cost, 0) ? 0 : Infinity
+    return this.policy.shadow ? 0 : this.wait
+  }
+
+  /** The same for units that are held: what is held already needs no place. */
+  evaluateRenewal(now: number, cost: number, ticket: Ticket | undefined): number {
+    this.begin(now, cost)
+    const { algorithm, s, i, at } = this.own(now)
+    if (cost === 0 || ticket === undefined || algorithm.held === undefined) return 0
+    const held = knows(algorithm, s, i, ticket) ? algorithm.held(s, i, at, ticket) : 0
+    const wait = held >= cost ? 0 : algorithm.wait(s, i, at, cost - held)
+    this.wait = wait === 0 ? 0 : wait + (at - now)
+    return this.policy.shadow ? 0 : this.wait
+  }
+
+  /** Milliseconds until more than `remaining` are left; 0 if the key has its full quota. */
+  nextAfter(remaining: number, now: number): number {
+    const { s, i, at, policy, algorithm } = this
+    if (remaining >= policy.burst) return 0
+    return Math.ceil((algorithm.wait(s, i, at, remaining + 1) + (at - now)) / 1000)
+  }
+
+  /** True under a limit of 0: no unit ever comes back, so none is taken. What is left under other numbers stays there. */
+  get keepsNothing(): boolean {
+    return this.policy.limit === 0 && this.foreign === undefined
+  }
+
+  begin(now: number, cost: number): void {
+    this.at = effectiveTime(this.algorithm, this.s[this.i] as number, now)
+    this.cost = this.keepsNothing ? 0 : cost
+    this.wait = 0
+    this.wrote = false
+    this.wroteForeign = false
+  }
+
+  /** The state that holds the units of earlier calls. */
+  own(now: number): { algorithm: Algorithm; s: Numbers; i: number; at: number } {
+    const { foreign } = this
+    if (foreign === undefined) return this
+    const { algorithm, s } = foreign
+    return { algorithm, s, i: 0, at: effectiveTime(algorithm, s[0] as number, now) }
+  }
+
+  /** Notes that `own` was changed. A foreign state is not moved to these numbers: no call was admitted under them. */
+  changed(now: number): void {
+    if (this.foreign === undefined) {
+      this.wrote = true
+      return
+    }
+    this.wroteForeign = true
+    this.s = this.foreign.carried()
+    this.at = effectiveTime(this.algorithm, this.s[0] as number, now)
+  }
+}
+
+/** True if the state knows the reservation of that ticket. */
+export function knows({ idSlot }: Algorithm, s: Numbers, i: number, [, id]: Ticket): boolean {
+  return idSlot !== undefined && id > 0 && s[i + idSlot] === id
+}
+
+/**
+ * Lets the other policies of the penalty's key count anew, as for a new key: a block of its own has begun in place of their
+ * waits. Reservations from before give nothing back. Units in flight stay counted.
+ */
+export function restart({ policy: { scope } }: PolicyEvaluation, all: readonly PolicyEvaluation[], now: number): void {
+  for (const evaluation of all) {
+    const { policy, algorithm } = evaluation
+    if (policy.scope === scope && !algorithm.punishes && !algorithm.leases) restartOne(evaluation, now)
+  }
+}
+
+function restartOne(evaluation: PolicyEvaluation, now: number): void {
+  const { s, i, algorithm, cost } = evaluation
+  s.fill(0, i, i + algorithm.slots)
+  // An array of the key's own also has entries of a log, or reservations.
+  if (Array.isArray(s) && s.length > i + algorithm.slots) s.length = i + algorithm.slots
+  evaluation.at = now
+  evaluation.wait = cost === 0 ? 0 : algorithm.wait(s, i, now, cost)
+  evaluation.wrote = true
+}
+
+/** Gives the cost back to one policy: its newest units first. */
+export function refund(evaluation: PolicyEvaluation, now: number): void {
+  const { cost } = evaluation
+  const { algorithm, s, i, at } = evaluation.own(now)
+  algorithm.report(s, i, at, report)
+  if (report.reset === 0 || cost === 0) return
+  algorithm.refund(s, i, at, cost)
+  evaluation.changed(now)
+}
+
+/** Corrects one policy by the cost: above 0 is charged, below 0 is given back by the ticket. */
+export function settle(evaluation: PolicyEvaluation, now: number, ticket: Ticket | undefined): void {
+  const { cost } = evaluation
+  const { algorithm, s, i, at } = evaluation.own(now)
+  if (cost > 0) {
+    if (!algorithm.fits(s, i, at, cost, 0)) return // a debt that is too large to stay exact is not charged
+    algorithm.take(s, i, at, cost, 0)
+  } else {
+    if (cost === 0 || ticket === undefined || !knows(algorithm, s, i, ticket)) return
+    // If the clock went far back, the tickets are void. Guava's limiters judge their clock themselves.
+    if (at < (s[i] as number) && algorithm.tolerance > 0) algorithm.take(s, i, at, 0, 0)
+    else algorithm.settle(s, i, at, -cost, ticket)
+  }
+  evaluation.changed(now)
+}
+
+/**
+ * An id for the reservations of a state that has none open: from 1 to 2^48. It is random, because a state that was reset
+ * must not know the reservations from before, and any process may open the next ones.
+ */
+export function newReservationId(): number {
+  return 1 + Math.floor(Math.random() * 2 ** 48)
+}

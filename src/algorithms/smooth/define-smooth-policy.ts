@@ -1,0 +1,40 @@
+import { milliseconds, warnOfSeconds } from '../../common/duration.ts'
+import { invalidOption } from '../../common/errors.ts'
+import { checkPolicyOptions, type PolicyOptions, policySettings } from '../../policy/policy.ts'
+import type { Policy } from '../algorithm.ts'
+import { makePolicy } from '../define-policy.ts'
+import type { Smooth } from './smooth.ts'
+
+export interface SmoothOptions extends Pick<PolicyOptions, 'name' | 'label' | 'scope' | 'countRefused' | 'shadow'> {
+  /** Permits in `per`: any positive number, such as 5 or 0.5. */
+  rate: number
+  /** The time in which `rate` permits come. Default `'1s'`. */
+  per?: PolicyOptions['window']
+}
+
+const common = ['rate', 'per', 'name', 'scope', 'countRefused', 'shadow', 'label']
+
+/**
+ * `definePolicy` for Guava's limiters, which take a rate in place of a limit.
+ * @param build makes the arithmetic from the rate, and from `per` in milliseconds
+ * @throws HeadgateError `HEADGATE_RATE` if the rate is not positive and finite, or the code of another invalid option
+ */
+export function defineSmoothPolicy<Options extends SmoothOptions>(
+  name: string,
+  options: Options,
+  extra: readonly string[],
+  build: (rate: number, per: number) => Smooth,
+): Policy {
+  checkPolicyOptions(name, options, [...common, ...extra], 'rate: 5')
+  const { rate, per = '1s', ...rest } = options
+  if (typeof rate !== 'number' || !(rate > 0) || rate === Infinity) {
+    const fix = 'Give one such as 5 or 0.5.'
+    throw invalidOption(`${name}: rate`, 'a positive, finite number of permits', rate, fix, 'HEADGATE_RATE')
+  }
+  const window = milliseconds(per, `${name}: per`, 'HEADGATE_WINDOW')
+  warnOfSeconds(per, `${name}: per`)
+  const plain = Object.fromEntries(Object.entries(rest).filter(([option]) => !extra.includes(option)))
+  const algorithm = build(rate, window)
+  const settings = { ...policySettings(name, { ...plain, limit: 1, window }), limit: rate, burst: algorithm.most }
+  return makePolicy(settings, algorithm, (limit) => defineSmoothPolicy(name, { ...options, rate: limit }, extra, build))
+}

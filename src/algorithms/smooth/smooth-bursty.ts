@@ -1,0 +1,66 @@
+/*
+ * Guava's SmoothBursty: permits that were stored while idle are spent at once, for free.
+ *
+ *     price of
+ *     a permit   stable  |_ _ _ _ _ _ ____________
+ *                        |            |  fresh
+ *                     0  |____________|
+ *                        0  stored   max
+ *
+ * A limiter starts empty. With a store of 0, calls are evenly spaced, whatever the idle time between them.
+ *
+ * Bound: in any span t, max + rate * t permits, plus the cost of the last call, which the next call pays for.
+ */
+import type { Duration } from '../../common/duration.ts'
+import { invalidOption } from '../../common/errors.ts'
+import { duration } from '../../common/option-readers.ts'
+import type { Policy } from '../algorithm.ts'
+import { defineSmoothPolicy, type SmoothOptions } from './define-smooth-policy.ts'
+import { Smooth } from './smooth.ts'
+
+export class SmoothBursty extends Smooth {
+  readonly kind = 'smoothBursty'
+  readonly parameters: readonly number[]
+  protected readonly initial = 0
+
+  /** @param window the `per` of the rate, in microseconds */
+  constructor(stable: number, max: number, window: number = stable) {
+    super(stable, max, stable, stable, window)
+    this.parameters = [stable, max]
+  }
+
+  protected price(): number {
+    return 0
+  }
+
+  protected rescaled(stored: number, max: number): number {
+    return max === 0 ? 0 : (stored * this.max) / max
+  }
+}
+
+export interface SmoothBurstyOptions extends SmoothOptions {
+  /** Idle time that is stored at most. Default `'1s'`; 0 spaces calls evenly. */
+  maxBurst?: Duration
+  /** The same in permits, whatever the rate. Give one of the two. */
+  maxStored?: number
+}
+
+/**
+ * `rate` permits in `per`, plus those that were stored while idle: Guava's `RateLimiter.create(rate)`.
+ * @throws HeadgateError if an option is unknown or out of range
+ */
+export function smoothBursty(options: SmoothBurstyOptions): Policy {
+  return defineSmoothPolicy('smoothBursty', options, ['maxBurst', 'maxStored'], (rate, per) => {
+    const { maxBurst, maxStored } = options
+    if (maxStored === undefined) {
+      const burst = duration('1s', { least: 0, code: 'HEADGATE_BURST' })(maxBurst, 'smoothBursty: maxBurst')
+      return new SmoothBursty((per * 1000) / rate, (burst / per) * rate, per * 1000)
+    }
+    if (maxBurst === undefined && typeof maxStored === 'number' && maxStored >= 0 && maxStored < Infinity) {
+      return new SmoothBursty((per * 1000) / rate, maxStored, per * 1000)
+    }
+    const expected = 'a number of permits from 0, without maxBurst'
+    const fix = 'Give one of the two: maxStored: 0 spaces calls evenly.'
+    throw invalidOption('smoothBursty: maxStored', expected, maxStored, fix, 'HEADGATE_BURST')
+  })
+}

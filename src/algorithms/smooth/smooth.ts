@@ -1,0 +1,227 @@
+/*
+ * The common part of Guava's two rate limiters: a call waits for the calls before it, and the next call pays for its
+ * cost.
+ *
+ *     time    0         200                    1200  1400
+ *     called  A(1) B(5)                   C(1)
+ *     goes    A    |--->B   |------------------>C
+ *                  free after A        free after B
+ *
+ * One number says when the next call may go: `free`. A call waits until then, and pushes `free` on by its own price. So an
+ * idle limiter admits any cost at once, and no call is too large.
+ *
+ * While no call comes, permits are stored, up to `max`. They are spent before fresh ones. The two limiters differ in the
+ * price of a stored permit: it is free (smooth-bursty.ts), or dearer than a fresh one (smooth-warming-up.ts).
+ *
+ * The arithmetic is that of Guava 31.1, bit for bit: permits are doubles, times are whole microseconds, and each part of a
+ * price is cut to whole microseconds by itself. Values outside of Guava's documented range are rejected instead: an
+ * infinite rate, a warm-up of 0, and times past 2^52 us.
+ *
+ * State: last (us), free (us), stored (permits), commits (0 is a new key). Then, for refunds, the state that the last
+ * call found (free, stored), the units that it took, and the id of the reservations.
+ */
+import { HeadgateError } from '../../common/errors.ts'
+import { Algorithm, type Numbers, type Report, type Ticket } from '../algorithm.ts'
+import { type Description, type Facts, milliseconds, type Terms, timeText } from '../describe.ts'
+import { toleranceOf } from '../effective-time.ts'
+import { maxSafe } from '../exact-math.ts'
+
+/** The most permits of one call: Guava counts them in an int. */
+const mostPermits = 2 ** 31 - 1
+/** 142 years in microseconds. What is owed stays below, so that times stay exact. */
+const longest = 2 ** 52
+
+export abstract class Smooth extends Algorithm {
+  readonly slots = 8
+  override readonly idSlot = 7
+  override readonly promises = true
+  override readonly paysLater = true
+  readonly span = 0
+  /** If the clock goes back by up to this, calls wait for it. Guava waits for any. */
+  readonly #rollback: number
+  /** Microseconds that a fresh permit costs. */
+  readonly stable: number
+  /** The most permits stored. */
+  readonly max: number
+  /** Idle microseconds that store one permit. */
+  readonly coolDown: number
+  /** The largest cost of one call. */
+  readonly most: number
+
+  /**
+   * @param dearest the highest price of a permit, in microseconds
+   * @param window the time in which the permits of the rate come, in microseconds
+   */
+  constructor(stable: number, max: number, coolDown: number, dearest: number, window: number) {
+    super()
+    this.stable = stable
+    this.max = max
+    this.coolDown = coolDown
+    this.most = Math.min(mostPermits, Math.floor(longest / Math.max(stable, dearest)))
+    const refill = Math.ceil(max * coolDown)
+    if (stable < 1) {
+      throw new HeadgateError(
+        'HEADGATE_RATE',
+        'A smooth limiter counts whole microseconds, so it gives at most 1,000,000 permits a second. Choose a tokenBucket.',
+      )
+    }
+    if (!(this.most >= 1 && max <= maxSafe && refill <= longest)) {
+      throw new HeadgateError(
+        'HEADGATE_RATE',
+        'This rate is too slow, or stores too much, to be counted below 2^52 microseconds. Choose a shorter `per` or store.',
+      )
+    }
+    this.#rollback = toleranceOf(refill, window)
+  }
+
+  /** 0, because `free` stands still by itself when the clock goes back. */
+  override get tolerance(): number {
+    return 0
+  }
+
+  /** The stored permits of a new key. */
+  protected abstract readonly initial: number
+
+  /** Microseconds that `permits` out of `stored` ones cost. */
+  protected abstract price(stored: number, permits: number): number
+
+  /** The stored permits here, if a limiter of another rate had stored `stored` of `max`. */
+  protected abstract rescaled(stored: number, max: number): number
+
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    if (cost > this.most) return Infinity
+    return Math.max(0, this.#freeAt(s, i, at) - at)
+  }
+
+  /** When the next call may go. */
+  #freeAt(s: Numbers, i: number, at: number): number {
+    return s[i + 3] === 0 ? at : (s[i + 1] as number) - this.#aheadAt(s, i, at)
+  }
+
+  /** How far the times of the state lie ahead, because the clock went far back. */
+  #aheadAt(s: Numbers, i: number, at: number): number {
+    const ahead = (s[i] as number) - at
+    return ahead >= this.#rollback ? ahead : 0
+  }
+
+  override fits(s: Numbers, i: number, at: number, cost: number): boolean {
+    return this.#freeAt(s, i, at) - at + cost * (longest / this.most) <= 2 * longest && cost <= this.most
+  }
+
+  take(s: Numbers, i: number, at: number, cost: number): void {
+    const ahead = this.#aheadAt(s, i, at)
+    if (cost === 0 && ahead === 0 && s[i + 3] !== 0) return // the last call stays the last
+    const free = this.#freeAt(s, i, at)
+    const stored = this.#storedAt(s, i, at, free)
+    s[i] = ahead > 0 ? at : Math.max(s[i] as number, at)
+    s[i + 3] = (s[i + 3] as number) + 1
+    s[i + 4] = Math.max(free, at)
+    s[i + 5] = stored
+    this.#spend(s, i, cost)
+  }
+
+  #storedAt(s: Numbers, i: number, at: number, free: number): number {
+    if (s[i + 3] === 0) return this.initial
+    const stored = s[i + 2] as number
+    return at > free ? Math.min(this.max, stored + (at - free) / this.coolDown) : stored
+  }
+
+  /** Takes `cost` from what the last call found. */
+  #spend(s: Numbers, i: number, cost: number): void {
+    const stored = s[i + 5] as number
+    const spent = Math.min(cost, stored)
+    s[i + 1] = (s[i + 4] as number) + this.price(stored, spent) + Math.trunc((cost - spent) * this.stable)
+    s[i + 2] = stored - spent
+    s[i + 6] = cost
+  }
+
+  /** Only the last call can give back, because its cost decided the times of later calls. */
+  override settle(s: Numbers, i: number, at: number, units: number, [commit]: Ticket): void {
+    if (commit === s[i + 3]) this.refund(s, i, at, units)
+  }
+
+  /** Afterwards the state is as if the last call had cost that much less. If nothing of it is left, the one before is the last. */
+  override refund(s: Numbers, i: number, at: number, cost: number): void {
+    if (this.#aheadAt(s, i, at) > 0) return
+    const taken = s[i + 6] as number
+    if (taken === 0) this.#unspend(s, i, at, cost)
+    else this.#spend(s, i, Math.max(0, taken - cost))
+    if (cost >= taken) {
+      s[i + 6] = 0
+      s[i + 3] = Math.max(1, (s[i + 3] as number) - 1)
+    }
+  }
+
+  /** Gives back for an earlier call. The state before that call is no longer known, so it is calculated backwards. */
+  #unspend(s: Numbers, i: number, at: number, cost: number): void {
+    const stored = s[i + 2] as number
+    const free = this.#freeAt(s, i, at)
+    if (free <= at) return
+    const spent = Math.min(cost, this.max - stored) // permits beyond `max` have no price
+    const back = stored > 0 ? this.price(stored + spent, spent) : Math.trunc(cost * this.stable)
+    if (stored > 0) s[i + 2] = Math.min(this.max, stored + spent)
+    s[i + 1] = Math.max(at, free - back)
+  }
+
+  override bookedAt(s: Numbers, i: number): number {
+    return s[i + 3] as number
+  }
+
+  /** `reset` is when the store is full. A new key may hold less, so forgetting a full key errs to the strict side. */
+  report(s: Numbers, i: number, at: number, out: Report): void {
+    const free = this.#freeAt(s, i, at)
+    out.remaining = free <= at ? this.most : 0
+    out.reset = 0
+    out.used = 0
+    if (s[i + 3] === 0) return
+    const missing = this.max - this.#storedAt(s, i, at, free)
+    out.used = Math.ceil(Math.max(0, missing) + Math.max(0, free - at) / this.stable)
+    out.reset = Math.max(0, free - at) + (missing > 0 ? Math.ceil(missing * this.coolDown) : 0)
+  }
+
+  /** As Guava's setRate: idle time counts at the old rate, stored permits are scaled, and a promised wait stays. */
+  override adopt(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    if (!(from instanceof Smooth) || from.kind !== this.kind) return false
+    if (s[i + 3] === 0) return true
+    const free = from.#freeAt(s, i, at)
+    const stored = this.rescaled(from.#storedAt(s, i, at, free), from.max)
+    this.#restart(s, i, at, Math.max(free, at), stored, (s[i + 3] as number) + 1)
+    return true
+  }
+
+  /** Stored permits are scaled as by `adopt`, whatever the rule for units. */
+  override carry(s: Numbers, i: number, at: number, from: Algorithm): boolean {
+    return this.adopt(s, i, at, from)
+  }
+
+  /** The later time, and the stored permits that are dearer by then. */
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    const own = this.#freeAt(s, i, at)
+    const other = this.#freeAt(t, j, at)
+    const free = Math.max(own, other)
+    const stored = [this.#storedAt(s, i, free, own), this.#storedAt(t, j, free, other)]
+    const dearer = this.price(this.max, this.max) > this.max * this.stable
+    const commits = Math.max(s[i + 3] as number, t[j + 3] as number) + 1
+    this.#restart(s, i, at, free, dearer ? Math.max(...stored) : Math.min(...stored), commits)
+  }
+
+  /** Writes a state in which no earlier call can give back, because its price was another. */
+  #restart(s: Numbers, i: number, at: number, free: number, stored: number, commits: number): void {
+    for (const [n, number] of [at, free, stored, commits, free, stored, 0, 0].entries()) s[i + n] = number
+  }
+
+  override get terms(): Terms {
+    return { limit: 1_000_000 / this.stable, window: 1000, burst: 1 }
+  }
+
+  /** A new key's permits are those that the limiter starts with, which its state does not say. */
+  override describe(s: readonly number[], { at, retry, reset }: Facts): Description {
+    const free = s[1] as number
+    const stored = at > free ? Math.min(this.max, (s[2] as number) + (at - free) / this.coolDown) : (s[2] as number)
+    const numbers = { freeAt: milliseconds(free), stored, max: this.max }
+    if (s[3] === 0) return { words: 'Nothing is used', numbers }
+    const paid = retry > 0 ? 'The last call is not paid for' : 'The next call goes at once'
+    const permits = `${Number(stored.toFixed(2))} of ${Number(this.max.toFixed(2))} permits are stored`
+    return { words: `${paid}; ${permits}${reset > 0 ? `, and the store is full in ${timeText(reset)}` : ''}`, numbers }
+  }
+}

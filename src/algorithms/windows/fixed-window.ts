@@ -1,0 +1,31 @@
+import { oneOf } from '../../common/option-readers.ts'
+import type { PolicyOptions, PolicySettings } from '../../policy/policy.ts'
+import type { Policy } from '../algorithm.ts'
+import { definePolicy } from '../define-policy.ts'
+import { IntervalBucket } from '../buckets/interval-bucket.ts'
+
+export interface FixedWindowOptions extends PolicyOptions {
+  /** `'clock'` (default): windows are [kW, (k+1)W) since the epoch. `'first-request'`: a window opens with its first call. */
+  align?: 'clock' | 'first-request'
+}
+
+/**
+ * At most `limit` units in each window, and up to 2 * limit at once across a boundary. See interval-bucket.ts.
+ * @throws HeadgateError if an option is unknown or out of range
+ */
+export function fixedWindow(options: FixedWindowOptions): Policy {
+  return definePolicy('fixedWindow', options, ['align'], (settings, window) =>
+    windowBuilder('fixedWindow', options.align)(settings, window),
+  )
+}
+
+const alignReader = oneOf('clock', 'first-request')
+
+/** Makes the arithmetic of a window. @throws HeadgateError `HEADGATE_OPTION` for an unknown `align` */
+export function windowBuilder(
+  name: string,
+  align: FixedWindowOptions['align'],
+): (settings: PolicySettings, window: number) => IntervalBucket {
+  const aligned = alignReader(align, `${name}: align`) === 'clock'
+  return ({ limit }, window) => new IntervalBucket(limit, window, limit, aligned)
+}

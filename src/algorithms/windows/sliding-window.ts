@@ -1,0 +1,186 @@
+/*
+ * The sliding window counter: two numbers per key, and no boundary to exploit.
+ *
+ * A fixed window forgets everything at once, so twice the limit passes across a boundary. A log of every call is exact
+ * but remembers every call. This is the middle way. It keeps the counts of the current clock window and of the one
+ * before, and lets the older count fade as if its calls had been spread evenly.
+ *
+ *        previous            current
+ *     |##############|######........|
+ *            |<------- W ------>|            estimate = previous * (W - e) / W + current
+ *                    |<--- e -->| at         admitted if estimate + cost <= limit
+ *
+ * The estimate is never rounded. With whole costs, `estimate + cost <= limit` means the same as
+ * `previous - floor(previous * e / W) + current + cost <= limit`, and the product is exact (exact-math.ts).
+ *
+ * State: last (us), start of the clock window that holds `last` (us), current, previous (units), id of the reservations.
+ * Bound: `limit` by the estimate; 2 * limit - 1 in the worst span of one window, when all calls are at its two ends.
+ */
+import { HeadgateError } from '../../common/errors.ts'
+import type { PolicyOptions } from '../../policy/policy.ts'
+import { Algorithm, type Numbers, type Policy, type Report, type Ticket } from '../algorithm.ts'
+import { definePolicy } from '../define-policy.ts'
+import { are, type Description, debtWords, type Facts, milliseconds, timeText, usedWords } from '../describe.ts'
+import { maxFactor, mulDiv, ratioDown, ratioUp } from '../exact-math.ts'
+
+export class SlidingWindow extends Algorithm {
+  readonly kind = 'slidingWindow'
+  readonly parameters: readonly number[]
+  readonly slots = 5
+  override readonly idSlot = 4
+  readonly span: number
+  readonly limit: number
+
+  constructor(limit: number, window: number) {
+    super()
+    if (limit > maxFactor) {
+      throw new HeadgateError(
+        'HEADGATE_INEXACT',
+        `A sliding window of ${limit} cannot be estimated exactly. Choose a limit of at most 2^45, or a tokenBucket.`,
+      )
+    }
+    this.limit = limit
+    this.span = window
+    this.parameters = [limit]
+  }
+
+  wait(s: Numbers, i: number, at: number, cost: number): number {
+    const start = this.#startAt(s, i, at)
+    const current = this.#currentAt(s, i, start)
+    const previous = this.#previousAt(s, i, start)
+    const spare = this.limit - cost - current
+    return spare >= previous ? 0 : this.#fadingWait(start, current, previous, spare, at)
+  }
+
+  /** How long until the previous count has faded far enough. If the current one has to fade too, a window longer. */
+  #fadingWait(start: number, current: number, previous: number, spare: number, at: number): number {
+    if (spare >= previous - mulDiv(previous, at - start, this.span)) return 0
+    if (spare >= 0) return start + this.#fadeTime(previous, previous - spare) - at
+    if (spare < -current) return Infinity // the cost exceeds the limit
+    return start + this.span + this.#fadeTime(current, -spare) - at
+  }
+
+  /** How long after the start of a window `units` of the `count` before it have faded: ceil(units * W / count). */
+  #fadeTime(count: number, units: number): number {
+    return this.span - mulDiv(this.span, count - units, count)
+  }
+
+  /** The start of the clock window that holds `at`. */
+  #startAt(s: Numbers, i: number, at: number): number {
+    const start = s[i + 1] as number
+    const elapsed = at - start
+    return elapsed >= 0 && elapsed < this.span ? start : at - (at % this.span)
+  }
+
+  #currentAt(s: Numbers, i: number, start: number): number {
+    return start <= (s[i + 1] as number) ? (s[i + 2] as number) : 0
+  }
+
+  #previousAt(s: Numbers, i: number, start: number): number {
+    const elapsed = start - (s[i + 1] as number)
+    if (elapsed <= 0) return s[i + 3] as number
+    return elapsed === this.span ? (s[i + 2] as number) : 0
+  }
+
+  override fits(s: Numbers, i: number, at: number, cost: number): boolean {
+    return this.#currentAt(s, i, this.#startAt(s, i, at)) + cost <= maxFactor
+  }
+
+  take(s: Numbers, i: number, at: number, cost: number): void {
+    if (at < (s[i] as number)) s[i + 4] = 0 // earlier tickets name windows that are no longer theirs
+    const start = this.#startAt(s, i, at)
+    if (start !== s[i + 1]) {
+      const current = this.#currentAt(s, i, start)
+      s[i + 3] = this.#previousAt(s, i, start)
+      s[i + 2] = current
+      s[i + 1] = start
+    }
+    s[i + 2] = (s[i + 2] as number) + cost
+    s[i] = at
+  }
+
+  override count(s: Numbers, i: number, at: number, cost: number): void {
+    this.take(s, i, at, Math.min(cost, maxFactor - this.#currentAt(s, i, this.#startAt(s, i, at))))
+  }
+
+  /** Gives back in the current window first, then in the previous one. */
+  override refund(s: Numbers, i: number, at: number, cost: number): void {
+    this.take(s, i, at, 0)
+    const fromCurrent = Math.min(cost, s[i + 2] as number)
+    s[i + 2] = (s[i + 2] as number) - fromCurrent
+    s[i + 3] = Math.max(0, (s[i + 3] as number) - (cost - fromCurrent))
+  }
+
+  override bookedAt(s: Numbers, i: number): number {
+    return s[i + 1] as number
+  }
+
+  /** Gives back in the window in which the units were taken. */
+  override settle(s: Numbers, i: number, at: number, units: number, [since]: Ticket): void {
+    this.take(s, i, at, 0)
+    const age = ((s[i + 1] as number) - since) / this.span
+    if (age === 0) s[i + 2] = Math.max(0, (s[i + 2] as number) - units)
+    if (age === 1) s[i + 3] = Math.max(0, (s[i + 3] as number) - units)
+  }
+
+  report(s: Numbers, i: number, at: number, out: Report): void {
+    const start = this.#startAt(s, i, at)
+    const current = this.#currentAt(s, i, start)
+    const previous = this.#previousAt(s, i, start)
+    const faded = previous === 0 ? 0 : mulDiv(previous, at - start, this.span)
+    const toNextWindow = start + this.span - at
+    out.used = current + (previous - faded)
+    out.remaining = Math.max(0, this.limit - out.used)
+    out.reset = current > 0 ? toNextWindow + this.span : previous > 0 ? toNextWindow : 0
+  }
+
+  override carry(s: Numbers, i: number, at: number, from: Algorithm, times: number, per: number): boolean {
+    if (!(from instanceof SlidingWindow) || from.span !== this.span) return false
+    this.take(s, i, at, 0)
+    const current = ratioUp(s[i + 2] as number, times, per)
+    const previous = ratioUp(s[i + 3] as number, times, per)
+    s[i + 2] = Math.min(maxFactor, current)
+    s[i + 3] = Math.min(maxFactor, previous)
+    if (times !== per) s[i + 4] = 0
+    this.#endDebt(s, i, at)
+    return true
+  }
+
+  /** The whole limit is used at most: then nothing is admitted now that would not be admitted with the debt. */
+  #endDebt(s: Numbers, i: number, at: number): void {
+    const [start, current, previous] = [s[i + 1] as number, s[i + 2] as number, s[i + 3] as number]
+    const left = this.span - (at - start)
+    if (current + (previous - mulDiv(previous, at - start, this.span)) <= this.limit) return
+    s[i + 2] = Math.min(this.limit, current)
+    s[i + 3] = Math.min(previous, ratioDown(this.limit - (s[i + 2] as number), this.span, left))
+  }
+
+  /** The larger count of each of the two clock windows. */
+  override merge(s: Numbers, i: number, at: number, t: Numbers, j: number): void {
+    this.take(s, i, at, 0)
+    const start = s[i + 1] as number
+    s[i + 2] = Math.max(s[i + 2] as number, this.#currentAt(t, j, start))
+    s[i + 3] = Math.max(s[i + 3] as number, this.#previousAt(t, j, start))
+    s[i + 4] = 0
+  }
+
+  override describe(s: readonly number[], facts: Facts): Description {
+    const [, start = 0, current = 0, previous = 0] = s
+    const { used, now } = facts
+    const debt = Math.max(0, used - this.limit)
+    const left = used - current
+    const before = previous === 0 ? '' : `, and ${left} ${are(left)} left of the ${previous} in the window before`
+    const fading = `: ${current} in the window that ends in ${timeText(start + this.span - now)}${before}`
+    const [windowStart, windowEnd] = [milliseconds(start), milliseconds(start + this.span)]
+    const words = usedWords(facts, debtWords(debt) + fading)
+    return { words, numbers: { windowStart, windowEnd, current, previous }, debt }
+  }
+}
+
+/**
+ * The default algorithm: smooth, with two counters per key. By its estimate, at most `limit` units in any window.
+ * @throws HeadgateError if an option is unknown or out of range
+ */
+export function slidingWindow(options: PolicyOptions): Policy {
+  return definePolicy('slidingWindow', options, [], (settings, window) => new SlidingWindow(settings.limit, window))
+}

@@ -1,0 +1,47 @@
+/* What a limiter shows of keys: the store's states, or those of this process if the store fails. Nothing is changed. */
+import { monotonicClock } from '../common/clock.ts'
+import type { KeptKey } from '../inspection/kept-key.ts'
+import type { Command } from '../stores/contract/command.ts'
+import { choiceFor } from '../stores/contract/on-store-error.ts'
+import { unavailable } from './waiting-call.ts'
+import type { Fallback } from './fallback.ts'
+import { isMisuse } from './store-link.ts'
+
+/** Rejects as a call does with which `onStoreError` does not let the limiter decide. */
+export async function inspectKeys(fallback: Fallback, command: Command<'inspect'>): Promise<readonly KeptKey[]> {
+  const { keys } = command
+  const { ledger, shared } = fallback
+  const { breaker } = shared.link
+  try {
+    if (!breaker.closed) throw breaker.lastError
+    const kept = await shared.link.request(ledger, command)
+    return kept.map((key, n) => ({ ...key, notes: [...(key.notes ?? []), ...owedBy(fallback, n, keys)] }))
+  } catch (error) {
+    if (isMisuse(error)) throw error
+    return failed(fallback, keys, error)
+  }
+}
+
+/** Units that were admitted here while the store failed, and that the store does not know yet. */
+function owedBy({ terms, shared, quota }: Fallback, n: number, keys: readonly string[]): string[] {
+  const [scope, key] = [terms.scopes[n] as string, keys[n] as string]
+  if (!shared.reconciler.owes(scope, key)) return []
+  const units = Math.max(0, ...quota.owed(scope, key))
+  if (units === 0) return []
+  return [
+    `This process admitted ${units} ${units === 1 ? 'unit' : 'units'} while the store failed, and the store is not charged for them yet.`,
+  ]
+}
+
+function failed({ terms, shared, quota }: Fallback, keys: readonly string[], error: unknown): readonly KeptKey[] {
+  const choice = choiceFor(shared.onStoreError, error, keys, terms, true)
+  if (choice === 'deny') throw unavailable(error, shared.link.breaker.retryAfter)
+  if (choice === 'throw') throw error
+  const reason = `The store failed: ${error instanceof Error ? error.message : String(error)}`
+  if (choice === 'local') {
+    const notes = [reason, 'This process decides by itself. The numbers are what it has admitted since.']
+    return quota.inspect(keys).map((key) => ({ ...key, source: 'fallback', notes }))
+  }
+  const notes = [reason, 'Calls are let through and not counted.']
+  return keys.map(() => ({ now: monotonicClock(), states: [], source: 'open', notes }))
+}

@@ -1,0 +1,77 @@
+import { unitsBack } from '../algorithms/evaluation/evaluation.ts'
+import type { Decision } from '../policy/decision.ts'
+import { HeadgateError } from '../common/errors.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import type { Booking, Command, OutcomeOf } from '../stores/contract/command.ts'
+import { choiceFor, type OnFailure } from '../stores/contract/on-store-error.ts'
+import { warnIfOpened } from './breaker-warning.ts'
+import type { CallVerb, Fallback } from './fallback.ts'
+import { isMisuse, StoreRequest } from './store-link.ts'
+
+/** One call of a limiter: the request to the store, and the result if the store fails. */
+export class Call<V extends CallVerb> extends StoreRequest<V> {
+  readonly #fallback: Fallback
+  readonly #onFailure: OnFailure | undefined
+  /** True for a settlement that is not sent now. One that was sent may have counted, so it is not sent again. */
+  readonly #unsent: boolean
+
+  constructor(fallback: Fallback, command: Command<V>, onFailure: OnFailure | undefined) {
+    super(fallback.ledger, command)
+    this.#fallback = fallback
+    this.#onFailure = onFailure
+    this.#unsent = command.verb === 'settle' && !fallback.shared.link.breaker.closed
+  }
+
+  override succeeded(outcome: OutcomeOf<V>): OutcomeOf<V> {
+    this.#fallback.shared.counters.sources.store++
+    return outcome
+  }
+
+  /** What was taken too late for its caller is given back. */
+  override late(outcome: OutcomeOf<V>): void {
+    const { verb, keys, costs = 1, tickets: renewed } = this.command
+    if (verb === 'consume' && (outcome as Decision).allowed) void this.#fallback.giveBack(keys, costs)
+    if (verb !== 'reserve' && verb !== 'renew') return
+    const { decision, tickets } = outcome as Booking
+    if (!decision.allowed || tickets === undefined) return
+    if (verb === 'reserve') void this.#fallback.giveBack(keys, unitsBack(tickets), tickets)
+    else if (renewed !== undefined) Object.assign(renewed, tickets) // the reservation goes on with its tickets, which the store no longer knows
+  }
+
+  override failed(error: unknown): MaybePromise<OutcomeOf<V>> {
+    try {
+      return isMisuse(error) ? Promise.reject(error) : this.#chooseFor(error)
+    } catch (thrown) {
+      return Promise.reject(thrown)
+    }
+  }
+
+  #chooseFor(error: unknown): OutcomeOf<V> {
+    const { terms, shared } = this.#fallback
+    const { onStoreError, counters, link } = shared
+    const { command } = this
+    const option = this.#onFailure?.(error)
+    const choice = option ?? choiceFor(onStoreError, error, command.keys, terms, this.#onFailure !== undefined)
+    warnIfOpened(link.breaker, terms.name, option ?? onStoreError, choice)
+    if (choice === 'deny') {
+      counters.denied++
+      throw unavailable(error, link.breaker.retryAfter)
+    }
+    if (choice === 'throw') {
+      counters.denied++
+      throw error
+    }
+    counters.sources[choice === 'allow' ? 'open' : 'fallback']++
+    if (this.#unsent) this.#fallback.giveBackLater(command)
+    return (choice === 'allow' ? this.#fallback.letThrough(command) : this.#fallback.run(command)) as OutcomeOf<V>
+  }
+}
+
+/** The error of a call with `onStoreError: 'deny'`. */
+export function unavailable(cause: unknown, retryAfter: number): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE_UNAVAILABLE',
+    `The store cannot decide, and onStoreError is 'deny'. Try again in ${retryAfter} ms; the cause is the store's error.`,
+    { cause, retryAfter },
+  )
+}

@@ -1,0 +1,186 @@
+import { HeadgateError } from '../../common/errors.ts'
+import { book, type CallExtras, type Key, type RateLimiter, type Units } from '../../limiter/limiter.ts'
+import type { Load } from '../../limiter/limiter-events.ts'
+import { isPromise, type MaybePromise } from '../../common/maybe-promise.ts'
+import { flag } from '../../common/option-readers.ts'
+import { type Reservation, settleAndHold } from '../../limiter/reservation.ts'
+import { reason, warnOnce } from '../../common/warn.ts'
+import { type CountRule, countRule } from '../count.ts'
+import { Delay } from '../delay.ts'
+import type { Events } from '../request-events.ts'
+import type { Framework, RequestDecision } from '../framework.ts'
+import type { GuardOptions } from '../guard-options.ts'
+import { InFlight } from './in-flight.ts'
+
+/** A request whose units are held. */
+export interface HeldRequest<Request, Response> {
+  /** The units that it holds. With `delay`, those of the slot that it used. */
+  reservation: Reservation
+  readonly key: Key
+  readonly cost: Units
+  readonly request: Request
+  readonly response: Response
+}
+
+/**
+ * Units that a reservation holds until the request has ended, for the options `settle`, `count` and `delay`, and for
+ * policies that count units in flight. Any other guard makes no reservations.
+ */
+export class HeldUnits<Request, Response> {
+  readonly #limiter: RateLimiter
+  readonly #framework: Framework<Request, Response>
+  readonly #events: Events<Request, Response>
+  readonly #counts: CountRule<Request, Response> | undefined
+  readonly #delay: Delay | undefined
+  readonly #settles: boolean
+  readonly #inFlight: InFlight | undefined
+
+  constructor(
+    limiter: RateLimiter,
+    framework: Framework<Request, Response>,
+    options: GuardOptions<Request, Response>,
+    events: Events<Request, Response>,
+  ) {
+    this.#limiter = limiter
+    this.#framework = framework
+    this.#events = events
+    this.#counts = countRule(options.count)
+    this.#delay = options.delay === undefined ? undefined : new Delay(options.delay, limiter.policies)
+    this.#settles = flag()(options.settle, 'settle')
+    this.#inFlight = InFlight.of(limiter.policies)
+  }
+
+  /** False if neither the options nor the policies need a reservation. */
+  get needed(): boolean {
+    const waits = this.#delay !== undefined
+    return this.#settles || waits || this.#counts !== undefined || this.#inFlight !== undefined
+  }
+
+  /** @param mayWait false if this request must not be delayed */
+  reserve(key: Key, cost: Units, extras: CallExtras, mayWait: boolean): MaybePromise<Reservation> {
+    return this.#delay !== undefined && mayWait
+      ? this.#reserveLater(this.#delay, key, cost, extras)
+      : book(this.#limiter, key, cost, 0, extras)
+  }
+
+  /** Reserves, with a place in the queue of the delay. The place is returned unless the request has to wait. */
+  #reserveLater(delay: Delay, key: Key, cost: Units, extras: CallExtras): MaybePromise<Reservation> {
+    const maxWait = delay.enter()
+    try {
+      const reservation = book(this.#limiter, key, cost, maxWait, extras)
+      if (isPromise(reservation)) return this.#reserved(delay, reservation, delay.ask(key, cost))
+      if (reservation.wait === 0) delay.leave()
+      return reservation
+    } catch (error) {
+      delay.leave()
+      throw error
+    }
+  }
+
+  async #reserved(delay: Delay, later: Promise<Reservation>, answered: (waits: boolean) => void): Promise<Reservation> {
+    let waits = false
+    try {
+      const reservation = await later
+      waits = reservation.wait > 0
+      return reservation
+    } finally {
+      answered(waits)
+      if (!waits) delay.leave()
+    }
+  }
+
+  /** The decision for the application, with `settle` if the option asks for it. */
+  decision(held: HeldRequest<Request, Response>): RequestDecision {
+    const { decision } = held.reservation
+    return this.#settles ? { ...decision, settle: (actual) => this.#correct(held, actual) } : decision
+  }
+
+  /**
+   * Holds the units of an admitted request until it has ended. False if the client left while the request waited. Called
+   * before anything that may throw, so that no error leaks the units.
+   */
+  hold(held: HeldRequest<Request, Response>): MaybePromise<boolean> {
+    if (held.reservation.wait > 0) return this.#wait(held)
+    this.#countAtEnd(held)
+    return true
+  }
+
+  async #wait(held: HeldRequest<Request, Response>): Promise<boolean> {
+    const onEnd = (left: () => void) => this.#framework.ended(held.response, left)
+    const booked = { ...held, giveBack: () => void this.#giveBack({ ...booked }) }
+    const load: Load = this.#limiter.load
+    load.waiting++
+    const reservation = await (this.#delay as Delay).pause(booked, onEnd)
+    load.waiting--
+    if (reservation === undefined) return false
+    held.reservation = reservation
+    this.#countAtEnd(held)
+    return true
+  }
+
+  /**
+   * Frees the units in flight when the response has ended, however it ended. A request whose client left counts. Otherwise a
+   * client could avoid the limit by never waiting for the response.
+   */
+  #countAtEnd(held: HeldRequest<Request, Response>): void {
+    const counts = this.#counts
+    const inFlight = this.#inFlight
+    if (counts === undefined && inFlight === undefined) return
+    const progress = this.#progressOf(held)
+    const failed = (error: unknown) => this.#failed(error, held)
+    const release = inFlight?.hold(held.reservation, { progress, failed })
+    this.#framework.ended(held.response, (status, aborted) => {
+      if (counts !== undefined && !aborted) void this.#count(counts, status, held)
+      release?.()
+    })
+  }
+
+  #progressOf(held: HeldRequest<Request, Response>): (() => number) | undefined {
+    try {
+      return this.#framework.held?.(held.response)
+    } catch (error) {
+      void this.#giveBack(held)
+      throw error
+    }
+  }
+
+  async #count(
+    counts: CountRule<Request, Response>,
+    status: number,
+    held: HeldRequest<Request, Response>,
+  ): Promise<void> {
+    let counted: MaybePromise<boolean> = true
+    try {
+      counted = counts(status, held.request, held.response)
+      if (isPromise(counted)) counted = await counted
+    } catch (error) {
+      warnOnce('HEADGATE_COUNT', `count threw, so the request counts. Make it return a boolean. ${reason(error)}`)
+    }
+    if (!counted) await this.#giveBack(held)
+  }
+
+  /** For the application: corrects the cost. Units in flight stay held until the response has ended. */
+  async #correct(held: HeldRequest<Request, Response>, actual: Units): Promise<void> {
+    try {
+      await settleAndHold(held.reservation, actual)
+    } catch (error) {
+      if (error instanceof HeadgateError && error.code === 'HEADGATE_COST') throw error
+      this.#failed(error, held)
+    }
+  }
+
+  /** Gives back all units of a request that does not count. */
+  async #giveBack(held: HeldRequest<Request, Response>): Promise<void> {
+    try {
+      await held.reservation.cancel()
+    } catch (error) {
+      this.#failed(error, held)
+    }
+  }
+
+  /** An error of the store that no request waits for. One of a store that answers later was reported by its call. */
+  #failed(error: unknown, { key, request, response }: HeldRequest<Request, Response>): void {
+    warnOnce('HEADGATE_SETTLE', `The store failed to settle or free units, so they stay as they were. ${reason(error)}`)
+    if (this.#limiter.store.synchronous) this.#events.storeFailed(error, key, request, response)
+  }
+}

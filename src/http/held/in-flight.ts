@@ -1,0 +1,113 @@
+import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Reservation } from '../../limiter/reservation.ts'
+import { longestSleep } from '../../common/sleeper.ts'
+import { warnOnce } from '../../common/warn.ts'
+
+/**
+ * The request that holds units. Only what will tell of its end may keep it: an owner that was collected can end no more, so
+ * its units are freed.
+ */
+export interface Owner {
+  /** See `Framework.held`. Undefined if the request lives until its end is told. */
+  readonly progress: (() => number) | undefined
+  /** Reports an error of the store. */
+  failed(error: unknown): void
+}
+
+/** Units that were held at the last tick already. */
+interface Due {
+  readonly owner: WeakRef<Owner>
+  /** The progress of the owner at the last tick. */
+  progress: number
+  renewing: boolean
+}
+
+/**
+ * Units in flight that requests hold under `concurrency` policies, from their admission until their responses have ended.
+ *
+ * One timer for all requests ticks three times in the shortest lease. It renews what has been held since the tick before,
+ * so a short request costs nothing, and a lease has never less than a third of its time left. It renews nothing whose
+ * owner shows no sign of life, so such a lease ends by itself.
+ */
+export class InFlight {
+  readonly #interval: number
+  /** What was held since the last tick. */
+  readonly #fresh = new Map<Reservation, Owner>()
+  readonly #due = new Map<Reservation, Due>()
+  #timer: ReturnType<typeof setInterval> | undefined
+
+  /** @param lease the shortest lease, in milliseconds */
+  constructor(lease: number) {
+    this.#interval = Math.min(Math.ceil(lease / 3), longestSleep)
+  }
+
+  /** Undefined if no policy counts units in flight. */
+  static of(policies: readonly Policy[]): InFlight | undefined {
+    const leases = policies.filter(({ algorithm }) => algorithm.leases).map(({ window }) => window)
+    return leases.length === 0 ? undefined : new InFlight(Math.min(...leases))
+  }
+
+  /** Holds the units of an admitted request, and renews their leases. Returns the function that frees them. */
+  hold(reservation: Reservation, owner: Owner): () => void {
+    this.#fresh.set(reservation, owner)
+    this.#timer ??= this.#start()
+    return () => {
+      this.#fresh.delete(reservation)
+      this.#due.delete(reservation)
+      reservation.release().catch((error) => owner.failed(error))
+    }
+  }
+
+  #start(): ReturnType<typeof setInterval> {
+    const timer = setInterval(() => this.#tick(), this.#interval)
+    timer.unref?.()
+    return timer
+  }
+
+  #tick(): void {
+    for (const [reservation, due] of this.#due) void this.#renew(reservation, due)
+    for (const [reservation, owner] of this.#fresh) {
+      this.#due.set(reservation, { owner: new WeakRef(owner), progress: 0, renewing: false })
+    }
+    this.#fresh.clear()
+    if (this.#due.size > 0) return
+    clearInterval(this.#timer)
+    this.#timer = undefined
+  }
+
+  /** A request whose lease was lost goes on. It is in flight again as soon as a unit is free. */
+  async #renew(reservation: Reservation, due: Due): Promise<void> {
+    const owner = due.owner.deref()
+    if (owner === undefined) return this.#free(reservation)
+    if (due.renewing || !lives(owner, due)) return
+    due.renewing = true
+    try {
+      const renewed = await reservation.renew()
+      if (!renewed && this.#due.has(reservation)) warnOfLostLease()
+    } catch (error) {
+      owner.failed(error)
+    }
+    due.renewing = false
+  }
+
+  /** Nobody is left whom an error of the store could be told, and without a renewal the lease ends in any case. */
+  async #free(reservation: Reservation): Promise<void> {
+    this.#due.delete(reservation)
+    await reservation.release().catch(() => undefined)
+  }
+}
+
+function lives({ progress }: Owner, due: Due): boolean {
+  if (progress === undefined) return true
+  const before = due.progress
+  due.progress = progress()
+  return due.progress > before
+}
+
+function warnOfLostLease(): void {
+  warnOnce(
+    'HEADGATE_LEASE',
+    'A lease ended before it was renewed, and other requests have taken its units. The request goes on, so more are in ' +
+      'flight than the limit. Give the concurrency policy a longer lease.',
+  )
+}

@@ -1,0 +1,66 @@
+import { isPromise, type MaybePromise } from '../../common/maybe-promise.ts'
+import { hook } from '../../common/option-readers.ts'
+import type { Framework } from '../framework.ts'
+import type { GuardOptions } from '../guard-options.ts'
+import { AddressList } from '../keys/address-list.ts'
+import type { FindKey } from '../keys/key-extractor.ts'
+import { warnOfNoAddress } from '../keys/no-address.ts'
+
+/** What happens to a request before anything is counted. */
+export type Exemption = 'denied' | 'exempt' | 'limited'
+
+/** Decides which requests are limited at all: by `deny`, `allow` and `skip`, in this order. */
+export class Exemptions<Request, Response> {
+  readonly #framework: Framework<Request, Response>
+  readonly #deny: Rule<Request, Response> | undefined
+  readonly #allow: AddressList | undefined
+  readonly #skip: GuardOptions<Request, Response>['skip']
+
+  constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
+    const { deny, allow, skip } = options
+    this.#framework = framework
+    if (typeof deny === 'function') this.#deny = deny
+    else if (deny !== undefined) this.#deny = listRule(framework, deny)
+    this.#allow = allow === undefined ? undefined : new AddressList(allow, 'allow')
+    this.#skip = hook(`(request) => request.url === '/health'`)(skip, 'skip')
+  }
+
+  /** False if every request is limited. */
+  get needed(): boolean {
+    return [this.#deny, this.#allow, this.#skip].some((rule) => rule !== undefined)
+  }
+
+  of(request: Request, response: Response, key: FindKey): MaybePromise<Exemption> {
+    const denied = this.#deny?.(request, response, key)
+    if (isPromise(denied)) {
+      return denied.then((denies) => (denies ? 'denied' : this.#notDenied(request, response, key)))
+    }
+    return denied ? 'denied' : this.#notDenied(request, response, key)
+  }
+
+  #notDenied(request: Request, response: Response, key: FindKey): MaybePromise<Exemption> {
+    if (this.#allow?.has(this.#framework.address(request))) return 'exempt'
+    if (this.#skip === undefined) return 'limited'
+    const skips = this.#skip(request, response, key)
+    return isPromise(skips) ? skips.then(skipped) : skipped(skips)
+  }
+}
+
+type Rule<Request, Response> = (request: Request, response: Response, key: FindKey) => MaybePromise<boolean>
+
+/** The rule of a list of addresses. A request without an address cannot be checked, so it is denied. */
+function listRule<Request, Response>(
+  framework: Framework<Request, Response>,
+  deny: readonly string[],
+): Rule<Request, Response> {
+  const list = new AddressList(deny, 'deny')
+  return (request) => {
+    const address = framework.address(request)
+    if (address === undefined) warnOfNoAddress(framework, request)
+    return address === undefined || list.has(address)
+  }
+}
+
+function skipped(skips: boolean): Exemption {
+  return skips ? 'exempt' : 'limited'
+}

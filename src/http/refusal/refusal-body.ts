@@ -1,0 +1,66 @@
+import Negotiator from 'negotiator'
+import type { Policy } from '../../algorithms/algorithm.ts'
+import type { Decision } from '../../policy/decision.ts'
+import { retryAfterSeconds, tryAgain } from '../retry-after.ts'
+
+/** The forms of a body. `problem` is problem details (RFC 9457). */
+export type Form = 'text' | 'json' | 'problem'
+
+export const contentTypes: Readonly<Record<Form, string>> = {
+  text: 'text/plain; charset=utf-8',
+  json: 'application/json; charset=utf-8',
+  problem: 'application/problem+json',
+}
+
+/** A text for the form `text`; else the members of an object. */
+export type Body = string | object
+
+/** For a refused request. A problem has the type and the member that draft-11 registers. */
+export function refusalBody(form: Form, decision: Decision, status: number, policies: readonly Policy[]): Body {
+  const text = message(decision)
+  if (form === 'text') return text
+  const labelOf = (policy: string) => policies.find(({ name }) => name === policy)?.label ?? policy
+  if (form === 'json') {
+    const error = status === 403 ? 'forbidden' : 'too_many_requests'
+    const retryAfter = retryAfterSeconds(decision.retryAfter) ?? null
+    return { error, message: text, policy: labelOf(decision.policy), retryAfter }
+  }
+  const violated = decision.policies.filter(({ allowed, shadow }) => !allowed && !shadow)
+  return {
+    type: 'https://iana.org/assignments/http-problem-types#quota-exceeded',
+    title: 'Request cannot be satisfied as assigned quota has been exceeded',
+    status,
+    detail: text,
+    'violated-policies': violated.map(({ name }) => labelOf(name)),
+  }
+}
+
+/** For a request from an address on the deny list. */
+export function denialBody(form: Form): Body {
+  if (form === 'problem') return { type: 'about:blank', title: 'Forbidden', status: 403 }
+  return form === 'json' ? { error: 'forbidden', message: 'Forbidden.' } : 'Forbidden.'
+}
+
+/** For a request that cannot be decided. */
+export function unavailableBody(form: Form, seconds: number): Body {
+  const text = `Service unavailable. ${tryAgain(seconds)}`
+  if (form === 'problem') return { type: 'about:blank', title: 'Service Unavailable', status: 503, detail: text }
+  return form === 'json' ? { error: 'unavailable', message: text, retryAfter: seconds } : text
+}
+
+function message({ limit, retryAfter }: Decision): string {
+  if (limit === 0) return 'Too many requests: this limit admits nobody.'
+  const seconds = retryAfterSeconds(retryAfter)
+  if (seconds === undefined) return 'Too many requests: this one costs more than is ever admitted at once.'
+  return `Too many requests. ${tryAgain(seconds)}`
+}
+
+/** Browsers send about 150 characters. To negotiate 15,000 would take 4 ms, which a flood of refusals cannot have. */
+const longestAccept = 512
+
+/** True if the client prefers JSON to plain text. Without a preference, it gets plain text. */
+export function prefersJson(accept: string | undefined): boolean {
+  if (accept === undefined || accept === '*/*') return false
+  const negotiator = new Negotiator({ headers: { accept: accept.slice(0, longestAccept) } })
+  return negotiator.mediaType(['text/plain', 'application/json']) === 'application/json'
+}

@@ -1,0 +1,102 @@
+import type { Decision } from '../../policy/decision.ts'
+import { HeadgateError } from '../../common/errors.ts'
+import type { RateLimiter } from '../../limiter/limiter.ts'
+import { isPromise, type MaybePromise } from '../../common/maybe-promise.ts'
+import { flag, hook } from '../../common/option-readers.ts'
+import type { Framework } from '../framework.ts'
+import type { GuardOptions } from '../guard-options.ts'
+import {
+  type Body,
+  contentTypes,
+  denialBody,
+  type Form,
+  prefersJson,
+  refusalBody,
+  unavailableBody,
+} from './refusal-body.ts'
+import { retryAfterSeconds } from '../retry-after.ts'
+
+/** Sends the responses of requests that may not go on. */
+export class Refusal<Request, Response> {
+  readonly #framework: Framework<Request, Response>
+  readonly #problem: boolean
+  readonly #refuse: GuardOptions<Request, Response>['refuse']
+
+  constructor(framework: Framework<Request, Response>, options: GuardOptions<Request, Response>) {
+    this.#framework = framework
+    this.#problem = flag()(options.problem, 'problem')
+    this.#refuse = hook('(decision, request, response) => ...')(options.refuse, 'refuse')
+  }
+
+  /**
+   * Responds with 429, or the status of a block. A cache must not store the response (RFC 6585, 4). True if `refuse` lets the
+   * request go on.
+   */
+  refuse(decision: Decision, limiter: RateLimiter, request: Request, response: Response): MaybePromise<boolean> {
+    const status = limiter.penalty?.status === 403 && isBlock(decision, limiter) ? 403 : 429
+    this.#begin(response, status, retryAfterSeconds(decision.retryAfter))
+    if (this.#refuse === undefined) {
+      return this.#send(request, response, (form) => refusalBody(form, decision, status, limiter.policies))
+    }
+    const returned = this.#refuse(decision, request, response)
+    return isPromise(returned)
+      ? returned.then((value) => this.#sendReturned(response, value))
+      : this.#sendReturned(response, returned)
+  }
+
+  /** True from `refuse` lets the request go on. */
+  #sendReturned(response: Response, value: unknown): boolean {
+    const framework = this.#framework
+    if (value !== true) framework.returned?.(response, value)
+    else if (framework.clearRefusal === undefined) framework.setStatus(response, 200)
+    else framework.clearRefusal(response)
+    return value === true
+  }
+
+  /** Ends a request whose response has already begun: no refusal can be sent, and no handler may run. */
+  tooLate(response: Response): false {
+    if (this.#framework.complete(response)) return false
+    throw new HeadgateError(
+      'HEADGATE_HEADERS_SENT',
+      'A request was refused after its response had begun. Put the limiter before the middleware that responds.',
+    )
+  }
+
+  /** Responds with 403, for an address on the deny list. */
+  deny(request: Request, response: Response): false {
+    if (this.#framework.headersSent(response)) return this.tooLate(response)
+    this.#begin(response, 403)
+    return this.#send(request, response, denialBody)
+  }
+
+  /** Responds with 503, for a request that the store cannot decide and that must not be admitted. */
+  unavailable(retryAfter: number | undefined, request: Request, response: Response): false {
+    if (this.#framework.headersSent(response)) return this.tooLate(response)
+    const seconds = retryAfterSeconds(retryAfter ?? 1000) as number
+    this.#begin(response, 503, seconds)
+    return this.#send(request, response, (form) => unavailableBody(form, seconds))
+  }
+
+  #begin(response: Response, status: number, seconds?: number): void {
+    const framework = this.#framework
+    framework.setStatus(response, status)
+    framework.setHeader(response, 'Cache-Control', 'no-store')
+    if (seconds !== undefined) framework.setHeader(response, 'Retry-After', String(seconds))
+  }
+
+  #send(request: Request, response: Response, bodyOf: (form: Form) => Body): false {
+    const framework = this.#framework
+    const asJson = framework.jsonOnly || prefersJson(framework.header(request, 'accept'))
+    const form = this.#problem ? 'problem' : asJson ? 'json' : 'text'
+    const body = bodyOf(form)
+    if (typeof body === 'string') framework.send(response, contentTypes[form], `${body}\n`)
+    else framework.send(response, contentTypes[form], JSON.stringify(body), body)
+    return false
+  }
+}
+
+/** True during a block, by hand or by the penalty, also if another policy makes the key wait longer. */
+function isBlock({ policies, blocked }: Decision, { penalty }: RateLimiter): boolean {
+  const penaltyName = penalty?.name ?? 'penalty'
+  return blocked !== undefined || policies.some(({ name, allowed }) => name === penaltyName && !allowed)
+}

@@ -1,0 +1,62 @@
+import type { Policy } from '../algorithms/algorithm.ts'
+import { checkUnits, costsOf, type Units } from '../limiter/call-arguments.ts'
+import { HeadgateError, invalidOption, shown } from '../common/errors.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import type { RequestView } from './keys/key-extractor.ts'
+
+/**
+ * The cost of a request in units: a number for every policy, a record with a number for each, or a function of the
+ * framework's request that may return a promise. The view is for functions that work on every framework.
+ */
+export type Cost<Request, Response = unknown> =
+  | Units
+  | ((request: Request, view: RequestView<Request>, response: Response) => MaybePromise<Units>)
+
+/**
+ * @param policies those that have to admit the cost; none if they are not known yet. A limit of 0 is meant to refuse all.
+ * @throws HeadgateError `HEADGATE_COST` for what no request can cost, that would refuse every request, or that does not
+ *   name the policies
+ */
+export function readCost<Request, Response>(
+  cost: Cost<Request, Response> | undefined,
+  policies: readonly Policy[],
+): Cost<Request, Response> {
+  if (typeof cost === 'function') return cost
+  const units = checkedCost(cost === undefined ? 1 : cost, 'cost')
+  for (const [policy, count] of typeof units === 'number' ? [] : Object.entries(units)) checkUnits(count, policy)
+  const costs = policies.length === 0 ? [] : costsOf(units, policies)
+  policies.forEach((policy, n) => {
+    checkAdmits(policy, typeof costs === 'number' ? costs : (costs[n] as number))
+  })
+  return typeof units === 'number' ? units : Object.freeze({ ...units })
+}
+
+function checkAdmits(policy: Policy, units: number): void {
+  if (policy.shadow || policy.limit === 0 || units === 0 || !neverAdmits(policy, units)) return
+  throw new HeadgateError(
+    'HEADGATE_COST',
+    `cost is ${units}, but the policy ${shown(policy.name)} admits at most ${policy.burst} at once, so every request would ` +
+      'be refused. Give a lower cost or a higher limit.',
+  )
+}
+
+/** True if even a new key is refused forever. */
+function neverAdmits({ algorithm }: Policy, units: number): boolean {
+  return algorithm.wait(new Array(algorithm.slots).fill(0), 0, 0, units) === Infinity
+}
+
+/**
+ * Checks a cost before the limiter gets it. The limiter would read undefined as 1, so a function that forgets to return
+ * would go unnoticed. The limiter checks what is in a record.
+ */
+export function checkedCost(cost: unknown, source: string): Units {
+  if (Number.isSafeInteger(cost) && (cost as number) >= 1) return cost as number
+  if (isRecord(cost)) return cost
+  const fix = 'Round it up with Math.ceil; use skip for a request that costs nothing.'
+  const expected = 'a whole number from 1 to 2^53 - 1, or a record of them by the names of the policies'
+  throw invalidOption(source, expected, cost, fix, 'HEADGATE_COST')
+}
+
+function isRecord(cost: unknown): cost is Readonly<Record<string, number>> {
+  return typeof cost === 'object' && cost !== null && !Array.isArray(cost) && Object.keys(cost).length > 0
+}

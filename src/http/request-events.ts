@@ -1,0 +1,171 @@
+import { channel } from '#platform'
+import type { Decision } from '../policy/decision.ts'
+import type { CallExtras, Key } from '../limiter/limiter.ts'
+import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
+import { hook } from '../common/option-readers.ts'
+import type { Channel } from '../platform/platform.ts'
+import {
+  choose,
+  failureOptions,
+  type OnFailure,
+  type OnStoreError,
+  type StoreErrorAction,
+  type StoreFailure,
+  storeErrors,
+} from '../stores/contract/on-store-error.ts'
+import { reason, warnOnce } from '../common/warn.ts'
+import type { Framework } from './framework.ts'
+
+/** The event that hooks and channels get for a decision. With Koa, request and response are both the context. */
+export interface DecisionEvent<Request = unknown, Response = unknown> {
+  readonly decision: Decision
+  /** Who was limited: the key, or a record with a key for each scope. */
+  readonly key: Key
+  /** The limiter's name. */
+  readonly limiter: string
+  /** True if a refusal of this key is enforced. False under `shadow`, and outside the share of `enforce`. */
+  readonly enforced: boolean
+  readonly request: Request
+  readonly response: Response
+}
+
+/** The event that hooks and channels get for a request that `deny` refuses. There is no decision: nothing was counted. */
+export interface DenialEvent<Request = unknown, Response = unknown> {
+  /** The address that the list has, as the framework's proxy setting confirms it. */
+  readonly address: string | undefined
+  /** The limiter's name. */
+  readonly limiter: string
+  readonly request: Request
+  readonly response: Response
+}
+
+/**
+ * The event that the channel gets for a request without an address. It is refused, because its client has left or its
+ * proxy did not tell it, unless it came over a connection that has no addresses, such as a unix socket.
+ */
+export interface NoAddressEvent<Request = unknown, Response = unknown> {
+  /** The limiter's name. */
+  readonly limiter: string
+  /** True if the refusal is enforced. False under `shadow`, outside the share of `enforce`, and if `shared`. */
+  readonly enforced: boolean
+  /** True if the request goes on and shares one limit with all such requests, as over a unix socket. */
+  readonly shared: boolean
+  /** How many requests without an address this middleware has had: 1 for the first. */
+  readonly count: number
+  readonly request: Request
+  readonly response: Response
+}
+
+/** The event that hooks and channels get for a request that the store could not decide. */
+export interface StoreErrorEvent<Request = unknown, Response = unknown> extends StoreFailure {
+  readonly request: Request
+  readonly response: Response
+}
+
+/** Hooks of a middleware. A hook cannot break a request: if it throws or rejects, a warning is given once. */
+export interface Hooks<Request, Response> {
+  /** Called for every decision. Example: `({ decision, key }) => log.debug({ key, ...decision })`. */
+  onDecision?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
+  /** Called for every refusal, enforced or not. Example: `({ key }) => log.info({ refused: key })`. */
+  onRefused?: ((event: DecisionEvent<Request, Response>) => MaybePromise<unknown>) | undefined
+  /** Called for every request that `deny` refuses. Example: `({ address }) => log.info({ denied: address })`. */
+  onDenied?: ((event: DenialEvent<Request, Response>) => MaybePromise<unknown>) | undefined
+  /**
+   * What happens to requests that the store cannot decide: `'deny'` responds with 503, `'throw'` gives the store's error
+   * to the framework, `'allow'` admits them, `'local'`
+   * decides them in this process. Or a function that gets each event and may return one of these. Default: the
+   * limiter's `onStoreError`, which is `'local'` by default. Example: `({ error }) => { log.error(error) }`.
+   */
+  onStoreError?: OnStoreError<StoreErrorEvent<Request, Response>> | undefined
+}
+
+const decisions = channel('headgate:decision')
+const refusals = channel('headgate:refused')
+const denials = channel('headgate:denied')
+const addressless = channel('headgate:no-address')
+
+/** Notifies hooks and channels. An event is made only if there is a listener. */
+export class Events<Request, Response> {
+  readonly #limiter: string
+  readonly #hooks: Hooks<Request, Response>
+  /** What a call to the limiter says of a store error that nobody listens to. */
+  readonly choice: { readonly onFailure?: OnFailure }
+  /** Requests without an address so far. */
+  #addressless = 0
+
+  constructor(limiter: string, { onDecision, onRefused, onDenied, onStoreError }: Hooks<Request, Response>) {
+    this.#limiter = limiter
+    hook('({ decision, key }) => ...')(onDecision, 'onDecision')
+    hook('({ decision, key }) => ...')(onRefused, 'onRefused')
+    hook('({ address }) => ...')(onDenied, 'onDenied')
+    failureOptions.onStoreError(onStoreError, 'onStoreError')
+    this.choice = typeof onStoreError === 'string' ? { onFailure: () => onStoreError } : {}
+    this.#hooks = { onDecision, onRefused, onDenied, onStoreError }
+  }
+
+  /** True if there is a listener for decisions of this kind. */
+  listens(allowed: boolean): boolean {
+    if (this.#hooks.onDecision !== undefined || decisions.hasSubscribers) return true
+    return !allowed && (this.#hooks.onRefused !== undefined || refusals.hasSubscribers)
+  }
+
+  decided(decision: Decision, key: Key, enforced: boolean, request: Request, response: Response): void {
+    const event = { decision, key, limiter: this.#limiter, enforced, request, response }
+    notify('onDecision', this.#hooks.onDecision, decisions, event)
+    if (!decision.allowed) notify('onRefused', this.#hooks.onRefused, refusals, event)
+  }
+
+  /** A request was refused by `deny`. The address is looked up only if there is a listener. */
+  denied(framework: Framework<Request, Response>, request: Request, response: Response): void {
+    const { onDenied } = this.#hooks
+    if (onDenied === undefined && !denials.hasSubscribers) return
+    const event = { address: framework.address(request), limiter: this.#limiter, request, response }
+    notify('onDenied', onDenied, denials, event)
+  }
+
+  /** A request that has no address. Counted also without a listener. */
+  noAddress(shared: boolean, enforced: boolean, request: Request, response: Response): void {
+    const count = ++this.#addressless
+    if (!addressless.hasSubscribers) return
+    const limiter = this.#limiter
+    addressless.publish({ limiter, enforced, shared, count, request, response } satisfies NoAddressEvent)
+  }
+
+  /**
+   * The extras of a call to the limiter, so that a store error reaches the hook and the channel.
+   * @param usual those of a call whose store error nobody listens to
+   */
+  extras(usual: CallExtras, key: Key, request: Request, response: Response): CallExtras {
+    if (typeof this.#hooks.onStoreError !== 'function' && !storeErrors.hasSubscribers) return usual
+    return { ...usual, onFailure: (error) => this.storeFailed(error, key, request, response) }
+  }
+
+  storeFailed(error: unknown, key: Key, request: Request, response: Response): StoreErrorAction | undefined {
+    const event = { error, key, limiter: this.#limiter, request, response }
+    if (storeErrors.hasSubscribers) storeErrors.publish(event)
+    return choose(this.#hooks.onStoreError, event)
+  }
+}
+
+function notify<Event>(name: string, hook: ((event: Event) => unknown) | undefined, to: Channel, event: Event): void {
+  if (to.hasSubscribers) to.publish(event)
+  if (hook !== undefined) callHook(name, hook, event, 'requests')
+}
+
+/** Calls a hook, which cannot break what it hears of: if it throws or rejects, a warning is given once. */
+export function callHook<Event>(
+  name: string,
+  hook: (event: Event) => unknown,
+  event: Event,
+  goOn: 'requests' | 'messages',
+): void {
+  const failed = (error: unknown) => {
+    warnOnce('HEADGATE_HOOK', `${name} threw; ${goOn} go on without it. Catch in the hook. ${reason(error)}`, name)
+  }
+  try {
+    const returned = hook(event)
+    if (isPromise(returned)) returned.then(undefined, failed)
+  } catch (error) {
+    failed(error)
+  }
+}

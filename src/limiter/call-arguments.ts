@@ -1,0 +1,133 @@
+import type { Policy } from '../algorithms/algorithm.ts'
+import type { Costs } from '../algorithms/evaluation/evaluation.ts'
+import { HeadgateError, invalidOption, shown } from '../common/errors.ts'
+import { callOptions } from '../common/options.ts'
+
+/** Who is limited: one string for all scopes, or a record with a string for each scope of the limiter. */
+export type Key = string | Readonly<Record<string, string>>
+
+/**
+ * Units of a call: one number for every policy, or a record with a number for each, by the name of the policy. A record
+ * names every enforced policy; 0 leaves one alone. Example: `{ requests: 1, tokens: 2000 }`.
+ */
+export type Units = number | Readonly<Record<string, number>>
+
+export interface CostOptions {
+  /** The units that the call takes: a positive safe integer, or a record by the names of the policies. Default 1. */
+  cost?: Units
+}
+
+const costNames = ['cost']
+
+// The functions that every call runs stay small enough to be inlined. Errors and rare cases have functions of their own.
+export function keysOf(key: Key, scopes: readonly string[]): readonly string[] {
+  return typeof key === 'string' && scopes.length === 1 ? [key] : keysOfRecord(key, scopes)
+}
+
+function keysOfRecord(key: Key, scopes: readonly string[]): readonly string[] {
+  if (typeof key === 'object' && key !== null) {
+    const keys = scopes.map((scope) => (Object.hasOwn(key, scope) ? key[scope] : undefined))
+    if (keys.every((each) => typeof each === 'string')) return keys
+  }
+  throw new HeadgateError(
+    'HEADGATE_KEY',
+    `A key must be ${scopes.length === 1 ? 'a string' : 'a record'} with a string for ` +
+      `${scopes.map(shown).join(' and ')}, got ${shown(key)}. Write consume(${example(scopes)}).`,
+  )
+}
+
+/**
+ * One key for each scope; undefined for a scope that a record does not name.
+ * @throws HeadgateError `HEADGATE_KEY` unless it names at least one scope, and no unknown one
+ */
+export function someKeysOf(key: Key, scopes: readonly string[]): readonly (string | undefined)[] {
+  if (typeof key === 'string') return keysOf(key, scopes)
+  const names = typeof key === 'object' && key !== null ? Object.keys(key) : []
+  if (names.length > 0 && names.every((name) => scopes.includes(name) && typeof key[name] === 'string')) {
+    return scopes.map((scope) => (names.includes(scope) ? key[scope] : undefined))
+  }
+  throw new HeadgateError(
+    'HEADGATE_KEY',
+    `A key must be a string, or a record of strings by scope, got ${shown(key)}` +
+      `${names.length > 0 ? ` with ${names.map(shown).join(' and ')}` : ''}. The scopes are ` +
+      `${scopes.map(shown).join(' and ')}, of which a record names at least one.`,
+  )
+}
+
+function example(scopes: readonly string[]): string {
+  return scopes.length === 1
+    ? `'203.0.113.7'`
+    : `{ ${scopes.map((scope) => `${JSON.stringify(scope)}: '...'`).join(', ')} }`
+}
+
+/** @throws HeadgateError `HEADGATE_OPTION` for options in another form than `{ cost }` */
+export function costOf(options: CostOptions | undefined): Units {
+  return options === undefined ? 1 : givenCost(options)
+}
+
+function givenCost(options: CostOptions): Units {
+  if (typeof options === 'number') throw bareCost(options)
+  callOptions('A call', options, costNames)
+  return options.cost === undefined ? 1 : options.cost
+}
+
+function bareCost(cost: number): HeadgateError {
+  return new HeadgateError('HEADGATE_OPTION', `A cost is passed as an option, got ${cost}. Write { cost: ${cost} }.`)
+}
+
+/** The cost under each policy. @throws HeadgateError `HEADGATE_COST` */
+export function costsOf(cost: Units, policies: readonly Policy[]): Costs {
+  return Number.isSafeInteger(cost) && (cost as number) >= 1 ? (cost as number) : costsByName(cost, policies)
+}
+
+function costsByName(cost: Units, policies: readonly Policy[]): Costs {
+  if (typeof cost !== 'object' || cost === null) throw wrongCost(cost)
+  checkNames(cost, policies, 'A cost')
+  return policies.map((policy) => costUnder(policy, cost))
+}
+
+/** A penalty judges the call and takes no units. A shadow need not be named. */
+function costUnder({ name, shadow, algorithm }: Policy, costs: Readonly<Record<string, number>>): number {
+  if (algorithm.punishes) return 1
+  if (Object.hasOwn(costs, name)) return checkUnits(costs[name] as number, name)
+  if (shadow) return 0
+  throw new HeadgateError(
+    'HEADGATE_COST',
+    `A cost for each policy must name every enforced policy, and ${shown(name)} is missing. Give 0 to leave it alone.`,
+  )
+}
+
+/** @throws HeadgateError `HEADGATE_COST` unless the units of that policy are a whole number from 0 */
+export function checkUnits(units: number, name: string): number {
+  if (Number.isSafeInteger(units) && units >= 0) return units
+  const fix = 'Round it up: Math.ceil(cost).'
+  throw invalidOption(`The cost under ${shown(name)}`, 'a whole number from 0 to 2^53 - 1', units, fix, 'HEADGATE_COST')
+}
+
+/** @throws HeadgateError `HEADGATE_COST` for another object than a record, such as a promise, and for the name of no policy */
+export function checkNames(costs: object, policies: readonly Policy[], what: string): void {
+  if (Object.prototype.toString.call(costs) !== '[object Object]') throw noRecord(costs, what)
+  const names = policies.filter(({ algorithm }) => !algorithm.punishes).map(({ name }) => name)
+  const unknown = Object.keys(costs).find((name) => !names.includes(name))
+  if (unknown === undefined) return
+  throw new HeadgateError(
+    'HEADGATE_COST',
+    `${what} names ${shown(unknown)}, which is no policy of this limiter. Its policies are ${names.map(shown).join(', ')}.`,
+  )
+}
+
+function noRecord(costs: object, what: string): HeadgateError {
+  const fix = costs instanceof Promise ? 'Await the promise first.' : 'Write { tokens: 742 }.'
+  return invalidOption(
+    what,
+    'a whole number, or a record of them by the names of policies',
+    costs,
+    fix,
+    'HEADGATE_COST',
+  )
+}
+
+function wrongCost(cost: unknown): HeadgateError {
+  const fix = 'To take nothing, use peek(key).'
+  return invalidOption('A cost', 'a whole number from 1 to 2^53 - 1', cost, fix, 'HEADGATE_COST')
+}

@@ -1,0 +1,124 @@
+/*
+ * The channel of a limiter's decisions: every `consume` and `reserve`, by whatever calls them. Without subscribers a call
+ * costs one test more.
+ */
+import { channel } from '#platform'
+import type { Policy } from '../algorithms/algorithm.ts'
+import type { PenaltyOptions } from '../algorithms/bans/penalty-policy.ts'
+import type { Key, Units } from './call-arguments.ts'
+import type { Decision } from '../policy/decision.ts'
+import { HeadgateError } from '../common/errors.ts'
+import { countHeavy } from './heaviest/heaviest-keys.ts'
+import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
+import type { Channel } from '../platform/platform.ts'
+import type { SpaceSaving } from './heaviest/space-saving.ts'
+import type { Booking } from '../stores/contract/command.ts'
+import type { Store } from '../stores/contract/store.ts'
+
+/** What a limiter holds in this process now. */
+export interface Load {
+  /** Calls that hold units in flight (`concurrency`). */
+  inFlight: number
+  /** Requests that wait for their slot (`delay`). */
+  waiting: number
+}
+
+/** A limiter, as far as its events show it. */
+export interface CalledLimiter {
+  readonly name: string
+  readonly policies: readonly Policy[]
+  readonly penalty: PenaltyOptions | undefined
+  readonly store: Store
+  readonly load: Readonly<Load>
+}
+
+/** The event of the channel `headgate:limiter:call`. */
+export interface LimiterCallEvent {
+  /** The limiter's name. */
+  readonly limiter: string
+  /** The limiter itself, under the plan of the call. */
+  readonly instance: CalledLimiter
+  /** Who was limited: the key, or a record with a key for each scope. */
+  readonly key: Key
+  readonly cost: Units
+  /** False if the middleware that called does not enforce a refusal of this key (`shadow`, `enforce`). */
+  readonly enforced: boolean
+  /** Undefined if the store failed and the call was rejected. */
+  readonly decision: Decision | undefined
+  /** The error that the call was rejected with. */
+  readonly error: unknown
+  /** How long the caller of a reservation has to wait, in milliseconds. Else 0. */
+  readonly wait: number
+}
+
+export const calls: Channel = channel('headgate:limiter:call')
+
+interface WatchedCall {
+  readonly limiter: CalledLimiter
+  readonly key: Key
+  readonly cost: Units
+  readonly keys: readonly string[]
+  /** Default true. */
+  readonly enforced: boolean | undefined
+  /** The counts of the heaviest keys of each scope; undefined if nobody asks. */
+  readonly counts: readonly SpaceSaving[] | undefined
+  /** How many calls this one stands for in these counts: 0 for one that is not counted. */
+  readonly weight: number
+}
+
+/** Makes a call, and counts and publishes it as far as anyone asks. */
+export function watch<Result extends Decision | Booking>(
+  call: WatchedCall,
+  run: () => MaybePromise<Result>,
+): MaybePromise<Result> {
+  const result = calls.hasSubscribers ? published(call, run) : run()
+  if (call.counts !== undefined && call.weight > 0) countHeavy(call.counts, call.keys, call.weight, result)
+  return result
+}
+
+/** Makes the call and publishes its outcome before the caller gets it. A mistake of the caller is no decision. */
+function published<Result extends Decision | Booking>(
+  call: WatchedCall,
+  run: () => MaybePromise<Result>,
+): MaybePromise<Result> {
+  try {
+    const result = run()
+    if (!isPromise(result)) return succeeded(call, result)
+    result.then(
+      (value) => void succeeded(call, value),
+      (error) => failed(call, error),
+    )
+    return result
+  } catch (error) {
+    failed(call, error)
+    throw error
+  }
+}
+
+function succeeded<Result extends Decision | Booking>(call: WatchedCall, result: Result): Result {
+  const booked = 'decision' in result
+  publish(call, booked ? result.decision : result, undefined, booked ? result.wait : 0)
+  return result
+}
+
+function failed(call: WatchedCall, error: unknown): void {
+  if (!(error instanceof HeadgateError) || error.code.startsWith('HEADGATE_STORE')) publish(call, undefined, error, 0)
+}
+
+function publish(
+  { limiter, key, cost, enforced = true }: WatchedCall,
+  decision: Decision | undefined,
+  error: unknown,
+  wait: number,
+): void {
+  calls.publish({
+    limiter: limiter.name,
+    instance: limiter,
+    key,
+    cost,
+    enforced,
+    decision,
+    error,
+    wait,
+  } satisfies LimiterCallEvent)
+}

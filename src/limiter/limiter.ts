@@ -1,0 +1,223 @@
+import type { Policy } from '../algorithms/algorithm.ts'
+import type { Details } from '../algorithms/evaluation/evaluation.ts'
+import type { PenaltyOptions } from '../algorithms/bans/penalty-policy.ts'
+import { type CostOptions, costOf, costsOf, type Key, keysOf, type Units } from './call-arguments.ts'
+import type { Decision } from '../policy/decision.ts'
+import { type Duration, milliseconds } from '../common/duration.ts'
+import { HeadgateError } from '../common/errors.ts'
+import type { HeavyKeys } from './heaviest/heaviest-keys.ts'
+import { calls, type Load, watch } from './limiter-events.ts'
+import { type PlanLike, PlanOptions, policiesOf, type RateLimiterOptions, readPlans } from './limiter-options.ts'
+import type { MaybePromise } from '../common/maybe-promise.ts'
+import { Operations } from './operator-verbs.ts'
+import { callOptions } from '../common/options.ts'
+import type { Plans } from './plans.ts'
+import { Reservation, type ReservedCall } from './reservation.ts'
+import type { ShownLimiter } from './list-keys.ts'
+import type { SpaceSaving } from './heaviest/space-saving.ts'
+import type { CheckedLedger } from '../stores/contract/health.ts'
+import type { OnFailure } from '../stores/contract/on-store-error.ts'
+
+export type { CostOptions, Key, Units } from './call-arguments.ts'
+export type { HeavyKey, TopOptions } from './heaviest/heaviest-keys.ts'
+export { calls } from './limiter-events.ts'
+export type { BlockOptions } from './operator-verbs.ts'
+
+/** What an adapter adds to a call. */
+export interface CallExtras {
+  readonly details?: Details | undefined
+  readonly onFailure?: OnFailure | undefined
+  /** False if the adapter does not enforce a refusal of this call. Only for events. Default true. */
+  readonly enforced?: boolean
+}
+
+export interface ReserveOptions extends CostOptions {
+  /** The longest wait before the reserved time: milliseconds, or a text such as `'2s'`. Default 0. */
+  maxWait?: Duration
+}
+
+/*
+ * For adapters only: these functions return a promise only if the store does, take details, and throw on
+ * misuse. The class defines them below, because they use its private fields.
+ */
+/** `consume` for adapters. */
+export let decide: (limiter: RateLimiter, key: Key, cost: Units, extras?: CallExtras) => MaybePromise<Decision>
+/** `reserve` for adapters. `maxWait` is in whole milliseconds. */
+export let book: (
+  limiter: RateLimiter,
+  key: Key,
+  cost: Units,
+  maxWait: number,
+  extras?: CallExtras,
+) => MaybePromise<Reservation>
+
+/**
+ * Decides on calls by its policies and the states in its store.
+ *
+ * Every call rejects with a HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` for an invalid argument;
+ * then nothing is changed. If the store fails, `onStoreError` decides what happens. With `'deny'` the call rejects with
+ * `HEADGATE_STORE_UNAVAILABLE`; its `cause` is the store's error, such as `HEADGATE_STORE_TIMEOUT` or `HEADGATE_STORE`.
+ */
+export class RateLimiter extends Operations<RateLimiter> {
+  readonly policies: readonly Policy[]
+  /** The scopes of the policies, each once. A record of keys needs a key for each of them. */
+  readonly scopes: readonly string[]
+  /** The options of the penalty; undefined if there is none. */
+  readonly penalty: PenaltyOptions | undefined
+  /** What this process holds now, under every plan: `{ inFlight: 3, waiting: 0 }`. */
+  readonly load: Readonly<Load>
+  readonly #ledger: CheckedLedger
+  /** Of the heavy keys, one for each scope. */
+  readonly #counts: readonly SpaceSaving[] | undefined
+
+  /**
+   * @throws HeadgateError for an invalid policy, two policies of one name, an unknown or invalid option, or a name that
+   *   another limiter has on this store (`HEADGATE_DUPLICATE_LIMITER`)
+   */
+  constructor(options: RateLimiterOptions) {
+    const plans = readPlans<RateLimiter>(options)
+    super(plans)
+    this.penalty = options.penalty
+    this.load = plans.load
+    this.policies = policiesOf(options.policies, options.penalty)
+    plans.registerName()
+    this.scopes = Object.freeze([...new Set(this.policies.map((policy) => policy.scope))])
+    this.#counts = plans.options.heavyKeys?.of(this.scopes)
+    this.#ledger = plans.open(this.policies, this.scopes)
+  }
+
+  protected get opened(): ShownLimiter {
+    return { ledger: this.#ledger, policies: this.policies, scopes: this.scopes, onChange: this.plans.options.onChange }
+  }
+
+  /**
+   * The limiter of another plan: other policies, with the same name, store and keys. A plan may have a penalty of its own:
+   * `{ policies, penalty }`, or `penalty: false` for none. Policies and penalties are matched by their names.
+   * If the numbers of one differ, the units that a key has used are carried over by the rule `onChange`. The same plan
+   * gives the same limiter, also for equal plans. It is found fastest by the policies that constructors return, and by
+   * arrays of them, as long as the objects are the same ones for each call.
+   * @throws HeadgateError for an invalid policy, or two policies of one name
+   */
+  under(plan: PlanLike): RateLimiter {
+    return limiterUnder(this.plans, plan)
+  }
+
+  /**
+   * Takes `cost` units from every policy if all of them admit it, else from none.
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION` for an invalid argument, and with
+   * `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
+   */
+  consume(key: Key, options?: CostOptions): Promise<Decision> {
+    // Not async: that would wrap the promise of the store in another one.
+    try {
+      return Promise.resolve(decide(this, key, costOf(options)))
+    } catch (error) {
+      return Promise.reject(error)
+    }
+  }
+
+  /**
+   * `consume` without a promise. It needs a synchronous store, such as a memory store.
+   * @throws HeadgateError `HEADGATE_ASYNC_STORE` for another store; `HEADGATE_KEY`, `HEADGATE_COST` or `HEADGATE_OPTION`
+   *   for an invalid argument
+   */
+  consumeSync(key: Key, options?: CostOptions): Decision {
+    if (!this.store.synchronous) throw needsPromise()
+    return decide(this, key, costOf(options)) as Decision
+  }
+
+  /**
+   * The decision that `consume` would give now. Takes and writes nothing.
+   *
+   * Rejects as `consume` does.
+   */
+  async peek(key: Key, options?: CostOptions): Promise<Decision> {
+    return this.#run('peek', key, options)
+  }
+
+  /**
+   * Gives `cost` units back to every policy, but never more than the key has used. The decision shows what is left then.
+   *
+   * Rejects as `consume` does.
+   */
+  async refund(key: Key, options?: CostOptions): Promise<Decision> {
+    return this.#run('refund', key, options)
+  }
+
+  /**
+   * Takes `cost` units even if fewer are left, which leaves a debt: for a cost that is only known afterwards. It is
+   * refused, without effect and with a `retryAfter` of Infinity, only if the debt would be too large for integers below
+   * 2^53.
+   *
+   * Rejects as `consume` does.
+   */
+  async charge(key: Key, options?: CostOptions): Promise<Decision> {
+    return this.#run('charge', key, options)
+  }
+
+  /**
+   * Takes `cost` units now, to be corrected later by `settle(actual)` or `cancel()`. With `maxWait`, a cost that is not
+   * admitted now is reserved ahead, and `wait` says how long to wait before acting. Sliding and segmented windows, and
+   * several policies together, cannot promise a future time. They refuse instead, and `retryAfter` says when to try
+   * again.
+   *
+   * Rejects as `consume` does, and with `HEADGATE_MAX_WAIT` for an invalid `maxWait`.
+   */
+  async reserve(key: Key, options?: ReserveOptions): Promise<Reservation> {
+    if (options !== undefined) callOptions('reserve', options, ['cost', 'maxWait'])
+    const { cost = 1, maxWait = 0 } = options ?? {}
+    return book(this, key, cost, milliseconds(maxWait, 'reserve: maxWait', 'HEADGATE_MAX_WAIT', 0))
+  }
+
+  async #run(verb: 'peek' | 'refund' | 'charge', key: Key, options: CostOptions | undefined): Promise<Decision> {
+    const costs = costsOf(costOf(options), this.policies)
+    return this.#ledger.run({ verb, keys: keysOf(key, this.scopes), costs })
+  }
+
+  static {
+    decide = (limiter, key, cost, extras) => {
+      const keys = keysOf(key, limiter.scopes)
+      const costs = costsOf(cost, limiter.policies)
+      const ledger = limiter.#ledger
+      const weight = weightOf(limiter.plans.options.heavyKeys)
+      const command = { verb: 'consume', keys, costs, details: extras?.details } as const
+      if (weight > 0 || calls.hasSubscribers) {
+        const call = { limiter, key, cost, keys, enforced: extras?.enforced, counts: limiter.#counts, weight }
+        return watch(call, () => ledger.run(command, extras?.onFailure))
+      }
+      return ledger.run(command, extras?.onFailure)
+    }
+
+    book = (limiter, key, cost, maxWait, extras) => {
+      const { policies } = limiter
+      const ledger = limiter.#ledger
+      const keys = keysOf(key, limiter.scopes)
+      const costs = costsOf(cost, policies)
+      const { details, onFailure, enforced } = extras ?? {}
+      const run: ReservedCall['run'] = (command) => ledger.run(command, onFailure)
+      const call = { run, policies, keys, costs, load: limiter.plans.load }
+      const weight = weightOf(limiter.plans.options.heavyKeys)
+      const watched = { limiter, key, cost, keys, enforced, counts: limiter.#counts, weight }
+      const booking = watch(watched, () => run({ verb: 'reserve', keys, costs, maxWait: maxWait * 1000, details }))
+      if ('then' in booking) return booking.then((booked) => new Reservation(call, booked))
+      return new Reservation(call, booking)
+    }
+  }
+}
+
+function weightOf(heavyKeys: HeavyKeys | undefined): number {
+  return heavyKeys === undefined ? 0 : heavyKeys.weigh()
+}
+
+function needsPromise(): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_ASYNC_STORE',
+    'consumeSync needs a synchronous store, such as memoryStore(). Use await limiter.consume(key).',
+  )
+}
+
+/** The limiter of a plan, made if there is none. */
+export function limiterUnder(plans: Plans<RateLimiter>, plan: PlanLike): RateLimiter {
+  return plans.find(plan) ?? plans.keep(plan, new RateLimiter(new PlanOptions(plan, plans)))
+}

@@ -1,0 +1,89 @@
+import { LRUCache } from 'lru-cache'
+import { type InspectedLimiter, type Inspection, inspectionOf } from '../inspection/inspection.ts'
+import type { KeptListing } from '../inspection/kept-key.ts'
+import { flag, optional, scopeOf, whole } from '../common/option-readers.ts'
+import { readOptions } from '../common/options.ts'
+import type { CheckedLedger } from '../stores/contract/health.ts'
+
+export interface ListOptions {
+  /** True for the keys only that a call of cost 1 would be refused for now. Default false. */
+  refused?: boolean
+  /** The most keys. Default: all. Example: 50. */
+  limit?: number
+  /** The keys of this scope only. Default: those of every scope, one scope after the other. Example: `'user'`. */
+  scope?: string
+}
+
+/** A key that a store keeps. */
+export interface ListedKey {
+  /** The key; undefined if the store keeps it hashed, because it is long. */
+  readonly key: string | undefined
+  /** The hash in place of the key; undefined if the key is known. */
+  readonly hash: string | undefined
+  readonly scope: string
+  /** The key under the policies of its scope, as of when it was read. */
+  readonly inspection: Inspection
+}
+
+/** What of a limiter shows its keys. */
+export interface ShownLimiter extends InspectedLimiter {
+  readonly ledger: CheckedLedger
+}
+
+/** The most keys that are remembered, so that none of them is listed twice. */
+const remembered = 100_000
+
+/** @throws HeadgateError `HEADGATE_OPTION` for an invalid option */
+export function list(limiter: ShownLimiter, options: ListOptions = {}): AsyncGenerator<ListedKey, void, undefined> {
+  const scopes = optional(scopeOf(limiter.scopes))
+  const readers = { refused: flag(), limit: whole(Number.MAX_SAFE_INTEGER), scope: scopes }
+  const { refused, limit, scope } = readOptions('list', options, readers)
+  return listed(limiter, scope === undefined ? limiter.scopes : [scope], refused, limit)
+}
+
+async function* listed(
+  limiter: ShownLimiter,
+  scopes: readonly string[],
+  refused: boolean,
+  limit: number,
+): AsyncGenerator<ListedKey, void, undefined> {
+  let left = limit
+  for (const scope of scopes) {
+    for await (const found of keysOf(limiter, scope)) {
+      if (refused && !found.inspection.refused) continue
+      yield found
+      if (--left === 0) return
+    }
+  }
+}
+
+/** The live keys of a scope. One that a store returns twice, because it has moved meanwhile, is listed once. */
+async function* keysOf(
+  { ledger, policies, onChange }: ShownLimiter,
+  scope: string,
+): AsyncGenerator<ListedKey, void, undefined> {
+  const inScope = { policies: policies?.filter((policy) => policy.scope === scope), scopes: [scope], onChange }
+  const seen = new LRUCache<string, true>({ maxSize: remembered, sizeCalculation: () => 1 })
+  let from: unknown
+  do {
+    const page = await ledger.run({ verb: 'scan', keys: [], scan: { scope, from } })
+    for (const { key, hash, kept } of page.keys) {
+      const name = nameOf(key, hash)
+      if (seen.has(name)) continue
+      const inspection = inspectionOf(inScope, [kept])
+      if (!isLive(inspection)) continue
+      seen.set(name, true)
+      yield { key, hash, scope, inspection }
+    }
+    from = page.next
+  } while (from !== undefined)
+}
+
+function nameOf(key: KeptListing['key'], hash: KeptListing['hash']): string {
+  return key === undefined ? `#${hash}` : `=${key}`
+}
+
+/** False if the key is not blocked and has its full quota again, and the store has not forgotten it yet. */
+function isLive({ block, policies, others }: Inspection): boolean {
+  return block !== undefined || policies.some(({ resetAfter }) => resetAfter > 0) || others.length > 0
+}

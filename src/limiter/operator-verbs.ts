@@ -1,0 +1,155 @@
+import { forever } from '../algorithms/bans/ban.ts'
+import { type Key, keysOf, someKeysOf } from './call-arguments.ts'
+import { type Duration, milliseconds, warnOfSeconds } from '../common/duration.ts'
+import { HeadgateError } from '../common/errors.ts'
+import type { HeavyKey, TopOptions } from './heaviest/heaviest-keys.ts'
+import { type Inspection, inspectionOf } from '../inspection/inspection.ts'
+import { check, optional } from '../common/option-readers.ts'
+import { readOptions } from '../common/options.ts'
+import type { Plans } from './plans.ts'
+import { type ListedKey, type ListOptions, list, type ShownLimiter } from './list-keys.ts'
+import type { Health } from '../stores/contract/health.ts'
+import type { Store } from '../stores/contract/store.ts'
+
+export interface BlockOptions {
+  /** Why the key is blocked, in at most 200 characters. It is told in `decision.blocked`, and in no response. */
+  reason?: string
+}
+
+/** The verbs of an operator: they show, block and forget keys. */
+export abstract class Operations<Limiter extends object> {
+  readonly name: string
+  readonly store: Store
+  protected readonly plans: Plans<Limiter>
+  /** What the verbs work on. */
+  protected abstract get opened(): ShownLimiter
+
+  constructor(plans: Plans<Limiter>) {
+    this.name = plans.options.name
+    this.store = plans.options.store
+    this.plans = plans
+  }
+
+  /**
+   * What the store has of the key now, under each policy, in words and numbers: why it is refused, and for how long. Changes
+   * nothing. A key that the store does not know has its full quota.
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, `HEADGATE_UNSUPPORTED` on a store that cannot show its
+   * keys, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails and `onStoreError` is `'deny'`.
+   */
+  async inspect(key: Key): Promise<Inspection> {
+    const { ledger, scopes } = this.opened
+    return inspectionOf(this.opened, await ledger.run({ verb: 'inspect', keys: keysOf(key, scopes) }))
+  }
+
+  /**
+   * The keys below their full quota, each with its inspection. Some keys are read at a time, so the store is never blocked. A
+   * key that comes or goes meanwhile may be listed or not. Example: `for await (const { key } of limiter.list({ limit: 50 }))`.
+   * The iterator rejects with the store's error if the store fails, and with HeadgateError `HEADGATE_UNSUPPORTED` on a store
+   * that cannot list its keys, such as Memcached.
+   * @throws HeadgateError `HEADGATE_OPTION`
+   */
+  list(options?: ListOptions): AsyncGenerator<ListedKey, void, undefined> {
+    return list(this.opened, options)
+  }
+
+  /**
+   * Forgets the key: it has its full quota again under every policy.
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY` for an invalid key, and with `HEADGATE_STORE_UNAVAILABLE` if the store fails
+   * and `onStoreError` is `'deny'`.
+   */
+  async reset(key: Key): Promise<void> {
+    return this.opened.ledger.run({ verb: 'reset', keys: keysOf(key, this.opened.scopes) })
+  }
+
+  /**
+   * Blocks a key by hand: `consume`, `reserve` and `peek` are refused until the block ends, under every plan. A record of keys
+   * may name some scopes only; a call is refused if any of its keys is blocked. A second block of a key replaces the first,
+   * and `reset` lifts it. The decision has `blocked`, its `policy` is `'block'`, and nothing is counted.
+   *
+   *     await limiter.block('203.0.113.7', '1h', { reason: 'scans for passwords' })
+   *     await limiter.block({ user: 'ann' }, Infinity) // until it is lifted
+   *
+   * @param duration milliseconds or text such as `'1h'`, at most 366 days; Infinity for a block without an end
+   *
+   * Rejects with HeadgateError `HEADGATE_KEY` or `HEADGATE_BLOCK` for an invalid argument, with `HEADGATE_UNSUPPORTED` on a
+   * store that cannot block, and with the store's error if it fails. Then the key is blocked in this process only, for as long
+   * as it decides by itself (`onStoreError: 'local'`).
+   */
+  async block(key: Key, duration: Duration, options?: BlockOptions): Promise<void> {
+    const keys = someKeysOf(key, this.opened.scopes)
+    const reason = reasonOf(options)
+    const ban = { duration: blockTime(duration), ...(reason !== undefined && { reason }) }
+    return this.opened.ledger.run({ verb: 'ban', keys, ban })
+  }
+
+  /**
+   * Lifts the block of a key, also one by the penalty, which counts refusals anew then. What is known of past blocks stays,
+   * and so do the units that the key has used.
+   *
+   * Rejects as `block` does.
+   */
+  async unblock(key: Key): Promise<void> {
+    return this.opened.ledger.run({ verb: 'unban', keys: someKeysOf(key, this.opened.scopes) })
+  }
+
+  /**
+   * Forgets every key of the limiter, under every plan. In Redis and Postgres it deletes them in steps, while other calls go on: a
+   * key that is used meanwhile may stay.
+   *
+   * Rejects with HeadgateError `HEADGATE_UNSUPPORTED` on a store that cannot list its keys, such as Memcached, and with the
+   * store's error if it fails.
+   */
+  async clear(): Promise<void> {
+    return this.opened.ledger.run({ verb: 'clear', keys: [] })
+  }
+
+  /**
+   * The health of the store, and how the calls so far were decided: those of this limiter and of all that `under` made.
+   */
+  health(): Health {
+    return this.plans.health()
+  }
+
+  /**
+   * The keys with the most calls in this process, the heaviest first, under every plan. A call is a `consume` or a `reserve`. The
+   * counts begin with the limiter; `{ reset: true }` begins new ones. The first 8,192 calls are all counted. Then the counts are
+   * estimates from a sample, and `standardError` says how good they are.
+   *
+   * Example: `limiter.top(3)` may return
+   * `[{ key: '203.0.113.7', hashed: false, calls: 900, error: 0, standardError: 0, refused: 850, share: 0.9 }, ...]`.
+   * @throws HeadgateError `HEADGATE_OPTION` for a limiter without the option `top`, or an invalid argument
+   */
+  top(count = 20, options: TopOptions = {}): readonly HeavyKey[] {
+    const { heavyKeys } = this.plans.options
+    if (heavyKeys !== undefined) return heavyKeys.top(count, options)
+    throw new HeadgateError(
+      'HEADGATE_OPTION',
+      'This limiter does not count the calls of its keys. Write new RateLimiter({ top: 1000, ... }).',
+    )
+  }
+}
+
+/** In microseconds. */
+function blockTime(duration: Duration): number {
+  if (duration === Infinity) return forever
+  const time = milliseconds(duration, 'block: duration', 'HEADGATE_BLOCK')
+  warnOfSeconds(duration, 'block: duration')
+  return time * 1000
+}
+
+function reasonOf(options: BlockOptions | undefined): string | undefined {
+  if (options === undefined) return undefined
+  return readOptions('block', options, { reason: blockReason }).reason
+}
+
+const blockReason = optional(
+  check<string>(
+    (given) => typeof given === 'string' && given !== '' && given.length <= 200,
+    'a text of 1 to 200 characters',
+    "'abuse'",
+    undefined,
+    'HEADGATE_BLOCK',
+  ),
+)

@@ -1,0 +1,118 @@
+import type { Units } from '../limiter/call-arguments.ts'
+import type { Decision } from '../policy/decision.ts'
+import { isPromise, type MaybePromise } from '../common/maybe-promise.ts'
+import type { Reservation } from '../limiter/reservation.ts'
+import type { Booking } from '../stores/contract/command.ts'
+import type { Cost } from './pacer-cost.ts'
+import { closed } from './pacer-errors.ts'
+import { delayOf } from './permits.ts'
+import type { Queue } from './queue/queue.ts'
+import type { ReservedSlot } from './queue/slot.ts'
+
+/**
+ * Permits booked for a time that you wait for by yourself. They are settled once: the first `settle` or `cancel` counts, and
+ * later ones do nothing. On a refused reservation, both do nothing. A reservation that is never settled stays spent in full;
+ * only its units in flight leave by themselves, when their lease ends.
+ */
+export class PacerReservation {
+  /** True if the permits were taken. */
+  readonly allowed: boolean
+  /** How long to wait before you act, in whole milliseconds, such as 400. Infinity if refused. */
+  readonly wait: number
+  /** When to act, in milliseconds since the epoch by the pacer's clock, such as 1767225600400. Infinity if refused. */
+  readonly at: number
+  /**
+   * On a refusal, the milliseconds until a new attempt makes sense. Infinity if that is not known, and for a cost that
+   * can never be admitted. 0 if allowed.
+   */
+  readonly retryAfter: number
+  readonly #units: Reservation
+  readonly #ended: (cancelled: boolean) => void
+
+  /**
+   * @internal
+   * @param now microseconds
+   * @param delay microseconds, or Infinity
+   */
+  constructor(now: number, delay: number, units: Reservation, ended: (cancelled: boolean) => void) {
+    this.allowed = units.allowed
+    this.wait = Math.ceil(delay / 1000)
+    this.at = Math.ceil((now + delay) / 1000)
+    this.retryAfter = units.decision.retryAfter
+    this.#units = units
+    this.#ended = ended
+  }
+
+  /**
+   * Corrects the reservation to the true cost: gives the rest back, or charges what goes beyond. Reservations can be settled in
+   * any order. Units that time has given back already are not given back twice.
+   *
+   * Rejects with HeadgateError `HEADGATE_COST` unless `actual` is a whole number from 0, or a record with such numbers by the
+   * names of policies; then it can be settled again. Rejects with `HEADGATE_STORE_UNAVAILABLE` if it charges, the store fails
+   * and `onStoreError` is `'deny'`. Example: `await reservation.settle({ tokens: 742 })`.
+   */
+  async settle(actual: Units): Promise<void> {
+    await this.#units.settle(actual)
+    this.#ended(actual === 0)
+  }
+
+  /** Gives everything back, as if the call had never been made. Never rejects: if the store fails, the units stay spent. */
+  async cancel(): Promise<void> {
+    await this.#units.cancel()
+    this.#ended(true)
+  }
+
+  /** Frees the units in flight (`concurrency`), and leaves the cost under the other policies as it is. `settle` and `cancel` do, too. */
+  async release(): Promise<void> {
+    await this.#units.release()
+    this.#ended(false)
+  }
+
+  /**
+   * Starts the leases of the units in flight anew, for work that takes longer than a lease. Resolves to false if a lease had
+   * ended and others have taken its place, and once the reservation is settled. Rejects if the store fails and `onStoreError`
+   * is `'deny'`.
+   */
+  renew(): Promise<boolean> {
+    return this.#units.renew()
+  }
+}
+
+/**
+ * Books a slot that its owner waits for. Without future times, it grants a slot now or none, and none while others wait.
+ * @param maxWait microseconds
+ * @throws HeadgateError `HEADGATE_CLOSED`
+ */
+export function reserve(queue: Queue, cost: Cost, maxWait: number): MaybePromise<PacerReservation> {
+  const { context, keys } = queue
+  const { permits, reservable } = context
+  if (context.closed) throw closed()
+  if (queue.stopped) return decided(queue, cost, refusal(queue.stoppedFor))
+  if (!reservable && queue.waiting > 0) return decided(queue, cost, refusal(Infinity))
+  const booking = permits.reserve(keys, cost, reservable ? maxWait : 0)
+  if (!isPromise(booking)) return decided(queue, cost, booking)
+  return new Promise((resolve, reject) => {
+    queue.request(booking, (booked) => resolve(decided(queue, cost, booked)), reject)
+  })
+}
+
+function decided(queue: Queue, cost: Cost, booking: Booking): PacerReservation {
+  const { context, keys, now, reserved } = queue
+  const { allowed } = booking.decision
+  const delay = allowed ? delayOf(booking) : Infinity
+  const slot: ReservedSlot = { at: now + delay, before: undefined, after: undefined }
+  if (allowed) reserved.prune(now).add(slot)
+  return new PacerReservation(now, delay, context.permits.reservation(keys, cost, booking), (cancelled) => {
+    if (cancelled) reserved.remove(slot)
+    if (allowed) queue.freed()
+  })
+}
+
+/** A refusal that no policy decided. */
+function refusal(retryAfter: number): Booking {
+  const decision: Decision = {
+    ...{ allowed: false, limit: 0, remaining: 0, retryAfter, resetAfter: 0 },
+    ...{ policy: '', policies: [], source: 'open' },
+  }
+  return { decision, wait: 0, tickets: undefined }
+}

@@ -1,0 +1,99 @@
+/*
+ * How far ahead a pacer books in a store that processes share. Slots of a process that is killed stay booked, and all others
+ * wait for them to pass. So only the slots of a short time are booked, and the calls behind them wait in this process.
+ *
+ *     now          half           horizon
+ *     |  booked     |  booked      |              the calls behind wait without a slot
+ *     |             |<- when the last slot is this near, the next ones are booked
+ *
+ * A process whose last slot is further away, because others book too, books nothing more until that is near. One without
+ * a slot always books one, so each gets its turn. It also books what may go at once, as the last answer of the store said.
+ */
+
+import type { LinkedList } from '../../common/linked-list.ts'
+import type { Booking } from '../../stores/contract/command.ts'
+import { mostOf } from '../pacer-cost.ts'
+import type { Queue } from './queue.ts'
+import type { Slot } from './slot.ts'
+import type { Task } from '../timers/timer-heap.ts'
+import type { Waiter } from './waiter.ts'
+
+export class BookingHorizon {
+  readonly #queue: Queue
+  readonly #slots: LinkedList<Slot>
+  readonly #refill: () => void
+  /** Books the next slots. */
+  #next: Task | undefined
+  /** Permits whose booking is under way. */
+  #pending = 0
+  /** The priority of the waiter that was booked last. */
+  #priority = 0
+  /** Permits that could go at once after the last booking that was answered. */
+  #free = 0
+
+  constructor(queue: Queue, slots: LinkedList<Slot>, refill: () => void) {
+    this.#queue = queue
+    this.#slots = slots
+    this.#refill = refill
+  }
+
+  /** In microseconds. Infinity for a store that no other process reaches. */
+  get #horizon(): number {
+    return this.#queue.context.horizon
+  }
+
+  get #lastAt(): number {
+    return Math.max(this.#queue.now, this.#slots.last?.at ?? 0)
+  }
+
+  /** True if the waiter may book a slot now, with others waiting behind the horizon or not. */
+  admits(waiter: Waiter, othersWait: boolean): boolean {
+    if (this.#horizon === Infinity) return true
+    // These need not wait for their turn: one goes before those that are booked, the other is told at once if it is too late.
+    if (waiter.priority > this.#priority || this.#queue.maxWaitOf(waiter) <= this.#horizon) return true
+    return !othersWait && this.hasRoom
+  }
+
+  get hasRoom(): boolean {
+    if (this.#horizon === Infinity || (this.#slots.first === undefined && this.#pending === 0)) return true
+    return this.#room >= 1
+  }
+
+  /** How many more permits fit before the horizon, if nobody else books. */
+  get #room(): number {
+    const [policy] = this.#queue.context.permits.policies.filter(({ shadow }) => !shadow)
+    if (policy === undefined) return Infinity
+    const { limit, window } = policy
+    const ahead = this.#queue.now + this.#horizon - this.#lastAt
+    const atOnce = this.#slots.first === undefined ? this.#free : 0
+    return atOnce + Math.floor((ahead * limit) / (window * 1000)) - this.#pending
+  }
+
+  started({ cost, priority }: Waiter): void {
+    this.#pending += mostOf(cost)
+    this.#priority = priority
+  }
+
+  ended({ cost }: Waiter): void {
+    this.#pending -= mostOf(cost)
+  }
+
+  answered({ decision, wait }: Booking): void {
+    // Guava's limiters let any cost go at once, and the next call pays for it.
+    const paysLater = this.#queue.context.permits.policies.some(({ algorithm }) => algorithm.kind.startsWith('smooth'))
+    this.#free = wait > 0 || paysLater ? 0 : decision.remaining
+  }
+
+  /** Books the next slots when the last one is near. Called when calls wait behind the horizon. */
+  schedule(): void {
+    if (this.#next?.pending || this.#pending > 0 || this.#horizon === Infinity) return
+    const at = this.#lastAt - this.#horizon / 2
+    // A slow pace has no room before its last slot has come.
+    const { context, now } = this.#queue
+    this.#next = context.scheduler.at(at > now ? at : this.#lastAt, this.#refill)
+  }
+
+  cancel(): void {
+    this.#queue.context.scheduler.remove(this.#next)
+  }
+}

@@ -1,0 +1,162 @@
+/*
+ * The queue for policies that cannot promise a future time. It requests permits for the first waiter. On a refusal, it
+ * requests them again at the time that the refusal names, or sooner if units in flight may leave before it (poll-times.ts).
+ *
+ * No call overtakes the first waiter, not even one of a smaller cost: smaller calls could keep a large one waiting
+ * without end. The store gets one request at a time.
+ */
+
+import type { Decision } from '../../policy/decision.ts'
+import { isPromise } from '../../common/maybe-promise.ts'
+import type { Booking } from '../../stores/contract/command.ts'
+import type { PacerContext } from '../context.ts'
+import { PollTimes } from '../poll-times.ts'
+import { PriorityQueue } from './priority-queue.ts'
+import { Queue } from './queue.ts'
+import type { Task } from '../timers/timer-heap.ts'
+import type { Waiter } from './waiter.ts'
+
+export class PollingQueue extends Queue {
+  readonly #waiters = new PriorityQueue()
+  /** Waiters that came during a request to the store. They may be admitted right after its response. */
+  #fresh: Waiter[] = []
+  /** Sends the next request to the store. */
+  #retry: Task | undefined
+  #requesting = false
+  /** True if units in flight left during the request. */
+  #freed = false
+  readonly #times: PollTimes
+
+  constructor(context: PacerContext, key: string) {
+    super(context, key)
+    this.#times = new PollTimes(context.permits, context.polling)
+  }
+
+  protected get empty(): boolean {
+    return this.#waiters.first === undefined
+  }
+
+  protected add(waiter: Waiter): void {
+    waiter.stage = 'queued'
+    this.#waiters.add(waiter)
+    if (this.#requesting) this.#fresh.push(waiter)
+    else if (this.#waiters.first === waiter && !this.stopped) this.#request()
+    else this.#stay(waiter)
+  }
+
+  /** Requests permits for the first waiter, until one is refused or a response takes time. */
+  #request(): void {
+    const { permits } = this.context
+    this.stop()
+    while (!this.#requesting && !this.stopped) {
+      const waiter = this.#waiters.first
+      if (waiter === undefined) return
+      const refusal = this.spacing?.refusal(waiter.cost)
+      if (refusal !== undefined && this.spacing?.starting) {
+        this.#stay(waiter)
+        return
+      }
+      this.#requesting = true
+      this.#freed = false
+      const booking = refusal === undefined ? permits.reserve(this.keys, waiter.cost, 0) : refusedBy(refusal)
+      if (isPromise(booking)) {
+        this.#await(waiter, booking)
+        return
+      }
+      this.#requesting = false
+      if (!this.#decided(waiter, booking)) return
+    }
+  }
+
+  #await(waiter: Waiter, booking: Promise<Booking>): void {
+    const answered = (decide: () => boolean) => {
+      this.#requesting = false
+      if (decide()) this.#request()
+      if (!this.#requesting) for (const fresh of this.#fresh.splice(0)) this.#stay(fresh)
+    }
+    this.request(
+      booking,
+      (booked) => answered(() => this.#decided(waiter, booked)),
+      (error) => answered(() => this.#end(waiter, () => this.refuse(waiter, error))),
+    )
+  }
+
+  /** Returns true if the next request can be sent at once. */
+  #decided(waiter: Waiter, booking: Booking): boolean {
+    const { decision, tickets } = booking
+    if (decision.allowed) this.#times.granted()
+    const here = waiter.stage === 'queued' && !this.stopped
+    if (decision.allowed && here) return this.#end(waiter, () => this.admit(waiter, booking))
+    if (decision.allowed) void this.context.permits.giveBack(this.keys, tickets)
+    if (!here) {
+      this.#stay(waiter)
+      return true
+    }
+    if (decision.retryAfter === Infinity || this.#times.shortest(decision) > this.maxWaitOf(waiter)) {
+      return this.#end(waiter, () => this.refuseBy(decision, waiter))
+    }
+    this.#stay(waiter)
+    if (this.#waiters.first !== waiter) return true
+    const { now } = this
+    const wait = this.#times.next(decision, now)
+    this.#requestAt(this.#freed ? this.#times.afterRelease(now) : now + wait)
+    return false
+  }
+
+  #requestAt(at: number): void {
+    this.stop()
+    this.#retry = this.context.scheduler.at(at, () => this.#request())
+  }
+
+  /** Removes a waiter from the queue, if it still waits, and ends its wait. */
+  #end(waiter: Waiter, end: () => void): true {
+    if (waiter.stage === 'queued') {
+      this.#waiters.remove(waiter)
+      end()
+    }
+    return true
+  }
+
+  /** Leaves a waiter in the queue, unless it must not wait. */
+  #stay(waiter: Waiter): void {
+    if (waiter.stage === 'queued' && !this.wait(waiter)) this.#waiters.remove(waiter)
+  }
+
+  protected remove(waiter: Waiter): void {
+    if (waiter.stage !== 'queued') return
+    const first = this.#waiters.first === waiter
+    this.#waiters.remove(waiter)
+    if (first) this.#request()
+  }
+
+  stop(): void {
+    this.context.scheduler.remove(this.#retry)
+  }
+
+  restart(): void {
+    this.#request()
+  }
+
+  protected resume(): void {
+    if (!this.#requesting && !this.#retry?.pending) this.#request()
+  }
+
+  override freed(): void {
+    if (this.context.renewals === undefined) return
+    this.#freed = true
+    if (!this.#retry?.pending) return
+    const { now } = this
+    const at = this.#times.afterRelease(now)
+    if (at <= now) this.#request()
+    else this.#requestAt(at)
+  }
+
+  /** At a higher rate the first waiter may be admitted now. */
+  rateChanged(): void {
+    if (!this.stopped) this.#request()
+  }
+}
+
+function refusedBy(decision: Decision): Booking {
+  return { decision, wait: 0, tickets: undefined }
+}

@@ -1,0 +1,60 @@
+import { LinkedList } from '../../common/linked-list.ts'
+import type { Waiter } from './waiter.ts'
+
+/** The waiters of one priority. */
+class PriorityList extends LinkedList<Waiter> {
+  readonly priority: number
+
+  constructor(priority: number) {
+    super()
+    this.priority = priority
+  }
+}
+
+/** Waiters by priority, and in the order they came among equals. Every call takes the same time at any length. */
+export class PriorityQueue {
+  /** The highest priority first. There are few. */
+  readonly #lists: PriorityList[] = []
+
+  get first(): Waiter | undefined {
+    return this.#lists[0]?.first
+  }
+
+  add(waiter: Waiter): void {
+    const list = this.#listOf(waiter.priority)
+    let before = list.last
+    // Only a waiter that lost its slot came earlier than the last one.
+    while (before !== undefined && before.number > waiter.number) before = before.before
+    list.insertAfter(waiter, before)
+  }
+
+  /** Returns false if the waiter is in no queue. */
+  remove(waiter: Waiter): boolean {
+    const list = this.#listOf(waiter.priority)
+    const removed = list.remove(waiter)
+    if (list.first === undefined) this.#lists.splice(this.#lists.indexOf(list), 1)
+    return removed
+  }
+
+  /** Removes the first waiter. */
+  shift(): Waiter | undefined {
+    const waiter = this.first
+    if (waiter !== undefined) this.remove(waiter)
+    return waiter
+  }
+
+  /** Goes through all waiters in order. The current one may be removed meanwhile. */
+  *[Symbol.iterator](): Generator<Waiter, undefined> {
+    for (const list of [...this.#lists]) yield* list
+  }
+
+  #listOf(priority: number): PriorityList {
+    let n = 0
+    while (n < this.#lists.length && (this.#lists[n] as PriorityList).priority > priority) n++
+    const found = this.#lists[n]
+    if (found?.priority === priority) return found
+    const list = new PriorityList(priority)
+    this.#lists.splice(n, 0, list)
+    return list
+  }
+}

@@ -1,0 +1,201 @@
+/*
+ * The queue for policies that can promise a future time: every call books its slot when it comes.
+ *
+ * So the wait is known at once, also in a fleet, and each call takes one request to the store. A slot belongs to no waiter:
+ * see src/common/slots.ts. When it is due, the first waiter of that cost uses it (by priority, then by order).
+ *
+ * Slots of different costs cannot be exchanged without breaking a promise. There, priority decides among equal costs only.
+ * When a waiter gives up, all slots behind its own are given back and booked again, which is never later. Where others may
+ * book too (a fleet, reservations), no promised slot can move. Waiters of the same cost move up, and the last slot of that
+ * cost is given back.
+ */
+import type { Tickets } from '../../algorithms/evaluation/evaluation.ts'
+import { isPromise } from '../../common/maybe-promise.ts'
+import type { Booking } from '../../stores/contract/command.ts'
+import { BookingHorizon } from './booking-horizon.ts'
+import type { PacerContext } from '../context.ts'
+import { LateSlots } from './late-slots.ts'
+import { delayOf } from '../permits.ts'
+import { PriorityQueue } from './priority-queue.ts'
+import { Queue } from './queue.ts'
+import { PacerSlots, Slot } from './slot.ts'
+import type { Waiter } from './waiter.ts'
+
+export class ReservingQueue extends Queue {
+  /** Waiters without a slot: the queue is stopped, or they are behind the horizon. */
+  readonly #unbooked = new PriorityQueue()
+  /** The others, with their slots. */
+  readonly #booked = new PacerSlots()
+  readonly #horizon: BookingHorizon
+  /** Only if calls are spaced by when they really went. */
+  readonly #late: LateSlots | undefined
+  /** The time of the last slot that was booked before the rate was set. */
+  #keptUntil = 0
+  /** True from when a waiter left until those behind it have moved up. */
+  #closingUp = false
+
+  constructor(context: PacerContext, key: string) {
+    super(context, key)
+    this.#late = this.spacing && new LateSlots(this, this.spacing, this.#go)
+    this.#horizon = new BookingHorizon(this, this.#booked.list, () => this.restart())
+  }
+
+  protected get empty(): boolean {
+    return this.#booked.list.first === undefined && this.#unbooked.first === undefined
+  }
+
+  protected add(waiter: Waiter): void {
+    if (!this.stopped && this.#horizon.admits(waiter, this.#unbooked.first !== undefined)) {
+      this.#book(waiter)
+      return
+    }
+    this.#wait(waiter)
+    if (!this.stopped) this.#horizon.schedule()
+  }
+
+  #wait(waiter: Waiter): void {
+    if (!this.wait(waiter)) return
+    waiter.stage = 'queued'
+    this.#unbooked.add(waiter)
+  }
+
+  #book(waiter: Waiter): void {
+    waiter.stage = 'requesting'
+    const booking = this.context.permits.reserve(this.keys, waiter.cost, this.maxWaitOf(waiter))
+    if (!isPromise(booking)) {
+      this.#decided(waiter, booking)
+      return
+    }
+    this.#horizon.started(waiter)
+    const answered = (act: () => void) => {
+      this.#horizon.ended(waiter)
+      act()
+      this.restart()
+    }
+    this.request(
+      booking,
+      (booked) => answered(() => this.#decided(waiter, booked)),
+      (error) => answered(() => waiter.stage === 'requesting' && this.refuse(waiter, error)),
+    )
+  }
+
+  /** Books slots for those that have none, as many as fit before the horizon. */
+  restart(): void {
+    if (this.stopped) return
+    while (this.#unbooked.first !== undefined && this.#horizon.hasRoom) this.#book(this.#unbooked.shift() as Waiter)
+    if (this.#unbooked.first !== undefined) this.#horizon.schedule()
+  }
+
+  #decided(waiter: Waiter, booking: Booking): void {
+    const { decision, wait, tickets } = booking
+    const here = waiter.stage === 'requesting'
+    this.#horizon.answered(booking)
+    if (!decision.allowed) {
+      if (here) this.refuseBy(decision, waiter)
+    } else if (!here || this.stopped) {
+      this.#giveBack(tickets)
+      if (here) this.#wait(waiter)
+    } else if (
+      wait === 0 &&
+      this.#booked.list.first === undefined &&
+      this.spacing?.refusal(waiter.cost) === undefined
+    ) {
+      this.admit(waiter)
+    } else if (this.full(waiter)) {
+      this.#giveBack(tickets)
+      this.#wait(waiter)
+    } else {
+      waiter.stage = 'booked'
+      const slot = new Slot(waiter.cost, tickets, this.#late?.add ?? this.#go)
+      this.#booked.add(slot, waiter)
+      this.context.scheduler.add(slot, this.now + delayOf(booking))
+      this.countWaiting(waiter)
+      if (wait === 0 && waiter.stage === 'booked') this.context.scheduler.run()
+    }
+  }
+
+  /** The first waiter that has not left uses the slot. */
+  readonly #go = (slot: Slot): void => {
+    this.#booked.list.remove(slot)
+    let waiter = this.#booked.shift(slot.size)
+    while (waiter?.stage === 'done') waiter = this.#booked.shift(slot.size)
+    if (waiter !== undefined) this.admit(waiter)
+  }
+
+  protected resume(): void {
+    this.#late?.resume()
+  }
+
+  protected remove(waiter: Waiter): void {
+    if (waiter.stage === 'queued') this.#unbooked.remove(waiter)
+    if (this.#unbooked.first === undefined) this.#horizon.cancel()
+    if (waiter.stage !== 'booked' || this.#closingUp) return
+    if (this.#booked.waiters.size > 1 && this.#movable) {
+      this.#closingUp = true
+      queueMicrotask(() => this.#closeUp())
+      return
+    }
+    this.#booked.remove(waiter)
+    const slot = this.#booked.last(waiter.size)
+    if (slot !== undefined) this.#cancel(slot)
+  }
+
+  /** True if all slots can be given back and booked again, and no waiter loses by it. */
+  get #movable(): boolean {
+    if (!this.context.permits.exclusive || this.reserved.prune(this.now).first !== undefined) return false
+    return (this.#booked.list.first?.at ?? 0) > this.#keptUntil
+  }
+
+  /**
+   * Fills the slots of all waiters that left, if costs differ. These waiters are still in their queues. All slots behind
+   * a vacant one are given back and booked again.
+   */
+  #closeUp(): void {
+    this.#closingUp = false
+    const vacant = this.#booked.vacate()
+    const slots = [...this.#booked.list]
+    const first = slots.findIndex((slot) => vacant.has(slot))
+    const given = this.#movable && first >= 0 ? slots.slice(first) : [...vacant]
+    for (const slot of given.toReversed()) this.#cancel(slot)
+    for (const slot of given) if (!vacant.has(slot)) this.#rebook(slot)
+    this.context.scheduler.run()
+    this.settled()
+  }
+
+  /** Books a slot again, never later than before. */
+  #rebook(slot: Slot): void {
+    const booking = this.context.permits.reserve(this.keys, slot.cost, Infinity) as Booking
+    const at = booking.decision.allowed ? Math.min(slot.at, this.now + delayOf(booking)) : slot.at
+    const next = new Slot(slot.cost, booking.tickets, this.#late?.add ?? this.#go)
+    this.#booked.list.add(next)
+    this.context.scheduler.add(next, at)
+  }
+
+  #cancel(slot: Slot): void {
+    this.#booked.list.remove(slot)
+    this.context.scheduler.remove(slot)
+    this.#late?.remove(slot)
+    this.#giveBack(slot.tickets)
+  }
+
+  #giveBack(tickets: Tickets | undefined): void {
+    void this.context.permits.giveBack(this.keys, tickets)
+  }
+
+  /** Gives the last slot back first: Guava's limiters take only that one back in full. */
+  stop(): void {
+    this.#horizon.cancel()
+    for (const slot of [...this.#booked.list].reverse()) this.#cancel(slot)
+    for (const waiter of [...this.#booked.waiters.values()].flatMap((queue) => [...queue])) {
+      this.#booked.remove(waiter)
+      if (waiter.stage === 'done') continue
+      waiter.stage = 'queued'
+      this.#unbooked.add(waiter)
+    }
+  }
+
+  rateChanged(): void {
+    this.#late?.resume()
+    this.#keptUntil = this.#booked.list.last?.at ?? 0
+  }
+}

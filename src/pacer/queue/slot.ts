@@ -1,0 +1,64 @@
+import type { Tickets } from '../../algorithms/evaluation/evaluation.ts'
+import { LinkedList, type ListNode } from '../../common/linked-list.ts'
+import { type Size, Slots } from '../../common/slots.ts'
+import { type Cost, sizeOf } from '../pacer-cost.ts'
+import { PriorityQueue } from './priority-queue.ts'
+import { Task } from '../timers/timer-heap.ts'
+import type { Waiter } from './waiter.ts'
+
+/** A time that the store has promised, for a cost. It belongs to no waiter: the first waiter at that time uses it. */
+export class Slot extends Task implements ListNode<Slot> {
+  readonly cost: Cost
+  readonly tickets: Tickets | undefined
+  readonly #onDue: (slot: Slot) => void
+  before: Slot | undefined
+  after: Slot | undefined
+
+  constructor(cost: Cost, tickets: Tickets | undefined, onDue: (slot: Slot) => void) {
+    super()
+    this.cost = cost
+    this.tickets = tickets
+    this.#onDue = onDue
+  }
+
+  get size(): Size {
+    return sizeOf(this.cost)
+  }
+
+  run(): void {
+    this.#onDue(this)
+  }
+}
+
+/** The slots of a key that are still to come, and their waiters: by priority, then in the order they came. */
+export class PacerSlots extends Slots<Slot, Waiter, PriorityQueue> {
+  constructor() {
+    super(() => new PriorityQueue())
+  }
+
+  /** Removes the waiters that are done. Returns the slots that they would have used. */
+  vacate(): Set<Slot> {
+    const vacant = new Set<Slot>()
+    const queues = new Map([...this.waiters].map(([size, queue]) => [size, queue[Symbol.iterator]()]))
+    for (const slot of this.list) {
+      const waiter = queues.get(slot.size)?.next().value
+      if (waiter === undefined || waiter.stage === 'done') vacant.add(slot)
+      if (waiter?.stage === 'done') this.remove(waiter)
+    }
+    return vacant
+  }
+}
+
+/** The time of a reservation, in microseconds. */
+export interface ReservedSlot extends ListNode<ReservedSlot> {
+  readonly at: number
+}
+
+/** Slots that the user has reserved and waits for without the queue, in the order they were booked. */
+export class ReservedSlots extends LinkedList<ReservedSlot> {
+  /** Removes those whose time has come. */
+  prune(now: number): this {
+    for (let { first } = this; first !== undefined && first.at <= now; first = this.first) this.remove(first)
+    return this
+  }
+}

@@ -1,0 +1,195 @@
+import type { ListNode } from '../../common/linked-list.ts'
+import type { Size } from '../../common/slots.ts'
+import type { PacerContext } from '../context.ts'
+import { type Cost, sizeOf } from '../pacer-cost.ts'
+import { timedOut } from '../pacer-errors.ts'
+import type { HeldUnits } from '../runs/held-permits.ts'
+import { Task } from '../timers/timer-heap.ts'
+
+/** One call of a user on a pacer. */
+export interface Call {
+  readonly cost: Cost
+  readonly priority: number
+  readonly run: (() => unknown) | undefined
+  /** How long it may wait, in milliseconds, or Infinity. */
+  readonly timeout: number
+  readonly signal: AbortSignal | undefined
+  /** Called once when it has to wait. */
+  readonly onDelay: (() => void) | undefined
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+}
+
+/**
+ * The stage of a waiter, by what it waits for.
+ *
+ * - `new`: nothing yet
+ * - `blocked`: a function of its key has to end first, because of `concurrency`
+ * - `queued`: it has its place in the queue, and nothing is booked for it
+ * - `requesting`: the response of the store
+ * - `booked`: the time of a slot
+ * - `done`: nothing, it has been admitted or refused
+ */
+export type Stage = 'new' | 'blocked' | 'queued' | 'requesting' | 'booked' | 'done'
+
+/** What a waiter needs from its queue. */
+interface Owner {
+  readonly context: PacerContext
+  /** Ends a wait at any stage. */
+  leave(waiter: Waiter, error: unknown): void
+  /** The function of a waiter has run up to its first `await`. */
+  ran(waiter: Waiter): void
+  /** The function of a waiter has ended. */
+  finished(waiter: Waiter): void
+}
+
+/** A call and its wait. There may be very many: a field costs 8 bytes each, a closure 64 and more. */
+export class Waiter implements ListNode<Waiter> {
+  stage: Stage = 'new'
+  /** True once it counts as waiting: for `maxQueue`, and for events. */
+  waits = false
+  /** Its neighbours in the one priority queue that holds it. */
+  before: Waiter | undefined
+  after: Waiter | undefined
+  readonly owner: Owner
+  readonly cost: Cost
+  readonly priority: number
+  /** When it came, in microseconds. */
+  readonly since: number
+  /** How many calls came before it. */
+  readonly number: number
+  /** The function that it runs once admitted, if there is one. `concurrency` counts these. */
+  readonly run: (() => unknown) | undefined
+  readonly resolve: (value: unknown) => void
+  readonly reject: (error: unknown) => void
+  readonly onDelay: (() => void) | undefined
+  /** Present if a timeout or a signal may end the wait. */
+  readonly deadline: WaitDeadline | undefined
+  /** Present while its function runs, if units in flight are counted. */
+  held: HeldUnits | undefined
+
+  constructor(owner: Owner, call: Call, number: number, now: number) {
+    const { cost, priority, run, onDelay, resolve, reject, timeout, signal } = call
+    this.owner = owner
+    this.cost = cost
+    this.priority = priority
+    this.since = now
+    this.number = number
+    this.run = run
+    this.onDelay = onDelay
+    this.resolve = resolve
+    this.reject = reject
+    const ends = timeout < Infinity || signal !== undefined
+    this.deadline = ends ? new WaitDeadline(this, timeout, signal) : undefined
+  }
+
+  /** How long it may wait, in milliseconds. */
+  get timeout(): number {
+    return this.deadline?.timeout ?? Infinity
+  }
+
+  /** Microseconds to the deadline. Most calls have none, and the clock is not read for them. */
+  get timeLeft(): number {
+    return this.deadline === undefined ? Infinity : Math.max(0, this.deadline.at - this.owner.context.clock())
+  }
+
+  /** Sets the timer of the deadline, if there is one. */
+  startDeadline(): void {
+    const { deadline, owner } = this
+    if (deadline === undefined || deadline.at === Infinity || deadline.pending) return
+    owner.context.scheduler.add(deadline, deadline.at)
+  }
+
+  /** It is admitted or refused. */
+  end(): void {
+    this.stage = 'done'
+    if (this.deadline === undefined) return
+    this.owner.context.scheduler.remove(this.deadline)
+    this.deadline.release()
+  }
+
+  get size(): Size {
+    return sizeOf(this.cost)
+  }
+
+  /** Whole milliseconds since it came. */
+  waited(now: number): number {
+    return Math.max(0, Math.round((now - this.since) / 1000))
+  }
+
+  leave(error: unknown): void {
+    this.owner.leave(this, error)
+  }
+
+  /** Tells its caller that it has to wait. What that throws ends the wait. */
+  notify(): void {
+    try {
+      this.onDelay?.()
+    } catch (error) {
+      this.leave(error)
+    }
+  }
+
+  /** Resolves with the time waited, or with the waiter itself if it has a function: see `start`. */
+  admit(waited: number): void {
+    this.resolve(this.run === undefined ? waited : this)
+  }
+}
+
+/** Ends a wait at its timeout, or when its signal is aborted. A slot at the time of the timeout still counts. */
+class WaitDeadline extends Task {
+  readonly #waiter: Waiter
+  /** Milliseconds, or Infinity. */
+  readonly timeout: number
+  readonly #signal: AbortSignal | undefined
+
+  constructor(waiter: Waiter, timeout: number, signal: AbortSignal | undefined) {
+    super()
+    this.#waiter = waiter
+    this.timeout = timeout
+    this.at = waiter.since + timeout * 1000
+    this.#signal = signal
+    signal?.addEventListener('abort', this, { once: true })
+  }
+
+  /** Runs after all slots of the same time. */
+  override get rank(): number {
+    return 1
+  }
+
+  /** The time is up. */
+  run(): void {
+    this.#waiter.leave(timedOut(this.timeout))
+  }
+
+  /** The signal was aborted. */
+  handleEvent(): void {
+    this.#waiter.leave(this.#signal?.reason)
+  }
+
+  /** Stops listening to the signal. */
+  release(): void {
+    this.#signal?.removeEventListener('abort', this)
+  }
+}
+
+/**
+ * Runs the function of an admitted waiter. This is a reaction to the promise of the call, so the function runs with what
+ * `AsyncLocalStorage` held where the call was made.
+ */
+export async function start(waiter: unknown): Promise<unknown> {
+  const { owner } = waiter as Waiter
+  try {
+    return await begin(waiter as Waiter)
+  } finally {
+    owner.finished(waiter as Waiter)
+  }
+}
+
+function begin(waiter: Waiter): unknown {
+  try {
+    return waiter.run?.()
+  } finally {
+    waiter.owner.ran(waiter)
+  }
+}

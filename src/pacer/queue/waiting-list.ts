@@ -1,0 +1,29 @@
+import { Fifo } from '../../common/fifo.ts'
+import type { Waiter } from './waiter.ts'
+
+/** How many waiters that are done may stay in a list, whatever its size. */
+const spare = 32
+
+/** All waiters of a key, in the order they began to wait. Those that are done are removed later, many at a time. */
+export class WaitingList {
+  readonly #waiters = new Fifo<Waiter>()
+  /** How many of them still wait. */
+  size = 0
+
+  /** The waiter that has waited the longest. */
+  get first(): Waiter | undefined {
+    return this.#waiters.first
+  }
+
+  add(waiter: Waiter): void {
+    this.#waiters.push(waiter)
+    this.size++
+  }
+
+  /** To be called for every waiter that becomes `done`. */
+  removeDone(): void {
+    this.size--
+    while (this.first?.stage === 'done') this.#waiters.shift()
+    if (this.#waiters.length > this.size * 2 + spare) this.#waiters.filter(({ stage }) => stage !== 'done')
+  }
+}

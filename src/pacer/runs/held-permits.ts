@@ -1,0 +1,36 @@
+import type { Reservation } from '../../limiter/reservation.ts'
+import type { PacerContext } from '../context.ts'
+import { Task } from '../timers/timer-heap.ts'
+
+/** How often a lease is renewed before it ends. Two attempts may fail. */
+const renewalsPerLease = 3
+
+/** The units in flight of a function: renewed while it runs, and released when it has ended. */
+export class HeldUnits extends Task {
+  readonly #reservation: Reservation
+  readonly #context: PacerContext
+
+  constructor(reservation: Reservation, context: PacerContext) {
+    super()
+    this.#reservation = reservation
+    this.#context = context
+    this.#schedule()
+  }
+
+  #schedule(): void {
+    const { renewals, permits, clock } = this.#context
+    renewals?.add(this, clock() + Math.ceil(permits.lease / renewalsPerLease))
+  }
+
+  /** Renews the lease. If that fails, the next renewal tries again. */
+  run(): void {
+    this.#schedule()
+    this.#reservation.renew().catch(() => undefined)
+  }
+
+  /** Never rejects: if the store fails, the units leave when their lease ends. */
+  async release(): Promise<void> {
+    this.#context.renewals?.remove(this)
+    await this.#reservation.release().catch(() => undefined)
+  }
+}

@@ -1,0 +1,114 @@
+import type { Clock } from '../../common/clock.ts'
+import { longestSleep, type Sleeper } from '../../common/sleeper.ts'
+import { Task, TaskQueue } from './timer-heap.ts'
+
+/**
+ * Runs tasks at their time, with one timer for all of them. A task that was removed stays in the queue until it comes first
+ * or until most tasks are removed ones, so that removing takes constant time on average.
+ */
+export class Scheduler {
+  readonly #clock: Clock
+  readonly #sleeper: Sleeper
+  readonly #tasks = new TaskQueue()
+  /** How many tasks of the queue were removed. */
+  #removed = 0
+  #added = 0
+  #wakesAt = Infinity
+  #cancelSleep: (() => void) | undefined
+  #running = false
+
+  constructor(clock: Clock, sleeper: Sleeper) {
+    this.#clock = clock
+    this.#sleeper = sleeper
+  }
+
+  /** @param at microseconds */
+  add(task: Task, at: number): void {
+    task.at = at
+    task.order = this.#added++
+    task.pending = true
+    this.#tasks.add(task)
+    if (at < this.#wakesAt && !this.#running) this.#sleep()
+  }
+
+  /**
+   * Calls `run` at a time. To set a timer again, remove its task and call this again: a removed task may still be in the
+   * queue, in the order of its old time.
+   */
+  at(at: number, run: () => void, rank = 0): Task {
+    const task = new Timer(run, rank)
+    this.add(task, at)
+    return task
+  }
+
+  remove(task: Task | undefined): void {
+    if (!task?.pending) return
+    task.pending = false
+    this.#removed++
+    if (this.#removed * 2 > this.#tasks.size) {
+      this.#tasks.sweep()
+      this.#removed = 0
+    }
+    if (this.#tasks.size === 0) this.#wake()
+  }
+
+  /** Runs all tasks that are due. Reads the clock again before it stops at a task that is not. */
+  run(): void {
+    if (this.#running) return
+    this.#running = true
+    let now = 0
+    try {
+      for (let task = this.#tasks.first; task !== undefined; task = this.#tasks.first) {
+        if (task.pending && task.at > now) {
+          now = this.#clock()
+          if (task.at > now) break
+        }
+        this.#tasks.shift()
+        if (!task.pending) this.#removed--
+        else {
+          task.pending = false
+          task.run()
+        }
+      }
+    } finally {
+      this.#running = false
+      this.#sleep()
+    }
+  }
+
+  /** Sleeps until the first task. */
+  #sleep(): void {
+    const { first } = this.#tasks
+    if (first?.at === this.#wakesAt) return
+    this.#wake()
+    if (first === undefined) return
+    this.#wakesAt = first.at
+    const milliseconds = Math.max(0, Math.ceil((first.at - this.#clock()) / 1000))
+    this.#cancelSleep = this.#sleeper(Math.min(milliseconds, longestSleep), () => {
+      this.#wakesAt = Infinity
+      this.#cancelSleep = undefined
+      this.run()
+    })
+  }
+
+  #wake(): void {
+    this.#cancelSleep?.()
+    this.#cancelSleep = undefined
+    this.#wakesAt = Infinity
+  }
+}
+
+class Timer extends Task {
+  readonly run: () => void
+  readonly #rank: number
+
+  constructor(run: () => void, rank: number) {
+    super()
+    this.run = run
+    this.#rank = rank
+  }
+
+  override get rank(): number {
+    return this.#rank
+  }
+}

@@ -1,0 +1,64 @@
+import TinyQueue from 'tinyqueue'
+import { Fifo } from '../../common/fifo.ts'
+
+/** Work that runs at a set time. */
+export abstract class Task {
+  /** Microseconds by the pacer's clock. */
+  at = 0
+  /** The number of tasks that were added before it. */
+  order = 0
+  /** True from when it is added until it runs or is removed. */
+  pending = false
+
+  abstract run(): void
+
+  /** Tasks of the same time run by rank, the lowest first. Tasks of one rank run in the order they were added. */
+  get rank(): number {
+    return 0
+  }
+}
+
+/**
+ * Tasks in order of time. Most tasks are added in that order already and need no heap: adding and removing them takes
+ * constant time. A heap alone would take 0.6 us more for each of 100,000 slots. The others are in a heap.
+ */
+export class TaskQueue {
+  readonly #inOrder = new Fifo<Task>()
+  #others = new TinyQueue<Task>([], compare)
+
+  get size(): number {
+    return this.#inOrder.length + this.#others.length
+  }
+
+  get first(): Task | undefined {
+    const first = this.#inOrder.first
+    const other = this.#others.peek()
+    return first === undefined || (other !== undefined && compare(other, first) < 0) ? other : first
+  }
+
+  add(task: Task): void {
+    const { last } = this.#inOrder
+    if (last === undefined || compare(task, last) > 0) this.#inOrder.push(task)
+    else this.#others.push(task)
+  }
+
+  /** Removes the first task. */
+  shift(): void {
+    if (this.first === this.#inOrder.first) this.#inOrder.shift()
+    else this.#others.pop()
+  }
+
+  /** Removes all tasks that are no longer pending. */
+  sweep(): void {
+    this.#inOrder.filter(isPending)
+    this.#others = new TinyQueue(this.#others.data.filter(isPending), compare)
+  }
+}
+
+function isPending({ pending }: Task): boolean {
+  return pending
+}
+
+function compare(a: Task, b: Task): number {
+  return a.at - b.at || a.rank - b.rank || a.order - b.order
+}

@@ -1,0 +1,235 @@
+import { afterPendingEvents } from '#platform'
+import { type Clock, monotonicClock } from '../../common/clock.ts'
+import { HeadgateError } from '../../common/errors.ts'
+import { LinkedList, type ListNode } from '../../common/linked-list.ts'
+import { realSleeper, type Sleeper } from '../../common/sleeper.ts'
+
+const ignore = (): void => {}
+
+/**
+ * A process whose timer fires this much later than due stood still, in microseconds. Less is the noise of timers. A
+ * quarter of a short timeout counts too, or a standstill longer than the timeout would pass for noise.
+ */
+const standstill = 20_000
+
+/** How long the timer sleeps at most, in milliseconds. A process that was not seen to run for longer may have stood still. */
+const longestNap = 20
+
+const defaultFix = 'Check the connection, or set a longer timeout.'
+
+/** An item with a deadline. It is its own list node, linked to its neighbours while it waits. */
+export abstract class DeadlineItem implements ListNode<DeadlineItem> {
+  due = 0
+  waits = false
+  /** False as long as the store cannot have counted anything. */
+  sent = true
+  /** True once the deadline was moved because this process stood still. That happens once. */
+  moved = false
+  before: DeadlineItem | undefined
+  after: DeadlineItem | undefined
+
+  /** Called when the deadline has passed. */
+  abstract expire(error: HeadgateError): void
+}
+
+/**
+ * Deadlines with one common timeout. The item that is added first is due first. One timer serves them all. It is not cancelled
+ * when the last item is removed, because that takes longer than all the rest: it fires once more, and is not set again.
+ *
+ * A deadline passes while this process runs. If the process stood still (a long computation, a paused container), the
+ * store had no chance to be asked or heard, so what waits gets that time back, once.
+ */
+export class Deadlines {
+  readonly #who: string
+  readonly #timeout: number
+  readonly #standstill: number
+  readonly #fix: string
+  readonly #clock: Clock
+  readonly #sleeper: Sleeper
+  readonly #waiting = new LinkedList<DeadlineItem>()
+  /** True while `#wake` or `#expire` is to run. */
+  #scheduled = false
+  /** When that should be. */
+  #expected = 0
+  /** When this process was last seen to run. */
+  #alive = 0
+
+  /**
+   * @param who the name of what should answer, for the error
+   * @param timeout in milliseconds
+   * @param fix what the error tells the user to do
+   */
+  constructor(
+    who: string,
+    timeout: number,
+    fix: string = defaultFix,
+    clock: Clock = monotonicClock,
+    sleeper: Sleeper = realSleeper(),
+  ) {
+    this.#who = who
+    this.#timeout = timeout
+    this.#standstill = Math.min(standstill, timeout * 250)
+    this.#fix = fix
+    this.#clock = clock
+    this.#sleeper = sleeper
+  }
+
+  add(item: DeadlineItem): void {
+    const now = this.#clock()
+    item.due = now + this.#timeout * 1000
+    item.waits = true
+    item.moved = false
+    this.#waiting.add(item)
+    if (!this.#scheduled && this.#timeout < Infinity) this.#sleep(now)
+  }
+
+  /** Gives an item that waits its whole time again. */
+  restart(item: DeadlineItem): void {
+    if (!item.waits) return
+    this.#waiting.remove(item)
+    item.due = this.#clock() + this.#timeout * 1000
+    item.moved = false
+    this.#waiting.add(item)
+  }
+
+  /** Removes an item. Returns true if it was waiting. */
+  remove(item: DeadlineItem): boolean {
+    if (!item.waits) return false
+    item.waits = false
+    this.#waiting.remove(item)
+    return true
+  }
+
+  /**
+   * Resolves as `answer` does, or rejects with `error` at the deadline.
+   * @param late gets a result that comes after the rejection
+   */
+  bound<T>(answer: Promise<T>, late: (answer: T) => void = ignore, sent = true): Promise<T> {
+    return this.promise((call) => {
+      call.sent = sent
+      answer.then(
+        (value) => (call.settled ? late(value) : call.resolve(value)),
+        (error) => call.reject(error),
+      )
+    })
+  }
+
+  /** The same for an answer to a question that counts nothing. */
+  reading<T>(answer: Promise<T>): Promise<T> {
+    return this.bound(answer, ignore, false)
+  }
+
+  /** A promise for a new pending call, which `start` gets. */
+  promise<T>(start: (call: PendingCall<T>) => void): Promise<T> {
+    return new Promise((resolve, reject) => {
+      const call = new PendingCall(this, resolve, reject)
+      this.add(call)
+      start(call)
+    })
+  }
+
+  #unanswered({ sent }: DeadlineItem): HeadgateError {
+    const counted = sent ? 'It is not known whether the call counted.' : 'The call did not count.'
+    const message = `${this.#who} did not answer within ${this.#timeout} ms. ${counted} ${this.#fix}`
+    return new HeadgateError('HEADGATE_STORE_TIMEOUT', message, { uncounted: !sent })
+  }
+
+  #sleep(now: number): void {
+    const { first } = this.#waiting
+    this.#scheduled = first !== undefined
+    if (first === undefined) return
+    const nap = Math.max(0, Math.min(Math.ceil((first.due - now) / 1000), longestNap))
+    this.#alive = now
+    this.#expected = now + nap * 1000
+    this.#sleeper(nap, this.#wake)
+  }
+
+  /** An answer that arrived while this process was busy is read before its deadline counts. */
+  readonly #wake = (): void => {
+    const now = this.#forgiveStandstill()
+    const { first } = this.#waiting
+    if (first !== undefined && first.due <= now) afterPendingEvents(this.#expire)
+    else this.#sleep(now)
+  }
+
+  readonly #expire = (): void => {
+    const now = this.#forgiveStandstill()
+    const waiting = this.#waiting
+    try {
+      for (let item = waiting.first; item !== undefined && item.due <= now; item = waiting.first) {
+        this.remove(item)
+        item.expire(this.#unanswered(item))
+      }
+    } finally {
+      this.#sleep(this.#forgiveStandstill())
+    }
+  }
+
+  /** Gives back the time in which this process stood still. Returns the time. */
+  #forgiveStandstill(): number {
+    const now = this.#clock()
+    const latest = now + this.#timeout * 1000
+    // A clock of the user's own may jump, which says nothing about this process.
+    if (this.#clock === monotonicClock && now - this.#expected >= this.#standstill) {
+      this.#giveBack(now - Math.min(this.#alive, this.#expected), latest)
+    }
+    if (now < this.#alive) this.#limit(latest)
+    this.#alive = now
+    this.#expected = now
+    return now
+  }
+
+  /** A clock that went back must not lengthen a deadline. */
+  #limit(latest: number): void {
+    for (let item = this.#waiting.first; item !== undefined; item = item.after) item.due = Math.min(item.due, latest)
+  }
+
+  #giveBack(stoodStill: number, latest: number): void {
+    for (let item = this.#waiting.last; item !== undefined && !item.moved; item = item.before) {
+      item.due = Math.min(item.due + stoodStill, latest)
+      item.moved = true
+    }
+  }
+}
+
+/**
+ * A call that waits for its result. It is settled once: by the result, a failure or its deadline. Then it drops its
+ * reference to the caller, because a queue may keep the call for longer.
+ */
+export class PendingCall<T> extends DeadlineItem {
+  /** True once the caller has a result or an error. */
+  settled = false
+  #resolve: (result: T) => void
+  #reject: (error: unknown) => void
+  readonly #deadlines: Deadlines
+
+  constructor(deadlines: Deadlines, resolve: (result: T) => void, reject: (error: unknown) => void) {
+    super()
+    this.#deadlines = deadlines
+    this.#resolve = resolve
+    this.#reject = reject
+  }
+
+  resolve(result: T): void {
+    const resolve = this.#resolve
+    if (this.#settle()) resolve(result)
+  }
+
+  reject(error: unknown): void {
+    const reject = this.#reject
+    if (this.#settle()) reject(error)
+  }
+
+  expire(error: HeadgateError): void {
+    this.reject(error)
+  }
+
+  #settle(): boolean {
+    if (this.settled) return false
+    this.settled = true
+    this.#resolve = ignore
+    this.#reject = ignore
+    this.#deadlines.remove(this)
+    return true
+  }
+}

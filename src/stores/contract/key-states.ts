@@ -1,0 +1,156 @@
+/*
+ * The states of one key in one scope, and how a command changes them. Every store whose states are not flat rows decides by
+ * this file, so the order of a decision is written once:
+ *
+ *     1. Point each policy to its state of the key (`load`).
+ *     2. Let the evaluation decide, which writes to the states where they are.
+ *     3. Keep the states that were written (`update`).
+ *
+ * No other command may change the keys in between.
+ */
+import type { Algorithm, Numbers } from '../../algorithms/algorithm.ts'
+import { type Block, blockAt, isBlockable, isPast, longestBlock, newBlock, withBlock } from '../../algorithms/bans/ban.ts'
+import { pointTo, type StateRule } from '../../algorithms/carry.ts'
+import { effectiveTime, type PolicyEvaluation } from '../../algorithms/evaluation/evaluation.ts'
+import { type Definition, revive } from '../../algorithms/kinds.ts'
+import type { Decision } from '../../policy/decision.ts'
+import { unsupported } from '../../common/errors.ts'
+import type { KeptState } from '../../inspection/kept-key.ts'
+import { type BanTerms, type Booking, bookingOf, type Command, type OutcomeOf, type Verb } from './command.ts'
+import type { ScopedEvaluation } from './scoped-evaluation.ts'
+
+/** One state, with the numbers of the policy that wrote it. */
+export interface KeyState {
+  readonly definition: Definition
+  readonly s: number[]
+}
+
+export class KeyStates<State extends KeyState = KeyState> {
+  /** By the policy's name. */
+  readonly states: Map<string, State>
+  /** The ban by hand. */
+  block: Block | undefined
+  /** True if the states have to be saved. */
+  changed = false
+
+  constructor(states: Map<string, State> = new Map(), block?: Block) {
+    this.states = states
+    this.block = block
+  }
+
+  /** Gives each policy its state. A state that was written under other numbers is carried over. */
+  load(policies: readonly PolicyEvaluation[], now: number, onChange: StateRule): void {
+    for (const policy of policies) pointTo(policy, this.states.get(policy.policy.name), now, onChange)
+  }
+
+  /** Keeps the states that the evaluation wrote. A carried state that was not written is dropped. */
+  update(policies: readonly PolicyEvaluation[], now: number): void {
+    for (const { policy, algorithm, s, wrote, wroteForeign, foreign } of policies) {
+      if (wrote) this.set(policy.name, algorithm, s, now)
+      else if (wroteForeign && foreign !== undefined) this.set(policy.name, foreign.algorithm, foreign.s, now)
+    }
+  }
+
+  protected set(name: string, algorithm: Algorithm, s: Numbers, now: number): void {
+    this.states.set(name, this.stateOf(algorithm, s as number[], now))
+    this.changed = true
+  }
+
+  protected stateOf({ kind, span, parameters }: Algorithm, s: number[], _now: number): State {
+    return { definition: { kind, span, parameters }, s } as State
+  }
+
+  /** The ban of the key; undefined if it is over. @param writes false for a command that may write nothing */
+  banAt(now: number, writes: boolean): Block | undefined {
+    if (this.block === undefined) return undefined
+    const block = blockAt(this.block, now)
+    const kept = block ?? (isPast(this.block, now) ? undefined : this.block)
+    if (kept !== this.block && writes) {
+      this.block = kept
+      this.changed = true
+    }
+    return block
+  }
+
+  ban(now: number, { duration, reason }: BanTerms): void {
+    this.block = newBlock(now, duration, reason)
+    this.changed = true
+  }
+
+  /** Lifts the ban, and those that penalties have begun, under the policies of other deploys too. */
+  unban(now: number): void {
+    if (this.block !== undefined) this.changed = true
+    this.block = undefined
+    for (const [name, { definition, s }] of this.states) {
+      const from = revive(definition)
+      if (from?.unblock === undefined) continue
+      from.unblock(s, 0, effectiveTime(from, s[0] as number, now))
+      this.set(name, from, s, now)
+    }
+  }
+
+  /** Gives the key its full quota, under the policies of other deploys too. */
+  reset(): void {
+    this.states.clear()
+    this.block = undefined
+    this.changed = true
+  }
+
+  /** Copies of the states, for those who only look. */
+  get kept(): KeptState[] {
+    return [...this.states].map(([name, { definition, s }]) => ({ name, definition, s: s.slice() }))
+  }
+}
+
+/** The verbs that read or write the states of some keys. */
+export type StateVerb = Exclude<Verb, 'inspect' | 'scan' | 'clear'>
+
+/**
+ * Runs one command on the states of its keys.
+ * @param keys one for each scope of the evaluation; undefined for a scope that is left alone
+ * @param now whole microseconds
+ * @throws HeadgateError `HEADGATE_UNSUPPORTED` for a verb that only the store can run: `inspect`, `scan` and `clear`
+ */
+export function runOn<V extends Verb>(
+  keys: readonly (KeyStates | undefined)[],
+  evaluation: ScopedEvaluation,
+  command: Command<V>,
+  now: number,
+): OutcomeOf<V> {
+  const { verb } = command
+  if (verb === 'inspect' || verb === 'scan' || verb === 'clear') throw unsupported(verb)
+  return runState(keys, evaluation, command as unknown as Command<StateVerb>, now) as OutcomeOf<V>
+}
+
+function runState(
+  keys: readonly (KeyStates | undefined)[],
+  { evaluation, scopes, onChange }: ScopedEvaluation,
+  command: Command<StateVerb>,
+  now: number,
+): Booking | Decision | undefined {
+  const { verb, ban, costs = 1, maxWait = 0, tickets, details } = command
+  if (verb === 'reset') {
+    for (const key of keys) key?.reset()
+    return undefined
+  }
+  for (const [n, { policies }] of scopes.entries()) keys[n]?.load(policies, now, onChange)
+  if (verb === 'ban' || verb === 'unban') {
+    for (const key of keys) {
+      if (verb === 'ban') key?.ban(now, ban as BanTerms)
+      else key?.unban(now)
+    }
+    return undefined
+  }
+  // A command on a banned key is decided as a peek, whose decision is then refused.
+  const banned = keys.some((key) => key?.block !== undefined)
+  const block = banned ? longestBlock(scopes, now, (_, n) => keys[n]?.banAt(now, verb !== 'peek')) : undefined
+  const refused = block !== undefined && isBlockable(verb)
+  evaluation.evaluate(refused ? 'peek' : verb, now, costs, maxWait, tickets)
+  if (verb === 'refund' || verb === 'settle') evaluation.giveBack()
+  const found = evaluation.commit('store', details)
+  const decision = block === undefined ? found : withBlock(found, block, refused)
+  const reserves = verb === 'reserve' || verb === 'renew'
+  const outcome = reserves ? bookingOf(decision, evaluation.delay, () => evaluation.tickets()) : decision
+  for (const [n, { policies }] of scopes.entries()) keys[n]?.update(policies, now)
+  return outcome
+}

@@ -1,0 +1,93 @@
+import { channel } from '#platform'
+import type { Clock } from '../../common/clock.ts'
+import { check, duration, optional, unbounded, whole } from '../../common/option-readers.ts'
+import type { Readers } from '../../common/options.ts'
+import type { Channel } from '../../platform/platform.ts'
+import type { Sleeper } from '../../common/sleeper.ts'
+import { reason, warnOnce } from '../../common/warn.ts'
+
+/**
+ * What happens to a call that the store cannot decide: it is refused, let through, decided in this process, or rejected
+ * with the store's error.
+ */
+export type StoreErrorAction = 'deny' | 'allow' | 'local' | 'throw'
+
+/** Gets the error of a call that the store could not decide, and returns the action; undefined for that of the limiter. */
+export type OnFailure = (error: unknown) => StoreErrorAction | undefined
+
+/** The event that `onStoreError` gets: a call that the store could not decide. */
+export interface StoreFailure {
+  /** The store's error; its last one while the breaker is open. */
+  readonly error: unknown
+  /** The key, or a record with one for each scope. */
+  readonly key: string | Readonly<Record<string, string>>
+  /** The limiter's name. */
+  readonly limiter: string
+}
+
+/** An action, or a function that gets each failure and may return an action. Default `'local'`. */
+export type OnStoreError<Event = StoreFailure> =
+  | StoreErrorAction
+  | ((event: Event) => StoreErrorAction | undefined | void | Promise<void>)
+
+/** What a limiter has decided for calls that its store cannot decide. */
+export interface FailureTerms {
+  readonly onStoreError: OnStoreError | undefined
+  readonly instances: number
+  /** In milliseconds. Infinity for none besides the store's own. */
+  readonly storeTimeout: number | undefined
+  readonly clock?: Clock
+  readonly sleeper?: Sleeper
+}
+
+const choices: readonly unknown[] = ['deny', 'allow', 'local', 'throw']
+
+/** The options of a limiter, or of a pacer, for a store that fails. */
+export const failureOptions: Readers<Pick<FailureTerms, 'onStoreError' | 'instances' | 'storeTimeout'>> = {
+  onStoreError: optional(
+    check(
+      (given) => typeof given === 'function' || choices.includes(given),
+      "'deny', 'allow', 'local', 'throw' or a function",
+      "'local'",
+    ),
+  ),
+  instances: whole(1),
+  storeTimeout: optional(unbounded(duration())),
+}
+
+/** The action for one call. If the function throws or rejects, it warns once and returns undefined. */
+export function choose<Event>(option: OnStoreError<Event> | undefined, event: Event): StoreErrorAction | undefined {
+  if (typeof option !== 'function') return option
+  const broken = (error: unknown) => {
+    const message = `onStoreError threw; calls go on without it. Catch in the hook. ${reason(error)}`
+    warnOnce('HEADGATE_HOOK', message, 'onStoreError')
+  }
+  try {
+    const chosen: unknown = option(event)
+    if (choices.includes(chosen)) return chosen as StoreErrorAction
+    if (chosen !== undefined) Promise.resolve(chosen).catch(broken) // also for promises of other libraries
+    return undefined
+  } catch (error) {
+    broken(error)
+    return undefined
+  }
+}
+
+/** Publishes every call that a store could not decide. */
+export const storeErrors: Channel = channel('headgate:store-error')
+
+/** The limiter's action for a call. A call with `onFailure` was published by its caller already. */
+export function choiceFor(
+  option: OnStoreError | undefined,
+  error: unknown,
+  keys: readonly (string | undefined)[],
+  { name, scopes }: { readonly name: string; readonly scopes: readonly string[] },
+  published: boolean,
+): StoreErrorAction {
+  const publishes = !published && storeErrors.hasSubscribers
+  if (typeof option !== 'function' && !publishes) return option ?? 'local'
+  const record = Object.fromEntries(scopes.map((scope, n) => [scope, keys[n] as string]))
+  const event = { error, key: keys.length === 1 ? (keys[0] as string) : record, limiter: name }
+  if (publishes) storeErrors.publish(event)
+  return choose(option, event) ?? 'local'
+}

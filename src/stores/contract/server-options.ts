@@ -1,0 +1,54 @@
+import type { Duration } from '../../common/duration.ts'
+import { check, duration, type Settled, whole } from '../../common/option-readers.ts'
+import { type Reader, type Readers, readOptions } from '../../common/options.ts'
+import type { BreakerTerms } from './store.ts'
+
+/** The options of every store that processes share. */
+export interface SharedStoreOptions {
+  /** The prefix of every key: 1 to 128 letters, digits and `_ . : -`. Default `'headgate'`. */
+  prefix?: string
+  /**
+   * How long a call may take, whatever the client does. Then it rejects with HeadgateError `HEADGATE_STORE_TIMEOUT`.
+   * Default 100 ms.
+   */
+  timeout?: Duration
+  /**
+   * How long a key is kept after it has its full quota again, in case the clocks of the processes differ. Default `'1s'`.
+   */
+  ttlMargin?: Duration
+  /** When the store's circuit breaker opens, and how often it probes the store then. */
+  breaker?: BreakerOptions
+}
+
+/** The circuit breaker of a store, which all limiters on it share. */
+export interface BreakerOptions {
+  /** How many exchanges with the store in a row have to fail to open it. Default 5. */
+  failures?: number
+  /** How long it stays open before the first probe. Default `'500ms'`. */
+  openFor?: Duration
+  /** How long after a probe that failed the next one is sent. Default: as `openFor`. */
+  probeEvery?: Duration
+}
+
+/** What they are read as, in milliseconds. */
+export type SharedTerms = Settled<Omit<SharedStoreOptions, 'breaker'>> & { readonly breaker: BreakerTerms }
+
+const prefix: Reader<string> = check(
+  (given) => typeof given === 'string' && /^[\w.:-]{1,128}$/.test(given),
+  '1 to 128 letters, digits and _ . : -',
+  "'myapp:limits'",
+  'headgate',
+)
+
+const breaker: Reader<BreakerTerms> = (given, name) => {
+  const options: BreakerOptions = given === undefined ? {} : (given as BreakerOptions)
+  const probeEvery = duration(options?.openFor ?? '500ms')
+  return readOptions(name, options, { failures: whole(5), openFor: duration('500ms'), probeEvery })
+}
+
+export const sharedOptions: Readers<SharedTerms> = {
+  prefix,
+  timeout: duration('100ms'),
+  ttlMargin: duration('1s', { least: 0 }),
+  breaker,
+}

@@ -1,0 +1,71 @@
+/* What a memory store shows of keys (the verbs `inspect` and `scan`): copies of the states, wherever they are. */
+import type { KeptKey, KeptState, KeyPage } from '../../inspection/kept-key.ts'
+import type { Blocks } from './memory-bans.ts'
+import { keyName, keyOfName } from './key-name.ts'
+import { blank, type KeyTable } from './key-table.ts'
+import { cells, nothing } from './overflow-table.ts'
+import type { Scope } from './scope.ts'
+import { isUnused, numbersOf, type State, timeOf } from './state.ts'
+
+/** How many rows are listed at once. */
+const pageSize = 200
+
+export function keptKey({ table, name }: Scope, blocks: Blocks, key: string, now: number): KeptKey {
+  return { ...statesOf(table, key, now), block: blocks.look(name, keyName(key)) }
+}
+
+function statesOf(table: KeyTable, key: string, now: number): KeptKey {
+  const row = table.find(key)
+  if (row !== blank) return { now, states: keptStates(table.states.read(row)) }
+  const found = table.recall(key)
+  if (found === nothing) return { now, states: [] }
+  const states = table.recalled(found, now)
+  if (found === cells) return { now, states: keptStates(states, now), atMost: true, notes: [shared] }
+  const isLog = states.some(({ policy }) => policy.algorithm.grows)
+  return { now, states: keptStates(states), ...(isLog && { notes: [condensed] }) }
+}
+
+const shared =
+  'The memory store is full, and has merged this key with others: its numbers are those of all of them, so the key itself ' +
+  'may have used less. Raise maxKeys.'
+const condensed =
+  'The key is in the overflow table of a full memory store, where times of a log are rounded up. Raise maxKeys.'
+
+/**
+ * First the keys that have a row, then those that have only a block.
+ * @param from the row where the page before ended, or the names of blocked keys that are left
+ */
+export function keptPage(scope: Scope, blocks: Blocks, from: unknown, now: number): KeyPage {
+  if (Array.isArray(from)) return blockedPage(scope, blocks, from, now)
+  const { table } = scope
+  const { rows, next } = table.rowsFrom((from as number | undefined) ?? 0, pageSize)
+  const keys = rows.map(({ name, row }) => ({
+    ...keyOfName(name),
+    kept: { now, states: keptStates(table.states.read(row)), block: blocks.look(scope.name, name) },
+  }))
+  if (next !== undefined) return { keys, next }
+  const names = blocks.names(scope.name).filter((name) => !table.has(name))
+  return { keys, next: names.length === 0 ? undefined : names }
+}
+
+function blockedPage(scope: Scope, blocks: Blocks, names: readonly string[], now: number): KeyPage {
+  const keys = names.slice(0, pageSize).map((name) => {
+    const key = keyOfName(name)
+    const { states } = 'key' in key ? statesOf(scope.table, key.key, now) : { states: [] }
+    return { ...key, kept: { now, states, block: blocks.look(scope.name, name) } }
+  })
+  return { keys, next: names.length > pageSize ? names.slice(pageSize) : undefined }
+}
+
+/** @param reopening the time, if the states are those of shared cells, which the key would continue from now on */
+function keptStates(states: readonly State[], reopening?: number): KeptState[] {
+  return states
+    .filter((state) => !isUnused(state))
+    .map((state) => {
+      const { name, algorithm } = state.policy
+      const { kind, span, parameters } = algorithm
+      const s = numbersOf(state)
+      if (reopening !== undefined) algorithm.reopen?.(s, 0, timeOf(state, reopening))
+      return { name, definition: { kind, span, parameters }, s }
+    })
+}

@@ -1,0 +1,129 @@
+/*
+ * One statement for calls of `consume` under one policy, each on one key. It locks the rows of the keys, decides each call by
+ * the policy's step, and writes the rows of those that are admitted. It returns what it read and what it wrote, so the process
+ * that asks computes its answers by the algorithm itself, and compares.
+ *
+ *     kept      the rows of these keys, locked. A row that others have locked is left out
+ *     timed     each call with its row, and the time after the locks
+ *     numbers   the state; none if the row is not in plain form
+ *     decided   the state at the time of the call, and whether the call is admitted
+ *     saved     the rows of the calls that are
+ *     added     those that are new
+ *     written   the others
+ *
+ * A row is in plain form if its record has only the state of this policy, under the same numbers and without open
+ * reservations, and if the clock has not gone far back. A key without a row or with an empty record is new. The outcome of a
+ * call is `done` if it is admitted and its row was written, or if it is refused and nobody else has locked its row. Else it is
+ * `locked`, or `other` if its row is in another form, and the call has changed nothing.
+ *
+ * Two statements never wait for each other. Only `added` waits: for others who add the same keys, in the same order, or who are
+ * changing them. No row is added that is there and locked by others, and no row is changed before all are added.
+ */
+import type { Kind } from '../../algorithms/algorithm.ts'
+import { emptyRecord } from '../records/key-record.ts'
+import { type MakeStep, makers, type PlainStep } from './plain-steps.ts'
+
+/** A statement to be prepared. */
+export interface PlainStatement {
+  readonly text: string
+  /** The types of its arguments. */
+  readonly types: string
+}
+
+/**
+ * The statement of an algorithm. Its arguments: how the records of the policy begin, the tolerance, the span and the
+ * parameters of the algorithm; then lists with the key, the cost and the time of each call, null for the time of Postgres. No
+ * key appears twice.
+ * @param table its quoted name
+ * @param now an expression for the time in microseconds
+ * @param ttlMargin in milliseconds
+ */
+export function plainStatement(kind: Kind, table: string, now: string, ttlMargin: number): PlainStatement {
+  const [make, size] = makers[kind] as readonly [MakeStep, number]
+  const parameters = Array.from({ length: size }, (_, n) => `$${n + 4}`)
+  const lists = { keys: `$${size + 4}`, costs: `$${size + 5}`, times: `$${size + 6}` }
+  const numbers = new Array(2 + size).fill('bigint')
+  return {
+    text: textOf(make('$3', parameters), { table, now, ttlMargin, head: '$1', tolerance: '$2', ...lists }),
+    types: ['text', ...numbers, 'text[]', 'bigint[]', 'bigint[]'].join(', '),
+  }
+}
+
+/** What the text of a statement is made of, apart from the step. */
+interface Names {
+  readonly table: string
+  readonly now: string
+  readonly ttlMargin: number
+  readonly head: string
+  readonly tolerance: string
+  readonly keys: string
+  readonly costs: string
+  readonly times: string
+}
+
+/** `offset 0` keeps Postgres from computing a column again wherever it is used. */
+function textOf(step: PlainStep, { table, now, ttlMargin, head, tolerance, keys, costs, times }: Names): string {
+  const call = 'key, cost, found, locked, record, now'
+  const numbers = step.state.slice(1)
+  const rest = numbers.join(', ')
+  const state = `${['at', ...numbers].join(` || ',' || `)} || '${step.ends ? ',0' : ''}]]]'`
+  const advanced = step.advance.reduce(
+    (from, list) => `(select ${call}, plain, at, ${list} from ${from} offset 0) as advanced`,
+    '(select *, greatest(now, last) as at from numbers offset 0) as effective',
+  )
+  return `
+with kept as materialized (
+  select key, record from ${table} where key = any (${keys}) for update skip locked
+), timed as materialized (
+  select asked.key, cost, kept.key is not null as found, record, coalesce(time, ${now}) as now,
+    kept.key is null and (select true from ${table} as other where other.key = asked.key) is true as locked,
+    record is null or record = '${emptyRecord}' as fresh,
+    case when starts_with(record, ${head}) then string_to_array(substr(record, length(${head}) + 1), ',') end as fields
+  from unnest(${keys}, ${costs}, ${times}) as asked (key, cost, time) left join kept using (key)
+), numbers as materialized (
+  select ${call}, ((fresh or whole) and last - now < ${tolerance}) is true as plain, last, ${rest}
+  from (
+    select *, ${numbersOf(step)} from (select *, ${wholeOf(step)} as whole from timed offset 0) as looked offset 0
+  ) as parsed
+), decided as materialized (
+  select ${call}, plain, at, ${rest}, (plain and ${step.admits}) is true as admitted
+  from ${advanced}
+), saved as materialized (
+  select key, found, ${head} || at + reset || ',[' || ${state} as record,
+    date_trunc('minute', clock_timestamp() + (at + reset - now) * interval '1 microsecond'
+      + interval '${ttlMargin} milliseconds') + interval '1 minute' as expires
+  from (
+    select *, ${step.reset} as reset
+    from (select key, found, now, at, ${step.take} from decided where admitted and not locked offset 0) as taken offset 0
+  ) as full_again
+), added as (
+  insert into ${table} (key, record, expires) select key, record, expires from saved where not found
+  order by key collate "C" on conflict do nothing returning key, record
+), written as (
+  update ${table} as row set record = saved.record, expires = saved.expires from saved
+  where row.key = saved.key and row.key = any (${keys}) and found and (select count(*) from added) >= 0
+  returning row.key, row.record
+)
+select key, decided.record, now, coalesce(written.record, added.record) as saved, case
+    when not plain then 'other'
+    when case when admitted then written.key is not null or added.key is not null else not locked end then 'done'
+    else 'locked'
+  end as outcome
+from decided left join written using (key) left join added using (key)`
+}
+
+/** The state is what remains of the record after its head: `fullAt,[last,...]]]`, split at the commas. */
+function numbersOf({ state, ends }: PlainStep): string {
+  const numbers = state.map((name, n) => {
+    const field = `fields[${n + 2}]`
+    const digits = n === 0 ? `substr(${field}, 2)` : n === state.length - 1 && !ends ? `rtrim(${field}, ']')` : field
+    return `case when fresh then 0 when whole then ${digits}::bigint end as ${name}`
+  })
+  return numbers.join(', ')
+}
+
+function wholeOf({ state, ends }: PlainStep): string {
+  const size = state.length + (ends ? 2 : 1)
+  const last = `fields[${size}]`
+  return `cardinality(fields) = ${size} and left(fields[2], 1) = '[' and ${ends ? `${last} = '0]]]'` : `${last} like '%]]]'`}`
+}

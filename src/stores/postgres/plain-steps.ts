@@ -1,0 +1,78 @@
+import type { Algorithm, Kind } from '../../algorithms/algorithm.ts'
+
+/**
+ * The step of an algorithm as SQL over bigint, for a call of `cost` on a state without reservations. Each text is a list of
+ * columns, or one expression. It sees the columns `at` (the effective time), `cost`, the numbers of the state, and what the
+ * lists before it have made. A division of integers rounds down, as all are positive.
+ */
+export interface PlainStep {
+  /** The names of the state's numbers. The first is `last`. */
+  readonly state: readonly string[]
+  /** True if the state has one number more, the id of its reservations, which has to be 0. */
+  readonly ends: boolean
+  /** Lists of columns that bring the state to `at`, one on top of the other. The last one has every number of the state but `last`. */
+  readonly advance: readonly string[]
+  /** True if the call does not have to wait. */
+  readonly admits: string
+  /** The state's numbers with the cost taken, without `last`. */
+  readonly take: string
+  /** On the state with the cost taken: how long after `at` the key has its full quota. */
+  readonly reset: string
+}
+
+/** The argument for each number that defines the algorithm, by which a step is made. */
+export type MakeStep = (span: string, parameters: readonly string[]) => PlainStep
+
+/** Restates algorithms/bucket.ts. */
+const bucketStep: MakeStep = (_span, [burst, weight, rate]) => ({
+  state: ['last', 'level'],
+  ends: true,
+  advance: [`case when at - last > level / ${rate} then 0 else level - (at - last) * ${rate} end as level`],
+  admits: `case when cost <= ${burst} then level + cost * ${weight} <= ${burst} * ${weight} end`,
+  take: `level + cost * ${weight} as level`,
+  reset: `(level + ${rate} - 1) / ${rate}`,
+})
+
+/** Restates algorithms/interval-bucket.ts. */
+const intervalBucketStep: MakeStep = (_span, [rate, per, capacity, aligned]) => ({
+  state: ['last', 'spent', 'start'],
+  ends: true,
+  advance: [
+    `spent as spent_before, start as start_before, case when at - start < ${per} then 0 else (at - start) / ${per} end as intervals`,
+    `case when intervals > spent_before / ${rate} then 0 else spent_before - intervals * ${rate} end as spent, ` +
+      `start_before + intervals * ${per} as start`,
+  ],
+  admits: `spent + cost <= ${capacity}`,
+  take:
+    `spent + cost as spent, ` +
+    `case when spent > 0 then start when ${aligned} = 1 then at - at % ${per} else at end as start`,
+  reset: `start - at + (spent + ${rate} - 1) / ${rate} * ${per}`,
+})
+
+/** Restates algorithms/sliding-window.ts. The product of `mulDiv` is a numeric, because it passes 2^63. */
+const slidingWindowStep: MakeStep = (span, [limit]) => ({
+  state: ['last', 'start', 'current', 'previous', 'id'],
+  ends: false,
+  advance: [
+    `start as start_before, current as current_before, previous as previous_before, id, ` +
+      `case when at - start >= 0 and at - start < ${span} then start else at - at % ${span} end as start`,
+    `start, id, case when start <= start_before then current_before else 0 end as current, ` +
+      `case when start <= start_before then previous_before when start - start_before = ${span} then current_before else 0 end as previous`,
+  ],
+  admits:
+    `${limit} - cost - current >= ` +
+    `case when previous = 0 then 0 else previous - div(previous::numeric * (at - start), ${span})::bigint end`,
+  take: `start, current + cost as current, previous, id`,
+  reset: `start + ${span} - at + ${span}`,
+})
+
+/** How to make the step of an algorithm, and how many parameters the algorithm has. */
+export const makers: Readonly<Partial<Record<Kind, readonly [make: MakeStep, parameters: number]>>> = {
+  bucket: [bucketStep, 3],
+  intervalBucket: [intervalBucketStep, 4],
+  slidingWindow: [slidingWindowStep, 1],
+}
+
+export function hasPlainStep({ kind }: Algorithm): boolean {
+  return Object.hasOwn(makers, kind)
+}

@@ -1,0 +1,98 @@
+/*
+ * The methods that the store needs from a pool of `pg`. The store does not import `pg`.
+ */
+
+import { check } from '../../common/option-readers.ts'
+import type { Reader } from '../../common/options.ts'
+import { longestSleep } from '../../common/sleeper.ts'
+import { errorOf } from './postgres-error.ts'
+
+export interface PostgresClient {
+  /** Sends text without parameters: several statements in one round trip, by the simple protocol. */
+  query(text: string): Promise<unknown>
+  escapeLiteral(text: string): string
+  on(event: 'error', listener: (error: Error) => void): unknown
+  removeListener(event: 'error', listener: (error: Error) => void): unknown
+  /** @param broken true to close the connection */
+  release(broken?: boolean): void
+}
+
+export interface PostgresPool {
+  connect(): Promise<PostgresClient>
+}
+
+/** The result of one statement. */
+export interface Rows {
+  readonly rows: readonly Readonly<Record<string, unknown>>[]
+}
+
+export const checkPool: Reader<PostgresPool> = check(
+  (pool) => typeof Reflect.get(Object(pool), 'connect') === 'function' && 'totalCount' in Object(pool),
+  "a Pool of 'pg'",
+  'new Pool()',
+)
+
+/**
+ * Lends a connection of the pool to `use`. If `use` takes longer than the limit, or leaves a transaction that cannot
+ * be ended, the connection is closed and never used again. Rejects with a HeadgateError: see `errorOf`.
+ * @param longest in milliseconds
+ */
+export async function withClient<T>(
+  pool: PostgresPool,
+  longest: number,
+  use: (client: PostgresClient) => Promise<T>,
+): Promise<T> {
+  const client = await connected(pool, longest)
+  let lent = true
+  const giveBack = (broken: boolean) => {
+    if (!lent) return
+    lent = false
+    clearTimeout(timer)
+    if (!broken) client.removeListener('error', ignore)
+    client.release(broken)
+  }
+  const timer = setTimeout(giveBack, Math.min(longest, longestSleep), true)
+  client.on('error', ignore)
+  try {
+    const result = await use(client)
+    giveBack(false)
+    return result
+  } catch (error) {
+    const ended = lent && (await client.query('rollback').then(yes, no))
+    giveBack(!ended)
+    throw errorOf(error)
+  }
+}
+
+/** Ignores the error event of a lost connection: the query that uses it rejects with the same error. */
+const ignore = (): void => {}
+const yes = (): boolean => true
+const no = (): boolean => false
+
+/** Bounds how long the pool may take. A connection that comes too late goes back to it. */
+async function connected(pool: PostgresPool, longest: number): Promise<PostgresClient> {
+  let late = false
+  let timer: NodeJS.Timeout | undefined
+  const tooLong = new Promise<never>((_, reject) => {
+    timer = setTimeout(
+      () => {
+        late = true
+        reject(new Error(`no connection within ${longest} ms`))
+      },
+      Math.min(longest, longestSleep),
+    )
+  })
+  const connecting = pool.connect().then((client) => {
+    clearTimeout(timer)
+    if (late) client.release()
+    return client
+  })
+  try {
+    return await Promise.race([connecting, tooLong])
+  } catch (cause) {
+    throw errorOf(cause)
+  } finally {
+    clearTimeout(timer)
+    connecting.catch(ignore)
+  }
+}

@@ -1,0 +1,41 @@
+import { HeadgateError, shown } from '../../common/errors.ts'
+
+/** `undefined_table` (PostgreSQL, appendix A) */
+const noTable = '42P01'
+
+/** The error of a call that failed. */
+export function errorOf(cause: unknown): HeadgateError {
+  if (cause instanceof HeadgateError) return cause
+  const fix = codeOf(cause) === noTable ? '. Run: await store.migrate(), or what npx headgate-postgres prints' : ''
+  return new HeadgateError('HEADGATE_STORE', `Postgres failed: ${reasonOf(cause)}${fix}`, { cause })
+}
+
+/** The error of a call for which Postgres wrote another record than the decision needs, or one where it needs none. */
+export function differentRecord(key: string, written: boolean): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE_RECORD',
+    `Postgres ${written ? 'wrote another record' : 'wrote no record'} under ${shown(key)} than the decision that headgate makes of that row. ` +
+      'Remove triggers and rules from the table, and delete a row that was changed by hand with reset(key).',
+    { uncounted: !written },
+  )
+}
+
+/** The error of a migration that failed. */
+export function migrationError(table: string, cause: unknown): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE',
+    `Postgres did not create the table ${table}: ${reasonOf(cause)}. ` +
+      `Grant the user the right to create it, or have another user run what npx headgate-postgres ${table} prints.`,
+    { cause },
+  )
+}
+
+/** The error of a connection that tried several addresses has no message, only a code. */
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message || String(codeOf(cause) ?? cause.name) : String(cause)
+}
+
+/** The code of an error of Postgres, or of the connection. */
+export function codeOf(cause: unknown): unknown {
+  return cause instanceof Error && 'code' in cause ? cause.code : undefined
+}

@@ -1,0 +1,115 @@
+import { HeadgateError } from '../../../common/errors.ts'
+
+/** Looks at the next keys of a server. The cursor begins and ends with `'0'`. */
+type ScanKeys = (cursor: string, pattern: string, count: number) => Promise<KeyPage>
+
+/** The commands that find and delete keys. */
+export interface KeyScan {
+  /** The servers that have keys, by their addresses: the masters of a Cluster, or the one server. */
+  masters(): Promise<ReadonlyMap<string, ScanKeys>>
+  unlink(keys: readonly string[]): Promise<unknown>
+}
+
+interface KeyPage {
+  readonly cursor: string
+  readonly keys: readonly string[]
+}
+
+/** Where a scan goes on: on the first of these servers. */
+interface Position {
+  readonly servers: readonly string[]
+  readonly cursor: string
+}
+
+/** @throws HeadgateError `HEADGATE_UNSUPPORTED` if the client cannot list keys */
+export function keyScanOf({ keyScan }: { readonly keyScan: KeyScan | undefined }): KeyScan {
+  if (keyScan !== undefined) return keyScan
+  throw new HeadgateError(
+    'HEADGATE_UNSUPPORTED',
+    'This Redis client has no commands scan and unlink, so the keys of a limiter cannot be found. Inspect or reset single keys.',
+  )
+}
+
+/**
+ * Some keys of all servers.
+ * @param pattern of SCAN, without the client's own prefix
+ * @param count how many keys the server looks at
+ * @param from `next` of the page before
+ */
+export async function nextKeys(
+  keyScan: KeyScan,
+  pattern: string,
+  count: number,
+  from?: unknown,
+): Promise<{ readonly keys: readonly string[]; readonly next: Position | undefined }> {
+  const masters = await keyScan.masters()
+  const { servers, cursor } = (from as Position | undefined) ?? { servers: [...masters.keys()], cursor: '0' }
+  const [server = '', ...others] = servers
+  // A server that is gone has no more keys.
+  const page = (await masters.get(server)?.(cursor, pattern, count)) ?? { keys: [], cursor: '0' }
+  if (page.cursor !== '0') return { keys: page.keys, next: { servers, cursor: page.cursor } }
+  return { keys: page.keys, next: others.length === 0 ? undefined : { servers: others, cursor: '0' } }
+}
+
+interface IoredisKeys {
+  readonly options?: { readonly keyPrefix?: string; readonly host?: string; readonly port?: number }
+  scan(cursor: string, ...options: (string | number)[]): Promise<readonly [cursor: unknown, keys: readonly unknown[]]>
+  unlink(...keys: string[]): Promise<unknown>
+}
+
+interface IoredisClusterKeys extends IoredisKeys {
+  readonly isCluster?: boolean
+  nodes(role: 'master'): readonly IoredisKeys[]
+}
+
+/** ioredis puts its `keyPrefix` before the keys of commands, but not before patterns. */
+export function ioredisScan(client: object): KeyScan {
+  const keys = client as unknown as IoredisClusterKeys
+  const prefix = keys.options?.keyPrefix ?? ''
+  const literal = prefix.replace(/[\\*?[\]]/g, '\\$&')
+  const scanOf =
+    (node: IoredisKeys): ScanKeys =>
+    async (cursor, pattern, count) => {
+      const [next, found] = await node.scan(cursor, 'MATCH', literal + pattern, 'COUNT', count)
+      return { cursor: String(next), keys: found.map((key) => String(key).slice(prefix.length)) }
+    }
+  return {
+    async masters() {
+      if (keys.isCluster !== true) return new Map([['', scanOf(keys)]])
+      return new Map(keys.nodes('master').map((node) => [`${node.options?.host}:${node.options?.port}`, scanOf(node)]))
+    },
+    unlink: (names) => keys.unlink(...names),
+  }
+}
+
+interface NodeRedisKeys {
+  scan(
+    cursor: string,
+    options: { MATCH: string; COUNT: number },
+  ): Promise<{ cursor: unknown; keys: readonly unknown[] }>
+  unlink(keys: readonly string[]): Promise<unknown>
+}
+
+interface NodeRedisClusterKeys extends NodeRedisKeys {
+  readonly masters?: readonly { readonly address: string }[]
+  nodeClient?(node: object): Promise<NodeRedisKeys> | NodeRedisKeys
+}
+
+export function nodeRedisScan(client: object): KeyScan {
+  const keys = client as unknown as NodeRedisClusterKeys
+  const scanOf =
+    (node: NodeRedisKeys): ScanKeys =>
+    async (cursor, MATCH, COUNT) => {
+      const page = await node.scan(cursor, { MATCH, COUNT })
+      return { cursor: String(page.cursor), keys: page.keys.map(String) }
+    }
+  return {
+    async masters() {
+      const { masters, nodeClient } = keys
+      if (masters === undefined || nodeClient === undefined) return new Map([['', scanOf(keys)]])
+      const scans = masters.map(async (node) => [node.address, scanOf(await nodeClient.call(keys, node))] as const)
+      return new Map(await Promise.all(scans))
+    },
+    unlink: (names) => keys.unlink(names),
+  }
+}

@@ -1,0 +1,78 @@
+/* What the store shows of keys (the verbs `inspect` and `scan`): the records, decoded, and what this process adds. */
+import type { KeptKey, KeyPage } from '../../../inspection/kept-key.ts'
+import { decodeId } from '../../contract/encode.ts'
+import type { LedgerTerms } from '../../contract/store.ts'
+import { type PackedPlan, policyId } from '../script/packed-plan.ts'
+import { brokenValue, readRecord, scanRecords } from './record-reader.ts'
+import type { RedisContext } from '../redis-context.ts'
+import { unpackRecords } from './unpack-records.ts'
+
+const nothing = Buffer.alloc(0)
+
+export class KeptKeys {
+  readonly #context: RedisContext
+  readonly #plan: PackedPlan
+  /** The names of the policies, by their hashes. */
+  readonly #names: ReadonlyMap<string, string>
+
+  constructor({ policies }: LedgerTerms, plan: PackedPlan, context: RedisContext) {
+    this.#context = context
+    this.#plan = plan
+    this.#names = hashesOf(policies.map(({ name }) => name))
+  }
+
+  /** @param keys of the states, one for each scope */
+  async inspect(keys: readonly string[]): Promise<readonly KeptKey[]> {
+    const { batcher, connection } = this.#context
+    const found = await batcher.reading(Promise.all(keys.map((key) => readRecord(connection, key))))
+    const notes = this.#notes(keys)
+    return found.map(({ now, value }, n) => ({ ...this.#keptOf(keys[n] as string, value, now), notes }))
+  }
+
+  /** @param start what the keys of the scope begin with */
+  async list(start: string, from: unknown): Promise<KeyPage> {
+    const { batcher, connection } = this.#context
+    const { values, next } = await batcher.reading(scanRecords(connection, `${start}*}`, from))
+    const keys = values.flatMap(({ key, now, value }) => {
+      if (value === undefined) return []
+      try {
+        return { ...decodeId(key.slice(start.length, -1)), kept: this.#keptOf(key, value, now) }
+      } catch {
+        return [] // another program's value: no decision reads it either
+      }
+    })
+    return { keys, next }
+  }
+
+  #keptOf(key: string, value: Buffer | undefined, storeTime: number): KeptKey {
+    const now = this.#context.clock?.() ?? storeTime
+    try {
+      return { now, ...unpackRecords(value ?? nothing, this.#names) }
+    } catch (cause) {
+      throw brokenValue(key, cause)
+    }
+  }
+
+  /** What this process answers by itself. */
+  #notes(keys: readonly string[]): string[] {
+    const { leases, denyCache } = this.#context
+    const lease = leases?.find(keys)
+    const refusal = denyCache?.find(keys)
+    const notes: string[] = []
+    if (lease !== undefined && lease.plan === this.#plan && lease.units > 0) {
+      notes.push(
+        `This process holds ${lease.units} of the used units ahead (leases), and admits that many without asking Redis.`,
+      )
+    }
+    if (refusal !== undefined) {
+      const left = Math.ceil((refusal.until - (denyCache?.foundAt ?? 0)) / 1000)
+      notes.push(`This process repeats a refusal of the key for up to ${left} ms without asking Redis (denyCache).`)
+    }
+    return notes
+  }
+}
+
+/** The names of policies, by the hashes that records have. */
+export function hashesOf(names: readonly string[]): ReadonlyMap<string, string> {
+  return new Map(names.map((name) => [policyId({ name }).toString('hex'), name]))
+}

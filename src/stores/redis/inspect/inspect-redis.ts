@@ -1,0 +1,98 @@
+import { usualNames } from './usual-names.ts'
+import { check } from '../../../common/option-readers.ts'
+import { readOptions } from '../../../common/options.ts'
+import { defaultScope } from '../../../policy/policy.ts'
+import { encodeName } from '../../contract/encode.ts'
+import { sharedOptions } from '../../contract/server-options.ts'
+import { type EncodedParts, inspectStore, type StoredRecord, type StoreInspector } from '../../store-inspector.ts'
+import { Batcher } from '../wire/batcher.ts'
+import { type Connection, connectionOf, type RedisClient } from '../client/redis-client.ts'
+import { hashesOf } from './inspect-keys.ts'
+import { script } from '../script/script.ts'
+import { packPlan } from '../script/packed-plan.ts'
+import { scanRecords } from './record-reader.ts'
+import type { Publisher } from '../local/resets.ts'
+import { Script } from '../script/loaded-script.ts'
+import { unpackRecords } from './unpack-records.ts'
+
+export interface InspectRedisOptions {
+  /** The prefix of the store. Default `'headgate'`. */
+  prefix?: string
+  /** Names of policies. Redis keeps hashes of them, which are shown if no name is known. Usual names need not be given. */
+  names?: readonly string[]
+}
+
+export interface RedisInspector extends StoreInspector {
+  /** The SHA-1 of the script that decides, by which Redis keeps it. */
+  readonly scriptSha: string
+}
+
+/**
+ * Shows what limiters keep in Redis, from the records alone. It needs SCAN, EVAL, MGET and TIME, and for `reset` and
+ * `unblock` PUBLISH and the commands of a decision.
+ * @throws HeadgateError `HEADGATE_OPTION` if the client or an option is invalid
+ */
+export function inspectRedis(client: RedisClient, options: InspectRedisOptions = {}): RedisInspector {
+  const readers = {
+    prefix: sharedOptions.prefix,
+    names: check<readonly string[]>(Array.isArray, 'a list of names', "['15m']", []),
+  }
+  const { prefix, names: own } = readOptions('inspectRedis', options, readers)
+  const connection = connectionOf(client, 'inspectRedis: client')
+  const names = hashesOf([...usualNames, ...own])
+  let batcher: Batcher | undefined
+  /** By the script that decides, as the limiter does. */
+  const change = async (verb: 'reset' | 'unban', storeKey: string) => {
+    batcher ??= new Batcher({ connection, ...batching })
+    const plan = packPlan('', [], [''], 'keep')
+    await batcher.send({ plan, verb, keys: [storeKey], costs: 1, now: -1 }, () => undefined)
+    // Processes without a subscriber hear of it when their deny cache asks again.
+    await (client as unknown as Publisher).publish(`${prefix}:resets`, storeKey).catch(() => undefined)
+  }
+  const store = {
+    records: (id = '*') => recordsOf(connection, `${prefix}:*{${id}}`, names),
+    partsOf,
+    remove: (storeKey: string) => change('reset', storeKey),
+    unblock: (storeKey: string) => change('unban', storeKey),
+  }
+  return { ...inspectStore(store, prefix), scriptSha: batching.script.sha }
+}
+
+/** For single requests of an operator. Times are in milliseconds. */
+const batching = {
+  script: new Script(script),
+  timeout: 10_000,
+  ttlMargin: 1000,
+  size: 1,
+  most: 1,
+  reconnectAfter: Infinity,
+}
+
+/** SCAN may return a key twice. So many are remembered. */
+const mostSeen = 1_000_000
+
+async function* recordsOf(
+  connection: Connection,
+  pattern: string,
+  names: ReadonlyMap<string, string>,
+): AsyncGenerator<StoredRecord, void, undefined> {
+  let from: unknown
+  const seen = new Set<string>()
+  do {
+    const { values, next } = await scanRecords(connection, pattern, from)
+    for (const { key: storeKey, now, value } of values) {
+      if (seen.has(storeKey)) continue
+      if (seen.size < mostSeen) seen.add(storeKey)
+      // A value of another type is undefined, and fails to be read.
+      yield { storeKey, now, bytes: value?.length ?? 0, read: () => unpackRecords(value as Buffer, names) }
+    }
+    from = next
+  } while (from !== undefined)
+}
+
+const form = /^([^:{}]+):(?:([^:{}]+):)?\{(.*)\}$/s
+
+function partsOf(rest: string): EncodedParts | undefined {
+  const [, limiter, scope = encodeName(defaultScope), id] = form.exec(rest) ?? []
+  return limiter === undefined || id === undefined ? undefined : { limiter, scope, id }
+}

@@ -1,0 +1,94 @@
+import { HeadgateError, shown } from '../../../common/errors.ts'
+import type { Connection } from '../client/redis-client.ts'
+import { keyScanOf, nextKeys } from '../client/key-scan.ts'
+import { redisError } from '../client/redis-error.ts'
+
+/**
+ * The values of keys. It needs no command that a decision does not need: MGET reads nothing from a value of another type, and
+ * SETRANGE of an empty text tells its type and changes nothing.
+ *
+ * Values are binary, and clients decode replies as UTF-8. So each byte becomes the character of its number: one from 128 on
+ * takes two bytes.
+ */
+const readScript = `
+local wide = {}
+for n = 128, 255 do wide[string.char(n)] = string.char(192 + math.floor(n / 64), 128 + n % 64) end
+local time = redis.call('TIME')
+local reply = { time[1] * 1000000 + time[2] }
+for n, key in ipairs(KEYS) do
+  local value = redis.call('MGET', key)[1]
+  local tried = not value and redis.pcall('SETRANGE', key, '0', '')
+  reply[2 * n] = value and string.gsub(value, '[\\128-\\255]', wide)
+  reply[2 * n + 1] = type(tried) == 'table' and string.sub(tried.err, 1, 9) == 'WRONGTYPE' and 1 or 0
+end
+return reply
+`
+
+/** How many keys one SCAN looks at. */
+const scanned = 500
+
+/** The value of a key; undefined if it is of another type. */
+interface StoredValue {
+  readonly key: string
+  /** The time of the server, in microseconds. */
+  readonly now: number
+  readonly value: Buffer | undefined
+}
+
+interface FoundValue extends StoredValue {
+  readonly mistyped: boolean
+}
+
+export interface ScanPage {
+  readonly values: readonly StoredValue[]
+  readonly next: unknown
+}
+
+/**
+ * Reads a record without changing anything.
+ * @param key without the client's own prefix
+ * @throws HeadgateError of Redis, or for a value of another type
+ */
+export async function readRecord(connection: Connection, key: string): Promise<StoredValue> {
+  const [found] = await read(connection, [key])
+  if (found?.mistyped) throw brokenValue(key, new TypeError('it is no text'))
+  return found as FoundValue
+}
+
+/** @param pattern of SCAN, without the client's own prefix @param from `next` of the page before */
+export async function scanRecords(connection: Connection, pattern: string, from: unknown): Promise<ScanPage> {
+  const { keys, next } = await failingAs('', nextKeys(keyScanOf(connection), pattern, scanned, from))
+  // In Redis Cluster, the keys of one command have to be in one slot.
+  const groups = connection.cluster ? keys.map((key) => [key]) : [keys]
+  const found = (await Promise.all(groups.map((group) => read(connection, group)))).flat()
+  return { values: found.filter(({ value, mistyped }) => value !== undefined || mistyped), next }
+}
+
+async function read(connection: Connection, keys: readonly string[]): Promise<FoundValue[]> {
+  if (keys.length === 0) return []
+  const reply = await failingAs(readScript, connection.eval(readScript, [...keys], []).reply)
+  const [time, ...found] = reply as [number | string, ...(string | Buffer | number | null)[]]
+  return keys.map((key, n) => {
+    const value = found[2 * n]
+    // A client may be configured to return buffers.
+    const text = value == null ? undefined : Buffer.from(String(value), 'latin1')
+    return { key, now: Number(time), value: text, mistyped: Number(found[2 * n + 1]) === 1 }
+  })
+}
+
+async function failingAs<T>(script: string, answer: Promise<T>): Promise<T> {
+  try {
+    return await answer
+  } catch (cause) {
+    throw redisError(cause, script)
+  }
+}
+
+/** The error of a value that no decision reads either. */
+export function brokenValue(key: string, cause: unknown): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE_RECORD',
+    `The value under ${shown(key)} in Redis is no record of this version. Choose another prefix, or delete it with reset(key).`,
+    { cause },
+  )
+}

@@ -1,0 +1,122 @@
+/*
+ * Reads the packed value of a key: the records of lua/records.ts, as the states that the algorithms in TypeScript have, and the block.
+ */
+
+import type { Block } from '../../../algorithms/bans/ban.ts'
+import { type Definition, revive } from '../../../algorithms/kinds.ts'
+import type { KeptKey, KeptState } from '../../../inspection/kept-key.ts'
+import { kindOf, kinds } from '../script/kinds.ts'
+
+/** As in lua/records.ts: from this size on the size has four bytes of its own; a log has one of two forms. */
+const narrow = 254
+/** A kind from here on is of another layout. The last one is that of a block. */
+const layouts = 32
+const blockKind = 31
+
+/** Bytes of a time and a total in an entry of a log. */
+const narrowEntry = [6, 3] as const
+const wideEntry = [7, 7] as const
+
+/**
+ * @param names the policies that are known, by the hash of their names
+ * @throws Error for a value that is no record of this layout
+ */
+export function unpackRecords(value: Buffer, names: ReadonlyMap<string, string>): Pick<KeptKey, 'states' | 'block'> {
+  let block: Block | undefined
+  const states: KeptState[] = []
+  for (let at = 0; at < value.length; ) {
+    const form = value.readUInt8(at)
+    const defined = value.readUInt8(at + 1)
+    const hash = value.toString('hex', at + 2, at + 6)
+    let start = at + 6 + defined
+    const kind = value.readUInt8(at + 6)
+    if (defined === 0 || kind >= layouts) throw new Error('unknown layout')
+    const size = form < narrow ? form : value.readUInt32LE(start)
+    if (form >= narrow) start += 4
+    if (form < 7 || start + size > value.length) throw new Error('cut record')
+    const bytes = value.subarray(start, start + size)
+    const definedBytes = value.subarray(at + 6, at + 6 + defined)
+    at = start + size
+    if (kind === blockKind) {
+      block = unpackBlock(bytes)
+      continue
+    }
+    const definition = unpackDefinition(kind, definedBytes)
+    states.push({ name: names.get(hash), hash, definition, s: unpackState(bytes, form, definition) })
+  }
+  return { states, block }
+}
+
+/** Without a reason, no bytes follow the times. */
+function unpackBlock(bytes: Buffer): Block {
+  const reason = bytes.toString('utf8', 14)
+  return { from: seven(bytes, 0), until: seven(bytes, 7), reason: reason === '' ? undefined : reason }
+}
+
+/** A kind that this version does not know is kept by those who write, and shown by nobody. */
+function unpackDefinition(kind: number, bytes: Buffer): Definition {
+  const name = kindOf(kind)
+  if (name === undefined) return { kind: `kind ${kind}`, span: 0, parameters: [] }
+  const numbers = unpackNumbers(bytes)
+  if (kinds[name].spans && numbers.length > 1)
+    return { kind: name, span: numbers[0] as number, parameters: numbers.slice(1) }
+  if (!numbers.every(Number.isFinite)) throw new Error('unknown layout')
+  const span = revive({ kind: name, span: 0, parameters: numbers })?.span ?? 0
+  return { kind: name, span, parameters: numbers }
+}
+
+/** Seven bits a byte, the lowest first; 128 and 0 stand before a double. */
+function unpackNumbers(bytes: Buffer): number[] {
+  const numbers: number[] = []
+  for (let at = 1; at < bytes.length; ) {
+    if (bytes[at] === 128 && bytes[at + 1] === 0) {
+      numbers.push(bytes.readDoubleLE(at + 2))
+      at += 10
+      continue
+    }
+    let number = 0
+    let place = 1
+    for (; (bytes[at] as number) >= 128; at++, place *= 128) number += ((bytes[at] as number) - 128) * place
+    numbers.push(number + (bytes[at++] as number) * place)
+  }
+  return numbers
+}
+
+/** Zeros at the end are left out of a record. */
+function unpackState(bytes: Buffer, form: number, definition: Definition): number[] {
+  const algorithm = revive(definition)
+  if (algorithm === undefined) return []
+  if (algorithm.grows) return unpackLog(bytes, form)
+  const size = kinds[algorithm.kind].fractions ? 8 : 7
+  return Array.from({ length: Math.max(algorithm.slots, bytes.length / size) }, (_, n) => {
+    if (n * size >= bytes.length) return 0
+    return size === 8 ? bytes.readDoubleLE(n * size) : seven(bytes, n * size)
+  })
+}
+
+/** An entry has the lower bytes of its time and total. The rest follows from the first time, and the total before it. */
+function unpackLog(bytes: Buffer, form: number): number[] {
+  const [last, before, base] = [seven(bytes, 0), seven(bytes, 7), seven(bytes, 14)]
+  const [time, total] = form === narrow ? narrowEntry : wideEntry
+  const hasId = (bytes.length - 21) % (time + total) === 7
+  const entries: number[] = []
+  for (let at = hasId ? 28 : 21; at < bytes.length; at += time + total) {
+    entries.push(above(base, low(bytes, at, time), time), above(before, low(bytes, at + time, total), total))
+  }
+  return [last, 0, entries.length / 2, before, hasId ? seven(bytes, 21) : 0, ...entries]
+}
+
+function seven(bytes: Buffer, at: number): number {
+  return bytes.readUIntLE(at, 4) + bytes.readIntLE(at + 4, 3) * 2 ** 32
+}
+
+function low(bytes: Buffer, at: number, size: number): number {
+  return size === 7 ? seven(bytes, at) : bytes.readUIntLE(at, size)
+}
+
+/** The smallest number from `least` on that ends with these bytes. */
+function above(least: number, lowest: number, size: number): number {
+  const range = size === 7 ? 2 ** 53 : 256 ** size
+  const more = (lowest - least) % range
+  return least + (more < 0 ? more + range : more)
+}

@@ -1,0 +1,11 @@
+import { durationText } from '../../../common/duration.ts'
+
+const [second, minute, hour, day] = [1000, 60_000, 3_600_000, 86_400_000]
+
+/** Names that policies have if nobody names them: those of their windows, and of the kinds that have a name of their own. */
+export const usualNames: readonly string[] = [
+  ...[second, minute, hour].flatMap((unit) => Array.from({ length: 60 }, (_, n) => durationText((n + 1) * unit))),
+  ...Array.from({ length: 366 }, (_, n) => durationText((n + 1) * day)),
+  ...[10, 50, 100, 200, 250, 500].map(durationText),
+  ...['at-once', 'penalty', 'counter', 'requests', 'tokens', 'daily', 'hourly', 'burst', 'default', '~demand-500ms'],
+]

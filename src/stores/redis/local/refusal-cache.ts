@@ -1,0 +1,94 @@
+/*
+ * A key that is refused until t can be refused locally until t.
+ *
+ * A policy with nothing left admits no call, so only the passing of time changes its numbers. The refusal can be
+ * repeated here, with its times counted down, until a policy of the call gives a unit back.
+ *
+ * An entry holds for one cost and the keys of one call, under one plan. Each of these keys must have nothing left:
+ * calls on the other keys could take from one that has. Nothing is cached for policies that count refused calls, nor for a
+ * penalty whose blocks they extend.
+ * Nothing is cached while units are left, because a smaller call elsewhere may take them. Refunds, charges and resets
+ * made through the same store remove the entry. Those made elsewhere take effect when the entry expires, which is soon: an
+ * entry lasts for a second by default, and then Redis is asked again.
+ *
+ * A call with a cost for each policy is neither cached nor decided here: another such call may leave alone what refused it.
+ */
+import type { Policy } from '../../../algorithms/algorithm.ts'
+import type { Clock } from '../../../common/clock.ts'
+import { type CacheEntry, KeyCache } from './key-cache.ts'
+import type { PackedPlan } from '../script/packed-plan.ts'
+import type { PolicyReport, ScriptResponse } from '../wire/script-response.ts'
+
+export interface CachedRefusal extends CacheEntry {
+  readonly plan: PackedPlan
+  readonly cost: number
+  readonly response: ScriptResponse
+}
+
+export class DenyCache extends KeyCache<CachedRefusal> {
+  readonly #longest: number
+
+  /** @param longest how long a refusal is repeated at most, in microseconds */
+  constructor(clock: Clock, longest: number) {
+    super(clock)
+    this.#longest = longest
+  }
+
+  refusal(plan: PackedPlan, keys: readonly string[], cost: number): CachedRefusal | undefined {
+    const refusal = this.find(keys)
+    return refusal !== undefined && refusal.plan === plan && refusal.cost === cost ? refusal : undefined
+  }
+
+  /** Removes a refusal under another plan, because a request under this plan may change the numbers of that plan. */
+  forgetOtherPlans(plan: PackedPlan, keys: readonly string[]): void {
+    const refusal = this.find(keys)
+    if (refusal !== undefined && refusal.plan !== plan) this.forget(keys)
+  }
+
+  /** How long ago the refusal that was just found had been received, in microseconds. */
+  age(refusal: CachedRefusal): number {
+    return this.foundAt - refusal.from
+  }
+
+  /**
+   * Caches a refusal, if only time can change it.
+   * @param sent the local time when the request was sent
+   * @param version the version of this cache at that time
+   */
+  add(
+    plan: PackedPlan,
+    keys: readonly string[],
+    cost: number,
+    response: ScriptResponse,
+    sent: number,
+    version: number,
+  ): void {
+    if (!response.repeats || version !== this.version || !onlyTimeChanges(plan, response)) return
+    let life = Math.min(this.#longest, response.block?.wait ?? Infinity)
+    for (const { next } of response.reports) if (next !== undefined && next > 0) life = Math.min(life, next)
+    const now = this.clock()
+    // The life counts from when the request was sent: no call is refused here that Redis would admit.
+    const until = sent + life
+    if (now < until) this.set(keys, { plan, cost, response, from: now, until, version })
+  }
+}
+
+/** True if no call can change the refusal: each of the keys is blocked, or has nothing left. */
+function onlyTimeChanges(plan: PackedPlan, { reports, block }: ScriptResponse): boolean {
+  return (block !== undefined && plan.scopes.length === 1) || isExhausted(plan, reports)
+}
+
+/** True if every scope has a policy that refuses and has nothing left. */
+function isExhausted({ policies, scopes }: PackedPlan, reports: readonly PolicyReport[]): boolean {
+  // Where refusals are punished, they change the penalty's state, except during a block.
+  const deciding = punishes(policies) ? policies.filter(({ algorithm }) => algorithm.punishes) : policies
+  const exhausted = policies.filter((policy, n) => {
+    const { wait, remaining } = reports[n] as PolicyReport
+    return wait !== 0 && remaining === 0 && !policy.shadow && deciding.includes(policy)
+  })
+  return scopes.every((scope) => exhausted.some((policy) => policy.scope === scope))
+}
+
+function punishes(policies: readonly Policy[]): boolean {
+  return policies.some(({ algorithm, shadow }) => algorithm.punishes && !shadow)
+}

@@ -1,0 +1,88 @@
+/*
+ * Tells the other processes which keys were reset, so that none repeats a refusal, or spends a lease, of before. A message
+ * that is lost, because a connection broke, leaves a refusal for as long as the deny cache repeats it.
+ */
+import { invalidOption } from '../../../common/errors.ts'
+import { reason, warnOnce } from '../../../common/warn.ts'
+import type { RedisClient } from '../client/redis-client.ts'
+import type { CacheEntry, KeyCache } from './key-cache.ts'
+
+export interface Publisher {
+  publish(channel: string, message: string): Promise<unknown>
+}
+
+type Listener = (message: string) => void
+
+interface IoredisSubscriber {
+  subscribe(channel: string): Promise<unknown>
+  on(event: 'message', listener: (channel: string, message: string) => void): unknown
+}
+
+interface NodeRedisSubscriber {
+  subscribe(channel: string, listener: Listener): Promise<unknown>
+}
+
+/** No key of a state contains a line feed. */
+const separator = '\n'
+
+/** What stands for all keys that begin with the text before it. No key of a state ends with it. */
+const all = '*'
+
+export class Resets {
+  readonly #publisher: Publisher
+  readonly #channel: string
+
+  /**
+   * @param subscriber a connection of its own, since one that subscribes can do nothing else
+   * @param caches those that forget what was reset
+   * @throws HeadgateError `HEADGATE_OPTION` if it is no client
+   */
+  constructor(
+    client: RedisClient,
+    subscriber: RedisClient,
+    channel: string,
+    caches: readonly Pick<KeyCache<CacheEntry>, 'forget' | 'forgetAll'>[],
+  ) {
+    checkSubscriber(client, subscriber)
+    this.#publisher = client as unknown as Publisher
+    this.#channel = channel
+    const listener: Listener = (message) => {
+      for (const cache of caches) {
+        if (message.endsWith(all)) cache.forgetAll(message.slice(0, -all.length))
+        else cache.forget(message.split(separator))
+      }
+    }
+    listen(subscriber, channel, listener).catch((error: unknown) => {
+      warnOnce(
+        'HEADGATE_SUBSCRIBER',
+        `redisStore cannot subscribe to resets, so they reach this process late. Connect the subscriber first. ${reason(error)}`,
+      )
+    })
+  }
+
+  /** Nobody waits for it. */
+  publish(keys: readonly string[]): void {
+    this.#publisher.publish(this.#channel, keys.join(separator)).catch(() => undefined)
+  }
+
+  /** Tells that all keys which begin so were reset. */
+  publishAll(start: string): void {
+    this.publish([start + all])
+  }
+}
+
+function listen(subscriber: RedisClient, channel: string, listener: Listener): Promise<unknown> {
+  if ('evalSha' in subscriber) return (subscriber as unknown as NodeRedisSubscriber).subscribe(channel, listener)
+  const ioredis = subscriber as unknown as IoredisSubscriber
+  ioredis.on('message', (from, message) => {
+    if (from === channel) listener(message)
+  })
+  return ioredis.subscribe(channel)
+}
+
+function checkSubscriber(client: object, subscriber: unknown): void {
+  const can = typeof subscriber === 'object' && subscriber !== null && 'subscribe' in subscriber
+  if (can && subscriber !== client && 'publish' in client) return
+  const fix = 'Write redisStore({ client, subscriber: client.duplicate() }), and connect it.'
+  throw invalidOption('redisStore: subscriber', 'a client of its own that can subscribe', subscriber, fix)
+}

@@ -1,0 +1,22 @@
+import { shown } from '../../../common/errors.ts'
+import { check } from '../../../common/option-readers.ts'
+import { type Reader, type Readers, readOptions } from '../../../common/options.ts'
+
+/** One of these words, or an object of options. The first word is the default. @param example of such an object, for the error message */
+export function wordOr<const Word, Values extends object>(
+  words: readonly Word[],
+  readers: Readers<Values>,
+  example: string,
+): Reader<Word | Values> {
+  const isObject = (given: unknown) => typeof given === 'object' && given !== null
+  const known = check<Word | Values>(
+    (given) => words.includes(given as Word) || isObject(given),
+    `${words.map(shown).join(', ')} or ${example}`,
+    example,
+    words[0],
+  )
+  return (given, name) => {
+    const read = known(given, name)
+    return isObject(read) ? (readOptions(name, read as Values, readers) as Values) : read
+  }
+}

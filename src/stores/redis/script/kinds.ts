@@ -1,0 +1,52 @@
+/* Each kind of algorithm, as the script has it. */
+import type { Kind } from '../../../algorithms/algorithm.ts'
+import { bucket } from './steps/bucket.ts'
+import { concurrency } from './steps/concurrency.ts'
+import { intervalBucket } from './steps/interval-bucket.ts'
+import { penalty } from './steps/penalty.ts'
+import { segmentedWindow } from './steps/segmented-window.ts'
+import { slidingLog } from './steps/sliding-log.ts'
+import { slidingWindow } from './steps/sliding-window.ts'
+import { smoothBursty } from './steps/smooth-bursty.ts'
+import { smoothWarmingUp } from './steps/smooth-warming-up.ts'
+
+export interface RedisKind {
+  /** Its number in plans and records, from 1 to 30. A number is never used again: 9 was that of a kind that is gone. */
+  readonly number: number
+  /** Restates the algorithm: the same functions in the same order. */
+  readonly lua: string
+  /** True if the algorithm is one of those that most calls use. The others are made on first use. */
+  readonly usual?: boolean
+  /** True if the span does not follow from the parameters. */
+  readonly spans?: boolean
+  /** True if the numbers of a state are no whole numbers. */
+  readonly fractions?: boolean
+}
+
+export const kinds: Readonly<Record<Kind, RedisKind>> = {
+  bucket: { number: 1, lua: bucket, usual: true },
+  intervalBucket: { number: 2, lua: intervalBucket, usual: true },
+  slidingWindow: { number: 3, lua: slidingWindow, usual: true, spans: true },
+  slidingLog: { number: 5, lua: slidingLog, usual: true, spans: true },
+  segmentedWindow: { number: 4, lua: segmentedWindow, spans: true },
+  concurrency: { number: 10, lua: concurrency, spans: true },
+  smoothBursty: { number: 6, lua: smoothBursty, fractions: true },
+  smoothWarmingUp: { number: 7, lua: smoothWarmingUp, fractions: true },
+  penalty: { number: 8, lua: penalty },
+}
+
+const names = Object.keys(kinds) as Kind[]
+
+/** The kind of that number; undefined for a number of another build. */
+export function kindOf(number: number): Kind | undefined {
+  return names.find((name) => kinds[name].number === number)
+}
+
+/** The parts of the script for these kinds, by name. */
+export function luaOf(usual: boolean): Readonly<Record<Kind, string>> {
+  const some = names.filter((name) => (kinds[name].usual ?? false) === usual)
+  return Object.fromEntries(some.map((name) => [name, kinds[name].lua])) as Record<Kind, string>
+}
+
+/** The names of the kinds in Lua, by their numbers. */
+export const luaNames: string = `{ ${names.map((name) => `[${kinds[name].number}] = '${name}'`).join(', ')} }`

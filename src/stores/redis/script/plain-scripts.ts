@@ -1,0 +1,29 @@
+import { isPlain, plainScript } from './plain/script.ts'
+import { type PackedPlan, plainHead } from './packed-plan.ts'
+import { Script } from './loaded-script.ts'
+
+/** Each takes some 300 KB of the server's memory. Plans beyond that are decided by the whole script. */
+const most = 32
+
+/** Makes the plain scripts of a store. */
+export class PlainScripts {
+  readonly #ttlMargin: number
+  readonly #change: (text: string) => string
+  /** What tells the scripts apart that were made. Nodes of a Cluster have ledgers of their own, with the same plans. */
+  readonly #made = new Set<string>()
+
+  /** @param ttlMargin in milliseconds @param change for tests that change the scripts */
+  constructor(ttlMargin: number, change: (text: string) => string) {
+    this.#ttlMargin = ttlMargin
+    this.#change = change
+  }
+
+  /** Undefined if only the whole script can decide the plan, or if there are too many plans. */
+  of({ policies, scopes, bytes }: PackedPlan, cacheable: boolean): Script | undefined {
+    const made = `${cacheable} ${bytes.toString('latin1')}`
+    if (!isPlain(policies, scopes) || (this.#made.size === most && !this.#made.has(made))) return undefined
+    this.#made.add(made)
+    const terms = { policies, heads: policies.map(plainHead), bytes, ttlMargin: this.#ttlMargin, cacheable }
+    return new Script(this.#change(plainScript(terms)))
+  }
+}

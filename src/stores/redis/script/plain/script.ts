@@ -1,0 +1,175 @@
+/*
+ * The script of one plan, for the calls that are most: `consume` with one cost, on keys of one scope whose states have no
+ * reservations. It is straight-line code with the numbers of the policies in it, and it reads and writes the same values as
+ * the whole script. If a key is in any other form, it goes on with the whole script, which is behind it.
+ *
+ * Arguments: `0` if the response is no longer wanted, `1`, or `2` if the responses tell when `remaining` grows; the cost; the
+ * time in microseconds, empty for Redis TIME; then pairs: the number of a key, and how many calls it has, if these are
+ * several. The reply is that of the whole script, key by key: after the time, for each call 2, or 0 for a refusal, and
+ * the numbers of each policy; or 5 if the value of the key is broken.
+ */
+import type { Algorithm, Kind, Policy } from '../../../../algorithms/algorithm.ts'
+import { cacheableFlag, nextFlag } from '../request-flags.ts'
+import { compact, script } from '../script.ts'
+import { bucket } from './bucket.ts'
+import { decideCalls } from './calls.ts'
+import { intervalBucket } from './interval-bucket.ts'
+import { penalty } from './penalty.ts'
+import { freshState, headsOf, type Part, recordsOf } from './records.ts'
+import { largestLog, slidingLog } from './sliding-log.ts'
+import { slidingWindow } from './sliding-window.ts'
+import { type PlainSteps, stepOf } from './step.ts'
+
+const steps: Readonly<Partial<Record<Kind, PlainSteps<never>>>> = {
+  bucket,
+  intervalBucket,
+  slidingWindow,
+  slidingLog,
+  penalty,
+}
+
+/** Lua has places for some 200 names. */
+const mostPolicies = 4
+
+/** What the script of a plan is made of. */
+export interface PlainTerms {
+  readonly policies: readonly Policy[]
+  /** How the record of each policy begins in its usual form (see ../records.ts). */
+  readonly heads: readonly Buffer[]
+  /** The plan as the whole script reads it. */
+  readonly bytes: Buffer
+  /** In milliseconds. */
+  readonly ttlMargin: number
+  /** True if a refusal tells when `remaining` grows. */
+  readonly cacheable: boolean
+}
+
+/** True if a plain script can decide these policies. */
+export function isPlain(policies: readonly Policy[], scopes: readonly string[]): boolean {
+  return scopes.length === 1 && policies.length <= mostPolicies && policies.every(isPlainPolicy)
+}
+
+function isPlainPolicy({ algorithm, limit, countRefused, shadow }: Policy, n: number, all: readonly Policy[]): boolean {
+  if (!(algorithm.kind in steps) || shadow || limit === 0) return false
+  if (algorithm.grows) return n === 0 && !countRefused && limit <= largestLog
+  if (!algorithm.punishes) return true
+  const others = all.slice(0, -1)
+  return n > 0 && n === others.length && !(algorithm.restarts && others.some((other) => other.countRefused))
+}
+
+/** @param whole the whole script */
+export function plainScript(terms: PlainTerms, whole: string = script): string {
+  const parts = terms.policies.map((policy, index): Part => {
+    const n = index + 1
+    const head = terms.heads[index] as Buffer
+    const step = steps[policy.algorithm.kind] as PlainSteps<Algorithm>
+    return { n, policy, head, step: stepOf(step, n, policy.algorithm, head.length) }
+  })
+  return `${compact(bodyOf(parts, terms))}${whole}`
+}
+
+function bodyOf(parts: readonly Part[], { ttlMargin, cacheable, bytes }: PlainTerms): string {
+  const { names, check, read, pack } = recordsOf(parts)
+  const margin = ttlMargin * 1000
+  const grain = grainOf(parts)
+  const round = (ends: string): string => (grain === undefined ? ends : `ceil((${ends}) / ${grain}) * ${grain}`)
+  return `
+do
+local floor, ceil, never, call = math.floor, math.ceil, math.huge, redis.call
+local pack, unpack, spread = struct.pack, struct.unpack, unpack
+local maxSafe = 9007199254740991
+local form = ARGV[1]
+if form == '0' then return redis.error_reply('HEADGATE the response is no longer wanted') end
+local cost, now, serverTime = tonumber(ARGV[2]) or 1, tonumber(ARGV[3]), -1
+if not now then
+  local time = call('TIME')
+  now = time[1] * 1000000 + time[2]
+  serverTime = now
+end
+local repeats
+for n = 4, #ARGV, 2 do
+  repeats = repeats or {}
+  repeats[tonumber(ARGV[n])] = tonumber(ARGV[n + 1])
+end
+${[...new Set(parts.map(({ step }) => step.prelude))].join('')}
+${headsOf(parts)
+  .map(([name, head]) => `local ${name} = ${quoted(head)}`)
+  .join('\n')}
+local ${names.join(', ')}
+local values = call('MGET', spread(KEYS))
+
+local plain = true
+for key = 1, #KEYS do
+  local value = values[key]
+  if value then
+    ${check}
+    if not plain then break end
+  end
+end
+
+if plain then
+  local reply, size = { serverTime, ${numbersOfReply(parts)} }, 1
+  local lastLife, lifeText, remaining, reset, used
+  for key = 1, #KEYS do
+    local value, readEnd = values[key], nil
+    if value then
+      if #KEYS > 1 then
+        ${read}
+      end
+      ${grain === undefined ? '' : `${parts[0]?.step.reset}\nreadEnd = ${round(`last1 + reset + ${margin}`)}`}
+    else
+      ${parts.map(freshState).join('\n')}
+    end
+    local calls = repeats and repeats[key] or 1
+    local before, written, fullAt = size, false, 0
+    ${decideCalls(parts, cacheable)}
+    if written then
+      ${pack}
+      local ends = ${round(`fullAt + ${margin}`)}
+      if ends == readEnd and #text == #value then
+        call('SETRANGE', KEYS[key], '0', text)
+      else
+        local life = ceil((ends - now) / 1000)
+        if life ~= lastLife then lastLife, lifeText = life, string.format('%d', life) end
+        if value then
+          call('SET', KEYS[key], text, 'PX', lifeText)
+        elseif not call('SET', KEYS[key], text, 'PX', lifeText, 'NX') then
+          -- MGET reads nothing from a value of another type. Nothing was written.
+          for n = size, before + 1, -1 do reply[n] = nil end
+          for n = 1, calls do reply[before + n] = 5 end
+          size = before + calls
+        end
+      end
+    end
+  end
+  do return reply end
+end
+
+-- The same calls for the whole script.
+local requests = { pack('<Bd', 49, ${ttlMargin}) }
+for key = 1, #KEYS do
+  local calls = repeats and repeats[key] or 1
+  local flags = form == '2' and ${nextFlag + (cacheable ? cacheableFlag : 0)} or ${cacheable ? cacheableFlag : 0}
+  requests[key + 1] = string.rep(pack('<HBddH', 1, flags, tonumber(ARGV[3]) or -1, cost, key), calls)
+end
+ARGV[1], ARGV[2] = table.concat(requests), ${quoted(bytes)}
+end
+`
+}
+
+/** Places for the reply to one call: a table grows slowly. */
+function numbersOfReply(parts: readonly Part[]): string {
+  return new Array(1 + 3 * parts.length).fill('nil').join(', ')
+}
+
+/** What the end of a value is rounded up to, so that most calls need not set it again: with one policy, as ../states.ts has it. */
+function grainOf([first, ...more]: readonly Part[]): number | undefined {
+  return first === undefined || more.length > 0
+    ? undefined
+    : Math.max(1_000_000, Math.floor(first.policy.algorithm.span / 16))
+}
+
+/** A text of Lua with these bytes. */
+function quoted(bytes: Buffer): string {
+  return `'${Array.from(bytes, (byte) => `\\${byte.toString().padStart(3, '0')}`).join('')}'`
+}

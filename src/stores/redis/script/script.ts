@@ -1,0 +1,71 @@
+/*
+ * The one script of the store, put together from its parts. Each algorithm restates the TypeScript of the same name: the
+ * same functions in the same order.
+ */
+import type { Kind } from '../../../algorithms/algorithm.ts'
+import { blocks } from './bans.ts'
+import { bookings } from './steps/bookings.ts'
+import { carry } from './carry.ts'
+import { defaults } from './defaults.ts'
+import { evaluation } from './evaluation.ts'
+import { exactMath } from './steps/exact-math.ts'
+import { luaOf } from './kinds.ts'
+import { leases } from './leases.ts'
+import { main } from './main.ts'
+import { records } from './records.ts'
+import { smooth } from './steps/smooth.ts'
+import { states } from './states.ts'
+import { verbs } from './verbs.ts'
+
+export type Part =
+  | Kind
+  | 'exactMath'
+  | 'records'
+  | 'states'
+  | 'evaluation'
+  | 'verbs'
+  | 'blocks'
+  | 'carry'
+  | 'leases'
+  | 'bookings'
+  | 'others'
+  | 'defaults'
+  | 'smooth'
+  | 'endOfOthers'
+  | 'main'
+
+/** The parts of the script by name, in the order of their use. */
+export const parts: Readonly<Record<Part, string>> = {
+  exactMath,
+  records,
+  states,
+  evaluation,
+  verbs,
+  blocks,
+  carry,
+  leases,
+  bookings,
+  ...luaOf(true),
+  // The makers of the other algorithms are functions too, and most calls need none of them.
+  others: 'function makers.others()\n',
+  defaults,
+  smooth,
+  ...luaOf(false),
+  endOfOthers: 'end\n',
+  main,
+}
+
+/**
+ * Puts the parts together.
+ * @param changed parts that replace those of the same name; the tests change some
+ */
+export function assemble(changed: Readonly<Partial<Record<Part, string>>>): string {
+  return compact(Object.values({ ...parts, ...changed }).join(''))
+}
+
+/** The text without comments and indentation, which the server does not need. */
+export function compact(text: string): string {
+  return text.replace(/^\s*(--.*)?\n/gm, '').replace(/^ +/gm, '')
+}
+
+export const script: string = assemble(parts)

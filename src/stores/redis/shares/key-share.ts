@@ -1,0 +1,235 @@
+import type { Policy } from '../../../algorithms/algorithm.ts'
+import type { CallBlock } from '../../../algorithms/bans/ban.ts'
+import type { Blocked, Decision, Verdict } from '../../../policy/decision.ts'
+import { Demand } from './demand.ts'
+
+/** What a share needs to know of the others. */
+export interface ShareTerms {
+  readonly policies: readonly Policy[]
+  /** In microseconds: how far back demand counts. */
+  readonly demandWindow: number
+  /** A number from 0 to 1, by which parts of a unit are rounded at random. */
+  readonly random: () => number
+}
+
+/** What a report says. It stays the same when the report is sent again, since the store may have counted it. */
+interface Report {
+  readonly number: number
+  /** Units admitted since the report before, by policy. */
+  readonly admitted: readonly number[]
+  /** Units wanted since the report before. */
+  readonly wanted: number
+}
+
+/** A report that is under way. */
+export interface Sent extends Report {
+  /** This process's demand when it was sent. */
+  readonly own: number
+  /** How often this process had changed the block of the key. */
+  readonly changes: number
+}
+
+/**
+ * What one process may admit of one key until its next report.
+ *
+ * The last answer of the store said how many units remain. This process may admit its part of them: as large as its part
+ * of the demand. While others report too, it takes a little less, because what they have admitted since their last report
+ * does not show yet.
+ */
+export class KeyShare {
+  readonly #terms: ShareTerms
+  readonly #demand: Demand
+  /** Units that may be admitted until the next report, by policy, without those that come back in the meantime. */
+  readonly #credit: number[]
+  /** Units admitted since the last report, by policy. */
+  readonly #admitted: number[]
+  #wanted = 0
+  /** The most that a report says was wanted: more than the limit tells nothing more. */
+  readonly #most: number
+  /** The last report, until it is answered. */
+  #unanswered: Report | undefined
+  /** The verdicts of the last answer; undefined before the first. */
+  #verdicts: readonly Verdict[] | undefined
+  #answeredAt = 0
+  /**
+   * This process's part of what remains, from 0 to 1: that of the demand. Above an equal part, the answer before has to have
+   * said it too. Else whoever reports first would take itself for the only one, and so would the next with ten times its demand.
+   */
+  #part = 0
+  /** This process's part of the demand by the last answer; 0 after an idle time. */
+  #before = 0
+  /** When it was last asked. */
+  usedAt = 0
+  /** True while a report is under way. */
+  reporting = false
+  /** True if the store has no record of this key that it can read. */
+  broken = false
+  /** The block of the key, as far as this process knows. Its times are by the local clock. */
+  #block: CallBlock | undefined
+  /** How often this process has changed the block: the answer to a report from before a change does not know of it. */
+  #blockChanges = 0
+
+  /** @param processes how many share the key, as far as this one knows */
+  constructor(terms: ShareTerms, processes: number) {
+    this.#terms = terms
+    this.#demand = new Demand(terms.demandWindow)
+    this.#most = Math.max(...terms.policies.map(({ burst }) => burst))
+    this.#credit = terms.policies.map(({ burst, limit }) => {
+      return limit === 0 ? 0 : Math.max(1, Math.floor(burst / processes))
+    })
+    this.#admitted = terms.policies.map(() => 0)
+  }
+
+  setBlock(block: CallBlock | undefined): void {
+    this.#block = block
+    this.#blockChanges++
+  }
+
+  blockAt(now: number): CallBlock | undefined {
+    const block = this.#block
+    if (block === undefined || block.until <= now) return undefined
+    return { ...block, wait: block.until - now }
+  }
+
+  admits(n: number, cost: number, now: number): boolean {
+    return cost === 0 || cost <= this.#available(n, now)
+  }
+
+  /** A bucket gives units back all the time, and this process has its part of them too. */
+  #available(n: number, now: number): number {
+    const { algorithm, burst, limit, window } = this.#terms.policies[n] as Policy
+    const credit = this.#credit[n] as number
+    const last = this.#verdicts?.[n]
+    if (last === undefined || algorithm.kind !== 'bucket') return Math.floor(credit)
+    const debt = Math.max(0, last.used - burst)
+    const back = Math.min(burst - last.remaining, (limit * (now - this.#answeredAt)) / (window * 1000) - debt)
+    return Math.floor(credit + this.#part * Math.max(0, back))
+  }
+
+  /**
+   * To be called before a call. What was known of the others is out of date after an idle time, so from then on each process has an
+   * equal part.
+   */
+  refresh(now: number, processes: number): void {
+    if (this.#verdicts === undefined || !this.isIdle(now)) return
+    this.#part = Math.min(this.#part, 1 / processes)
+    this.#before = 0
+    for (const [n, { remaining }] of this.#verdicts.slice(0, -1).entries()) {
+      const equal = remaining === 0 ? 0 : Math.max(1, Math.floor(remaining / processes))
+      this.#credit[n] = Math.min(this.#credit[n] as number, equal)
+    }
+  }
+
+  /** True if nobody has asked for as long as demand counts. */
+  isIdle(now: number): boolean {
+    return now - this.usedAt > this.#terms.demandWindow
+  }
+
+  /** True if the store has its full quota back, as far as this process knows, and nobody asks. */
+  isForgettable(now: number): boolean {
+    if (this.#unanswered !== undefined || this.broken || !this.isIdle(now)) return false
+    const reset = Math.max(0, ...(this.#verdicts ?? []).map(({ resetAfter }) => resetAfter))
+    return now - this.#answeredAt >= reset * 1000
+  }
+
+  /** Notes a call. Only an admitted one takes units. */
+  count(costs: readonly number[], admitted: boolean, now: number): void {
+    const wanted = Math.min(Math.max(...costs), this.#most - this.#wanted)
+    this.#wanted += wanted
+    this.#demand.add(wanted, now)
+    this.usedAt = now
+    if (!admitted) return
+    for (const [n, cost] of costs.entries()) {
+      this.#credit[n] = (this.#credit[n] as number) - cost
+      this.#admitted[n] = (this.#admitted[n] as number) + cost
+    }
+  }
+
+  /** @param untilReport microseconds until what may be admitted can change */
+  verdict(n: number, allowed: boolean, cost: number, now: number, untilReport: number): Verdict {
+    const { name, limit, burst, window, shadow } = this.#terms.policies[n] as Policy
+    const last = this.#verdicts?.[n]
+    const elapsed = Math.floor(Math.max(0, now - this.#answeredAt) / 1000)
+    const own = this.#unreported(n)
+    const reset = own > 0 ? Math.ceil((window * Math.min(own, limit)) / Math.max(1, limit)) : 0
+    const growsIn = Math.max((last?.nextAfter ?? 0) - elapsed, Math.ceil(untilReport / 1000), 1)
+    return {
+      name,
+      allowed,
+      limit,
+      remaining: Math.max(0, this.#available(n, now)),
+      used: (last?.used ?? 0) + own,
+      retryAfter: allowed ? 0 : cost > burst || limit === 0 ? Infinity : growsIn,
+      resetAfter: Math.max((last?.resetAfter ?? 0) - elapsed, reset),
+      shadow,
+    }
+  }
+
+  /** Units admitted that the store has not answered for, by the policy that has most. */
+  get unreported(): number {
+    return Math.max(0, ...this.#admitted.map((_, n) => this.#unreported(n)))
+  }
+
+  #unreported(n: number): number {
+    return (this.#admitted[n] as number) + (this.#unanswered?.admitted[n] ?? 0)
+  }
+
+  /** True if there is something to report. */
+  get isDue(): boolean {
+    return (this.#wanted > 0 || this.#unanswered !== undefined) && !this.reporting && !this.broken
+  }
+
+  /**
+   * What has to be reported: once more the last report, if it was not answered. What came since then waits for the next one.
+   * @param number of the report, if it is a new one
+   */
+  send(now: number, number: number): Sent {
+    if (this.#unanswered === undefined) {
+      this.#unanswered = { number, admitted: [...this.#admitted], wanted: this.#wanted }
+      this.#admitted.fill(0)
+      this.#wanted = 0
+    }
+    this.reporting = true
+    return { ...this.#unanswered, own: this.#demand.at(now), changes: this.#blockChanges }
+  }
+
+  /**
+   * @param decision with the verdicts of the policies, the last of them that of the demand by all processes
+   * @param count how many processes there are
+   * @param peers how many of them report as often as this one, whose demand the last verdict tells
+   */
+  answered(
+    { policies: verdicts, blocked, at }: Decision,
+    { own, changes }: Sent,
+    now: number,
+    { count, peers }: { readonly count: number; readonly peers: number },
+  ): void {
+    this.reporting = false
+    this.#unanswered = undefined
+    if (changes === this.#blockChanges) this.#block = blocked && localBlock(blocked, at as number, now)
+    this.#verdicts = verdicts
+    this.#answeredAt = now
+    const all = (verdicts.at(-1) as Verdict).used
+    const equal = 1 / count
+    // After an outage, nobody may have asked here for a while.
+    const wanted = own === 0 ? equal : ((all > 0 ? Math.min(1, own / all) : 1) * peers) / count
+    this.#part = Math.min(wanted, Math.max(equal, this.#before))
+    this.#before = wanted
+    const caution = wanted === 1 ? 1 : (1 + 1 / count) / 2
+    for (const [n, since] of this.#admitted.entries()) {
+      const { remaining } = verdicts[n] as Verdict
+      this.#credit[n] = this.#part * caution * remaining + this.#terms.random() - since
+    }
+  }
+
+  /** Nobody knows whether the report arrived, so it is due again. */
+  failed(): void {
+    this.reporting = false
+  }
+}
+
+/** @param at the time of the store in milliseconds, when the local clock showed `now` */
+function localBlock({ until, scope, reason }: Blocked, at: number, now: number): CallBlock {
+  const wait = 1000 * (until - at)
+  return { scope, wait, until: now + wait, reason }
+}

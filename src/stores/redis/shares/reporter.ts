@@ -1,0 +1,77 @@
+import type { Clock } from '../../../common/clock.ts'
+import type { Sleeper } from '../../../common/sleeper.ts'
+import type { Store } from '../../contract/store.ts'
+import type { Outage } from './outage.ts'
+import { Processes } from './processes.ts'
+
+/** The store behind the shares, which all processes share. */
+export interface ExactStore extends Store {
+  /** False while no connection to it is open. */
+  readonly connected?: boolean
+}
+
+/** What has to be reported. */
+export interface Reports {
+  /** How many keys there are. */
+  readonly size: number
+  /** Sends what is due. */
+  report(now: number): void
+}
+
+/** Sends the reports of all limiters of a store, together, once in each period in which there is something to report. */
+export class Reporter {
+  readonly store: ExactStore
+  /** True once the store has answered a report. */
+  answered = false
+  readonly clock: Clock
+  readonly processes: Processes
+  /** In microseconds. */
+  readonly period: number
+  readonly #sleeper: Sleeper
+  readonly #scopes: Reports[] = []
+  #nextAt = 0
+  #sleeping = false
+
+  constructor(store: ExactStore, period: number, clock: Clock, sleeper: Sleeper) {
+    this.store = store
+    this.clock = clock
+    this.period = period
+    this.#sleeper = sleeper
+    this.processes = new Processes(store, period / 1000, clock, sleeper)
+  }
+
+  add(scope: Reports): void {
+    this.#scopes.push(scope)
+  }
+
+  /** Microseconds until the next reports. */
+  untilNext(now: number): number {
+    return Math.max(0, this.#nextAt - now)
+  }
+
+  /** True as long as the store has never answered this process, and is known not to: by a failure, or since no connection is open. */
+  isColdWithout(outage: Outage): boolean {
+    if (this.answered || this.processes.counted) return false
+    return outage.fails || this.processes.failed || this.store.connected === false
+  }
+
+  /** Begins a period, unless one is running. */
+  wake(now: number): void {
+    if (this.#sleeping) return
+    this.#sleeping = true
+    this.processes.wake(now)
+    this.#nextAt = now + this.period
+    this.#sleeper(this.period / 1000, () => this.#report())
+  }
+
+  #report(): void {
+    this.#sleeping = false
+    const now = this.clock()
+    let awake = false
+    for (const scope of this.#scopes) {
+      scope.report(now)
+      if (scope.size > 0) awake = true
+    }
+    if (awake) this.wake(now)
+  }
+}

@@ -1,0 +1,112 @@
+import type { Policy } from '../../../algorithms/algorithm.ts'
+import { newReservationId } from '../../../algorithms/evaluation/evaluation.ts'
+import { isBrokenRecord } from '../../../common/errors.ts'
+import type { Ledger, LedgerTerms } from '../../contract/store.ts'
+import { demandPolicy } from './demand.ts'
+import { KeyShare, type ShareTerms } from './key-share.ts'
+import type { Outage } from './outage.ts'
+import type { Reporter, Reports } from './reporter.ts'
+
+/** Demand counts for so many periods. */
+const periods = 5
+/** The most keys of a scope that have a share here, at about 500 bytes each. */
+const mostKeys = 100_000
+/** How long the store remembers the number of a report at least, in microseconds, so that it is not counted twice. */
+const shortestMemory = 120_000_000
+
+/** The shares of the keys of one scope of a limiter. */
+export class ScopeShares implements Reports {
+  readonly policies: readonly Policy[]
+  readonly #reporter: Reporter
+  readonly #outage: Outage
+  readonly #ledger: Ledger
+  readonly #terms: ShareTerms
+  readonly #shares = new Map<string, KeyShare>()
+  /** Who sends these reports: no other process, and no other limiter or plan of this one, has the same. */
+  readonly #by = newReservationId().toString(36)
+  /** The number of the last report of any key: a key that was forgotten goes on with a larger one. */
+  #number = 0
+  readonly #instances: number
+
+  /** @param instances how many processes share the limits, as the user says */
+  constructor(terms: LedgerTerms, scope: string, reporter: Reporter, outage: Outage, instances: number) {
+    const policies = terms.policies.filter((policy) => policy.scope === scope)
+    const window = Math.ceil((periods * reporter.period) / 1000)
+    this.policies = policies
+    this.#instances = instances
+    this.#reporter = reporter
+    this.#outage = outage
+    this.#terms = { policies, demandWindow: window * 1000, random: Math.random }
+    this.#ledger = reporter.store.open({
+      ...terms,
+      policies: [...policies, demandPolicy(scope, window)],
+      scopes: [scope],
+    })
+    reporter.add(this)
+  }
+
+  get size(): number {
+    return this.#shares.size
+  }
+
+  /** The share of a key; undefined if there are too many keys, or if the store has to say what is wrong with this one. */
+  shareOf(key: string, now: number): KeyShare | undefined {
+    const count = this.#reporter.processes.atLeast(this.#instances)
+    const share = this.#shares.get(key)
+    if (share !== undefined) {
+      share.refresh(now, count)
+      return share.broken ? undefined : share
+    }
+    if (this.#shares.size >= mostKeys) return undefined
+    const created = new KeyShare(this.#terms, count)
+    this.#shares.set(key, created)
+    return created
+  }
+
+  /** To be called when the store has decided on a key. */
+  mended(key: string): void {
+    if (this.#shares.get(key)?.broken) this.#shares.delete(key)
+  }
+
+  /** Units that this process has admitted of a key since its last report, by the policy that has most. */
+  unreported(key: string): number {
+    return this.#shares.get(key)?.unreported ?? 0
+  }
+
+  forget(key: string): void {
+    this.#shares.delete(key)
+  }
+
+  forgetAll(): void {
+    this.#shares.clear()
+  }
+
+  /** Sends what is due, and forgets keys that are idle and full. */
+  report(now: number): void {
+    for (const [key, share] of this.#shares) {
+      if (share.isDue) void this.#send(key, share, now)
+      else if (share.isForgettable(now) && share.blockAt(now) === undefined) this.#shares.delete(key)
+    }
+  }
+
+  async #send(key: string, share: KeyShare, now: number): Promise<void> {
+    const sent = share.send(now, ++this.#number)
+    const { number, admitted, wanted } = sent
+    const life = Math.max(shortestMemory, 3 * this.#reporter.period)
+    try {
+      const costs = [...admitted, wanted]
+      const report = { by: this.#by, number, life }
+      const details = { nextAfter: true, at: true }
+      const decision = await this.#ledger.run({ verb: 'charge', keys: [key], costs, report, details })
+      const { clock, processes } = this.#reporter
+      share.answered(decision, sent, clock(), processes)
+      this.#reporter.answered = true
+      this.#outage.reported()
+    } catch (error) {
+      share.failed()
+      // A broken record concerns its key alone.
+      share.broken = isBrokenRecord(error)
+      if (!share.broken) this.#outage.failed(error, this.#reporter.clock())
+    }
+  }
+}

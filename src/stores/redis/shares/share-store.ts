@@ -1,0 +1,45 @@
+/*
+ * A store that decides without asking: each process admits by what it knows, and reports to the exact store behind it once
+ * a period. The answer says what remains, and the process may admit its part of that until its next report.
+ *
+ *     process A   admit admit admit |report|      admit admit |report|
+ *                                       \    ^                    \
+ *     store                              charge: 40 remain         charge ...
+ *                                          /    v
+ *     process B   admit admit |report|    admit  admit  admit |report|
+ *
+ * The parts follow the demand, so a process with three quarters of the requests has three quarters of the units. That is how
+ * Google's Doorman divides capacity, and Uber's limiter a quota.
+ *
+ * Bound: docs/scale.md. Processes that nobody asks keep an equal part, and together at most what remained. A part that is larger
+ * follows the demand, and needs two answers that agree. What was admitted beyond the burst is debt, which comes off what a
+ * bucket gives back, so in the long run a key gets its rate.
+ *
+ * A report has a number and is sent, unchanged, until it is answered. The store counts it once.
+ */
+import { type Clock, monotonicClock } from '../../../common/clock.ts'
+import { withFailover } from '../../../failure/failover-ledger.ts'
+import { type Sleeper, timerSleeper } from '../../../common/sleeper.ts'
+import type { Ledger, LedgerTerms, Store, StoreTraits } from '../../contract/store.ts'
+import { OptimisticLedger } from './share-ledger.ts'
+import { type ExactStore, Reporter } from './reporter.ts'
+
+export class OptimisticStore implements Store {
+  readonly synchronous = false
+  readonly traits: StoreTraits
+  readonly #reporter: Reporter
+
+  /**
+   * @param exact the store behind it, which all processes share
+   * @param period how often a process reports, in milliseconds
+   */
+  constructor(exact: ExactStore, period: number, clock: Clock = monotonicClock, sleeper: Sleeper = timerSleeper(true)) {
+    this.traits = { ...exact.traits }
+    this.#reporter = new Reporter(exact, period * 1000, clock, sleeper)
+  }
+
+  open(terms: LedgerTerms, joins?: Ledger): Ledger {
+    const instances = terms.failure?.instances ?? 1
+    return withFailover(this, terms, joins, (bare) => new OptimisticLedger(bare, this.#reporter, instances))
+  }
+}

@@ -1,0 +1,144 @@
+import { HeadgateError, shown } from '../../../common/errors.ts'
+import { DeadlineItem } from '../../contract/deadlines.ts'
+import type { Connection } from '../client/redis-client.ts'
+import type { Call, Message } from './message.ts'
+import { redisError } from '../client/redis-error.ts'
+import type { RedisNode } from './node-notes.ts'
+import { ReplyReader } from './reply-reader.ts'
+import { isMissing } from '../script/loaded-script.ts'
+import type { ScriptCall } from '../client/script-call.ts'
+import type { ScriptRequest } from './script-request.ts'
+
+/** The sender of a batch. */
+interface Sender {
+  readonly connection: Connection
+  /** Called once, when the batch is settled. */
+  settled(batch: Batch, size: number, error?: unknown): void
+  /** Called when a batch that was sent got no answer in time. */
+  unanswered(batch: Batch): void
+  /** True if a batch that was not sent in time waits on. */
+  postpone(batch: Batch): boolean
+}
+
+/** The calls of one script call, with their deadline. */
+export class Batch extends DeadlineItem {
+  /** True once every call has its response or an error. */
+  settled = false
+  override sent = false
+  /** How many batches had been answered when this one began to wait, or was postponed. */
+  answersBefore = 0
+  /** When it was sent, in microseconds; 0 if nobody asks. */
+  sentAt = 0
+  /** How often it was postponed. */
+  turns = 0
+  /** That of its limiter and slot. */
+  readonly name: string
+  /** The slot of its keys in Redis Cluster, else 0. */
+  readonly slot: number
+  /** Empty once it is settled: the client may keep this batch for longer, and must not keep finished calls alive. */
+  calls: Call[]
+  #script = ''
+  /** Undefined as long as it is not sent. */
+  #sent: ScriptCall | undefined
+  #withdrawn = false
+  readonly #sender: Sender
+
+  constructor(sender: Sender, name: string, slot: number, calls: Call[]) {
+    super()
+    this.#sender = sender
+    this.name = name
+    this.slot = slot
+    this.calls = calls
+  }
+
+  /** Runs the script. It is sent again only if the node does not have it, and then it certainly did not run. */
+  async evaluate({ script, keys, args, calls }: Message, node: RedisNode): Promise<unknown> {
+    const { connection } = this.#sender
+    this.calls = calls
+    this.#script = script.text
+    try {
+      this.#sent = connection.evalSha(script.sha, keys, args)
+      return await this.#sent.reply
+    } catch (error) {
+      if (!isMissing(error)) throw error
+      node.lostScripts()
+      // If the connection broke meanwhile, the call may have run before.
+      if (this.#withdrawn) throw error
+      this.#sent = connection.eval(script.text, keys, args)
+      return await this.#sent.reply
+    }
+  }
+
+  withdraw(): void {
+    this.#withdrawn = true
+    this.#sent?.withdraw()
+  }
+
+  receive(reply: unknown): void {
+    if (this.settled) return
+    if (!Array.isArray(reply)) {
+      this.fail(new TypeError('the reply is not a list'))
+      return
+    }
+    const reader = new ReplyReader(reply)
+    for (const { request, receive, reject } of this.#settle()) {
+      try {
+        const response = reader.read(request)
+        if (response === undefined) reject(brokenRecord(request))
+        else receive(response)
+      } catch (error) {
+        reject(error) // the user's own clock may throw
+      }
+    }
+  }
+
+  #settle(error?: unknown): readonly Call[] {
+    const { calls } = this
+    this.settled = true
+    this.calls = []
+    this.#sender.settled(this, calls.length, error)
+    return calls
+  }
+
+  /** Called at the deadline, whatever the client does. */
+  expire(error: HeadgateError): void {
+    const { connection } = this.#sender
+    if (!this.sent && this.#sender.postpone(this)) return
+    this.withdraw()
+    if (this.sent) this.#sender.unanswered(this)
+    this.fail(this.sent ? unanswered(error, connection.nodeProblem(this.slot)) : unsent(error, connection))
+  }
+
+  fail(cause: unknown): void {
+    if (this.settled) return
+    const error = redisError(cause, this.#script)
+    for (const { reject } of this.#settle(error)) reject(error)
+  }
+}
+
+function brokenRecord({ keys }: ScriptRequest): HeadgateError {
+  return new HeadgateError(
+    'HEADGATE_STORE_RECORD',
+    `The value under ${keys.map((key) => shown(key)).join(' or ')} in Redis is no record of this version. ` +
+      'Choose another prefix, or delete it with reset(key).',
+    { uncounted: true },
+  )
+}
+
+/** The error of a batch that waited for a connection until its deadline. */
+function unsent(error: HeadgateError, connection: Connection): HeadgateError {
+  const cause = connection.ready() ? undefined : connection.problem()
+  if (cause === undefined) return error
+  const message = `Redis is not connected, so the call was not sent and did not count: ${reasonOf(cause)}`
+  return new HeadgateError(error.code, message, { cause, uncounted: true })
+}
+
+/** The error of a batch that the client may hold for a node without a connection. */
+function unanswered(error: HeadgateError, cause: unknown): HeadgateError {
+  if (cause === undefined) return error
+  return new HeadgateError(error.code, `${error.message} The node is not connected: ${reasonOf(cause)}`, { cause })
+}
+
+function reasonOf(cause: unknown): string {
+  return cause instanceof Error ? cause.message || String(Reflect.get(cause, 'code')) : String(cause)
+}

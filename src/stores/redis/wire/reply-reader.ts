@@ -1,0 +1,80 @@
+import { callBlock, forever, isBlockable } from '../../../algorithms/bans/ban.ts'
+import type { Tickets, Verb } from '../../../algorithms/evaluation/evaluation.ts'
+import type { ScriptRequest } from './script-request.ts'
+import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
+
+const nothing = { delay: 0, reports: [], tickets: undefined, lease: undefined, block: undefined }
+
+/** Reads the flat reply to one batch, request by request in their order. */
+export class ReplyReader {
+  readonly #reply: readonly unknown[]
+  #at = 0
+  /** The time of Redis, or -1 if no request needed it. */
+  readonly #now: number
+
+  constructor(reply: readonly unknown[]) {
+    this.#reply = reply
+    this.#now = this.#next()
+  }
+
+  /** Converts integers that the client was configured to return as text. */
+  #next(): number {
+    return Number(this.#reply[this.#at++])
+  }
+
+  /** Undefined if the value of one of the request's keys is broken. */
+  read(request: ScriptRequest): ScriptResponse | undefined {
+    const { plan, verb, now: requestTime, details, cacheable, lease } = request
+    const now = requestTime < 0 ? this.#now : requestTime
+    const first = this.#next()
+    if (first === 5) return undefined
+    const block = first === 6 ? this.#block(request, now) : undefined
+    const outcome = block === undefined ? first : this.#next()
+    const allowed = outcome === 1 || outcome === 2
+    const repeats = outcome === 0
+    if (verb === 'reset' || verb === 'ban' || verb === 'unban') return { now, allowed, repeats, ...nothing }
+    const delay = verb === 'reserve' && !block?.refuses ? this.#next() : 0
+    const hasNext = details?.nextAfter === true || (cacheable === true && !allowed)
+    const reports: PolicyReport[] = []
+    for (const { burst } of plan.policies) {
+      const wait = outcome === 2 ? 0 : this.#next()
+      const left = this.#next()
+      const remaining = left < 0 ? -left - 1 : left
+      const used = left < 0 ? this.#next() : burst - remaining
+      reports.push({ wait, remaining, used, reset: this.#next(), next: hasNext ? this.#next() : undefined })
+    }
+    const tickets = allowed && (verb === 'reserve' || verb === 'renew') ? this.#tickets(request) : undefined
+    return {
+      now,
+      allowed,
+      repeats,
+      delay,
+      reports,
+      tickets,
+      lease: lease === undefined ? undefined : this.#lease(),
+      block,
+    }
+  }
+
+  /** The block of one of the keys: its end (-1 for none), the number of its scope, and the reason, which may be empty. */
+  #block({ plan, verb }: ScriptRequest, now: number): ResponseBlock {
+    const end = this.#next()
+    const until = end < 0 ? forever : end
+    const scope = plan.scopes[this.#next() - 1] as string
+    const reason = String(this.#reply[this.#at++]) || undefined
+    return { ...callBlock(scope, { from: now, until, reason }, now), refuses: isBlockable(verb as Verb) }
+  }
+
+  /** A policy that takes nothing in a renewal keeps its ticket. */
+  #tickets({ plan, costs, tickets }: ScriptRequest): Tickets {
+    return plan.policies.map((_, n) => {
+      if (this.#next() === 0) return tickets?.[n]
+      return [this.#next(), this.#next(), typeof costs === 'number' ? costs : (costs[n] as number)] as const
+    })
+  }
+
+  #lease(): ScriptResponse['lease'] {
+    const units = this.#next()
+    return units === 0 ? undefined : { units, life: this.#next() }
+  }
+}

@@ -1,0 +1,52 @@
+import type { StateRule } from '../../../algorithms/carry.ts'
+import { slotOf } from '../keys.ts'
+import { type PackedPlan, packPlan } from '../script/packed-plan.ts'
+
+/** The keys of a call that are in one slot of Redis Cluster, with the policies of their scopes. */
+export interface SlotGroup {
+  readonly plan: PackedPlan
+  readonly keys: readonly string[]
+  /** The index of each of its policies in the whole plan. */
+  readonly places: readonly number[]
+}
+
+/** Splits the calls of one plan by the slots of their keys. */
+export class SlotGroups {
+  readonly #whole: PackedPlan
+  readonly #onChange: StateRule
+  /** The plans of some of the scopes, by these scopes. */
+  readonly #parts = new Map<string, PackedPlan>()
+
+  constructor(whole: PackedPlan, onChange: StateRule) {
+    this.#whole = whole
+    this.#onChange = onChange
+  }
+
+  /** One group for each slot; undefined if all keys are in one slot. */
+  of(keys: readonly string[]): readonly SlotGroup[] | undefined {
+    const bySlot = new Map<number, number[]>()
+    for (const [index, key] of keys.entries()) {
+      const slot = slotOf(key)
+      bySlot.set(slot, [...(bySlot.get(slot) ?? []), index])
+    }
+    if (bySlot.size === 1) return undefined
+    const { scopes, policies } = this.#whole
+    return [...bySlot.values()].map((indexes) => {
+      const plan = this.part(indexes.map((index) => scopes[index] as string))
+      const places = plan.policies.map((policy) => policies.indexOf(policy))
+      return { plan, keys: indexes.map((index) => keys[index] as string), places }
+    })
+  }
+
+  /** The plan of these scopes alone. */
+  part(scopes: readonly string[]): PackedPlan {
+    const name = JSON.stringify(scopes)
+    let plan = this.#parts.get(name)
+    if (plan === undefined) {
+      const policies = this.#whole.policies.filter(({ scope }) => scopes.includes(scope))
+      plan = packPlan(this.#whole.limiter, policies, scopes, this.#onChange)
+      this.#parts.set(name, plan)
+    }
+    return plan
+  }
+}

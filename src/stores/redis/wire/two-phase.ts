@@ -1,0 +1,176 @@
+/*
+ * One decision over keys in several slots of Redis Cluster, which one script call cannot touch together.
+ *
+ * In the first phase every slot takes the cost, as a reservation. If all slots grant it, that is the decision. If one
+ * refuses, the others give back exactly what they took, by their tickets, and the decision is the refusal. If one fails,
+ * they do so too, and the call rejects. Policies of one key are always decided in one step.
+ *
+ * A penalty that ends with the window counts a refusal in the second phase, because only then all waits are known.
+ *
+ * Across slots, no more is admitted than any policy allows, and a refused call keeps no units once its promise
+ * resolves. Some things are weaker than in one step. Between the phases the units are taken, so another call may be
+ * refused that would otherwise be admitted. If this process or the connection dies in between, they stay taken. And a
+ * renewal that one slot refuses holds its units in the other slots until their leases end.
+ */
+import { isBlockable } from '../../../algorithms/bans/ban.ts'
+import { type Costs, type Tickets, unitsBack, type Verb } from '../../../algorithms/evaluation/evaluation.ts'
+import { allOf } from '../../../common/maybe-promise.ts'
+import type { RequestExtras, ScriptRequest } from './script-request.ts'
+import type { PolicyReport, ResponseBlock, ScriptResponse } from './script-response.ts'
+import type { SlotGroup } from './slot-groups.ts'
+
+const ignore = (): void => {}
+
+export type Send = (request: ScriptRequest) => Promise<ScriptResponse>
+
+export async function sendInTwoPhases(
+  send: Send,
+  whole: ScriptRequest,
+  groups: readonly SlotGroup[],
+): Promise<ScriptResponse> {
+  const { verb } = whole
+  const takes = verb === 'consume' || verb === 'reserve' || verb === 'charge'
+  const sent = groups.map((group) => send(firstPhase(whole, group)))
+  const responses = await allOf(sent).catch((error) => {
+    if (takes) withdraw(send, whole, groups, sent)
+    throw error
+  })
+  const allowed = responses.every((response) => response.allowed)
+  // A call on a blocked key counts nothing, in no slot.
+  const punish = responses.some(({ block }) => block?.refuses) ? undefined : longestDelay(responses)
+  if (!allowed && takes) {
+    await allOf(
+      groups.map(async (group, n) => {
+        responses[n] = await giveBack(send, whole, group, responses[n] as ScriptResponse, punish)
+      }),
+    )
+  }
+  return joined(whole, groups, responses, allowed)
+}
+
+function firstPhase(whole: ScriptRequest, group: SlotGroup): ScriptRequest {
+  const { verb, tickets } = whole
+  const enforced = whole.plan.policies.filter(({ shadow, algorithm }, n) => {
+    return !shadow && costOf(whole.costs, n) > 0 && algorithm.punishes !== true && algorithm.leases !== true
+  })
+  // Only a single policy can promise a future time: see Evaluation.
+  const maxWait = enforced.length === 1 ? (whole.maxWait ?? 0) : 0
+  return {
+    ...whole,
+    plan: group.plan,
+    verb: verb === 'consume' ? 'reserve' : verb,
+    keys: group.keys,
+    costs: costsIn(whole, group),
+    maxWait,
+    tickets: tickets && group.places.map((place) => tickets[place]),
+    countsLater: countsLater(whole, group),
+  }
+}
+
+/** True if penalties of the group count a refusal in the second phase. */
+function countsLater({ verb }: ScriptRequest, { plan }: SlotGroup): boolean {
+  return (verb === 'consume' || verb === 'reserve') && plan.policies.some(({ algorithm }) => algorithm.endsWithWindow)
+}
+
+/** How long the call has to wait, in microseconds. */
+function longestDelay(responses: readonly ScriptResponse[]): number {
+  return Math.max(...responses.map(({ delay }) => (delay < 0 ? Infinity : delay)))
+}
+
+function costOf(costs: Costs, n: number): number {
+  return typeof costs === 'number' ? costs : (costs[n] as number)
+}
+
+/** The costs under the policies of one group. */
+function costsIn({ costs }: ScriptRequest, { places }: SlotGroup): Costs {
+  return typeof costs === 'number' ? costs : places.map((place) => costOf(costs, place))
+}
+
+/** Gives back what was taken, after a slot has failed. The caller does not wait for it, and it counts no refusal. */
+function withdraw(
+  send: Send,
+  whole: ScriptRequest,
+  groups: readonly SlotGroup[],
+  sent: readonly Promise<ScriptResponse>[],
+): void {
+  for (const [n, group] of groups.entries()) {
+    const back = async (response: ScriptResponse) => {
+      if (response.allowed) await send(undo(whole, group, response.tickets, {}))
+    }
+    sent[n]?.then(back).catch(ignore)
+  }
+}
+
+/**
+ * A policy that counts refused calls keeps what it took, as its count. A penalty counts the refusal by the settlement.
+ * @param punish how long the call has to wait; undefined if nothing is counted
+ */
+async function giveBack(
+  send: Send,
+  whole: ScriptRequest,
+  group: SlotGroup,
+  response: ScriptResponse,
+  punish: number | undefined,
+): Promise<ScriptResponse> {
+  const { allowed, repeats, block } = response
+  if (!allowed && (punish === undefined || !countsLater(whole, group))) return response
+  const tickets = allowed ? response.tickets : group.places.map(() => undefined)
+  const details = { nextAfter: whole.details?.nextAfter === true || whole.cacheable === true }
+  const after = await send(undo(whole, group, tickets, { details, punish }))
+  const reports = after.reports.map((report, n) => ({
+    ...report,
+    wait: report.wait || (response.reports[n]?.wait ?? 0),
+  }))
+  return { ...after, allowed, repeats, reports, block }
+}
+
+/** The request that gives back what one slot took: exactly, by its tickets. A charge has none, and a refused one counts nothing. */
+function undo(
+  whole: ScriptRequest,
+  group: SlotGroup,
+  tickets: Tickets | undefined,
+  extras: RequestExtras,
+): ScriptRequest {
+  const { plan, keys } = group
+  const costs = costsIn(whole, group)
+  if (tickets === undefined) {
+    return { plan, verb: 'refund', keys, costs, now: whole.now, details: extras.details }
+  }
+  const back = unitsBack(tickets)
+  // Where refusals count, the cost of the refused call: the script then says when the next one is admitted.
+  const counted = (n: number) => extras.punish !== undefined && plan.policies[n]?.countRefused === true
+  const settled = back.map((units, n) => (counted(n) ? costOf(costs, n) : units))
+  return { plan, verb: 'settle', keys, costs: settled, now: whole.now, tickets, ...extras }
+}
+
+function joined(
+  whole: ScriptRequest,
+  groups: readonly SlotGroup[],
+  responses: readonly ScriptResponse[],
+  allowed: boolean,
+): ScriptResponse {
+  const reports: PolicyReport[] = []
+  const tickets: Tickets[number][] = []
+  let delay = 0
+  let block: ResponseBlock | undefined
+  for (const [g, { places }] of groups.entries()) {
+    const response = responses[g] as ScriptResponse
+    delay = Math.max(delay, response.delay)
+    if (response.block !== undefined && response.block.wait > (block?.wait ?? 0)) block = response.block
+    for (const [n, place] of places.entries()) {
+      reports[place] = response.reports[n] as PolicyReport
+      tickets[place] = response.tickets?.[n]
+    }
+  }
+  const { now } = responses[0] as ScriptResponse
+  return {
+    now,
+    allowed,
+    repeats: responses.every((response) => response.allowed || response.repeats),
+    delay,
+    reports,
+    tickets: allowed && (whole.verb === 'reserve' || whole.verb === 'renew') ? tickets : undefined,
+    lease: undefined,
+    block: block && { ...block, refuses: isBlockable(whole.verb as Verb) },
+  }
+}

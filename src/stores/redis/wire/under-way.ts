@@ -1,0 +1,135 @@
+import { monotonicClock } from '../../../common/clock.ts'
+import { exchanged, exchangeStart } from '../../contract/exchange.ts'
+import type { Batch } from './batch.ts'
+import type { Connection } from '../client/redis-client.ts'
+import { messageOf } from './message.ts'
+import { causeOf, isReadOnly } from '../client/redis-error.ts'
+import { RedisNode } from './node-notes.ts'
+import type { Script } from '../script/loaded-script.ts'
+
+export interface BatcherOptions {
+  readonly connection: Connection
+  /** The whole script, which decides anything. */
+  readonly script: Script
+  /** How long a request may take, in milliseconds. */
+  readonly timeout: number
+  /** In milliseconds. */
+  readonly ttlMargin: number
+  /** The most requests in a batch as long as no other batch waits; with 1, each is sent at once. */
+  readonly size: number
+  /** The most requests in a batch that waits behind others. */
+  readonly most: number
+  /** After how many milliseconds without any answer the client is told to connect anew. */
+  readonly reconnectAfter: number
+}
+
+/** How many calls Redis is trusted to decide in a millisecond, to find out how many may be under way at once. */
+const trustedRate = 5
+
+/** A round trip for which a call may wait, in microseconds. */
+const shortRoundTrip = 1000
+
+/** The batches that were sent and have no answer yet, and what the last answers tell of the way to Redis. */
+export class UnderWay {
+  readonly #options: BatcherOptions
+  readonly #batches: Batch[] = []
+  readonly #nodes = new Map<string, RedisNode>()
+  /** The batch that may have to bring its script: those behind it would overtake it. */
+  #loading: Batch | undefined
+  /** How many requests the batches have. */
+  requests = 0
+  /** How many requests the last batch had that was settled. */
+  lastSize = 0
+  /** How many batches were answered in time. */
+  answers = 0
+  /** How long the last batch was under way, and when its answer was here, in microseconds. */
+  #roundTrip = Infinity
+  #answeredAt = 0
+
+  constructor(options: BatcherOptions) {
+    this.#options = options
+    options.connection.onLost(() => {
+      for (const batch of this.#batches) batch.withdraw()
+    })
+  }
+
+  /** How many batches there are. */
+  get size(): number {
+    return this.#batches.length
+  }
+
+  /** True while no other batch may be sent. */
+  get isLoading(): boolean {
+    return this.#loading !== undefined
+  }
+
+  /**
+   * True if so many calls are under way that more would time out behind them. They wait to be sent, where batches grow.
+   * Not in a Cluster, where each node has its own calls, and not for batches of a fixed size.
+   */
+  get isBusy(): boolean {
+    const { connection, size, most, timeout } = this.#options
+    return size < most && !connection.cluster && this.requests >= timeout * trustedRate
+  }
+
+  /** True if the way to Redis is so short that a call may wait for others. */
+  get isNear(): boolean {
+    const { connection, size } = this.#options
+    return this.#roundTrip < shortRoundTrip && size > 1 && !connection.cluster
+  }
+
+  /** True if a batch that is sent now follows an answer at once. More calls will then follow the next answer. */
+  get isContinuous(): boolean {
+    return monotonicClock() - this.#answeredAt < this.#roundTrip
+  }
+
+  send(batch: Batch): void {
+    const { connection, script: whole, ttlMargin, reconnectAfter } = this.#options
+    batch.sent = true
+    batch.sentAt = exchangeStart()
+    const node = this.#nodeOf(batch.slot)
+    const message = messageOf(batch.calls, whole, ttlMargin)
+    const { script } = message
+    const sentAt = monotonicClock()
+    node.asked(sentAt)
+    this.#batches.push(batch)
+    this.requests += message.calls.length
+    if (!node.has(script)) this.#loading = batch
+    const answered = (reply: unknown) => {
+      this.#answeredAt = monotonicClock()
+      this.#roundTrip = this.#answeredAt - sentAt
+      node.answered(script)
+      if (!batch.settled) this.answers++
+      batch.receive(reply)
+    }
+    const failed = (error: unknown) => {
+      node.answered()
+      if (isReadOnly(error)) connection.leaveReplica(reconnectAfter)
+      batch.fail(causeOf(error, connection))
+    }
+    batch.evaluate(message, node).then(answered, failed)
+  }
+
+  /** Called when a batch is settled. */
+  remove(batch: Batch, size: number, error: unknown): void {
+    if (this.#loading === batch) this.#loading = undefined
+    const last = this.#batches.pop() as Batch
+    if (last !== batch) this.#batches[this.#batches.indexOf(batch)] = last
+    this.requests -= size
+    this.lastSize = size
+    exchanged('redis', batch.sentAt, size, error)
+  }
+
+  /** Called when a batch was not answered in time. */
+  unanswered({ slot }: Batch): void {
+    const { connection, reconnectAfter } = this.#options
+    if (this.#nodeOf(slot).isSilentFor(reconnectAfter * 1000)) connection.reconnect(slot)
+  }
+
+  #nodeOf(slot: number): RedisNode {
+    const name = this.#options.connection.nodeOf(slot)
+    const node = this.#nodes.get(name) ?? new RedisNode()
+    this.#nodes.set(name, node)
+    return node
+  }
+}

@@ -1,0 +1,119 @@
+import { forever } from '../../../algorithms/bans/ban.ts'
+import { newReservationId, type Tickets } from '../../../algorithms/evaluation/evaluation.ts'
+import type { BanTerms } from '../../contract/command.ts'
+import type { PackedPlan } from '../script/packed-plan.ts'
+import { cacheableFlag, nextFlag } from '../script/request-flags.ts'
+import type { ScriptRequest } from './script-request.ts'
+
+const wanted = 0x31 // '1'
+
+/** The numbers that stand for the verbs in the script. */
+const verbs = {
+  ...{ consume: 0, reserve: 1, charge: 2, refund: 3, peek: 4, reset: 5, settle: 6, renew: 7 },
+  // A reset with a flag, because three bits have no more verbs.
+  ...{ ban: 5 + 8, unban: 5 + 16 },
+} as const
+const leaseFlag = 32
+const costsFlag = 64
+/** Of a settlement or a reservation. */
+const punishFlag = 128
+/** Of a charge. */
+const reportFlag = 128
+
+/** A list that has each value once. Places count from 1. */
+class Places<T> {
+  readonly values: T[] = []
+  readonly #places = new Map<T, number>()
+
+  of(value: T): number {
+    let place = this.#places.get(value)
+    if (place === undefined) {
+      place = this.values.push(value)
+      this.#places.set(value, place)
+    }
+    return place
+  }
+}
+
+/**
+ * The keys and arguments of any requests for the whole script (see lua/main.ts), with each of their keys and plans once.
+ * @param ttlMargin in milliseconds
+ */
+export function wholeArgs(
+  calls: readonly { readonly request: ScriptRequest }[],
+  ttlMargin: number,
+): { keys: string[]; args: Buffer[] } {
+  const keys = new Places<string>()
+  const plans = new Places<PackedPlan>()
+  const size = calls.reduce((sum, { request }) => sum + largestSizeOf(request), 9)
+  const bytes = Buffer.allocUnsafe(size)
+  let at = bytes.writeDoubleLE(ttlMargin, bytes.writeUInt8(wanted))
+  for (const { request } of calls) at = writeRequest(bytes, at, request, keys, plans.of(request.plan))
+  const [only, ...more] = plans.values.map((plan) => plan.bytes) as [Buffer, ...Buffer[]]
+  return { keys: keys.values, args: [bytes.subarray(0, at), more.length === 0 ? only : Buffer.concat([only, ...more])] }
+}
+
+/** The most bytes that a request takes on the wire. */
+function largestSizeOf({ plan, ban }: ScriptRequest): number {
+  const banBytes = ban === undefined ? 0 : 10 + Buffer.byteLength(ban.reason ?? '')
+  return 64 + 2 * plan.scopes.length + 33 * plan.policies.length + banBytes
+}
+
+/** The verb, and a flag for each extra. */
+function verbAndFlags(request: ScriptRequest): number {
+  const { verb, costs, details, cacheable, lease, punish, countsLater, report } = request
+  let number: number = verbs[verb]
+  if (details?.nextAfter === true) number += nextFlag
+  if (cacheable === true) number += cacheableFlag
+  if (lease !== undefined) number += leaseFlag
+  if (typeof costs !== 'number') number += costsFlag
+  if (punish !== undefined || countsLater === true) number += punishFlag
+  if (report !== undefined) number += reportFlag
+  return number
+}
+
+/** Writes a request, and returns where the next one begins. */
+function writeRequest(
+  buffer: Buffer,
+  at: number,
+  request: ScriptRequest,
+  keyPlaces: Places<string>,
+  planPlace: number,
+): number {
+  const { plan, verb, keys, costs, now, maxWait = 0, tickets, punish, report, lease, ban } = request
+  at = buffer.writeUInt16LE(planPlace, at)
+  at = buffer.writeUInt8(verbAndFlags(request), at)
+  at = buffer.writeDoubleLE(now, at)
+  at = buffer.writeDoubleLE(typeof costs === 'number' ? costs : 0, at)
+  for (const key of keys) at = buffer.writeUInt16LE(keyPlaces.of(key), at)
+  if (typeof costs !== 'number') for (const cost of costs) at = buffer.writeDoubleLE(cost, at)
+  if (verb === 'settle' || verb === 'renew') {
+    for (const n of plan.policies.keys()) at = writeTicket(buffer, at, tickets?.[n])
+  }
+  if (punish !== undefined) at = buffer.writeDoubleLE(punish, at)
+  if (report !== undefined) {
+    at = buffer.writeUInt16LE(keyPlaces.of(report.key), at)
+    at = buffer.writeDoubleLE(report.number, at)
+    at = buffer.writeDoubleLE(report.life, at)
+  }
+  if (verb === 'reserve' || verb === 'renew') {
+    at = buffer.writeDoubleLE(maxWait, at)
+    at = buffer.writeDoubleLE(newReservationId(), at)
+  }
+  if (ban !== undefined) at = writeBan(buffer, at, ban)
+  if (lease === undefined) return at
+  at = buffer.writeDoubleLE(lease.units, at)
+  return buffer.writeDoubleLE(lease.shortestLife, at)
+}
+
+function writeBan(buffer: Buffer, at: number, { duration, reason = '' }: BanTerms): number {
+  at = buffer.writeDoubleLE(duration >= forever ? Infinity : duration, at)
+  const bytes = buffer.write(reason, at + 2)
+  return buffer.writeUInt16LE(bytes, at) + bytes
+}
+
+function writeTicket(buffer: Buffer, at: number, ticket: Tickets[number]): number {
+  at = buffer.writeUInt8(ticket === undefined ? 0 : 1, at)
+  for (const number of ticket ?? []) at = buffer.writeDoubleLE(number, at)
+  return at
+}

@@ -1,0 +1,212 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import { rateLimit } from '../../adapters/node.ts'
+import type { Tickets } from '../../src/algorithms/evaluation/evaluation.ts'
+import { unsupported } from '../../src/common/errors.ts'
+import { concurrency, fixedWindow, type HeadgateError, memoryStore, RateLimiter } from '../../src/index.ts'
+import type { Booking } from '../../src/store.ts'
+import { OptimisticStore } from '../../src/stores/redis/shares/share-store.ts'
+import { ManualClock } from '../../src/testing/index.ts'
+import { asyncStore, remoteStore } from '../support/async-store.ts'
+
+afterEach(() => vi.restoreAllMocks())
+
+const code = (expected: string) => expect.objectContaining({ code: expected })
+
+describe('the arguments', () => {
+  const limiter = new RateLimiter({ policies: '5/1h' })
+  const scoped = new RateLimiter({
+    policies: ['address', 'user'].map((scope) => fixedWindow({ name: scope, scope, limit: 5, window: '1h' })),
+  })
+
+  test.each([0, -1, 1.5, '10y', 'soon', Number.NaN, -Infinity, undefined, null, {}, '367d'])(
+    'a duration of %s is an error',
+    async (duration) => {
+      await expect(limiter.block('k', duration as never)).rejects.toThrow(code('HEADGATE_BLOCK'))
+      expect((await limiter.peek('k')).allowed).toBe(true)
+    },
+  )
+
+  test.each([[{ reason: '' }], [{ reason: 'x'.repeat(201) }], [{ reason: 5 }]])('%j is an error', async (options) => {
+    await expect(limiter.block('k', '1h', options as never)).rejects.toThrow(code('HEADGATE_BLOCK'))
+  })
+
+  test('an unknown option, a bare reason and null are errors', async () => {
+    for (const options of [{ because: 'x' }, 'x', null]) {
+      await expect(limiter.block('k', '1h', options as never)).rejects.toThrow(code('HEADGATE_OPTION'))
+    }
+  })
+
+  test.each([[{}], [{ adress: 'a' }], [{ address: 'a', other: 'b' }], [{ user: 5 }], [5], [null], ['k'], [['k']]])(
+    'the key %j of a limiter with two scopes is an error',
+    async (key) => {
+      await expect(scoped.block(key as never, '1h')).rejects.toThrow(code('HEADGATE_KEY'))
+      await expect(scoped.unblock(key as never)).rejects.toThrow(code('HEADGATE_KEY'))
+    },
+  )
+})
+
+describe('a store in memory', () => {
+  test('keeps a block while a flood of keys fills it', async () => {
+    const limiter = new RateLimiter({ policies: '1/1h', store: memoryStore({ maxKeys: 10 }) })
+    await limiter.block('k', '1h')
+    for (let n = 0; n < 5000; n++) limiter.consumeSync(`flood-${n}`)
+    expect(limiter.consumeSync('k').blocked).toBeDefined()
+  })
+
+  test('tells the block to a renewal, which keeps its units', () => {
+    const policies = [concurrency({ limit: 1, lease: '1m' })]
+    const ledger = memoryStore().open({ name: 'n', policies, scopes: ['default'] })
+    const { tickets } = ledger.run({ verb: 'reserve', keys: ['k'] }) as Booking
+    void ledger.run({ verb: 'ban', keys: ['k'], ban: { duration: 1e9 } })
+    const { decision } = ledger.run({ verb: 'renew', keys: ['k'], tickets: tickets as Tickets }) as Booking
+    expect(decision).toMatchObject({ allowed: true, remaining: 0, blocked: { scope: 'default' } })
+  })
+
+  test('has a bound, whose error blocks nothing, and forgets blocks that are over', async () => {
+    const clock = new ManualClock()
+    const limiter = new RateLimiter({ policies: '1/1h', store: memoryStore({ clock: clock.now }) })
+    for (let n = 0; n < 100_000; n++) await limiter.block(`k${n}`, n < 10 ? '1m' : '1h')
+    await expect(limiter.block('more', '1h')).rejects.toThrow(code('HEADGATE_BLOCK'))
+    await limiter.block('k10', '2h')
+    expect(limiter.consumeSync('more').allowed).toBe(true)
+    clock.advance('11m')
+    for (let n = 0; n < 10; n++) await limiter.block(`more${n}`, '1h')
+    await expect(limiter.block('one more', '1h')).rejects.toThrow(code('HEADGATE_BLOCK'))
+  })
+
+  test('keeps blocks over plans, new limits and a clear', async () => {
+    const limiter = new RateLimiter({ policies: '1/1h' })
+    await limiter.block('k', '1h')
+    expect((await limiter.under('7/1m').consume('k')).allowed).toBe(false)
+    await limiter.clear()
+    expect((await limiter.under('7/1m').consume('k')).allowed).toBe(true)
+  })
+})
+
+describe('while the store fails', () => {
+  function rig(onStoreError: 'local' | 'deny' | 'allow') {
+    const inner = asyncStore(memoryStore())
+    const state = { down: false }
+    const store = remoteStore((terms) => {
+      const ledger = inner.open(terms)
+      return {
+        async run(command) {
+          if (state.down) throw new Error('the store is down')
+          return await ledger.run(command)
+        },
+      }
+    })
+    return { state, limiter: new RateLimiter({ name: 'api', policies: '5/1h', store, onStoreError }) }
+  }
+
+  test("'local' refuses what this process has blocked, and block rejects with the store's error", async () => {
+    const { state, limiter } = rig('local')
+    await limiter.block('before', '1h', { reason: 'why' })
+    state.down = true
+    await expect(limiter.block('meanwhile', '1h')).rejects.toThrow('the store is down')
+    const decision = await limiter.consume('before')
+    expect(decision).toMatchObject({ allowed: false, policy: 'block', source: 'fallback', blocked: { reason: 'why' } })
+    expect((await limiter.consume('meanwhile')).allowed).toBe(false)
+    expect((await limiter.consume('other')).source).toBe('fallback')
+    await expect(limiter.unblock('before')).rejects.toThrow('the store is down')
+    expect((await limiter.consume('before')).allowed).toBe(true)
+    state.down = false
+    await vi.waitFor(async () => expect((await limiter.consume('before')).source).toBe('store'), 3000)
+    expect((await limiter.consume('before')).allowed).toBe(false)
+    expect((await limiter.consume('meanwhile')).allowed).toBe(true)
+  })
+
+  test("'allow' lets a blocked key through, and 'deny' rejects", async () => {
+    for (const [choice, outcome] of [
+      ['allow', { allowed: true, source: 'open' }],
+      ['deny', { code: 'HEADGATE_STORE_UNAVAILABLE' }],
+    ] as const) {
+      const { state, limiter } = rig(choice)
+      await limiter.block('k', '1h')
+      state.down = true
+      expect(await limiter.consume('k').catch((error: HeadgateError) => error)).toMatchObject(outcome)
+    }
+  })
+
+  test('a store without block rejects', async () => {
+    const inner = asyncStore(memoryStore())
+    const store = remoteStore((terms) => {
+      const ledger = inner.open(terms)
+      return {
+        run(command) {
+          if (command.verb === 'ban' || command.verb === 'unban') throw unsupported(command.verb)
+          return ledger.run(command)
+        },
+      }
+    })
+    const limiter = new RateLimiter({ name: 'api', policies: '5/1h', store })
+    await expect(limiter.block('k', '1h')).rejects.toThrow(code('HEADGATE_UNSUPPORTED'))
+    await expect(limiter.unblock('k')).rejects.toThrow(code('HEADGATE_UNSUPPORTED'))
+  })
+})
+
+test('in the optimistic mode a block holds here at once, and in another process after its next report', async () => {
+  const clock = new ManualClock()
+  const exact = asyncStore(memoryStore({ clock: clock.now }))
+  const [a, b] = [1, 2].map(() => {
+    const store = new OptimisticStore(exact, 100, clock.now, clock.sleeper)
+    return new RateLimiter({ name: 'api', policies: '100/1h', store, storeTimeout: Infinity })
+  }) as [RateLimiter, RateLimiter]
+  const settle = async () => {
+    for (let n = 0; n < 20; n++) await Promise.resolve()
+  }
+  const pass = async (milliseconds: number) => {
+    clock.advance(milliseconds)
+    await settle()
+    await settle()
+  }
+  expect((await b.consume('k')).allowed).toBe(true)
+  await a.block('k', '1h', { reason: 'why' })
+  expect(await a.consume('k')).toMatchObject({ allowed: false, policy: 'block', blocked: { reason: 'why' } })
+  await pass(100)
+  await b.consume('k')
+  await pass(100)
+  const known = await b.consume('k')
+  expect(known).toMatchObject({ allowed: false, policy: 'block', retryAfter: 3_600_000 - 200 })
+  await pass(10_000) // an idle key keeps its block
+  expect((await b.consume('k')).allowed).toBe(false)
+  await a.unblock('k')
+  expect((await a.consume('k')).allowed).toBe(true)
+  await pass(100)
+  await b.consume('k')
+  await pass(100)
+  expect((await b.consume('k')).allowed).toBe(true)
+})
+
+describe('over HTTP', () => {
+  async function serve(options: Parameters<typeof rateLimit>[0]) {
+    const limit = rateLimit(options)
+    const server = createServer((request, response) => limit(request, response, () => response.end('ok')))
+    await new Promise<void>((ready) => server.listen(0, '127.0.0.1', ready))
+    return {
+      limiter: limit.limiter as RateLimiter,
+      server,
+      url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    }
+  }
+
+  test.each([
+    [429, {}],
+    [403, { penalty: { after: 5, within: '1m', block: '1m', status: 403 as const } }],
+  ])('a blocked client gets %d, Retry-After and no reason', async (status, options) => {
+    const { limiter, server, url } = await serve({ policies: '5/1h', keys: () => 'me', ...options })
+    expect((await fetch(url)).status).toBe(200)
+    await limiter.block('me', '90s', { reason: 'a secret' })
+    const response = await fetch(url)
+    expect([response.status, response.headers.get('retry-after')]).toEqual([status, '90'])
+    expect(JSON.stringify([...response.headers, await response.text()])).not.toContain('secret')
+    await limiter.block('me', Infinity)
+    const forever = await fetch(url)
+    expect([forever.status, forever.headers.get('retry-after')]).toEqual([status, null])
+    await limiter.unblock('me')
+    expect((await fetch(url)).status).toBe(200)
+    server.close()
+  })
+})

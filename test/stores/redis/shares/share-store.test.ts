@@ -1,0 +1,342 @@
+import { afterEach, describe, expect, test, vi } from 'vitest'
+import {
+  concurrency,
+  fixedWindow,
+  HeadgateError,
+  memoryStore,
+  RateLimiter,
+  smoothBursty,
+  tokenBucket,
+} from '../../../../src/index.ts'
+import type { Ledger } from '../../../../src/store.ts'
+import { OptimisticStore } from '../../../../src/stores/redis/shares/share-store.ts'
+import { ManualClock } from '../../../../src/testing/index.ts'
+import { asyncStore, remoteStore } from '../../../support/async-store.ts'
+
+afterEach(() => vi.restoreAllMocks())
+
+/** Two processes of a fleet. The exact store can be made to fail or to hang. */
+function fleet(period = 100) {
+  vi.spyOn(Math, 'random').mockReturnValue(0)
+  const clock = new ManualClock()
+  const exact = asyncStore(memoryStore({ clock: clock.now }))
+  const state = { broken: false, hangs: false, calls: 0 }
+  const behind = remoteStore((terms) => {
+    const ledger = exact.open(terms)
+    return {
+      async run(command) {
+        state.calls++
+        if (state.hangs) await new Promise(() => {})
+        if (state.broken) throw new Error('the store is down')
+        return await ledger.run(command)
+      },
+    }
+  })
+  const process = (
+    policies: ConstructorParameters<typeof RateLimiter>[0]['policies'],
+    options: Partial<ConstructorParameters<typeof RateLimiter>[0]> = {},
+  ) => {
+    const store = new OptimisticStore(behind, period, clock.now, clock.sleeper)
+    return new RateLimiter({ name: 'api', policies, store, storeTimeout: Infinity, onStoreError: 'throw', ...options })
+  }
+  const exactly = (policies: ConstructorParameters<typeof RateLimiter>[0]['policies']) =>
+    new RateLimiter({ name: 'api', policies, store: exact })
+  return { clock, state, process, exactly }
+}
+
+/** The outcomes of that many calls. */
+async function calls(limiter: RateLimiter, count: number, key = 'k'): Promise<string> {
+  const all = await Promise.all(Array.from({ length: count }, () => limiter.consume(key)))
+  return all.map(({ allowed }) => (allowed ? '1' : '0')).join('')
+}
+
+describe('two processes', () => {
+  test('decide at once, and report once a period', async () => {
+    const { clock, state, process, exactly } = fleet()
+    const [a, b] = [process('10/1h fixed-window'), process('10/1h fixed-window')]
+    expect(await calls(a, 4)).toBe('1111')
+    expect(await calls(b, 2)).toBe('11')
+    expect(state.calls).toBe(2) // each process counts itself
+    await clock.pass('100ms')
+    expect(state.calls).toBe(6) // of each: the key, and twice the process
+    expect((await exactly('10/1h fixed-window').peek('k')).remaining).toBe(4)
+  })
+
+  test('admit their parts of what remains', async () => {
+    const { clock, process } = fleet()
+    const [a, b] = [process('100/1h fixed-window'), process('100/1h fixed-window')]
+    await calls(a, 30)
+    await clock.pass('100ms')
+    await calls(b, 10)
+    await clock.pass('100ms')
+    await calls(a, 1)
+    await clock.pass('100ms') // a: 31 of 41 wanted, 59 remain, and it holds a quarter of its part back
+    expect((await a.consume('k')).remaining).toBe(Math.floor((31 / 41) * 0.75 * 59) - 1)
+  })
+
+  test('a decision tells what this process admits, and when that changes', async () => {
+    const { clock, process } = fleet()
+    const limiter = process('10/1h fixed-window')
+    clock.set(Date.UTC(2026, 0, 1))
+    const first = await limiter.consume('k', { cost: 4 })
+    expect(first).toMatchObject({
+      allowed: true,
+      limit: 10,
+      remaining: 6,
+      retryAfter: 0,
+      source: 'store',
+      policy: '1h',
+    })
+    expect(first.policies[0]?.used).toBe(4)
+    await clock.pass('40ms')
+    expect(await limiter.consume('k', { cost: 7 })).toMatchObject({ allowed: false, remaining: 6, retryAfter: 60 })
+    expect((await limiter.consume('k', { cost: 11 })).retryAfter).toBe(Infinity)
+    await clock.pass('60ms')
+    expect(await limiter.consume('k', { cost: 6 })).toMatchObject({ allowed: true, remaining: 0 })
+    await clock.pass('100ms')
+    expect(await limiter.consume('k')).toMatchObject({ allowed: false, retryAfter: 3_600_000 - 200 })
+  })
+
+  test('a key without requests is forgotten once it is full, and the timer ends', async () => {
+    const { clock, process } = fleet()
+    const limiter = process('10/1s token-bucket')
+    await calls(limiter, 5)
+    await clock.pass('2s')
+    expect(clock.sleeping).toBe(1) // the process counts itself for another minute
+    await clock.pass('80s')
+    expect(clock.sleeping).toBe(0)
+    expect(await calls(limiter, 11)).toBe('11111111110')
+  })
+
+  test('after an idle time, a process has an equal part of what remained', async () => {
+    const { clock, process } = fleet()
+    const [a, b] = [process('100/1h fixed-window'), process('100/1h fixed-window')]
+    await calls(b, 1, 'other')
+    await calls(a, 20)
+    await clock.pass('100ms')
+    await clock.pass('1m')
+    expect((await a.consume('k')).remaining).toBe(39)
+  })
+
+  test('scopes and costs by policy: all or nothing', async () => {
+    const { process } = fleet()
+    const limiter = process([
+      fixedWindow({ name: 'calls', limit: 3, window: '1h', scope: 'ip' }),
+      tokenBucket({ name: 'tokens', limit: 100, window: '1h', scope: 'user' }),
+    ])
+    const call = async (cost: Record<string, number>) => {
+      const { allowed, policies } = await limiter.consume({ ip: 'i', user: 'u' }, { cost })
+      return [allowed, ...policies.map(({ remaining }) => remaining)]
+    }
+    expect(await call({ calls: 1, tokens: 60 })).toEqual([true, 2, 40])
+    expect(await call({ calls: 1, tokens: 60 })).toEqual([false, 2, 40])
+    expect(await call({ calls: 1, tokens: 40 })).toEqual([true, 1, 0])
+  })
+
+  test('a shadow refuses nothing', async () => {
+    const { process } = fleet()
+    const limiter = process(fixedWindow({ limit: 1, window: '1h', shadow: true }))
+    expect(await calls(limiter, 3)).toBe('111')
+    expect((await limiter.consume('k')).policies[0]?.allowed).toBe(false)
+  })
+
+  test('reserve, charge, refund and peek are those of the exact store; reset forgets what was known', async () => {
+    const { clock, process, exactly } = fleet()
+    const policies = '10/1h fixed-window'
+    const limiter = process(policies)
+    await calls(limiter, 10)
+    await clock.pass('100ms')
+    expect((await limiter.peek('k')).remaining).toBe(0)
+    expect((await limiter.refund('k', { cost: 5 })).remaining).toBe(5)
+    const reservation = await limiter.reserve('k', { cost: 4 })
+    await reservation.settle(1)
+    expect((await exactly(policies).peek('k')).remaining).toBe(4)
+    expect((await limiter.charge('k', { cost: 4 })).remaining).toBe(0)
+    await limiter.reset('k')
+    expect(await calls(limiter, 10)).toBe('1111111111')
+  })
+})
+
+describe('a cost that is larger than the part of a process', () => {
+  test('is decided by the store, and so by what all of them have left', async () => {
+    const { clock, process, exactly } = fleet()
+    const policies = '100/1h fixed-window'
+    const [a, b] = [process(policies), process(policies)]
+    await a.consume('k')
+    await b.consume('k')
+    await clock.pass('200ms')
+    expect((await a.consume('k', { cost: 60 })).allowed).toBe(true)
+    expect((await exactly(policies).peek('k')).remaining).toBe(38)
+    expect((await b.consume('k', { cost: 39 })).allowed).toBe(false)
+    expect((await b.consume('k', { cost: 38 })).allowed).toBe(true)
+    expect((await b.consume('k', { cost: 101 })).retryAfter).toBe(Infinity)
+  })
+})
+
+describe('a store that fails', () => {
+  test('calls go on for three periods, then they reject; what was admitted is reported once it answers again', async () => {
+    const { clock, state, process, exactly } = fleet()
+    const limiter = process('100/1h fixed-window')
+    await calls(limiter, 1)
+    await clock.pass('100ms')
+    state.broken = true
+    await calls(limiter, 5)
+    await clock.pass('100ms')
+    expect(await calls(limiter, 1)).toBe('1')
+    await clock.pass('301ms')
+    await expect(limiter.consume('k')).rejects.toThrow('the store is down')
+    state.broken = false
+    await clock.pass('100ms')
+    expect(await calls(limiter, 1)).toBe('1')
+    await clock.pass('100ms')
+    expect((await exactly('100/1h fixed-window').peek('k')).policies[0]?.used).toBe(8)
+  })
+
+  test('a start without it: each process has its part of instances, and says that it decides by itself', async () => {
+    const { clock, state, process } = fleet()
+    state.broken = true
+    const processes = Array.from({ length: 8 }, () => process('1000/1h fixed-window', { instances: 8 }))
+    const started = await Promise.all(processes.map((limiter) => calls(limiter, 200)))
+    expect(started.join('').replaceAll('0', '')).toHaveLength(1000)
+    for (const limiter of processes) expect(await limiter.consume('new')).toMatchObject({ source: 'fallback' })
+    state.broken = false
+    await clock.pass('100ms')
+    await clock.pass('1ms')
+    for (const limiter of processes) expect(await limiter.consume('new')).toMatchObject({ source: 'store' })
+  })
+
+  test('before the first count of the processes, each has its part of instances; then of the count', async () => {
+    const { clock, process } = fleet()
+    const processes = Array.from({ length: 4 }, () => process('100/1h fixed-window', { instances: 10 }))
+    for (const limiter of processes) expect(await calls(limiter, 12)).toBe('111111111100')
+    await clock.pass('200ms')
+    for (const limiter of processes) expect(await calls(limiter, 26, 'other')).toBe(`${'1'.repeat(25)}0`)
+  })
+
+  test('while it hangs, calls are decided at once', async () => {
+    const { clock, state, process } = fleet()
+    const limiter = process('4/1h fixed-window')
+    state.hangs = true
+    expect(await calls(limiter, 2)).toBe('11')
+    await clock.pass('1s')
+    expect(await calls(limiter, 4)).toBe('1100')
+  })
+})
+
+test.each([
+  ['countRefused', fixedWindow({ limit: 5, window: '1m', countRefused: true })],
+  ['units in flight', concurrency({ limit: 4 })],
+  ['Guava', smoothBursty({ rate: 5 })],
+])('%s: a clear error when the limiter is made', (_, policies) => {
+  const { process } = fleet()
+  const code = 'HEADGATE_POLICY'
+  expect(() => process(policies)).toThrow(
+    expect.objectContaining({ code, message: expect.stringContaining("'optimistic'") }),
+  )
+})
+
+test('a penalty: a clear error', () => {
+  const { state } = fleet()
+  const store = new OptimisticStore(memoryStore(), 100)
+  const penalty = { after: 3, within: '1m', block: '1h' }
+  expect(() => new RateLimiter({ name: 'p', policies: '5/1m', penalty, store })).toThrow(
+    expect.objectContaining({ code: 'HEADGATE_POLICY' }),
+  )
+  expect(state.calls).toBe(0)
+})
+
+describe('a store that fails in part', () => {
+  /** A store whose calls on some keys reject with these errors. */
+  function partly(shardOf?: (keys: readonly string[]) => string) {
+    const clock = new ManualClock()
+    const exact = memoryStore({ clock: clock.now })
+    const failing = new Map<string, Error>()
+    const behind = remoteStore(
+      (terms) => {
+        const ledger = exact.open(terms)
+        return {
+          async run(command) {
+            const keys = command.keys as readonly string[]
+            const error = keys.map((key) => failing.get(key)).find((each) => each !== undefined)
+            if (command.verb === 'reset') for (const key of keys) failing.delete(key)
+            else if (error !== undefined && command.verb !== 'reserve') throw error
+            return await ledger.run(command)
+          },
+        }
+      },
+      { ...(shardOf && { shardOf }) },
+    )
+    const store = new OptimisticStore(behind, 100, clock.now, clock.sleeper)
+    const options = { name: 'api', policies: '100/1h fixed-window', store, storeTimeout: Infinity } as const
+    return { clock, failing, limiter: new RateLimiter({ ...options, onStoreError: 'throw' }) }
+  }
+
+  test('a broken record is an error of its key alone, until a reset', async () => {
+    const { clock, failing, limiter } = partly()
+    const code = 'HEADGATE_STORE_RECORD'
+    failing.set('bad', new HeadgateError(code, 'no record'))
+    await calls(limiter, 3, 'bad')
+    for (let period = 0; period < 20; period++) {
+      expect(await calls(limiter, 2, 'good')).toBe('11')
+      await clock.pass('100ms')
+      await clock.pass('1ms') // the answer is here
+      await expect(limiter.consume('bad')).rejects.toMatchObject({ code })
+    }
+    expect(limiter.health()).toMatchObject({ state: 'closed', errors: 0 })
+    await limiter.reset('bad')
+    expect(await calls(limiter, 2, 'bad')).toBe('11')
+    // Or after a reset by another process.
+    failing.set('bad', new HeadgateError(code, 'no record'))
+    await clock.pass('200ms')
+    await clock.pass('1ms')
+    await expect(limiter.consume('bad')).rejects.toMatchObject({ code })
+    failing.clear()
+    await limiter.consume('bad')
+    expect(await calls(limiter, 2, 'bad')).toBe('11')
+  })
+
+  test('a shard that fails is an error of its keys alone', async () => {
+    const { clock, failing, limiter } = partly(([key]) => (key === 'lost' ? 'one' : 'other'))
+    await calls(limiter, 1, 'lost')
+    await calls(limiter, 1, 'well')
+    await clock.pass('100ms')
+    failing.set('lost', new Error('the shard is down'))
+    const lost: string[] = []
+    for (let period = 0; period < 20; period++) {
+      expect(await calls(limiter, 2, 'well')).toBe('11')
+      lost.push(await calls(limiter, 1, 'lost').catch(({ message }) => message))
+      await clock.pass('100ms')
+    }
+    expect(lost[0]).toBe('1')
+    expect(lost.slice(5).every((each) => each === 'the shard is down')).toBe(true)
+  })
+})
+
+test('a store that came back empty does not hide the other processes', async () => {
+  const clock = new ManualClock()
+  let exact = asyncStore(memoryStore({ clock: clock.now }))
+  const opened = new Map<string, Ledger>()
+  const behind = remoteStore((terms) => {
+    const name = JSON.stringify([terms.name, terms.policies.map(({ name }) => name)])
+    const ledger = () => opened.get(name) ?? opened.set(name, exact.open(terms)).get(name)
+    return { run: async (command) => await (ledger() as Ledger).run(command) }
+  })
+  const fleet = Array.from({ length: 8 }, () => {
+    const store = new OptimisticStore(behind, 100, clock.now, clock.sleeper)
+    return new RateLimiter({ name: 'api', policies: '80/1h fixed-window', store, storeTimeout: Infinity })
+  })
+  for (let n = 0; n < 40; n++) {
+    for (const limiter of fleet) await limiter.consume('warm')
+    await clock.pass('100ms')
+  }
+  exact = asyncStore(memoryStore({ clock: clock.now }))
+  opened.clear()
+  // They renew their units one after the other, and the first finds itself alone.
+  let most = 0
+  for (let period = 0; period < 200; period++) {
+    await clock.pass('50ms')
+    const admitted = await Promise.all(fleet.map((limiter) => calls(limiter, 80, `new-${period}`)))
+    most = Math.max(most, admitted.join('').replaceAll('0', '').length)
+  }
+  expect(most).toBe(80)
+})
